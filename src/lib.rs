@@ -1,1 +1,9 @@
-//! placeholder
+//! gpucost audits GPU instances: what they cost, what of it is wasted, why,
+//! and how sure that is.
+//!
+//! Layers, top to bottom; a file imports only from layers above its own line or
+//! from its own folder:
+//!
+//! 1. [`domain`] pure types
+pub mod catalog;
+pub mod domain;

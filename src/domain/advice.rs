@@ -1,0 +1,133 @@
+//! What to do about a workload.
+
+use super::Money;
+use super::instance::named_enum;
+
+named_enum! {
+    /// A kind of action, in the order in which a plan considers them.
+    ActionKind {
+        /// Stop or terminate: nothing uses it.
+        Stop = "stop",
+        /// Release storage and addresses that nothing runs on.
+        Release = "release",
+        /// Run only in the hours that are used.
+        Schedule = "schedule",
+        /// Move to another type or fewer instances.
+        Rightsize = "rightsize",
+        /// Put several workloads on one GPU.
+        Share = "share",
+        /// Buy on the spot market.
+        Spot = "spot",
+        /// Buy ahead: reserved instances or a savings plan.
+        Commit = "commit",
+    }
+}
+
+named_enum! {
+    /// How much risk an action carries, or a user accepts.
+    Risk {
+        /// Reversible and within the same GPU model.
+        Low = "low",
+        /// Needs a test or a purchase of one year.
+        Medium = "medium",
+        /// Needs a port or a purchase of three years.
+        High = "high",
+    }
+}
+
+/// Where an action leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The instance type.
+    pub instance_type: String,
+    /// How many of them.
+    pub count: u32,
+}
+
+/// One action on one workload. Its saving is between zero and the workload's
+/// cost by construction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    kind: ActionKind,
+    target: Option<Target>,
+    detail: String,
+    monthly_savings: Money,
+    risk: Risk,
+}
+
+impl Action {
+    /// An action that saves money: `None` unless the saving, rounded to cents,
+    /// is positive, in the currency of the cost and not above it.
+    pub fn saving(
+        kind: ActionKind,
+        target: Option<Target>,
+        detail: impl Into<String>,
+        monthly_savings: Money,
+        monthly_cost: Money,
+        risk: Risk,
+    ) -> Option<Self> {
+        let monthly_savings = monthly_savings.rounded();
+        let within_cost = monthly_savings.currency() == monthly_cost.currency()
+            && monthly_savings.amount() > rust_decimal::Decimal::ZERO
+            && monthly_savings.amount() <= monthly_cost.amount();
+        within_cost.then(|| Self {
+            kind,
+            target,
+            detail: detail.into(),
+            monthly_savings,
+            risk,
+        })
+    }
+
+    /// What to do.
+    pub fn kind(&self) -> ActionKind {
+        self.kind
+    }
+
+    /// Where it leads, when it changes type or count.
+    pub fn target(&self) -> Option<&Target> {
+        self.target.as_ref()
+    }
+
+    /// The action in words, with its arithmetic.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// Saved per month, in whole cents.
+    pub fn monthly_savings(&self) -> Money {
+        self.monthly_savings
+    }
+
+    /// Its risk.
+    pub fn risk(&self) -> Risk {
+        self.risk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Currency;
+    use rust_decimal::Decimal;
+
+    fn action(savings: i64, cost: i64) -> Option<Action> {
+        let usd = |amount| Money::new(Decimal::from(amount), Currency::Usd);
+        Action::saving(
+            ActionKind::Stop,
+            None,
+            "",
+            usd(savings),
+            usd(cost),
+            Risk::Low,
+        )
+    }
+
+    #[test]
+    fn a_saving_is_positive_and_at_most_the_cost() {
+        assert!(action(10, 10).is_some());
+        assert!(action(0, 10).is_none());
+        assert!(action(-5, 10).is_none());
+        assert!(action(11, 10).is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! An estate: everything one audit knows.
+
+use super::instance::named_enum;
+use super::{Gap, Instance, InstanceShape, PriceBook, Series, Window};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+named_enum! {
+    /// Where an estate was gathered.
+    EstateSource {
+        /// From an AWS account.
+        Aws = "aws",
+        /// Made or recorded by hand.
+        Estate = "estate",
+        /// The estate that ships inside the binary.
+        Demo = "demo",
+    }
+}
+
+/// What the gathering cost, as reported by the tool itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApiUsage {
+    /// Calls to the cloud, retries not counted.
+    pub calls: u64,
+    /// Further attempts after throttling or a passing fault.
+    pub retries: u64,
+    /// Estimated price of the calls in USD.
+    pub estimated_cost_usd: Decimal,
+    /// Calls by service and operation, such as `ec2:DescribeInstances`.
+    pub by_operation: BTreeMap<String, u64>,
+}
+
+/// Everything one audit knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estate {
+    /// The instant it describes.
+    pub as_of: Timestamp,
+    /// The window that metrics were asked for.
+    pub window: Window,
+    /// Where it was gathered.
+    pub source: EstateSource,
+    /// Accounts in scope, ascending.
+    pub accounts: Vec<String>,
+    /// Regions in scope, ascending.
+    pub regions: Vec<String>,
+    /// Grid of utilization, power and CPU series.
+    pub period_seconds: u32,
+    /// The instances.
+    pub instances: Vec<Instance>,
+    /// Shapes by instance type.
+    pub shapes: BTreeMap<String, InstanceShape>,
+    /// The series.
+    pub metrics: Vec<Series>,
+    /// The prices that were gathered.
+    pub prices: PriceBook,
+    /// What could not be read.
+    pub gaps: Vec<Gap>,
+    /// What the gathering cost.
+    pub api: ApiUsage,
+}

@@ -1,0 +1,196 @@
+//! Findings and the evidence without which they cannot exist.
+
+use super::instance::named_enum;
+use super::{Metric, Money, SeriesSource, Statistic, Window};
+
+named_enum! {
+    /// How much a finding matters.
+    Severity {
+        /// Good to know.
+        Info = "info",
+        /// Worth acting on.
+        Warning = "warning",
+        /// Money is leaving for nothing.
+        Critical = "critical",
+    }
+}
+
+named_enum! {
+    /// How sure a finding is.
+    Confidence {
+        /// Guessed from names or age: no dollars in totals.
+        Heuristic = "heuristic",
+        /// Coverage of 50–90 %, a modelled ratio, or a declared tag.
+        Derived = "derived",
+        /// Coverage of at least 90 %, or a billing fact.
+        Measured = "measured",
+    }
+}
+
+named_enum! {
+    /// What kind of matter a finding is.
+    FindingKind {
+        /// Money that is certain to end when acted upon.
+        Waste = "waste",
+        /// Money that advice could save.
+        Optimization = "optimization",
+        /// A danger, not a saving.
+        Risk = "risk",
+    }
+}
+
+named_enum! {
+    /// How an observed value was compared with a threshold.
+    Comparator {
+        /// Below.
+        LessThan = "<",
+        /// At or below.
+        AtMost = "<=",
+        /// Above.
+        GreaterThan = ">",
+        /// At or above.
+        AtLeast = ">=",
+        /// Equal.
+        Equal = "=",
+    }
+}
+
+/// What was observed: a statistic of a metric, or a fact from the inventory or
+/// the bill.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Observation {
+    /// A statistic over the samples of a metric.
+    Sampled {
+        /// The metric.
+        metric: Metric,
+        /// Which value of each period was used.
+        statistic: Statistic,
+        /// The figure taken over them, such as `p99` or `mean`.
+        figure: &'static str,
+        /// Who measured.
+        source: SeriesSource,
+        /// The window.
+        window: Window,
+        /// Number of samples.
+        n_samples: u64,
+        /// Share of expected samples that were there, 0–1.
+        coverage: f64,
+    },
+    /// A fact, by name.
+    Fact {
+        /// What it is, such as `stopped instances`.
+        name: &'static str,
+        /// Where it was read, such as `ec2:DescribeInstances`.
+        origin: String,
+    },
+}
+
+/// One observed value beside the threshold it was judged by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// What was observed.
+    pub observation: Observation,
+    /// The value.
+    pub observed: f64,
+    /// How it was compared.
+    pub comparator: Comparator,
+    /// The threshold; policy unless the docs say otherwise.
+    pub threshold: f64,
+    /// Unit of both, such as `%`, `MiB` or `USD/h`.
+    pub unit: &'static str,
+}
+
+/// What to do about a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recommendation {
+    /// The action in a few words.
+    pub action: String,
+    /// Where it leads, such as `p3.2xlarge × 8`; empty when nowhere.
+    pub to: String,
+    /// What to do and check, in order.
+    pub steps: Vec<String>,
+}
+
+/// One matter worth attention. Cannot be built without evidence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    rule: &'static str,
+    workload: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// One line for people.
+    pub title: String,
+    /// What acting on this alone would save per month; findings overlap, so
+    /// these do not add up. Absent when it is not known.
+    pub monthly_savings: Option<Money>,
+    /// Waste, optimization or risk.
+    pub kind: FindingKind,
+    evidence: Vec<Evidence>,
+    /// What to do.
+    pub recommendation: Recommendation,
+}
+
+/// The judgement part of a finding, apart from what it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Waste, optimization or risk.
+    pub kind: FindingKind,
+    /// One line for people.
+    pub title: String,
+    /// What acting on this alone would save per month.
+    pub monthly_savings: Option<Money>,
+    /// What to do.
+    pub recommendation: Recommendation,
+}
+
+impl Finding {
+    /// A finding of a rule about a workload. The first evidence is the
+    /// decisive one.
+    pub fn new(
+        rule: &'static str,
+        workload: impl Into<String>,
+        judgement: Judgement,
+        decisive: Evidence,
+        further: Vec<Evidence>,
+    ) -> Self {
+        let mut evidence = vec![decisive];
+        evidence.extend(further);
+        Self {
+            rule,
+            workload: workload.into(),
+            severity: judgement.severity,
+            confidence: judgement.confidence,
+            title: judgement.title,
+            monthly_savings: judgement.monthly_savings.map(Money::rounded),
+            kind: judgement.kind,
+            evidence,
+            recommendation: judgement.recommendation,
+        }
+    }
+
+    /// Stable across runs: the rule and the workload it is about.
+    pub fn id(&self) -> String {
+        format!("{}:{}", self.rule, self.workload)
+    }
+
+    /// The rule's id.
+    pub fn rule(&self) -> &'static str {
+        self.rule
+    }
+
+    /// The workload's id.
+    pub fn workload(&self) -> &str {
+        &self.workload
+    }
+
+    /// Why, the decisive evidence first; never empty.
+    pub fn evidence(&self) -> &[Evidence] {
+        &self.evidence
+    }
+}

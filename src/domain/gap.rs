@@ -1,0 +1,32 @@
+//! What could not be seen. A gap is a value that travels with the result, not
+//! an error.
+
+/// Something the audit did not see, why, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    /// What is missing, such as `GPU metrics`.
+    pub what: String,
+    /// Where: a region, an instance, a workload.
+    pub place: String,
+    /// Why it is missing.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Gap {
+    /// A gap.
+    pub fn new(
+        what: impl Into<String>,
+        place: impl Into<String>,
+        reason: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            place: place.into(),
+            reason: reason.into(),
+            hint: hint.into(),
+        }
+    }
+}

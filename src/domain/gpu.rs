@@ -1,0 +1,161 @@
+//! GPU models and how much of a device an instance type offers.
+
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::fmt;
+
+macro_rules! gpu_models {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal $(| $alias:literal)*;)+) => {
+        /// An accelerator model. A model that gpucost does not know keeps its name.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum GpuModel {
+            $($(#[$doc])* $variant,)+
+            /// A model that this version does not know, by the name its source gave.
+            Other(String),
+        }
+
+        impl GpuModel {
+            /// Reads a model name as AWS or the bundled catalog writes it.
+            pub fn from_name(name: &str) -> Self {
+                match name {
+                    $($name $(| $alias)* => Self::$variant,)+
+                    other => Self::Other(other.to_owned()),
+                }
+            }
+
+            /// The model's usual name.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$variant => $name,)+
+                    Self::Other(name) => name,
+                }
+            }
+        }
+    };
+}
+
+gpu_models! {
+    /// Kepler, one of two dies on a board.
+    K80 = "K80";
+    /// Maxwell.
+    M60 = "M60";
+    /// Volta.
+    V100 = "V100";
+    /// Turing.
+    T4 = "T4";
+    /// Turing beside Graviton.
+    T4g = "T4G" | "T4g";
+    /// Ampere.
+    A10g = "A10G";
+    /// Ampere, 40 or 80 GB.
+    A100 = "A100";
+    /// Ada.
+    L4 = "L4";
+    /// Ada.
+    L40s = "L40S";
+    /// Hopper.
+    H100 = "H100";
+    /// Hopper.
+    H200 = "H200";
+    /// Blackwell.
+    B200 = "B200";
+    /// Blackwell Ultra.
+    B300 = "B300";
+    /// Grace Blackwell.
+    Gb200 = "GB200";
+    /// Blackwell, server edition.
+    RtxPro6000 = "RTX PRO 6000" | "RTX PRO Server 6000";
+    /// Blackwell, server edition.
+    RtxPro4500 = "RTX PRO 4500" | "RTX PRO Server 4500";
+    /// AMD, of g4ad.
+    RadeonProV520 = "Radeon Pro V520";
+    /// AWS.
+    Trainium1 = "Trainium1" | "Trainium";
+    /// AWS.
+    Trainium2 = "Trainium2";
+    /// AWS.
+    Inferentia1 = "Inferentia1" | "Inferentia";
+    /// AWS.
+    Inferentia2 = "Inferentia2";
+    /// Habana.
+    GaudiHl205 = "Gaudi HL-205";
+    /// Qualcomm.
+    CloudAi100 = "Cloud AI 100" | "Qualcomm AI100";
+    /// Xilinx media accelerator.
+    AlveoU30 = "Alveo U30" | "U30";
+}
+
+impl fmt::Display for GpuModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How much of the hardware an instance type offers: whole devices, or a
+/// fraction of one (EC2 reports g6f.large as zero GPUs with partition 0.125).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GpuShare {
+    /// One or more whole devices.
+    Whole(u16),
+    /// A part of one device, between 0 and 1.
+    Fraction(Decimal),
+}
+
+impl GpuShare {
+    /// Reads a count such as `8` or `0.125`; `None` when it is neither a whole
+    /// number of devices nor a fraction of one.
+    pub fn from_count(count: Decimal) -> Option<Self> {
+        if count <= Decimal::ZERO {
+            None
+        } else if count < Decimal::ONE {
+            Some(Self::Fraction(count))
+        } else if count.fract().is_zero() {
+            count.to_u16().map(Self::Whole)
+        } else {
+            None
+        }
+    }
+
+    /// The count as a number: 8, or 0.125.
+    pub fn count(self) -> Decimal {
+        match self {
+            Self::Whole(devices) => Decimal::from(devices),
+            Self::Fraction(fraction) => fraction,
+        }
+    }
+
+    /// How many devices the guest sees: a fraction shows up as one.
+    pub fn visible_devices(self) -> u16 {
+        match self {
+            Self::Whole(devices) => devices,
+            Self::Fraction(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for GpuShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.count().normalize())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_whole_or_a_fraction_of_one() {
+        let read = |text: &str| GpuShare::from_count(text.parse().expect("a decimal"));
+        assert_eq!(read("8"), Some(GpuShare::Whole(8)));
+        assert_eq!(read("0.125").map(GpuShare::visible_devices), Some(1));
+        assert_eq!(read("0"), None);
+        assert_eq!(read("1.5"), None);
+        assert_eq!(read("-1"), None);
+    }
+
+    #[test]
+    fn an_unknown_model_keeps_its_name() {
+        assert_eq!(GpuModel::from_name("Z9").name(), "Z9");
+        assert_eq!(GpuModel::from_name("Trainium"), GpuModel::Trainium1);
+    }
+}

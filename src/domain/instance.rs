@@ -1,0 +1,296 @@
+//! Instances and what hangs on them: identity and facts only. Verdicts and
+//! costs live elsewhere.
+
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// An instance id, such as `i-0123456789abcdef0`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InstanceId(String);
+
+impl InstanceId {
+    /// Takes an id as the cloud wrote it.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InstanceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! named_enum {
+    ($(#[$outer:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $type { $($(#[$doc])* $variant,)+ }
+
+        impl $type {
+            /// Every value, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The name used in files and reports.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// Reads the name used in files and reports.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+pub(crate) use named_enum;
+
+named_enum! {
+    /// Whether an instance runs. Terminated ones are invisible to an inventory.
+    InstanceState {
+        /// Starting: billed from when it runs.
+        Pending = "pending",
+        /// Running and billed.
+        Running = "running",
+        /// On its way to stopped.
+        Stopping = "stopping",
+        /// Stopped: no compute cost, its storage still costs.
+        Stopped = "stopped",
+        /// On its way out.
+        ShuttingDown = "shutting-down",
+    }
+}
+
+impl InstanceState {
+    /// Whether compute is billed in this state.
+    pub fn is_running(self) -> bool {
+        matches!(self, Self::Running | Self::Pending)
+    }
+}
+
+named_enum! {
+    /// EC2's `InstanceLifecycle`; its absence means on-demand.
+    Lifecycle {
+        /// Neither spot nor bought ahead.
+        OnDemand = "on-demand",
+        /// Interruptible at spot price.
+        Spot = "spot",
+        /// Part of a Capacity Block, paid for up front.
+        CapacityBlock = "capacity-block",
+        /// A scheduled reserved instance.
+        Scheduled = "scheduled",
+        /// Runs in an interruptible capacity reservation.
+        InterruptibleReservation = "interruptible-capacity-reservation",
+    }
+}
+
+named_enum! {
+    /// How a workload's hours are paid for.
+    PurchaseOption {
+        /// List price by the hour.
+        OnDemand = "on-demand",
+        /// Spot market.
+        Spot = "spot",
+        /// Covered by reserved instances.
+        Reserved = "reserved",
+        /// Covered by a savings plan.
+        SavingsPlan = "savings-plan",
+        /// Paid for in a Capacity Block.
+        CapacityBlock = "capacity-block",
+        /// More than one of these.
+        Mixed = "mixed",
+    }
+}
+
+named_enum! {
+    /// The operating system that decides the price.
+    OperatingSystem {
+        /// Linux or UNIX without a licence fee.
+        Linux = "linux",
+        /// Windows Server with its licence.
+        Windows = "windows",
+        /// Red Hat Enterprise Linux.
+        Rhel = "rhel",
+        /// SUSE Linux Enterprise Server.
+        Sles = "sles",
+        /// Ubuntu Pro.
+        UbuntuPro = "ubuntu-pro",
+        /// A licensed platform that gpucost holds no price for, such as SQL
+        /// Server images.
+        OtherLicensed = "other-licensed",
+    }
+}
+
+impl OperatingSystem {
+    /// From EC2's `UsageOperation`, `PlatformDetails` and `Platform`, in that
+    /// order of trust. All absent means Linux/UNIX.
+    pub fn from_ec2(
+        usage_operation: Option<&str>,
+        platform_details: Option<&str>,
+        platform: Option<&str>,
+    ) -> Self {
+        if let Some(operation) = usage_operation {
+            return match operation {
+                "RunInstances" => Self::Linux,
+                "RunInstances:0002" => Self::Windows,
+                // Windows with bring-your-own licence bills like Linux.
+                "RunInstances:0800" => Self::Linux,
+                "RunInstances:0010" => Self::Rhel,
+                "RunInstances:000g" => Self::Sles,
+                "RunInstances:0g00" => Self::UbuntuPro,
+                _ => Self::OtherLicensed,
+            };
+        }
+        if let Some(details) = platform_details {
+            return match details {
+                "Linux/UNIX" | "Windows BYOL" => Self::Linux,
+                "Windows" => Self::Windows,
+                "Red Hat Enterprise Linux" => Self::Rhel,
+                "SUSE Linux" => Self::Sles,
+                "Ubuntu Pro" => Self::UbuntuPro,
+                _ => Self::OtherLicensed,
+            };
+        }
+        match platform {
+            Some(name) if name.eq_ignore_ascii_case("windows") => Self::Windows,
+            _ => Self::Linux,
+        }
+    }
+}
+
+named_enum! {
+    /// Whether the hardware is shared with other accounts.
+    Tenancy {
+        /// Shared hardware.
+        Shared = "shared",
+        /// Dedicated hardware.
+        Dedicated = "dedicated",
+        /// A dedicated host, billed by the host.
+        Host = "host",
+    }
+}
+
+/// A block-storage volume attached to an instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volume {
+    /// The volume's id.
+    pub id: String,
+    /// Volume type, such as `gp3`; absent when it could not be read.
+    pub volume_type: Option<String>,
+    /// Size in GiB; absent when it could not be read.
+    pub size_gib: Option<u64>,
+}
+
+/// An address that is billed while it is allocated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// The address's id or, failing that, the address itself.
+    pub id: String,
+}
+
+/// A GPU instance (or one with another accelerator) as the inventory saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Its id.
+    pub id: InstanceId,
+    /// The account that owns it.
+    pub account: String,
+    /// Its region.
+    pub region: String,
+    /// Its availability zone by name, such as `us-east-1a`.
+    pub zone: Option<String>,
+    /// Its type.
+    pub instance_type: String,
+    /// Whether it runs.
+    pub state: InstanceState,
+    /// How it was bought, as EC2 says.
+    pub lifecycle: Lifecycle,
+    /// The capacity reservation it runs in.
+    pub capacity_reservation_id: Option<String>,
+    /// The Capacity Block it runs in.
+    pub capacity_block_id: Option<String>,
+    /// The operating system that decides the price.
+    pub operating_system: OperatingSystem,
+    /// Whether the hardware is shared.
+    pub tenancy: Tenancy,
+    /// Last start; it resets at every start.
+    pub launch_time: Timestamp,
+    /// When its primary network interface was attached: the closest thing to
+    /// a creation time that survives a stop.
+    pub attached_time: Option<Timestamp>,
+    /// Why and when it last changed state, as EC2 words it.
+    pub state_transition_reason: Option<String>,
+    /// Its tags.
+    pub tags: BTreeMap<String, String>,
+    /// Its Auto Scaling group.
+    pub auto_scaling_group: Option<String>,
+    /// Its private DNS name, which the CloudWatch agent reports as `host`.
+    pub private_dns_name: Option<String>,
+    /// Its volumes.
+    pub volumes: Vec<Volume>,
+    /// Its public addresses that are billed while it is stopped.
+    pub addresses: Vec<Address>,
+}
+
+impl Instance {
+    /// The value of its `Name` tag.
+    pub fn name(&self) -> Option<&str> {
+        self.tags
+            .get("Name")
+            .map(String::as_str)
+            .filter(|name| !name.is_empty())
+    }
+
+    /// First seen: attach time of the primary network interface, else the last
+    /// start.
+    pub fn first_seen(&self) -> Timestamp {
+        self.attached_time.unwrap_or(self.launch_time)
+    }
+
+    /// How its hours are paid for, as far as EC2's own fields tell. Coverage by
+    /// reserved instances and savings plans needs their lists beside it.
+    pub fn purchase_option(&self) -> PurchaseOption {
+        if self.capacity_block_id.is_some() {
+            return PurchaseOption::CapacityBlock;
+        }
+        match self.lifecycle {
+            Lifecycle::Spot => PurchaseOption::Spot,
+            Lifecycle::CapacityBlock => PurchaseOption::CapacityBlock,
+            Lifecycle::Scheduled => PurchaseOption::Reserved,
+            Lifecycle::OnDemand | Lifecycle::InterruptibleReservation => PurchaseOption::OnDemand,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operating_system_trusts_usage_operation_first() {
+        let read = OperatingSystem::from_ec2;
+        assert_eq!(
+            read(Some("RunInstances:0010"), Some("Linux/UNIX"), None),
+            OperatingSystem::Rhel
+        );
+        assert_eq!(read(None, Some("SUSE Linux"), None), OperatingSystem::Sles);
+        assert_eq!(read(None, None, Some("windows")), OperatingSystem::Windows);
+        assert_eq!(read(None, None, None), OperatingSystem::Linux);
+        assert_eq!(
+            read(Some("RunInstances:0006"), None, None),
+            OperatingSystem::OtherLicensed
+        );
+    }
+}

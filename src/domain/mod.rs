@@ -1,0 +1,49 @@
+//! Pure types of the field: no I/O, no clock, no wire formats.
+
+mod advice;
+mod estate;
+mod finding;
+mod gap;
+mod gpu;
+mod instance;
+mod money;
+mod policy;
+mod price;
+mod series;
+mod shape;
+mod statistics;
+mod time;
+mod usage;
+mod verdict;
+mod workload;
+
+pub use advice::{Action, ActionKind, Risk, Target};
+pub use estate::{ApiUsage, Estate, EstateSource};
+pub use finding::{
+    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
+    Severity,
+};
+pub use gap::Gap;
+pub use gpu::{GpuModel, GpuShare};
+pub use instance::{
+    Address, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, PurchaseOption,
+    Tenancy, Volume,
+};
+pub use money::{Currency, CurrencyMismatch, HourlyRate, Money};
+pub use policy::Policy;
+pub use price::{
+    NoPrice, PaymentOption, PriceBook, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    StorageQuote, StorageResource,
+};
+pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
+pub(crate) use shape::family;
+pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
+pub use statistics::{Distribution, mean, quantile};
+pub use time::{RunningTime, Window, floor_to_period};
+pub use usage::{
+    ACTIVE_PERCENT, GpuUsage, InstanceUsage, Signal, Timeline, UtilizationSummary, VramSummary,
+};
+pub use verdict::{Classification, UsageState, Verdict};
+pub use workload::{
+    Group, KindBasis, StandingCosts, Workload, WorkloadCost, WorkloadKey, WorkloadKind,
+};

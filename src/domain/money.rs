@@ -1,0 +1,196 @@
+//! Exact money. Floats lose cents and hourly/monthly slips are the field's
+//! classic bug, so amounts are decimals, carry their currency, and a rate per
+//! hour is a different type from an amount.
+
+use rust_decimal::{Decimal, RoundingStrategy};
+use std::fmt;
+
+/// A currency that a cloud provider bills in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Currency {
+    /// United States dollar.
+    Usd,
+    /// Chinese yuan, the currency of the `cn-` regions.
+    Cny,
+}
+
+impl Currency {
+    /// The ISO 4217 code.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Usd => "USD",
+            Self::Cny => "CNY",
+        }
+    }
+
+    /// Reads an ISO 4217 code; `None` for a currency gpucost does not price in.
+    pub fn from_code(code: &str) -> Option<Self> {
+        match code {
+            "USD" => Some(Self::Usd),
+            "CNY" => Some(Self::Cny),
+            _ => None,
+        }
+    }
+
+    /// The sign written before an amount in tables.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Usd => "$",
+            Self::Cny => "¥",
+        }
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+/// Two amounts in different currencies were added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("cannot add {right} to {left}")]
+pub struct CurrencyMismatch {
+    /// Currency of the running sum.
+    pub left: Currency,
+    /// Currency of the amount that was to be added.
+    pub right: Currency,
+}
+
+/// An exact amount in one currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Money {
+    amount: Decimal,
+    currency: Currency,
+}
+
+impl Money {
+    /// An amount as it stands, unrounded.
+    pub fn new(amount: Decimal, currency: Currency) -> Self {
+        Self { amount, currency }
+    }
+
+    /// Nothing, in a currency.
+    pub fn zero(currency: Currency) -> Self {
+        Self::new(Decimal::ZERO, currency)
+    }
+
+    /// The amount in units of the currency.
+    pub fn amount(self) -> Decimal {
+        self.amount
+    }
+
+    /// The currency.
+    pub fn currency(self) -> Currency {
+        self.currency
+    }
+
+    /// Rounded half-up to cents; done once, where a cost or a saving is made,
+    /// so that rows sum to totals to the cent.
+    pub fn rounded(self) -> Self {
+        Self::new(
+            self.amount
+                .round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero),
+            self.currency,
+        )
+    }
+
+    /// Sum of two amounts.
+    ///
+    /// # Errors
+    /// When the currencies differ.
+    pub fn checked_add(self, other: Self) -> Result<Self, CurrencyMismatch> {
+        self.same_currency(other)?;
+        Ok(Self::new(self.amount + other.amount, self.currency))
+    }
+
+    /// Difference of two amounts.
+    ///
+    /// # Errors
+    /// When the currencies differ.
+    pub fn checked_sub(self, other: Self) -> Result<Self, CurrencyMismatch> {
+        self.same_currency(other)?;
+        Ok(Self::new(self.amount - other.amount, self.currency))
+    }
+
+    fn same_currency(self, other: Self) -> Result<(), CurrencyMismatch> {
+        if self.currency == other.currency {
+            Ok(())
+        } else {
+            Err(CurrencyMismatch {
+                left: self.currency,
+                right: other.currency,
+            })
+        }
+    }
+}
+
+/// Money per hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HourlyRate {
+    amount: Decimal,
+    currency: Currency,
+}
+
+impl HourlyRate {
+    /// A rate; zero and negative rates are not prices, so they are refused.
+    pub fn new(amount: Decimal, currency: Currency) -> Option<Self> {
+        (amount > Decimal::ZERO).then_some(Self { amount, currency })
+    }
+
+    /// The amount per hour in units of the currency.
+    pub fn amount(self) -> Decimal {
+        self.amount
+    }
+
+    /// The currency.
+    pub fn currency(self) -> Currency {
+        self.currency
+    }
+
+    /// What a number of hours cost at this rate, unrounded.
+    pub fn times_hours(self, hours: Decimal) -> Money {
+        Money::new(self.amount * hours, self.currency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usd(text: &str) -> Money {
+        Money::new(text.parse().expect("a decimal"), Currency::Usd)
+    }
+
+    #[test]
+    fn rounds_half_a_cent_up() {
+        assert_eq!(usd("0.005").rounded(), usd("0.01"));
+        assert_eq!(usd("16029.07866").rounded(), usd("16029.08"));
+        assert_eq!(usd("0.004999").rounded(), usd("0.00"));
+    }
+
+    #[test]
+    fn refuses_to_add_yuan_to_dollars() {
+        let yuan = Money::zero(Currency::Cny);
+        assert_eq!(
+            usd("1").checked_add(yuan),
+            Err(CurrencyMismatch {
+                left: Currency::Usd,
+                right: Currency::Cny
+            })
+        );
+    }
+
+    #[test]
+    fn a_month_of_p4d_is_exact() {
+        let rate = HourlyRate::new("21.957642".parse().expect("a decimal"), Currency::Usd)
+            .expect("positive");
+        assert_eq!(rate.times_hours(Decimal::from(730)), usd("16029.07866"));
+    }
+
+    #[test]
+    fn a_rate_is_never_zero_or_negative() {
+        assert_eq!(HourlyRate::new(Decimal::ZERO, Currency::Usd), None);
+        assert_eq!(HourlyRate::new(Decimal::from(-1), Currency::Usd), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Thresholds. Every verdict names the ones it was judged by.
+
+use rust_decimal::Decimal;
+
+/// The thresholds of an audit. Percentages are 0–100, shares 0–1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Hours in a month, for every monthly figure.
+    pub hours_per_month: Decimal,
+    /// Mean GPU utilization below which a workload is overprovisioned.
+    pub overprovisioned_below_percent: f64,
+    /// Mean GPU utilization below which a workload is underutilized.
+    pub underutilized_below_percent: f64,
+    /// Hours of samples without which there is no verdict.
+    pub min_hours: f64,
+    /// Coverage without which there is no verdict, 0–1.
+    pub min_coverage: f64,
+    /// Coverage from which a verdict counts as measured, 0–1.
+    pub measured_coverage: f64,
+    /// Days of samples without which nothing is called idle.
+    pub idle_min_days: f64,
+    /// VRAM use from which an idle workload counts as holding memory.
+    pub idle_held_vram_percent: f64,
+    /// Mean above which a workload is saturated.
+    pub saturated_above_percent: f64,
+    /// p95 from which a workload with a low mean is bursty.
+    pub bursty_p95_percent: f64,
+    /// Factor on the VRAM peak that a smaller GPU must hold.
+    pub vram_headroom: f64,
+    /// Factor on the CPU p95 that a smaller type must offer.
+    pub vcpu_headroom: f64,
+    /// Tag whose value groups instances into a workload.
+    pub workload_tag: String,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            hours_per_month: Decimal::from(730),
+            overprovisioned_below_percent: 25.0,
+            underutilized_below_percent: 60.0,
+            min_hours: 30.0,
+            min_coverage: 0.5,
+            measured_coverage: 0.9,
+            idle_min_days: 7.0,
+            idle_held_vram_percent: 5.0,
+            saturated_above_percent: 85.0,
+            bursty_p95_percent: 80.0,
+            vram_headroom: 1.2,
+            vcpu_headroom: 1.2,
+            workload_tag: "gpucost:workload".to_owned(),
+        }
+    }
+}

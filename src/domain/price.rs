@@ -1,0 +1,291 @@
+//! Prices, each with where it came from and since when it holds.
+
+use super::instance::named_enum;
+use super::{HourlyRate, Money, OperatingSystem, Tenancy};
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+use std::fmt;
+
+named_enum! {
+    /// How a reserved instance is paid for.
+    PaymentOption {
+        /// Nothing up front.
+        NoUpfront = "no-upfront",
+        /// Half up front.
+        PartialUpfront = "partial-upfront",
+        /// Everything up front.
+        AllUpfront = "all-upfront",
+    }
+}
+
+/// The offer that a price belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PriceOption {
+    /// List price by the hour.
+    OnDemand,
+    /// Spot: a mean over time and zones.
+    Spot,
+    /// Standard reserved instance: effective rate per hour of the term.
+    Reserved {
+        /// Years, 1 or 3.
+        term_years: u8,
+        /// How it is paid.
+        payment: PaymentOption,
+    },
+}
+
+impl fmt::Display for PriceOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnDemand => f.write_str("on-demand"),
+            Self::Spot => f.write_str("spot"),
+            Self::Reserved {
+                term_years,
+                payment,
+            } => write!(f, "reserved-{term_years}yr-{payment}"),
+        }
+    }
+}
+
+impl PriceOption {
+    /// Reads what `Display` writes.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "on-demand" => Some(Self::OnDemand),
+            "spot" => Some(Self::Spot),
+            reserved => {
+                let (term, payment) = reserved.strip_prefix("reserved-")?.split_once("yr-")?;
+                Some(Self::Reserved {
+                    term_years: term.parse().ok()?,
+                    payment: PaymentOption::from_name(payment)?,
+                })
+            }
+        }
+    }
+}
+
+/// What a price is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PriceKey {
+    /// The region.
+    pub region: String,
+    /// The instance type.
+    pub instance_type: String,
+    /// The operating system.
+    pub operating_system: OperatingSystem,
+    /// Shared or dedicated hardware.
+    pub tenancy: Tenancy,
+    /// The offer.
+    pub option: PriceOption,
+}
+
+impl PriceKey {
+    /// The Linux, shared, on-demand key of a type in a region.
+    pub fn linux_on_demand(region: &str, instance_type: &str) -> Self {
+        Self {
+            region: region.to_owned(),
+            instance_type: instance_type.to_owned(),
+            operating_system: OperatingSystem::Linux,
+            tenancy: Tenancy::Shared,
+            option: PriceOption::OnDemand,
+        }
+    }
+
+    /// The same type, region, system and tenancy under another offer.
+    pub fn with_option(&self, option: PriceOption) -> Self {
+        Self {
+            option,
+            ..self.clone()
+        }
+    }
+
+    /// Another type in the same region under the same system and tenancy.
+    pub fn with_type(&self, instance_type: &str) -> Self {
+        Self {
+            instance_type: instance_type.to_owned(),
+            ..self.clone()
+        }
+    }
+}
+
+impl fmt::Display for PriceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} {} {}",
+            self.instance_type, self.region, self.operating_system, self.tenancy, self.option
+        )
+    }
+}
+
+named_enum! {
+    /// Where a price came from; later ones are preferred.
+    PriceOrigin {
+        /// The book inside the binary.
+        Bundled = "bundled",
+        /// The user's cache of an earlier refresh.
+        Cache = "cache",
+        /// The provider's API in this run.
+        Api = "api",
+        /// The user's own negotiated price.
+        User = "user",
+    }
+}
+
+/// A price with its evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceQuote {
+    /// Money per hour.
+    pub rate: HourlyRate,
+    /// Where it came from.
+    pub origin: PriceOrigin,
+    /// Since when it holds, or when it was seen.
+    pub effective_date: Date,
+    /// The list or interface it was read from.
+    pub source: String,
+}
+
+/// There is no price for a key: the answer is "unpriced", never a guess.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no price for {0}")]
+pub struct NoPrice(pub PriceKey);
+
+named_enum! {
+    /// Something beside compute that costs while an instance is stopped.
+    StorageResource {
+        /// General purpose SSD, second generation, per GiB-month.
+        Gp2 = "gp2",
+        /// General purpose SSD, third generation, per GiB-month.
+        Gp3 = "gp3",
+        /// Provisioned IOPS SSD, first generation, per GiB-month.
+        Io1 = "io1",
+        /// Provisioned IOPS SSD, per GiB-month.
+        Io2 = "io2",
+        /// Throughput-optimized disk, per GiB-month.
+        St1 = "st1",
+        /// Cold disk, per GiB-month.
+        Sc1 = "sc1",
+        /// Magnetic disk, per GiB-month.
+        Standard = "standard",
+        /// A public IPv4 address, per hour.
+        PublicIpv4 = "public-ipv4",
+    }
+}
+
+/// A price of a storage resource: per GiB-month for volumes, per hour for an
+/// address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageQuote {
+    /// Money per unit.
+    pub unit_price: Money,
+    /// Where it came from.
+    pub origin: PriceOrigin,
+    /// Since when it holds; absent for long-standing list prices.
+    pub effective_date: Option<Date>,
+    /// The list or interface it was read from.
+    pub source: String,
+}
+
+/// Prices of one audit, looked up by key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PriceBook {
+    quotes: BTreeMap<PriceKey, PriceQuote>,
+    storage: BTreeMap<(String, StorageResource), StorageQuote>,
+}
+
+impl PriceBook {
+    /// Adds a quote unless one of a better origin is there already.
+    pub fn insert(&mut self, key: PriceKey, quote: PriceQuote) {
+        match self.quotes.get(&key) {
+            Some(present) if present.origin > quote.origin => {}
+            _ => {
+                self.quotes.insert(key, quote);
+            }
+        }
+    }
+
+    /// Adds a storage price of a region unless a better one is there already.
+    pub fn insert_storage(&mut self, region: &str, resource: StorageResource, quote: StorageQuote) {
+        let key = (region.to_owned(), resource);
+        match self.storage.get(&key) {
+            Some(present) if present.origin > quote.origin => {}
+            _ => {
+                self.storage.insert(key, quote);
+            }
+        }
+    }
+
+    /// The price of a key.
+    ///
+    /// # Errors
+    /// [`NoPrice`] when no source states it: never another region's, never
+    /// zero, never on-demand in place of spot.
+    pub fn get(&self, key: &PriceKey) -> Result<&PriceQuote, NoPrice> {
+        self.quotes.get(key).ok_or_else(|| NoPrice(key.clone()))
+    }
+
+    /// The price of a storage resource in a region.
+    pub fn get_storage(&self, region: &str, resource: StorageResource) -> Option<&StorageQuote> {
+        self.storage.get(&(region.to_owned(), resource))
+    }
+
+    /// Every quote in key order.
+    pub fn iter(&self) -> impl Iterator<Item = (&PriceKey, &PriceQuote)> {
+        self.quotes.iter()
+    }
+
+    /// Every storage quote in order of region and resource.
+    pub fn iter_storage(&self) -> impl Iterator<Item = (&str, StorageResource, &StorageQuote)> {
+        self.storage
+            .iter()
+            .map(|((region, resource), quote)| (region.as_str(), *resource, quote))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Currency;
+    use rust_decimal::Decimal;
+
+    fn quote(amount: i64, origin: PriceOrigin) -> PriceQuote {
+        PriceQuote {
+            rate: HourlyRate::new(Decimal::from(amount), Currency::Usd).expect("positive"),
+            origin,
+            effective_date: jiff::civil::date(2026, 7, 20),
+            source: "test".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_better_origin_stays() {
+        let key = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
+        let mut book = PriceBook::default();
+        book.insert(key.clone(), quote(2, PriceOrigin::Api));
+        book.insert(key.clone(), quote(1, PriceOrigin::Bundled));
+        assert_eq!(book.get(&key), Ok(&quote(2, PriceOrigin::Api)));
+    }
+
+    #[test]
+    fn another_region_is_unpriced() {
+        let mut book = PriceBook::default();
+        let key = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
+        book.insert(key, quote(1, PriceOrigin::Bundled));
+        let elsewhere = PriceKey::linux_on_demand("eu-west-1", "g5.xlarge");
+        assert_eq!(book.get(&elsewhere), Err(NoPrice(elsewhere.clone())));
+    }
+
+    #[test]
+    fn option_names_round_trip() {
+        for name in [
+            "on-demand",
+            "spot",
+            "reserved-1yr-no-upfront",
+            "reserved-3yr-all-upfront",
+        ] {
+            let option = PriceOption::from_name(name).expect("known");
+            assert_eq!(option.to_string(), name);
+        }
+        assert_eq!(PriceOption::from_name("reserved-1yr"), None);
+    }
+}

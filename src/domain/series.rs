@@ -1,0 +1,324 @@
+//! Time series as a metrics source delivered them, cleaned once at the door.
+
+use super::instance::named_enum;
+use super::{InstanceId, Window};
+use jiff::Timestamp;
+
+named_enum! {
+    /// What a series measures.
+    Metric {
+        /// Share of time that at least one kernel ran, percent, per GPU.
+        GpuUtilization = "gpu_utilization",
+        /// Memory in use in MiB, per GPU.
+        GpuMemoryUsed = "gpu_memory_used",
+        /// Memory of the card as the driver reports it in MiB, per GPU.
+        GpuMemoryTotal = "gpu_memory_total",
+        /// Power draw in watts, per GPU.
+        GpuPowerDraw = "gpu_power_draw",
+        /// Core temperature in degrees Celsius, per GPU.
+        GpuTemperature = "gpu_temperature",
+        /// Encoder sessions, per GPU.
+        GpuEncoderSessions = "gpu_encoder_sessions",
+        /// Agentless power draw as a percentage of the maximum.
+        GpuPowerUtilization = "gpu_power_utilization",
+        /// CPU utilization of the instance, percent. Proves that the instance
+        /// ran, never that its GPU did.
+        CpuUtilization = "cpu_utilization",
+        /// Bytes received by the instance in a period.
+        NetworkIn = "network_in",
+        /// Bytes sent by the instance in a period.
+        NetworkOut = "network_out",
+    }
+}
+
+impl Metric {
+    /// Whether values are percentages, so that over 100 is an error.
+    pub fn is_percent(self) -> bool {
+        matches!(
+            self,
+            Self::GpuUtilization | Self::GpuPowerUtilization | Self::CpuUtilization
+        )
+    }
+}
+
+named_enum! {
+    /// How the raw readings of a period became one value.
+    Statistic {
+        /// Their mean.
+        Average = "average",
+        /// Their maximum.
+        Maximum = "maximum",
+        /// Their sum.
+        Sum = "sum",
+    }
+}
+
+named_enum! {
+    /// Who measured.
+    SeriesSource {
+        /// The CloudWatch agent on the host, through NVML.
+        CloudWatchAgent = "cloudwatch-agent",
+        /// EC2 itself, without an agent.
+        Ec2 = "ec2",
+        /// A generator: the demo and made-up fixtures.
+        Generated = "generated",
+    }
+}
+
+named_enum! {
+    /// How a series was matched to its instance.
+    JoinedBy {
+        /// By the `InstanceId` dimension.
+        InstanceId = "instance-id",
+        /// By the agent's `host` dimension, compared with the private DNS name.
+        Hostname = "hostname",
+    }
+}
+
+/// Points that were dropped when a series was read, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rejected {
+    /// Not a number, or infinite.
+    pub not_a_number: u64,
+    /// Below zero.
+    pub negative: u64,
+    /// A percentage over 100.
+    pub over_100: u64,
+    /// A second point for a period; the last one was kept.
+    pub duplicate: u64,
+    /// At or after `as_of`.
+    pub future: u64,
+}
+
+impl Rejected {
+    /// How many points were dropped in all.
+    pub fn total(self) -> u64 {
+        self.not_a_number + self.negative + self.over_100 + self.duplicate + self.future
+    }
+
+    /// Sum of two counts.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            not_a_number: self.not_a_number + other.not_a_number,
+            negative: self.negative + other.negative,
+            over_100: self.over_100 + other.over_100,
+            duplicate: self.duplicate + other.duplicate,
+            future: self.future + other.future,
+        }
+    }
+}
+
+/// Points on a regular grid with gaps: ascending, at most one a period, all
+/// inside the window, all valid. Stored as runs of single-precision values
+/// (percentages and MiB fit it exactly enough) because a fleet has millions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Points {
+    start: Timestamp,
+    period_seconds: u32,
+    runs: Vec<Run>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Run {
+    first: u32,
+    values: Vec<f32>,
+}
+
+impl Points {
+    /// No points, on the grid of a window.
+    pub fn empty(window: Window, period_seconds: u32) -> Self {
+        Self {
+            start: window.start,
+            period_seconds,
+            runs: Vec::new(),
+        }
+    }
+
+    /// Cleans raw points in any order: drops what is not a number, negative,
+    /// an impossible percentage, or in the future, keeps the last of
+    /// duplicates, counts each; points before the window are left out
+    /// silently.
+    pub fn clean(
+        raw: impl IntoIterator<Item = (Timestamp, f64)>,
+        metric: Metric,
+        window: Window,
+        period_seconds: u32,
+    ) -> (Self, Rejected) {
+        let mut rejected = Rejected::default();
+        let mut kept: Vec<(u32, f32)> = Vec::new();
+        for (time, value) in raw {
+            if time >= window.end {
+                rejected.future += 1;
+            } else if time < window.start {
+            } else if !value.is_finite() {
+                rejected.not_a_number += 1;
+            } else if value < 0.0 {
+                rejected.negative += 1;
+            } else if metric.is_percent() && value > 100.0 {
+                rejected.over_100 += 1;
+            } else {
+                let seconds = time.as_second() - window.start.as_second();
+                let index = seconds / i64::from(period_seconds.max(1));
+                let index = u32::try_from(index).unwrap_or(u32::MAX);
+                kept.push((index, value as f32));
+            }
+        }
+        // A stable sort keeps the order of arrival among duplicates.
+        kept.sort_by_key(|(index, _)| *index);
+        let mut points = Self::empty(window, period_seconds);
+        let mut kept = kept.into_iter().peekable();
+        while let Some((index, value)) = kept.next() {
+            if kept.peek().is_some_and(|(next, _)| *next == index) {
+                rejected.duplicate += 1;
+            } else {
+                points.push(index, value);
+            }
+        }
+        (points, rejected)
+    }
+
+    /// Appends a value; indices must ascend.
+    fn push(&mut self, index: u32, value: f32) {
+        match self.runs.last_mut() {
+            Some(run) if run.first as usize + run.values.len() == index as usize => {
+                run.values.push(value);
+            }
+            _ => self.runs.push(Run {
+                first: index,
+                values: vec![value],
+            }),
+        }
+    }
+
+    /// First instant of the grid.
+    pub fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    /// Distance of two grid points.
+    pub fn period_seconds(&self) -> u32 {
+        self.period_seconds
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.runs.iter().map(|run| run.values.len()).sum()
+    }
+
+    /// Whether there are no points.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Every point as (index on the grid, value), ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.runs.iter().flat_map(|run| {
+            (run.first..)
+                .zip(&run.values)
+                .map(|(index, value)| (index, widen(*value)))
+        })
+    }
+
+    /// Every value, ascending in time.
+    pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.runs
+            .iter()
+            .flat_map(|run| run.values.iter().copied().map(widen))
+    }
+}
+
+/// The double that a decimal reading such as 33.3 stood for: widening bit by
+/// bit would read 33.29999923706055.
+fn widen(value: f32) -> f64 {
+    let exact = f64::from(value);
+    let rounded = (exact * 10_000.0).round() / 10_000.0;
+    if rounded as f32 == value {
+        rounded
+    } else {
+        exact
+    }
+}
+
+/// One series of one GPU or instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// The instance it belongs to.
+    pub instance: InstanceId,
+    /// The GPU's index on the host; absent for metrics of the instance.
+    pub gpu: Option<u16>,
+    /// What it measures.
+    pub metric: Metric,
+    /// How readings became one value a period.
+    pub statistic: Statistic,
+    /// Who measured.
+    pub source: SeriesSource,
+    /// How it was matched to the instance.
+    pub joined_by: JoinedBy,
+    /// The points.
+    pub points: Points,
+    /// What was dropped on reading.
+    pub rejected: Rejected,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window() -> Window {
+        Window {
+            start: Timestamp::from_second(3_000).expect("in range"),
+            end: Timestamp::from_second(6_000).expect("in range"),
+        }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("in range")
+    }
+
+    #[test]
+    fn bad_points_are_dropped_and_counted() {
+        let raw = vec![
+            (at(3_900), 12.0),
+            (at(3_000), 10.0),
+            (at(3_300), f64::NAN),
+            (at(3_600), -1.0),
+            (at(4_200), 101.0),
+            (at(3_900), 13.0),
+            (at(6_000), 50.0),
+            (at(2_999), 99.0),
+        ];
+        let (points, rejected) = Points::clean(raw, Metric::GpuUtilization, window(), 300);
+        assert_eq!(
+            points.iter().collect::<Vec<_>>(),
+            vec![(0, 10.0), (3, 13.0)]
+        );
+        assert_eq!(
+            rejected,
+            Rejected {
+                not_a_number: 1,
+                negative: 1,
+                over_100: 1,
+                duplicate: 1,
+                future: 1
+            }
+        );
+    }
+
+    #[test]
+    fn memory_may_exceed_one_hundred() {
+        let (points, rejected) = Points::clean(
+            [(at(3_000), 16_384.5)],
+            Metric::GpuMemoryUsed,
+            window(),
+            300,
+        );
+        assert_eq!(points.values().collect::<Vec<_>>(), vec![16_384.5]);
+        assert_eq!(rejected.total(), 0);
+    }
+
+    #[test]
+    fn decimal_readings_come_back_as_written() {
+        let (points, _) = Points::clean([(at(3_000), 33.3)], Metric::GpuUtilization, window(), 300);
+        assert_eq!(points.values().next(), Some(33.3));
+    }
+}

@@ -1,0 +1,123 @@
+//! What an instance type offers.
+
+use super::{GpuModel, GpuShare};
+
+/// What kind of accelerator a type carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AcceleratorKind {
+    /// A GPU that NVIDIA's or AMD's drivers report on.
+    Gpu,
+    /// Trainium or Inferentia.
+    Neuron,
+    /// Another inference or training chip.
+    Inference,
+    /// A media transcoder.
+    Media,
+    /// A programmable gate array.
+    Fpga,
+    /// None: a CPU type.
+    Cpu,
+}
+
+impl AcceleratorKind {
+    /// The name used in files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gpu => "gpu",
+            Self::Neuron => "neuron",
+            Self::Inference => "inference",
+            Self::Media => "media",
+            Self::Fpga => "fpga",
+            Self::Cpu => "cpu",
+        }
+    }
+
+    /// Reads the name used in files.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            Self::Gpu,
+            Self::Neuron,
+            Self::Inference,
+            Self::Media,
+            Self::Fpga,
+            Self::Cpu,
+        ]
+        .into_iter()
+        .find(|kind| kind.name() == name)
+    }
+}
+
+/// CPU instruction set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Architecture {
+    /// 64-bit x86.
+    X86_64,
+    /// 64-bit Arm.
+    Arm64,
+}
+
+impl Architecture {
+    /// The name that EC2 uses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Arm64 => "arm64",
+        }
+    }
+
+    /// Reads EC2's name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "x86_64" => Some(Self::X86_64),
+            "arm64" => Some(Self::Arm64),
+            _ => None,
+        }
+    }
+}
+
+/// The accelerators of a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuOffer {
+    /// Model of every device.
+    pub model: GpuModel,
+    /// Number of devices, or the fraction of one.
+    pub share: GpuShare,
+    /// Memory per visible device in MiB; for a fraction, the partition's.
+    /// Absent when no source states it.
+    pub vram_mib: Option<u64>,
+}
+
+/// What an instance type offers, apart from its price.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceShape {
+    /// The type, such as `p4d.24xlarge`.
+    pub instance_type: String,
+    /// What kind of accelerator it carries.
+    pub accelerator: AcceleratorKind,
+    /// Its accelerators; absent on CPU types and where no source states them.
+    pub gpu: Option<GpuOffer>,
+    /// Virtual CPUs.
+    pub vcpu: u32,
+    /// Host memory in MiB.
+    pub memory_mib: u64,
+    /// CPU instruction set; absent when no source states it.
+    pub architecture: Option<Architecture>,
+    /// Instance store in GB; zero-disk types have `None`.
+    pub local_storage_gb: Option<u64>,
+    /// Whether it offers an Elastic Fabric Adapter; absent when unknown.
+    pub efa: Option<bool>,
+}
+
+impl InstanceShape {
+    /// The family, such as `p4d` of `p4d.24xlarge`.
+    pub fn family(&self) -> &str {
+        family(&self.instance_type)
+    }
+}
+
+/// The family part of a type name.
+pub(crate) fn family(instance_type: &str) -> &str {
+    instance_type
+        .split_once('.')
+        .map_or(instance_type, |(family, _)| family)
+}

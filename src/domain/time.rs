@@ -1,0 +1,122 @@
+//! The window that an audit looks at, and how long something ran in it.
+
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+
+/// A half-open span of time, `[start, end)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// First instant inside.
+    pub start: Timestamp,
+    /// First instant after.
+    pub end: Timestamp,
+}
+
+impl Window {
+    /// The lookback before `as_of`, floored to the metric period so that every
+    /// period in it is a whole one.
+    ///
+    /// # Errors
+    /// When `as_of - lookback` is before the range of time stamps.
+    pub fn before(
+        as_of: Timestamp,
+        lookback: SignedDuration,
+        period_seconds: u32,
+    ) -> Result<Self, jiff::Error> {
+        let end = floor_to_period(as_of, period_seconds);
+        let start = floor_to_period(end.checked_sub(lookback)?, period_seconds);
+        Ok(Self { start, end })
+    }
+
+    /// Length in whole seconds.
+    pub fn seconds(self) -> i64 {
+        self.end.as_second() - self.start.as_second()
+    }
+
+    /// The later part that begins at `start`, empty when that is after the end.
+    pub fn starting_at(self, start: Timestamp) -> Self {
+        Self {
+            start: self.start.max(start).min(self.end),
+            end: self.end,
+        }
+    }
+}
+
+/// The beginning of the period that contains an instant; periods are aligned
+/// to the Unix epoch, as CloudWatch aligns them.
+pub fn floor_to_period(instant: Timestamp, period_seconds: u32) -> Timestamp {
+    let second = instant.as_second();
+    let floored = second - second.rem_euclid(i64::from(period_seconds.max(1)));
+    Timestamp::from_second(floored).unwrap_or(Timestamp::MIN)
+}
+
+/// How much of the observed span something ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningTime {
+    /// Seconds it ran.
+    pub running_seconds: i64,
+    /// Seconds it existed inside the window.
+    pub observed_seconds: i64,
+    /// Whether the running time was proved by CPU data points, or assumed
+    /// since launch.
+    pub proved: bool,
+}
+
+impl RunningTime {
+    /// Share of the observed span that it ran, 0–1; `None` when nothing of the
+    /// window was observed.
+    pub fn share(self) -> Option<Decimal> {
+        (self.observed_seconds > 0).then(|| {
+            Decimal::from(self.running_seconds.min(self.observed_seconds))
+                / Decimal::from(self.observed_seconds)
+        })
+    }
+
+    /// Hours it ran.
+    pub fn hours(self) -> Decimal {
+        Decimal::from(self.running_seconds) / Decimal::from(3600)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time stamp")
+    }
+
+    #[test]
+    fn the_window_is_floored_to_the_period() {
+        let window = Window::before(
+            at("2026-11-20T20:13:42Z"),
+            SignedDuration::from_hours(14 * 24),
+            300,
+        )
+        .expect("in range");
+        assert_eq!(window.start, at("2026-11-06T20:10:00Z"));
+        assert_eq!(window.end, at("2026-11-20T20:10:00Z"));
+        assert_eq!(window.seconds(), 14 * 86_400);
+    }
+
+    #[test]
+    fn eight_of_twenty_four_hours_is_a_third() {
+        let running = RunningTime {
+            running_seconds: 8 * 3600,
+            observed_seconds: 24 * 3600,
+            proved: true,
+        };
+        let third = running.share().expect("observed");
+        assert_eq!(third.round_dp(6).to_string(), "0.333333");
+    }
+
+    #[test]
+    fn nothing_observed_is_not_zero() {
+        let running = RunningTime {
+            running_seconds: 0,
+            observed_seconds: 0,
+            proved: false,
+        };
+        assert_eq!(running.share(), None);
+    }
+}

@@ -1,0 +1,527 @@
+//! From series to the figures that verdicts are made of.
+
+use super::instance::named_enum;
+use super::{
+    Distribution, GpuOffer, Instance, InstanceId, JoinedBy, Metric, Points, Rejected, RunningTime,
+    Series, SeriesSource, Statistic, Window, mean, quantile,
+};
+
+/// A GPU below this percentage at its 99th percentile was never active, and a
+/// period whose maximum is below it was idle.
+pub const ACTIVE_PERCENT: f64 = 1.0;
+
+/// CloudWatch delivers a few minutes late: an instance that runs now and whose
+/// newest CPU point is at most this many periods old ran until the end.
+const DELIVERY_LAG_PERIODS: usize = 3;
+
+named_enum! {
+    /// What a verdict was judged on.
+    Signal {
+        /// GPU utilization, the signal that everybody has.
+        GpuUtilization = "gpu_utilization",
+        /// Power alone, where nothing better is observable.
+        GpuPowerUtilization = "gpu_power_utilization",
+    }
+}
+
+/// One period of one instance or workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Slot {
+    /// Sum over the GPUs that reported, percent.
+    sum_average: f32,
+    /// How many GPUs reported.
+    reported: u32,
+    /// Largest average over them, percent.
+    max_average: f32,
+    /// Largest maximum over them; absent when no maximum was delivered.
+    maximum: Option<f32>,
+}
+
+impl Slot {
+    const EMPTY: Self = Self {
+        sum_average: 0.0,
+        reported: 0,
+        max_average: 0.0,
+        maximum: None,
+    };
+
+    fn add_average(&mut self, value: f64) {
+        self.sum_average += value as f32;
+        self.reported += 1;
+        self.max_average = self.max_average.max(value as f32);
+    }
+
+    fn add_maximum(&mut self, value: f64) {
+        let value = value as f32;
+        self.maximum = Some(self.maximum.map_or(value, |known| known.max(value)));
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.sum_average += other.sum_average;
+        self.reported += other.reported;
+        self.max_average = self.max_average.max(other.max_average);
+        if let Some(value) = other.maximum {
+            self.add_maximum(f64::from(value));
+        }
+    }
+}
+
+/// Figures per period over all GPUs of an instance or workload, with the
+/// periods in which it ran. Its size depends on the window, not on the number
+/// of GPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    window: Window,
+    period_seconds: u32,
+    slots: Vec<Slot>,
+    /// How many GPUs ran in each period.
+    running_gpus: Vec<u32>,
+}
+
+impl Timeline {
+    /// No data yet, on the grid of a window.
+    pub fn new(window: Window, period_seconds: u32) -> Self {
+        let length = window.seconds().max(0) as usize / period_seconds.max(1) as usize;
+        Self {
+            window,
+            period_seconds,
+            slots: vec![Slot::EMPTY; length],
+            running_gpus: vec![0; length],
+        }
+    }
+
+    /// Adds the figures of another timeline on the same grid.
+    pub fn add(&mut self, other: &Self) {
+        for (slot, added) in self.slots.iter_mut().zip(&other.slots) {
+            slot.add(added);
+        }
+        for (running, added) in self.running_gpus.iter_mut().zip(&other.running_gpus) {
+            *running += added;
+        }
+    }
+
+    /// The periods that count: at least half of the running GPUs reported.
+    fn counted(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        self.slots
+            .iter()
+            .zip(&self.running_gpus)
+            .enumerate()
+            .filter(|(_, (slot, running))| slot.reported > 0 && slot.reported * 2 >= **running)
+            .map(|(index, (slot, _))| (index, slot))
+    }
+
+    /// The mean over the GPUs in every period that counts, as (period index,
+    /// percent), ascending.
+    pub fn means(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.counted().map(|(index, slot)| {
+            (
+                index,
+                f64::from(slot.sum_average) / f64::from(slot.reported),
+            )
+        })
+    }
+
+    /// Number of periods in which anything ran.
+    fn expected_samples(&self) -> usize {
+        self.running_gpus.iter().filter(|gpus| **gpus > 0).count()
+    }
+
+    /// The statistics of the whole timeline; `None` when no period counts.
+    pub fn summary(&self, signal: Signal, source: SeriesSource) -> Option<UtilizationSummary> {
+        let means: Vec<f64> = self.means().map(|(_, value)| value).collect();
+        let n_samples = means.len();
+        let distribution = Distribution::of(means)?;
+        let mut maxima: Vec<f64> = self
+            .counted()
+            .filter_map(|(_, slot)| slot.maximum.map(f64::from))
+            .collect();
+        maxima.sort_by(f64::total_cmp);
+        let maxima_complete = maxima.len() == n_samples;
+        let expected_samples = self.expected_samples().max(n_samples);
+        Some(UtilizationSummary {
+            signal,
+            source,
+            window: self.window,
+            period_seconds: self.period_seconds,
+            max: maxima.last().copied().unwrap_or(distribution.max),
+            idle_share: maxima_complete.then(|| {
+                let idle = maxima.iter().filter(|value| **value < ACTIVE_PERCENT);
+                idle.count() as f64 / n_samples as f64
+            }),
+            maximum_p99: if maxima_complete {
+                quantile(&maxima, 0.99)
+            } else {
+                None
+            },
+            has_consecutive_activity: self.has_consecutive_average_at_least(5.0),
+            saturated_hours_share: self.share_of_hours_above(95.0),
+            distribution,
+            n_samples: n_samples as u64,
+            expected_samples: expected_samples as u64,
+        })
+    }
+
+    /// Whether any two consecutive periods had a GPU at or above a percentage.
+    fn has_consecutive_average_at_least(&self, percent: f64) -> bool {
+        let mut previous: Option<usize> = None;
+        for (index, slot) in self.counted() {
+            if f64::from(slot.max_average) < percent {
+                continue;
+            }
+            if previous.is_some_and(|before| before + 1 == index) {
+                return true;
+            }
+            previous = Some(index);
+        }
+        false
+    }
+
+    /// Share (0–1) of the hours with data whose mean is above a percentage.
+    fn share_of_hours_above(&self, percent: f64) -> f64 {
+        let per_hour = (3600 / self.period_seconds.max(1)).max(1) as usize;
+        let offset = self.window.start.as_second().rem_euclid(3600) as usize
+            / self.period_seconds.max(1) as usize;
+        let mut hours: Vec<(usize, f64, u32)> = Vec::new();
+        for (index, value) in self.means() {
+            let hour = (index + offset) / per_hour;
+            match hours.last_mut() {
+                Some((last, sum, count)) if *last == hour => {
+                    *sum += value;
+                    *count += 1;
+                }
+                _ => hours.push((hour, value, 1)),
+            }
+        }
+        if hours.is_empty() {
+            return 0.0;
+        }
+        let above = hours
+            .iter()
+            .filter(|(_, sum, count)| sum / f64::from(*count) > percent)
+            .count();
+        above as f64 / hours.len() as f64
+    }
+}
+
+/// Utilization of an instance or workload over the window. Percentages are
+/// 0–100, shares and coverage 0–1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UtilizationSummary {
+    /// What was measured.
+    pub signal: Signal,
+    /// Who measured.
+    pub source: SeriesSource,
+    /// The window.
+    pub window: Window,
+    /// Length of a period.
+    pub period_seconds: u32,
+    /// Mean and percentiles over time of the mean over all GPUs, from averages.
+    pub distribution: Distribution,
+    /// Largest maximum of any GPU.
+    pub max: f64,
+    /// Share of periods in which no GPU reached 1 %; absent without maxima.
+    pub idle_share: Option<f64>,
+    /// 99th percentile over time of the largest maximum; absent without maxima.
+    pub maximum_p99: Option<f64>,
+    /// Whether two consecutive periods had a GPU average of at least 5 %.
+    pub has_consecutive_activity: bool,
+    /// Share of hours with a mean above 95 %.
+    pub saturated_hours_share: f64,
+    /// Periods that count.
+    pub n_samples: u64,
+    /// Periods in which it ran.
+    pub expected_samples: u64,
+}
+
+impl UtilizationSummary {
+    /// Share of the expected samples that are there, 0–1.
+    pub fn coverage(&self) -> f64 {
+        if self.expected_samples == 0 {
+            return 0.0;
+        }
+        self.n_samples as f64 / self.expected_samples as f64
+    }
+
+    /// Hours of samples.
+    pub fn sampled_hours(&self) -> f64 {
+        self.n_samples as f64 * f64::from(self.period_seconds) / 3600.0
+    }
+}
+
+/// VRAM figures, per GPU in MiB.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VramSummary {
+    /// Largest maximum.
+    pub peak_mib: f64,
+    /// 95th percentile of averages; absent without averages.
+    pub p95_mib: Option<f64>,
+    /// Size of the card: as the driver reports it, else as the type offers it.
+    pub total_mib: Option<f64>,
+}
+
+impl VramSummary {
+    /// Peak as a percentage of the card; absent when its size is unknown.
+    pub fn peak_percent(&self) -> Option<f64> {
+        let total = self.total_mib.filter(|total| *total > 0.0)?;
+        Some(self.peak_mib / total * 100.0)
+    }
+}
+
+/// One GPU of one instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuUsage {
+    /// The instance.
+    pub instance: InstanceId,
+    /// Index on the host.
+    pub index: u16,
+    /// Utilization from averages; absent when it was not measured.
+    pub utilization: Option<Distribution>,
+    /// Number of samples of it.
+    pub n_samples: u64,
+    /// Memory; absent when it was not measured.
+    pub vram: Option<VramSummary>,
+    /// Mean power draw in watts.
+    pub power_mean_w: Option<f64>,
+    /// Highest temperature in degrees Celsius.
+    pub temperature_max_c: Option<f64>,
+}
+
+impl GpuUsage {
+    /// Whether it was ever active (p99 at or above 1 %); absent when it was not
+    /// measured.
+    pub fn is_active(&self) -> Option<bool> {
+        self.utilization
+            .map(|utilization| utilization.p99 >= ACTIVE_PERCENT)
+    }
+
+    /// Whether something was allocated on it: VRAM at or above 5 %, or active.
+    pub fn is_allocated(&self) -> Option<bool> {
+        let held = self
+            .vram
+            .and_then(|vram| vram.peak_percent())
+            .map(|percent| percent >= 5.0);
+        match (self.is_active(), held) {
+            (None, None) => None,
+            (active, held) => Some(active == Some(true) || held == Some(true)),
+        }
+    }
+}
+
+/// Everything measured about one instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceUsage {
+    /// The instance.
+    pub instance: InstanceId,
+    /// How long it ran.
+    pub running: RunningTime,
+    /// What was measured; absent when no GPU signal arrived.
+    pub signal: Option<(Signal, SeriesSource)>,
+    /// Per period.
+    pub timeline: Timeline,
+    /// Per GPU, by index.
+    pub gpus: Vec<GpuUsage>,
+    /// 95th percentile of CPU utilization, percent.
+    pub cpu_p95: Option<f64>,
+    /// Whether any series was matched by hostname.
+    pub joined_by_hostname: bool,
+    /// Points dropped on reading, over all series.
+    pub rejected: Rejected,
+}
+
+impl InstanceUsage {
+    /// Measures an instance by its series. `offer` is what its type offers;
+    /// an unknown type is measured by the GPUs that report.
+    pub fn measure(
+        instance: &Instance,
+        offer: Option<&GpuOffer>,
+        series: &[&Series],
+        window: Window,
+        period_seconds: u32,
+    ) -> Self {
+        let signal = choose_signal(series);
+        let gpus = gpu_usages(instance, offer, series);
+        let visible = offer.map_or(gpus.len().max(1) as u32, |offer| {
+            u32::from(offer.share.visible_devices())
+        });
+        let mut timeline = Timeline::new(window, period_seconds);
+        if let Some((signal, _)) = signal {
+            add_signal(&mut timeline, series, signal, visible);
+        }
+        let cpu = points_of(series, Metric::CpuUtilization, Statistic::Average).next();
+        let running = mark_running(&mut timeline, instance, cpu, visible);
+        Self {
+            instance: instance.id.clone(),
+            running,
+            signal,
+            timeline,
+            gpus,
+            cpu_p95: cpu.and_then(|points| Some(Distribution::of(points.values().collect())?.p95)),
+            joined_by_hostname: series.iter().any(|s| s.joined_by == JoinedBy::Hostname),
+            rejected: series
+                .iter()
+                .fold(Rejected::default(), |sum, s| sum.plus(s.rejected)),
+        }
+    }
+}
+
+fn choose_signal(series: &[&Series]) -> Option<(Signal, SeriesSource)> {
+    [
+        (Metric::GpuUtilization, Signal::GpuUtilization),
+        (Metric::GpuPowerUtilization, Signal::GpuPowerUtilization),
+    ]
+    .into_iter()
+    .find_map(|(metric, signal)| {
+        let found = series.iter().find(|s| {
+            s.metric == metric && s.statistic == Statistic::Average && !s.points.is_empty()
+        })?;
+        Some((signal, found.source))
+    })
+}
+
+fn points_of<'a>(
+    series: &'a [&Series],
+    metric: Metric,
+    statistic: Statistic,
+) -> impl Iterator<Item = &'a Points> {
+    series
+        .iter()
+        .filter(move |s| s.metric == metric && s.statistic == statistic && !s.points.is_empty())
+        .map(|s| &s.points)
+}
+
+fn add_signal(timeline: &mut Timeline, series: &[&Series], signal: Signal, visible: u32) {
+    let metric = match signal {
+        Signal::GpuUtilization => Metric::GpuUtilization,
+        Signal::GpuPowerUtilization => Metric::GpuPowerUtilization,
+    };
+    // EC2's power metric without a GPU id speaks for every GPU of the instance.
+    let whole_instance = series.iter().all(|s| s.metric != metric || s.gpu.is_none());
+    for points in points_of(series, metric, Statistic::Average) {
+        for (index, value) in points.iter() {
+            if let Some(slot) = timeline.slots.get_mut(index as usize) {
+                slot.add_average(value);
+                if whole_instance && visible > 1 {
+                    slot.sum_average = value as f32 * visible as f32;
+                    slot.reported = visible;
+                }
+            }
+        }
+    }
+    for points in points_of(series, metric, Statistic::Maximum) {
+        for (index, value) in points.iter() {
+            if let Some(slot) = timeline.slots.get_mut(index as usize) {
+                slot.add_maximum(value);
+            }
+        }
+    }
+}
+
+/// Marks the periods in which the instance ran: those with a CPU point or a
+/// GPU sample; without any CPU point, since its launch.
+fn mark_running(
+    timeline: &mut Timeline,
+    instance: &Instance,
+    cpu: Option<&Points>,
+    visible: u32,
+) -> RunningTime {
+    let window = timeline.window;
+    let period = i64::from(timeline.period_seconds.max(1));
+    let length = timeline.slots.len();
+    let mut ran: Vec<bool> = timeline.slots.iter().map(|s| s.reported > 0).collect();
+    let slot_at = |instant: jiff::Timestamp| {
+        ((instant.as_second() - window.start.as_second()).max(0) / period) as usize
+    };
+    match cpu {
+        Some(points) => {
+            for (index, _) in points.iter() {
+                if let Some(slot) = ran.get_mut(index as usize) {
+                    *slot = true;
+                }
+            }
+            let newest = ran.iter().rposition(|ran| *ran);
+            if let Some(newest) = newest
+                && instance.state.is_running()
+                && newest + 1 + DELIVERY_LAG_PERIODS >= length
+            {
+                ran[newest..].fill(true);
+            }
+        }
+        None if instance.state.is_running() => {
+            let from = slot_at(instance.launch_time).min(length);
+            ran[from..].fill(true);
+        }
+        None => {}
+    }
+    for (running, ran) in timeline.running_gpus.iter_mut().zip(&ran) {
+        *running = if *ran { visible } else { 0 };
+    }
+    let observed = window.starting_at(instance.first_seen()).seconds();
+    let running = match cpu {
+        None if instance.state.is_running() && !ran.first().copied().unwrap_or(true) => {
+            // Whole periods would round a launch inside one up.
+            let before_launch = ran[..slot_at(instance.launch_time).min(length)]
+                .iter()
+                .filter(|ran| **ran)
+                .count() as i64
+                * period;
+            before_launch + window.starting_at(instance.launch_time).seconds()
+        }
+        _ => ran.iter().filter(|ran| **ran).count() as i64 * period,
+    };
+    RunningTime {
+        running_seconds: running.min(observed),
+        observed_seconds: observed,
+        proved: cpu.is_some(),
+    }
+}
+
+fn gpu_usages(instance: &Instance, offer: Option<&GpuOffer>, series: &[&Series]) -> Vec<GpuUsage> {
+    let mut indices: Vec<u16> = series.iter().filter_map(|s| s.gpu).collect();
+    indices.sort_unstable();
+    indices.dedup();
+    indices
+        .into_iter()
+        .map(|index| gpu_usage(instance, offer, series, index))
+        .collect()
+}
+
+fn gpu_usage(
+    instance: &Instance,
+    offer: Option<&GpuOffer>,
+    series: &[&Series],
+    index: u16,
+) -> GpuUsage {
+    let values = |metric: Metric, statistic: Statistic| -> Option<Vec<f64>> {
+        let found = series
+            .iter()
+            .find(|s| s.gpu == Some(index) && s.metric == metric && s.statistic == statistic)?;
+        (!found.points.is_empty()).then(|| found.points.values().collect())
+    };
+    let largest = |values: Vec<f64>| values.into_iter().reduce(f64::max);
+    let averages = values(Metric::GpuUtilization, Statistic::Average);
+    let memory_average = values(Metric::GpuMemoryUsed, Statistic::Average);
+    let memory_p95 = memory_average
+        .and_then(|values| Distribution::of(values).map(|memory| (memory.p95, memory.max)));
+    let peak = values(Metric::GpuMemoryUsed, Statistic::Maximum)
+        .and_then(largest)
+        .or(memory_p95.map(|(_, max)| max));
+    let reported_total = values(Metric::GpuMemoryTotal, Statistic::Maximum).and_then(largest);
+    GpuUsage {
+        instance: instance.id.clone(),
+        index,
+        n_samples: averages.as_ref().map_or(0, |values| values.len() as u64),
+        utilization: averages.and_then(Distribution::of),
+        vram: peak.map(|peak_mib| VramSummary {
+            peak_mib,
+            p95_mib: memory_p95.map(|(p95, _)| p95),
+            total_mib: reported_total.or_else(|| Some(offer?.vram_mib? as f64)),
+        }),
+        power_mean_w: values(Metric::GpuPowerDraw, Statistic::Average)
+            .and_then(|values| mean(&values)),
+        temperature_max_c: values(Metric::GpuTemperature, Statistic::Maximum).and_then(largest),
+    }
+}
+
+#[cfg(test)]
+#[path = "usage_tests.rs"]
+mod tests;

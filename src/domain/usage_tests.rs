@@ -1,0 +1,281 @@
+use super::*;
+use crate::domain::{GpuModel, GpuShare, InstanceState, Lifecycle, OperatingSystem, Tenancy};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+const HOUR: i64 = 3600;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("in range")
+}
+
+fn window() -> Window {
+    Window {
+        start: at(0),
+        end: at(10 * HOUR),
+    }
+}
+
+fn instance(state: InstanceState, launched: i64) -> Instance {
+    Instance {
+        id: InstanceId::new("i-1"),
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        zone: None,
+        instance_type: "g5.12xlarge".to_owned(),
+        state,
+        lifecycle: Lifecycle::OnDemand,
+        capacity_reservation_id: None,
+        capacity_block_id: None,
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        launch_time: at(launched),
+        attached_time: None,
+        state_transition_reason: None,
+        tags: BTreeMap::new(),
+        auto_scaling_group: None,
+        private_dns_name: None,
+        volumes: Vec::new(),
+        addresses: Vec::new(),
+    }
+}
+
+fn offer(devices: u16) -> GpuOffer {
+    GpuOffer {
+        model: GpuModel::A10g,
+        share: GpuShare::Whole(devices),
+        vram_mib: Some(24_576),
+    }
+}
+
+fn series(
+    metric: Metric,
+    statistic: Statistic,
+    gpu: Option<u16>,
+    values: impl IntoIterator<Item = (i64, f64)>,
+) -> Series {
+    let raw = values
+        .into_iter()
+        .map(|(period, value)| (at(period * 300), value));
+    let (points, rejected) = Points::clean(raw, metric, window(), 300);
+    Series {
+        instance: InstanceId::new("i-1"),
+        gpu,
+        metric,
+        statistic,
+        source: SeriesSource::Generated,
+        joined_by: JoinedBy::InstanceId,
+        points,
+        rejected,
+    }
+}
+
+fn measure(devices: u16, state: InstanceState, launched: i64, all: &[Series]) -> InstanceUsage {
+    let all: Vec<&Series> = all.iter().collect();
+    InstanceUsage::measure(
+        &instance(state, launched),
+        Some(&offer(devices)),
+        &all,
+        window(),
+        300,
+    )
+}
+
+#[test]
+fn unused_gpus_count_in_the_mean_and_not_in_the_maximum() {
+    let mut all = Vec::new();
+    for gpu in 0..4 {
+        let level = if gpu == 0 { 80.0 } else { 0.0 };
+        let points: Vec<_> = (0..120).map(|period| (period, level)).collect();
+        all.push(series(
+            Metric::GpuUtilization,
+            Statistic::Average,
+            Some(gpu),
+            points.clone(),
+        ));
+        all.push(series(
+            Metric::GpuUtilization,
+            Statistic::Maximum,
+            Some(gpu),
+            points,
+        ));
+    }
+    let usage = measure(4, InstanceState::Running, 0, &all);
+    let summary = usage
+        .timeline
+        .summary(Signal::GpuUtilization, SeriesSource::Generated)
+        .expect("data");
+    assert_eq!(summary.distribution.mean, 20.0);
+    assert_eq!(summary.max, 80.0);
+    assert_eq!(summary.idle_share, Some(0.0));
+    assert_eq!(summary.coverage(), 1.0);
+    assert!(summary.has_consecutive_activity);
+    let active: Vec<_> = usage.gpus.iter().map(GpuUsage::is_active).collect();
+    assert_eq!(active, [Some(true), Some(false), Some(false), Some(false)]);
+}
+
+#[test]
+fn a_period_counts_when_half_of_the_gpus_reported() {
+    // Two of four GPUs report in the first hour, one of four afterwards.
+    let all = [
+        series(
+            Metric::GpuUtilization,
+            Statistic::Average,
+            Some(0),
+            (0..120).map(|p| (p, 50.0)),
+        ),
+        series(
+            Metric::GpuUtilization,
+            Statistic::Average,
+            Some(1),
+            (0..12).map(|p| (p, 30.0)),
+        ),
+    ];
+    let usage = measure(4, InstanceState::Running, 0, &all);
+    let summary = usage
+        .timeline
+        .summary(Signal::GpuUtilization, SeriesSource::Generated)
+        .expect("data");
+    assert_eq!(summary.n_samples, 12);
+    assert_eq!(summary.expected_samples, 120);
+    assert_eq!(summary.distribution.mean, 40.0);
+    assert_eq!(summary.idle_share, None, "no maximum was delivered");
+}
+
+#[test]
+fn cpu_points_prove_eight_of_ten_hours_and_bound_what_is_expected() {
+    let all = [
+        series(
+            Metric::CpuUtilization,
+            Statistic::Average,
+            None,
+            (0..96).map(|p| (p, 3.0)),
+        ),
+        series(
+            Metric::GpuUtilization,
+            Statistic::Average,
+            Some(0),
+            (0..48).map(|p| (p, 9.0)),
+        ),
+    ];
+    let usage = measure(1, InstanceState::Stopped, 0, &all);
+    assert_eq!(usage.running.running_seconds, 8 * HOUR);
+    assert_eq!(usage.running.observed_seconds, 10 * HOUR);
+    let summary = usage
+        .timeline
+        .summary(Signal::GpuUtilization, SeriesSource::Generated)
+        .expect("data");
+    assert_eq!(summary.coverage(), 0.5);
+}
+
+#[test]
+fn a_running_instance_is_not_charged_less_for_points_still_under_way() {
+    let all = [series(
+        Metric::CpuUtilization,
+        Statistic::Average,
+        None,
+        (0..118).map(|p| (p, 3.0)),
+    )];
+    let usage = measure(1, InstanceState::Running, 0, &all);
+    assert_eq!(usage.running.running_seconds, 10 * HOUR);
+    assert!(usage.running.proved);
+}
+
+#[test]
+fn without_cpu_points_it_ran_since_launch() {
+    let usage = measure(1, InstanceState::Running, 6 * HOUR + 100, &[]);
+    assert_eq!(usage.running.running_seconds, 4 * HOUR - 100);
+    assert_eq!(usage.running.observed_seconds, 4 * HOUR - 100);
+    assert!(!usage.running.proved);
+    assert_eq!(usage.signal, None);
+}
+
+#[test]
+fn power_of_the_whole_instance_stands_for_all_its_gpus() {
+    let all = [series(
+        Metric::GpuPowerUtilization,
+        Statistic::Average,
+        None,
+        (0..120).map(|p| (p, 62.0)),
+    )];
+    let usage = measure(8, InstanceState::Running, 0, &all);
+    assert_eq!(
+        usage.signal,
+        Some((Signal::GpuPowerUtilization, SeriesSource::Generated))
+    );
+    let summary = usage
+        .timeline
+        .summary(Signal::GpuPowerUtilization, SeriesSource::Generated)
+        .expect("data");
+    assert_eq!(summary.distribution.mean, 62.0);
+}
+
+#[test]
+fn vram_peak_comes_from_maxima_and_the_drivers_total_is_preferred() {
+    let all = [
+        series(
+            Metric::GpuMemoryUsed,
+            Statistic::Average,
+            Some(0),
+            [(0, 100.0), (1, 200.0)],
+        ),
+        series(
+            Metric::GpuMemoryUsed,
+            Statistic::Maximum,
+            Some(0),
+            [(0, 110.0), (1, 900.0)],
+        ),
+        series(
+            Metric::GpuMemoryTotal,
+            Statistic::Maximum,
+            Some(0),
+            [(0, 23_028.0)],
+        ),
+    ];
+    let usage = measure(1, InstanceState::Running, 0, &all);
+    let vram = usage.gpus[0].vram.expect("measured");
+    assert_eq!(vram.peak_mib, 900.0);
+    assert_eq!(vram.p95_mib, Some(195.0));
+    assert_eq!(vram.total_mib, Some(23_028.0));
+    assert_eq!(usage.gpus[0].is_allocated(), Some(false));
+}
+
+#[test]
+fn hours_above_ninety_five_percent_are_counted_by_hour() {
+    // One hour of ten is saturated; a single high period elsewhere is not.
+    let level = |p: i64| {
+        if (12..24).contains(&p) || p == 50 {
+            99.0
+        } else {
+            10.0
+        }
+    };
+    let all = [series(
+        Metric::GpuUtilization,
+        Statistic::Average,
+        Some(0),
+        (0..120).map(|p| (p, level(p))),
+    )];
+    let usage = measure(1, InstanceState::Running, 0, &all);
+    let summary = usage
+        .timeline
+        .summary(Signal::GpuUtilization, SeriesSource::Generated)
+        .expect("data");
+    assert!((summary.saturated_hours_share - 0.1).abs() < 1e-12);
+}
+
+#[test]
+fn one_active_period_is_not_consecutive_activity() {
+    let all = [series(
+        Metric::GpuUtilization,
+        Statistic::Average,
+        Some(0),
+        (0..120).map(|p| (p, if p % 10 == 0 { 6.0 } else { 0.0 })),
+    )];
+    let usage = measure(1, InstanceState::Running, 0, &all);
+    let summary = usage
+        .timeline
+        .summary(Signal::GpuUtilization, SeriesSource::Generated)
+        .expect("data");
+    assert!(!summary.has_consecutive_activity);
+}

@@ -1,0 +1,56 @@
+//! What a workload is judged to be.
+
+use super::Confidence;
+use super::instance::named_enum;
+
+named_enum! {
+    /// How much of the GPUs a workload uses, by mean utilization.
+    Classification {
+        /// Below 25 % (policy).
+        Overprovisioned = "overprovisioned",
+        /// From 25 to below 60 % (policy).
+        Underutilized = "underutilized",
+        /// 60 % and above (policy).
+        WellUtilized = "well-utilized",
+        /// Too little was measured to say.
+        InsufficientData = "insufficient-data",
+    }
+}
+
+named_enum! {
+    /// How a workload behaves.
+    UsageState {
+        /// Nothing runs and nothing is held.
+        Idle = "idle",
+        /// Nothing runs and memory is held.
+        IdleHeld = "idle-held",
+        /// Close to what the GPUs can do.
+        Saturated = "saturated",
+        /// Low on average with high peaks.
+        Bursty = "bursty",
+        /// None of these.
+        Steady = "steady",
+    }
+}
+
+/// The judgement of a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// How much of the GPUs it uses.
+    pub classification: Classification,
+    /// How it behaves; absent when that cannot be said.
+    pub state: Option<UsageState>,
+    /// How sure the judgement is; absent when there is none.
+    pub confidence: Option<Confidence>,
+    /// Why, in one sentence with the figures.
+    pub reason: String,
+    /// Power share of the card's idle draw, when power alone was judged.
+    pub idle_power_percent: Option<f64>,
+}
+
+impl Verdict {
+    /// Whether nothing computes on it, memory held or not.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, Some(UsageState::Idle | UsageState::IdleHeld))
+    }
+}

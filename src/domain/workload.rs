@@ -1,0 +1,238 @@
+//! A workload: instances that do one job and are judged as one.
+
+use super::instance::named_enum;
+use super::{
+    GpuUsage, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money, PriceKey, PriceQuote,
+    PurchaseOption, UtilizationSummary, VramSummary,
+};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+named_enum! {
+    /// What a workload does.
+    WorkloadKind {
+        /// Fits a model.
+        Training = "training",
+        /// Answers requests.
+        Serving = "serving",
+        /// Works through a queue.
+        Batch = "batch",
+        /// Measures models.
+        Evaluation = "evaluation",
+        /// Notebooks and experiments.
+        Development = "development",
+        /// Nobody said and the names do not tell.
+        Unknown = "unknown",
+    }
+}
+
+named_enum! {
+    /// How the kind is known.
+    KindBasis {
+        /// By an explicit tag.
+        Declared = "declared",
+        /// Guessed from names.
+        Guessed = "guessed",
+        /// Not at all.
+        Unknown = "unknown",
+    }
+}
+
+/// What makes instances one workload.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkloadKey {
+    /// The account.
+    pub account: String,
+    /// The region.
+    pub region: String,
+    /// The instance type.
+    pub instance_type: String,
+    /// How its hours are paid for.
+    pub purchase_option: PurchaseOption,
+    /// Whether its instances run.
+    pub running: bool,
+    /// What groups them.
+    pub group: Group,
+}
+
+/// What groups instances into a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Group {
+    /// An Auto Scaling group.
+    AutoScaling(String),
+    /// The value of the workload tag.
+    Tag(String),
+    /// Nothing: the instance alone.
+    Alone(InstanceId),
+}
+
+impl WorkloadKey {
+    /// The id: of a lone instance its own, of a group the whole key.
+    pub fn id(&self) -> String {
+        let (prefix, name) = match &self.group {
+            Group::Alone(instance) => return instance.to_string(),
+            Group::AutoScaling(name) => ("asg", name),
+            Group::Tag(name) => ("tag", name),
+        };
+        let state = if self.running { "" } else { "/stopped" };
+        format!(
+            "{}/{}/{}/{}/{prefix}:{name}{state}",
+            self.account, self.region, self.instance_type, self.purchase_option
+        )
+    }
+}
+
+/// What a workload costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadCost {
+    /// What each instance is billed by the hour, with its evidence.
+    pub quote: PriceQuote,
+    /// All its instances together while they run.
+    pub hourly: HourlyRate,
+    /// Compute per month at today's running time, rounded to cents.
+    pub compute_monthly: Money,
+}
+
+/// Storage and addresses that cost while nothing runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StandingCosts {
+    /// What is priced, in words with its arithmetic.
+    pub priced: Vec<String>,
+    /// Per month, rounded to cents; absent when nothing is priced.
+    pub monthly: Option<Money>,
+    /// What has no price, in words.
+    pub unpriced: Vec<String>,
+    /// GiB in all volumes whose size is known.
+    pub volume_gib: u64,
+}
+
+/// Instances that do one job, with everything that is known about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// What makes them one.
+    pub key: WorkloadKey,
+    /// Name for people.
+    pub name: String,
+    /// What it does.
+    pub kind: WorkloadKind,
+    /// How the kind is known.
+    pub kind_basis: KindBasis,
+    /// Its instances, ascending by id.
+    pub instances: Vec<InstanceId>,
+    /// Tags that all of them share.
+    pub tags: BTreeMap<String, String>,
+    /// Why it is taken out of advice.
+    pub ignored: Option<String>,
+    /// Whether a tag declares that it may be interrupted and restarted.
+    pub restartable: bool,
+    /// What its type offers; absent for a type that nobody knows.
+    pub shape: Option<InstanceShape>,
+    /// The price key of one instance.
+    pub price_key: PriceKey,
+    /// What it costs; absent when it is unpriced or not running.
+    pub cost: Option<WorkloadCost>,
+    /// What it costs beside compute while stopped.
+    pub standing: StandingCosts,
+    /// Share of the window that its instances ran, 0–1.
+    pub running_share: Option<rust_decimal::Decimal>,
+    /// When the youngest of its instances was launched.
+    pub youngest_launch: Timestamp,
+    /// Per instance.
+    pub usage: Vec<InstanceUsage>,
+    /// Over all its GPUs; absent when no GPU signal arrived.
+    pub utilization: Option<UtilizationSummary>,
+}
+
+impl Workload {
+    /// Its id, stable across runs.
+    pub fn id(&self) -> String {
+        self.key.id()
+    }
+
+    /// Whether its type has an instance store, whose data a stop destroys.
+    pub fn has_instance_store(&self) -> bool {
+        self.shape
+            .as_ref()
+            .is_some_and(|shape| shape.local_storage_gb.is_some())
+    }
+
+    /// GPUs in all its instances as a number (0.125 for an eighth); absent for
+    /// a type that nobody knows.
+    pub fn gpu_count(&self) -> Option<rust_decimal::Decimal> {
+        let offer = self.shape.as_ref()?.gpu.as_ref()?;
+        Some(offer.share.count() * rust_decimal::Decimal::from(self.instances.len()))
+    }
+
+    /// GPUs that the guests of all its instances see.
+    pub fn visible_gpus(&self) -> Option<u64> {
+        let offer = self.shape.as_ref()?.gpu.as_ref()?;
+        Some(u64::from(offer.share.visible_devices()) * self.instances.len() as u64)
+    }
+
+    /// Every measured GPU, by instance and index.
+    pub fn gpus(&self) -> impl Iterator<Item = &GpuUsage> {
+        self.usage.iter().flat_map(|usage| &usage.gpus)
+    }
+
+    /// Whether every instance delivered a GPU signal.
+    pub fn is_fully_measured(&self) -> bool {
+        !self.usage.is_empty() && self.usage.iter().all(|usage| usage.signal.is_some())
+    }
+
+    /// The fullest card: largest peak and p95 of any GPU; absent unless every
+    /// measured GPU reports its memory.
+    pub fn vram(&self) -> Option<VramSummary> {
+        let mut all = self.gpus().map(|gpu| gpu.vram);
+        let first = all.next()??;
+        all.try_fold(first, |fullest, vram| {
+            let vram = vram?;
+            Some(VramSummary {
+                peak_mib: fullest.peak_mib.max(vram.peak_mib),
+                p95_mib: match (fullest.p95_mib, vram.p95_mib) {
+                    (Some(left), Some(right)) => Some(left.max(right)),
+                    _ => None,
+                },
+                total_mib: match (fullest.total_mib, vram.total_mib) {
+                    (Some(left), Some(right)) => Some(left.min(right)),
+                    _ => None,
+                },
+            })
+        })
+    }
+
+    /// Per month, compute and what stands while stopped; absent when any part
+    /// of it that should have a price has none.
+    pub fn monthly_cost(&self) -> Option<Money> {
+        if self.key.running {
+            self.cost.as_ref().map(|cost| cost.compute_monthly)
+        } else {
+            self.standing.monthly
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_readable_and_unique_per_key() {
+        let key = |group, running| WorkloadKey {
+            account: "111122223333".to_owned(),
+            region: "us-east-1".to_owned(),
+            instance_type: "p3.8xlarge".to_owned(),
+            purchase_option: PurchaseOption::OnDemand,
+            running,
+            group,
+        };
+        assert_eq!(key(Group::Alone(InstanceId::new("i-7")), true).id(), "i-7");
+        assert_eq!(
+            key(Group::Tag("train".to_owned()), true).id(),
+            "111122223333/us-east-1/p3.8xlarge/on-demand/tag:train"
+        );
+        assert_ne!(
+            key(Group::Tag("train".to_owned()), true).id(),
+            key(Group::Tag("train".to_owned()), false).id()
+        );
+    }
+}
