@@ -5,5 +5,9 @@
 //! from its own folder:
 //!
 //! 1. [`domain`] pure types
+pub mod analysis;
 pub mod catalog;
 pub mod domain;
+pub mod rules;
+pub mod savings;
+pub mod sources;

@@ -135,15 +135,17 @@ impl<'a> Prices<'a> {
         Self { gathered }
     }
 
-    /// The price of a key.
+    /// The price of a key; of a zone without its own spot price, the region's.
     ///
     /// # Errors
     /// [`NoPrice`] when neither source states it.
     pub fn get(&self, key: &PriceKey) -> Result<PriceQuote, NoPrice> {
+        let region_wide = key.in_zone(None);
         self.gathered
             .get(key)
+            .or_else(|_| self.gathered.get(&region_wide))
             .cloned()
-            .or_else(|missing| bundled_quote(key).ok_or(missing))
+            .or_else(|_| bundled_quote(&region_wide).ok_or_else(|| NoPrice(key.clone())))
     }
 
     /// The price of a storage resource in a region.

@@ -36,7 +36,6 @@ pub use price::{
     StorageQuote, StorageResource,
 };
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
-pub(crate) use shape::family;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use statistics::{Distribution, mean, quantile};
 pub use time::{RunningTime, Window, floor_to_period};

@@ -77,6 +77,8 @@ pub struct PriceKey {
     pub tenancy: Tenancy,
     /// The offer.
     pub option: PriceOption,
+    /// The availability zone, for spot prices of one zone only.
+    pub zone: Option<String>,
 }
 
 impl PriceKey {
@@ -88,6 +90,7 @@ impl PriceKey {
             operating_system: OperatingSystem::Linux,
             tenancy: Tenancy::Shared,
             option: PriceOption::OnDemand,
+            zone: None,
         }
     }
 
@@ -95,6 +98,15 @@ impl PriceKey {
     pub fn with_option(&self, option: PriceOption) -> Self {
         Self {
             option,
+            zone: None,
+            ..self.clone()
+        }
+    }
+
+    /// The same key for one zone.
+    pub fn in_zone(&self, zone: Option<&str>) -> Self {
+        Self {
+            zone: zone.map(str::to_owned),
             ..self.clone()
         }
     }
@@ -113,7 +125,11 @@ impl fmt::Display for PriceKey {
         write!(
             f,
             "{} {} {} {} {}",
-            self.instance_type, self.region, self.operating_system, self.tenancy, self.option
+            self.instance_type,
+            self.zone.as_ref().unwrap_or(&self.region),
+            self.operating_system,
+            self.tenancy,
+            self.option
         )
     }
 }

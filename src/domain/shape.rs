@@ -111,13 +111,8 @@ pub struct InstanceShape {
 impl InstanceShape {
     /// The family, such as `p4d` of `p4d.24xlarge`.
     pub fn family(&self) -> &str {
-        family(&self.instance_type)
+        self.instance_type
+            .split_once('.')
+            .map_or(self.instance_type.as_str(), |(family, _)| family)
     }
-}
-
-/// The family part of a type name.
-pub(crate) fn family(instance_type: &str) -> &str {
-    instance_type
-        .split_once('.')
-        .map_or(instance_type, |(family, _)| family)
 }

@@ -95,6 +95,12 @@ impl Timeline {
         for (slot, added) in self.slots.iter_mut().zip(&other.slots) {
             slot.add(added);
         }
+        self.add_running_only(other);
+    }
+
+    /// Adds the running time of another timeline but not its figures, which
+    /// are of another signal.
+    pub fn add_running_only(&mut self, other: &Self) {
         for (running, added) in self.running_gpus.iter_mut().zip(&other.running_gpus) {
             *running += added;
         }

@@ -6,6 +6,7 @@ use super::{
     PurchaseOption, UtilizationSummary, VramSummary,
 };
 use jiff::Timestamp;
+use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 named_enum! {
@@ -82,11 +83,19 @@ impl WorkloadKey {
     }
 }
 
+impl WorkloadCost {
+    /// Mean hourly rate of one instance.
+    pub fn per_instance(&self, instances: usize) -> Decimal {
+        self.hourly.amount() / Decimal::from(instances.max(1))
+    }
+}
+
 /// What a workload costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadCost {
-    /// What each instance is billed by the hour, with its evidence.
-    pub quote: PriceQuote,
+    /// The prices of its instances with their evidence, each once: one for most
+    /// workloads, one a zone for spot.
+    pub quotes: Vec<(PriceKey, PriceQuote)>,
     /// All its instances together while they run.
     pub hourly: HourlyRate,
     /// Compute per month at today's running time, rounded to cents.
@@ -127,14 +136,14 @@ pub struct Workload {
     pub restartable: bool,
     /// What its type offers; absent for a type that nobody knows.
     pub shape: Option<InstanceShape>,
-    /// The price key of one instance.
+    /// The price key of one instance, whatever its zone.
     pub price_key: PriceKey,
     /// What it costs; absent when it is unpriced or not running.
     pub cost: Option<WorkloadCost>,
     /// What it costs beside compute while stopped.
     pub standing: StandingCosts,
     /// Share of the window that its instances ran, 0–1.
-    pub running_share: Option<rust_decimal::Decimal>,
+    pub running_share: Option<Decimal>,
     /// When the youngest of its instances was launched.
     pub youngest_launch: Timestamp,
     /// Per instance.
@@ -158,9 +167,9 @@ impl Workload {
 
     /// GPUs in all its instances as a number (0.125 for an eighth); absent for
     /// a type that nobody knows.
-    pub fn gpu_count(&self) -> Option<rust_decimal::Decimal> {
+    pub fn gpu_count(&self) -> Option<Decimal> {
         let offer = self.shape.as_ref()?.gpu.as_ref()?;
-        Some(offer.share.count() * rust_decimal::Decimal::from(self.instances.len()))
+        Some(offer.share.count() * Decimal::from(self.instances.len()))
     }
 
     /// GPUs that the guests of all its instances see.

@@ -1,0 +1,146 @@
+//! What a workload does: declared by a tag, or guessed from names.
+
+use crate::domain::{KindBasis, WorkloadKind};
+use std::collections::BTreeMap;
+
+/// Tags that declare the kind, by precedence; compared without regard to case.
+const KIND_TAGS: &[&str] = &[
+    "gpucost:kind",
+    "workload-kind",
+    "workload-type",
+    "workload_type",
+    "workloadtype",
+    "job-type",
+];
+
+/// Tags that declare that a workload may be interrupted and restarted.
+const RESTARTABLE_TAGS: &[&str] = &[
+    "gpucost:restartable",
+    "restartable",
+    "interruptible",
+    "spot-eligible",
+];
+
+/// The tag that takes a workload out of advice; its value is the reason.
+pub(super) const IGNORE_TAG: &str = "gpucost:ignore";
+
+/// Words that stand for a kind, as tag values and in names.
+const WORDS: &[(WorkloadKind, &[&str])] = &[
+    (
+        WorkloadKind::Training,
+        &[
+            "training",
+            "train",
+            "trainer",
+            "finetune",
+            "finetuning",
+            "pretrain",
+            "pretraining",
+        ],
+    ),
+    (
+        WorkloadKind::Serving,
+        &[
+            "serving",
+            "serve",
+            "inference",
+            "infer",
+            "endpoint",
+            "online",
+        ],
+    ),
+    (
+        WorkloadKind::Batch,
+        &["batch", "offline", "embedding", "etl"],
+    ),
+    (
+        WorkloadKind::Evaluation,
+        &["evaluation", "eval", "evals", "benchmark", "bench"],
+    ),
+    (
+        WorkloadKind::Development,
+        &[
+            "development",
+            "dev",
+            "notebook",
+            "jupyter",
+            "sandbox",
+            "research",
+        ],
+    ),
+];
+
+fn kind_of_word(word: &str) -> Option<WorkloadKind> {
+    WORDS
+        .iter()
+        .find(|(_, words)| words.iter().any(|known| known.eq_ignore_ascii_case(word)))
+        .map(|(kind, _)| *kind)
+}
+
+fn tag<'a>(tags: &'a BTreeMap<String, String>, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| {
+        tags.iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim())
+    })
+}
+
+/// The kind of a workload from its tags, else from its names.
+pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (WorkloadKind, KindBasis) {
+    if let Some(kind) =
+        tag(tags, KIND_TAGS).and_then(|value| kind_of_word(&value.replace(['-', '_', ' '], "")))
+    {
+        return (kind, KindBasis::Declared);
+    }
+    names
+        .iter()
+        .flat_map(|name| name.split(|c: char| !c.is_ascii_alphabetic()))
+        .find_map(kind_of_word)
+        .map_or((WorkloadKind::Unknown, KindBasis::Unknown), |kind| {
+            (kind, KindBasis::Guessed)
+        })
+}
+
+/// Whether a tag declares that it may be interrupted and restarted.
+pub(super) fn restartable(tags: &BTreeMap<String, String>) -> bool {
+    tag(tags, RESTARTABLE_TAGS).is_some_and(|value| {
+        ["true", "yes", "1"]
+            .iter()
+            .any(|yes| value.eq_ignore_ascii_case(yes))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_tag_declares_and_a_name_only_suggests() {
+        assert_eq!(
+            kind(&tags(&[("Workload-Type", "Fine-Tuning")]), &["serving-1"]),
+            (WorkloadKind::Training, KindBasis::Declared)
+        );
+        assert_eq!(
+            kind(&tags(&[]), &["llm-serving-7"]),
+            (WorkloadKind::Serving, KindBasis::Guessed)
+        );
+        assert_eq!(
+            kind(&tags(&[]), &["node-7"]),
+            (WorkloadKind::Unknown, KindBasis::Unknown)
+        );
+    }
+
+    #[test]
+    fn restartable_must_be_said_and_be_true() {
+        assert!(restartable(&tags(&[("gpucost:restartable", "true")])));
+        assert!(!restartable(&tags(&[("gpucost:restartable", "false")])));
+        assert!(!restartable(&tags(&[("kind", "training")])));
+    }
+}

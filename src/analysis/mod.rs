@@ -1,0 +1,221 @@
+//! From an estate to an audit: groups instances into workloads, judges each,
+//! weighs what could be done, and adds up. Pure, synchronous and clockless.
+
+mod kinds;
+mod standing;
+mod totals;
+mod workloads;
+
+pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
+pub use workloads::{instance_shape, price_key};
+
+use crate::catalog::Prices;
+use crate::domain::{
+    Action, ActionKind, ApiUsage, Classification, Confidence, Estate, EstateSource, Finding, Gap,
+    Money, Policy, Risk, Verdict, Window, Workload,
+};
+use crate::rules::{self, Subject};
+use crate::savings::{Offers, best_single_action, one_year_no_upfront, same_gpu_fewer};
+use jiff::Timestamp;
+
+/// One workload with its verdict and its part of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditedWorkload {
+    /// The workload.
+    pub workload: Workload,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// What the plan does with it: at most one action, so that no dollar is
+    /// counted twice.
+    pub actions: Vec<Action>,
+}
+
+impl AuditedWorkload {
+    /// Per month after the plan; absent when it is unpriced.
+    pub fn planned_monthly_cost(&self) -> Option<Money> {
+        let cost = self.workload.monthly_cost()?;
+        self.actions.iter().try_fold(cost, |rest, action| {
+            rest.checked_sub(action.monthly_savings()).ok()
+        })
+    }
+
+    /// Whether an action ends money that is certain to end: measured idleness
+    /// and orphaned things.
+    pub fn is_waste(&self, action: &Action) -> bool {
+        match action.kind() {
+            ActionKind::Release => true,
+            ActionKind::Stop => self.verdict.confidence == Some(Confidence::Measured),
+            _ => false,
+        }
+    }
+}
+
+/// Everything that an audit says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Audit {
+    /// The instant it describes.
+    pub as_of: Timestamp,
+    /// The window of the metrics.
+    pub window: Window,
+    /// Where the estate was gathered.
+    pub source: EstateSource,
+    /// Accounts in scope.
+    pub accounts: Vec<String>,
+    /// Regions in scope.
+    pub regions: Vec<String>,
+    /// By cost, dearest first, unpriced last, then by id.
+    pub workloads: Vec<AuditedWorkload>,
+    /// By saving, largest first, unknown last, then by severity and id.
+    pub findings: Vec<Finding>,
+    /// What could not be seen, in order.
+    pub gaps: Vec<Gap>,
+    /// Sums.
+    pub totals: Totals,
+    /// How far the GPUs are used.
+    pub funnel: Funnel,
+    /// The prices that figures rest on.
+    pub prices: PriceUse,
+    /// What the gathering cost.
+    pub api: ApiUsage,
+}
+
+/// Audits an estate.
+pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
+    let prices = Prices::new(&estate.prices);
+    let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
+    gaps.extend(estate.gaps.iter().cloned());
+
+    let mut audited = Vec::with_capacity(workloads.len());
+    let mut findings = Vec::new();
+    let mut price_use = PriceUse::default();
+    for workload in workloads {
+        let verdict = judge(&workload, policy, estate.as_of);
+        let offers = offers(&workload, &verdict, &prices, policy);
+        price_use.record(&workload, &offers);
+        let mut actions = Vec::new();
+        if workload.ignored.is_none() {
+            let (fired, silent) = rules::run(&Subject {
+                workload: &workload,
+                verdict: &verdict,
+                offers: &offers,
+                policy,
+            });
+            findings.extend(fired);
+            gaps.extend(silent);
+            actions.extend(best_single_action(&offers, accepted).cloned());
+        }
+        audited.push(AuditedWorkload {
+            workload,
+            verdict,
+            actions,
+        });
+    }
+
+    let totals = Totals::of(&audited, &mut gaps);
+    sort(&mut audited, &mut findings, &mut gaps);
+    Audit {
+        as_of: estate.as_of,
+        window: estate.window,
+        source: estate.source,
+        accounts: estate.accounts.clone(),
+        regions: estate.regions.clone(),
+        funnel: Funnel::of(&audited),
+        workloads: audited,
+        findings,
+        gaps,
+        totals,
+        prices: price_use,
+        api: estate.api.clone(),
+    }
+}
+
+fn judge(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
+    if workload.key.running {
+        return rules::classify(workload, policy, as_of);
+    }
+    Verdict {
+        classification: Classification::InsufficientData,
+        state: None,
+        confidence: None,
+        reason: "stopped".to_owned(),
+        idle_power_percent: None,
+    }
+}
+
+/// What could be done about a workload, each alternative on its own.
+fn offers(workload: &Workload, verdict: &Verdict, prices: &Prices<'_>, policy: &Policy) -> Offers {
+    let stop = workload.cost.as_ref().and_then(|cost| {
+        // Power alone never justifies a stop.
+        let justified = verdict.is_idle() && verdict.idle_power_percent.is_none();
+        justified
+            .then(|| {
+                Action::saving(
+                    ActionKind::Stop,
+                    None,
+                    "stop: nothing computes on it; volumes stay and keep their price",
+                    cost.compute_monthly,
+                    cost.compute_monthly,
+                    Risk::Low,
+                )
+            })
+            .flatten()
+    });
+    let release = workload
+        .standing
+        .monthly
+        .filter(|_| !workload.key.running)
+        .and_then(|monthly| {
+            Action::saving(
+                ActionKind::Release,
+                None,
+                workload.standing.priced.join("; "),
+                monthly,
+                monthly,
+                Risk::Low,
+            )
+        });
+    let works = matches!(
+        verdict.classification,
+        Classification::Underutilized | Classification::WellUtilized
+    );
+    let on_demand = workload.key.purchase_option == crate::domain::PurchaseOption::OnDemand;
+    // Fewer GPUs of the same model cost a well-used workload nothing only when
+    // the others were never used, which its mean would show.
+    let shrinkable = matches!(
+        verdict.classification,
+        Classification::Overprovisioned | Classification::Underutilized
+    ) && !verdict.is_idle();
+    Offers {
+        stop,
+        release,
+        rightsize: if shrinkable {
+            same_gpu_fewer(workload, prices, policy)
+        } else {
+            None
+        },
+        // What is overprovisioned shrinks first; a commitment would fix it.
+        commit: if works && on_demand {
+            one_year_no_upfront(workload, prices, policy)
+        } else {
+            None
+        },
+    }
+}
+
+/// The stated total orders.
+fn sort(workloads: &mut [AuditedWorkload], findings: &mut [Finding], gaps: &mut Vec<Gap>) {
+    workloads.sort_by_cached_key(|audited| {
+        let cost = audited.workload.monthly_cost().map(Money::amount);
+        (std::cmp::Reverse(cost), audited.workload.id())
+    });
+    findings.sort_by_cached_key(|finding| {
+        let savings = finding.monthly_savings.map(Money::amount);
+        (
+            std::cmp::Reverse(savings),
+            std::cmp::Reverse(finding.severity),
+            finding.id(),
+        )
+    });
+    gaps.sort();
+    gaps.dedup();
+}

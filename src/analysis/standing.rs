@@ -1,0 +1,72 @@
+//! What a stopped instance still costs: volumes and addresses.
+
+use crate::catalog::Prices;
+use crate::domain::{Instance, Money, Policy, StandingCosts, StorageQuote, StorageResource};
+use rust_decimal::Decimal;
+
+/// Volumes and addresses of stopped instances, priced where a price is known.
+pub(super) fn standing_costs(
+    instances: &[&Instance],
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> StandingCosts {
+    let mut costs = StandingCosts::default();
+    for instance in instances {
+        for volume in &instance.volumes {
+            costs.volume_gib += volume.size_gib.unwrap_or(0);
+            let label = format!(
+                "{} {}",
+                volume
+                    .size_gib
+                    .map_or("unknown size".to_owned(), |size| format!("{size} GiB")),
+                volume.volume_type.as_deref().unwrap_or("unknown type"),
+            );
+            let quote = volume
+                .volume_type
+                .as_deref()
+                .and_then(StorageResource::from_name)
+                .and_then(|resource| prices.get_storage(&instance.region, resource));
+            match (volume.size_gib, quote) {
+                (Some(size), Some(quote)) => {
+                    add(&mut costs, &label, "GiB-month", Decimal::from(size), &quote);
+                }
+                _ => costs.unpriced.push(format!("{label} ({})", volume.id)),
+            }
+        }
+        for address in &instance.addresses {
+            let label = format!("public address {}", address.id);
+            match prices.get_storage(&instance.region, StorageResource::PublicIpv4) {
+                Some(quote) => add(&mut costs, &label, "hour", policy.hours_per_month, &quote),
+                None => costs.unpriced.push(label),
+            }
+        }
+    }
+    costs.monthly = costs.monthly.map(Money::rounded);
+    costs
+}
+
+fn add(costs: &mut StandingCosts, label: &str, unit: &str, units: Decimal, quote: &StorageQuote) {
+    let price = quote.unit_price;
+    let monthly = Money::new(price.amount() * units, price.currency());
+    let sum = match costs.monthly {
+        None => Ok(monthly),
+        Some(sum) => sum.checked_add(monthly),
+    };
+    match sum {
+        Ok(sum) => {
+            costs.monthly = Some(sum);
+            let dated = quote
+                .effective_date
+                .map_or(String::new(), |date| format!(" of {date}"));
+            costs.priced.push(format!(
+                "{label}: {units} × {}{}/{unit} = {}{}/month ({}{dated})",
+                price.currency().sign(),
+                price.amount().normalize(),
+                price.currency().sign(),
+                monthly.rounded().amount(),
+                quote.source
+            ));
+        }
+        Err(mismatch) => costs.unpriced.push(format!("{label}: {mismatch}")),
+    }
+}

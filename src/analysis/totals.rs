@@ -1,0 +1,247 @@
+//! Sums over workloads. Rounded parts are added, so rows sum to the cent.
+
+use super::AuditedWorkload;
+use crate::domain::{
+    AcceleratorKind, Action, Classification, Currency, Gap, Money, PriceKey, PriceOrigin,
+    PriceQuote, Workload,
+};
+use crate::savings::Offers;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Sums of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClassTotals {
+    /// Number of workloads.
+    pub workloads: u64,
+    /// Number of instances.
+    pub instances: u64,
+    /// GPUs of running instances.
+    pub gpus: u64,
+    /// Per month, unpriced ones left out.
+    pub monthly_cost: Money,
+}
+
+/// Sums over all workloads, in one currency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Totals {
+    /// The currency of every sum.
+    pub currency: Currency,
+    /// Instances, stopped ones included.
+    pub instances: u64,
+    /// Stopped ones among them.
+    pub stopped_instances: u64,
+    /// GPUs of running instances.
+    pub gpus: u64,
+    /// Today's cost per month.
+    pub monthly_cost: Money,
+    /// Cost per month after the plan.
+    pub planned_monthly_cost: Money,
+    /// Savings that are certain: measured stops and orphaned things.
+    pub monthly_waste: Money,
+    /// The other savings.
+    pub monthly_optimization: Money,
+    /// By class, in its order.
+    pub by_classification: BTreeMap<Classification, ClassTotals>,
+    /// Running instances without a price, and stopped ones with unpriced parts.
+    pub unpriced_instances: u64,
+    /// Workloads that a tag takes out of advice.
+    pub ignored_workloads: u64,
+}
+
+impl Totals {
+    /// Waste and optimization together.
+    pub fn monthly_savings(&self) -> Money {
+        Money::new(
+            self.monthly_waste.amount() + self.monthly_optimization.amount(),
+            self.currency,
+        )
+    }
+
+    /// Savings as a percentage of today's cost; absent when nothing is priced.
+    pub fn savings_percent(&self) -> Option<Decimal> {
+        (self.monthly_cost.amount() > Decimal::ZERO).then(|| {
+            self.monthly_savings().amount() / self.monthly_cost.amount() * Decimal::ONE_HUNDRED
+        })
+    }
+
+    /// Adds up. Workloads in another currency than the first (by id) are left
+    /// out of the sums and become a gap, because yuan are not dollars.
+    pub(super) fn of(audited: &[AuditedWorkload], gaps: &mut Vec<Gap>) -> Self {
+        let currency = audited
+            .iter()
+            .find_map(|one| one.workload.monthly_cost())
+            .map_or(Currency::Usd, Money::currency);
+        let zero = Money::zero(currency);
+        let mut totals = Self {
+            currency,
+            instances: 0,
+            stopped_instances: 0,
+            gpus: 0,
+            monthly_cost: zero,
+            planned_monthly_cost: zero,
+            monthly_waste: zero,
+            monthly_optimization: zero,
+            by_classification: BTreeMap::new(),
+            unpriced_instances: 0,
+            ignored_workloads: 0,
+        };
+        for one in audited {
+            totals.count(one);
+            match one.workload.monthly_cost() {
+                Some(cost) if cost.currency() == currency => totals.add(one, cost),
+                Some(cost) => gaps.push(Gap::new(
+                    "sum",
+                    one.workload.id(),
+                    format!(
+                        "costs {} and is left out of the {currency} sums",
+                        cost.currency()
+                    ),
+                    "audit accounts of each currency apart",
+                )),
+                None => {}
+            }
+        }
+        totals
+    }
+
+    fn count(&mut self, one: &AuditedWorkload) {
+        let workload = &one.workload;
+        let instances = workload.instances.len() as u64;
+        let gpus = gpus(workload);
+        self.instances += instances;
+        self.gpus += gpus;
+        self.ignored_workloads += u64::from(workload.ignored.is_some());
+        if workload.key.running {
+            if workload.cost.is_none() {
+                self.unpriced_instances += instances;
+            }
+        } else {
+            self.stopped_instances += instances;
+            if !workload.standing.unpriced.is_empty() {
+                self.unpriced_instances += instances;
+            }
+        }
+        let class = self
+            .by_classification
+            .entry(one.verdict.classification)
+            .or_insert(ClassTotals {
+                workloads: 0,
+                instances: 0,
+                gpus: 0,
+                monthly_cost: Money::zero(self.currency),
+            });
+        class.workloads += 1;
+        class.instances += instances;
+        class.gpus += gpus;
+    }
+
+    fn add(&mut self, one: &AuditedWorkload, cost: Money) {
+        let plus =
+            |sum: Money, part: Money| Money::new(sum.amount() + part.amount(), sum.currency());
+        self.monthly_cost = plus(self.monthly_cost, cost);
+        self.planned_monthly_cost = plus(
+            self.planned_monthly_cost,
+            one.planned_monthly_cost().unwrap_or(cost),
+        );
+        if let Some(class) = self.by_classification.get_mut(&one.verdict.classification) {
+            class.monthly_cost = plus(class.monthly_cost, cost);
+        }
+        for action in &one.actions {
+            let sum = if one.is_waste(action) {
+                &mut self.monthly_waste
+            } else {
+                &mut self.monthly_optimization
+            };
+            *sum = plus(*sum, Action::monthly_savings(action));
+        }
+    }
+}
+
+/// GPUs of a running workload: what drivers call GPUs, so neither Neuron
+/// devices nor gate arrays.
+fn gpus(workload: &Workload) -> u64 {
+    let is_gpu = workload
+        .shape
+        .as_ref()
+        .is_some_and(|shape| shape.accelerator == AcceleratorKind::Gpu);
+    if workload.key.running && is_gpu {
+        workload.visible_gpus().unwrap_or(0)
+    } else {
+        0
+    }
+}
+
+/// How far the GPUs of running instances are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Funnel {
+    /// GPUs of running instances; a fraction of a device counts as one.
+    pub total_gpus: u64,
+    /// With VRAM at or above 5 %, or ever active.
+    pub allocated_gpus: u64,
+    /// Ever active: p99 at or above 1 %.
+    pub active_gpus: u64,
+    /// Sum of mean utilization.
+    pub effective_gpus: f64,
+    /// Without a utilization series.
+    pub unmeasured_gpus: u64,
+}
+
+impl Funnel {
+    pub(super) fn of(audited: &[AuditedWorkload]) -> Self {
+        let mut funnel = Self::default();
+        for one in audited {
+            let total = gpus(&one.workload);
+            if total == 0 {
+                continue;
+            }
+            funnel.total_gpus += total;
+            let mut measured = 0;
+            for gpu in one.workload.gpus() {
+                if let Some(utilization) = gpu.utilization {
+                    measured += 1;
+                    funnel.effective_gpus += utilization.mean / 100.0;
+                    funnel.active_gpus += u64::from(gpu.is_active() == Some(true));
+                    funnel.allocated_gpus += u64::from(gpu.is_allocated() == Some(true));
+                }
+            }
+            funnel.unmeasured_gpus += total.saturating_sub(measured);
+        }
+        funnel
+    }
+}
+
+/// The prices that figures rest on, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PriceUse {
+    quotes: BTreeMap<PriceKey, PriceQuote>,
+}
+
+impl PriceUse {
+    pub(super) fn record(&mut self, workload: &Workload, offers: &Offers) {
+        for (key, quote) in workload.cost.iter().flat_map(|cost| &cost.quotes) {
+            self.quotes.insert(key.clone(), quote.clone());
+        }
+        if let Some(found) = &offers.rightsize
+            && let Some(target) = found.action.target()
+        {
+            let key = workload.price_key.with_type(&target.instance_type);
+            self.quotes.insert(key, found.quote.clone());
+        }
+    }
+
+    /// How many prices came from each origin.
+    pub fn by_origin(&self) -> BTreeMap<PriceOrigin, u64> {
+        let mut counts = BTreeMap::new();
+        for quote in self.quotes.values() {
+            *counts.entry(quote.origin).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    /// The oldest effective date; absent when nothing was priced.
+    pub fn oldest_effective_date(&self) -> Option<Date> {
+        self.quotes.values().map(|quote| quote.effective_date).min()
+    }
+}

@@ -1,0 +1,359 @@
+//! Grouping instances into workloads, with what each costs and uses.
+
+use super::kinds;
+use super::standing::standing_costs;
+use crate::catalog::{self, Prices};
+use crate::domain::{
+    Estate, Gap, Group, HourlyRate, Instance, InstanceId, InstanceShape, InstanceUsage, Lifecycle,
+    Money, Policy, PriceKey, PriceOption, PurchaseOption, Rejected, Series, StandingCosts,
+    Timeline, UtilizationSummary, Workload, WorkloadCost, WorkloadKey,
+};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// What a type offers: as the estate recorded it, else as the book knows it.
+pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
+    estate
+        .shapes
+        .get(instance_type)
+        .or_else(|| catalog::shape(instance_type))
+}
+
+/// The key of the price that an instance is billed by; `None` for what is paid
+/// ahead (Capacity Blocks, scheduled instances) and has no hourly price.
+pub fn price_key(instance: &Instance) -> Option<PriceKey> {
+    let (option, zone) = match instance.purchase_option() {
+        PurchaseOption::OnDemand => (PriceOption::OnDemand, None),
+        PurchaseOption::Spot => (PriceOption::Spot, instance.zone.clone()),
+        _ => return None,
+    };
+    Some(PriceKey {
+        region: instance.region.clone(),
+        instance_type: instance.instance_type.clone(),
+        operating_system: instance.operating_system,
+        tenancy: instance.tenancy,
+        option,
+        zone,
+    })
+}
+
+/// Groups the instances of an estate; what stands in the way becomes gaps.
+pub(super) fn group(
+    estate: &Estate,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> (Vec<Workload>, Vec<Gap>) {
+    let mut gaps = Vec::new();
+    let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
+    for one in &estate.metrics {
+        series.entry(&one.instance).or_default().push(one);
+    }
+    let mut groups: BTreeMap<WorkloadKey, Vec<&Instance>> = BTreeMap::new();
+    for instance in &estate.instances {
+        if instance.launch_time > estate.as_of {
+            gaps.push(Gap::new(
+                "instance",
+                instance.id.as_str(),
+                format!(
+                    "launched {} after the audit's as-of time",
+                    instance.launch_time
+                ),
+                "audit a later instant",
+            ));
+            continue;
+        }
+        groups
+            .entry(key(instance, policy))
+            .or_default()
+            .push(instance);
+    }
+    let workloads = groups
+        .into_iter()
+        .map(|(key, mut instances)| {
+            instances.sort_by(|left, right| left.id.cmp(&right.id));
+            let gather = Gather {
+                estate,
+                prices,
+                policy,
+                series: &series,
+            };
+            gather.workload(key, &instances, &mut gaps)
+        })
+        .collect();
+    (workloads, gaps)
+}
+
+fn key(instance: &Instance, policy: &Policy) -> WorkloadKey {
+    let group = if let Some(name) = &instance.auto_scaling_group {
+        Group::AutoScaling(name.clone())
+    } else if let Some(value) = instance
+        .tags
+        .get(&policy.workload_tag)
+        .filter(|value| !value.trim().is_empty())
+    {
+        Group::Tag(value.clone())
+    } else {
+        Group::Alone(instance.id.clone())
+    };
+    WorkloadKey {
+        account: instance.account.clone(),
+        region: instance.region.clone(),
+        instance_type: instance.instance_type.clone(),
+        purchase_option: instance.purchase_option(),
+        running: instance.state.is_running(),
+        group,
+    }
+}
+
+struct Gather<'a> {
+    estate: &'a Estate,
+    prices: &'a Prices<'a>,
+    policy: &'a Policy,
+    series: &'a BTreeMap<&'a InstanceId, Vec<&'a Series>>,
+}
+
+impl Gather<'_> {
+    fn workload(&self, key: WorkloadKey, instances: &[&Instance], gaps: &mut Vec<Gap>) -> Workload {
+        let id = key.id();
+        let shape = instance_shape(self.estate, &key.instance_type).cloned();
+        if shape.is_none() {
+            gaps.push(Gap::new(
+                "instance type",
+                &id,
+                format!(
+                    "{} is unknown to EC2's answer and to the book",
+                    key.instance_type
+                ),
+                "report the type; it is listed as unknown and unpriced",
+            ));
+        }
+        let offer = shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+        let usage: Vec<InstanceUsage> = instances
+            .iter()
+            .map(|instance| {
+                let series = self.series.get(&instance.id).map_or(&[][..], Vec::as_slice);
+                let (window, period) = (self.estate.window, self.estate.period_seconds);
+                InstanceUsage::measure(instance, offer, series, window, period)
+            })
+            .collect();
+        let tags = common_tags(instances);
+        let name = name(&key.group, instances);
+        let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
+        let running = key.running;
+        let cost = if running {
+            self.cost(&id, instances, &usage, gaps)
+        } else {
+            None
+        };
+        if running {
+            usage_gaps(&id, &usage, gaps);
+        }
+        let standing = if running {
+            StandingCosts::default()
+        } else {
+            standing_costs(instances, self.prices, self.policy)
+        };
+        for what in &standing.unpriced {
+            gaps.push(Gap::new(
+                "storage price",
+                &id,
+                format!("{what} is unpriced in {}", key.region),
+                "run without `--offline` to ask the Pricing API",
+            ));
+        }
+        let first = instances.first().copied();
+        Workload {
+            name,
+            kind,
+            kind_basis,
+            instances: instances
+                .iter()
+                .map(|instance| instance.id.clone())
+                .collect(),
+            ignored: instances.iter().find_map(|instance| {
+                let reason = instance.tags.get(kinds::IGNORE_TAG)?.trim();
+                Some(
+                    if reason.is_empty() {
+                        "no reason given"
+                    } else {
+                        reason
+                    }
+                    .to_owned(),
+                )
+            }),
+            restartable: kinds::restartable(&tags),
+            tags,
+            price_key: first.and_then(price_key).map_or_else(
+                || PriceKey::linux_on_demand(&key.region, &key.instance_type),
+                |key| key.in_zone(None),
+            ),
+            cost,
+            standing,
+            running_share: running_share(&usage),
+            youngest_launch: instances
+                .iter()
+                .map(|instance| instance.launch_time)
+                .max()
+                .unwrap_or(self.estate.as_of),
+            utilization: summary(&usage, self.estate),
+            usage,
+            shape,
+            key,
+        }
+    }
+
+    /// Every instance at its own rate and running time; `None` and a gap as
+    /// soon as one of them is unpriced.
+    fn cost(
+        &self,
+        id: &str,
+        instances: &[&Instance],
+        usage: &[InstanceUsage],
+        gaps: &mut Vec<Gap>,
+    ) -> Option<WorkloadCost> {
+        let mut quotes = BTreeMap::new();
+        let mut hourly: Option<HourlyRate> = None;
+        let mut monthly: Option<Money> = None;
+        for (instance, usage) in instances.iter().zip(usage) {
+            let Some(key) = price_key(instance) else {
+                let paid = if instance.lifecycle == Lifecycle::Scheduled {
+                    "a scheduled instance"
+                } else {
+                    "a Capacity Block"
+                };
+                gaps.push(Gap::new(
+                    "price",
+                    id,
+                    format!("{paid} is paid ahead and has no hourly price"),
+                    "see the purchase in the bill",
+                ));
+                return None;
+            };
+            let quote = match self.prices.get(&key) {
+                Ok(quote) => quote,
+                Err(missing) => {
+                    gaps.push(Gap::new(
+                        "price",
+                        id,
+                        format!("{missing}: unpriced"),
+                        "`gpucost pricing TYPE --region all` shows where the book has one",
+                    ));
+                    return None;
+                }
+            };
+            // Observed for no time at all: launched in the current period, and
+            // it runs.
+            let share = usage.running.share().unwrap_or(Decimal::ONE);
+            let month = quote.rate.times_hours(self.policy.hours_per_month * share);
+            monthly = Some(match monthly {
+                None => month,
+                Some(sum) => sum.checked_add(month).ok()?,
+            });
+            let sum = hourly.map_or(Decimal::ZERO, HourlyRate::amount) + quote.rate.amount();
+            hourly = HourlyRate::new(sum, quote.rate.currency());
+            quotes.insert(key, quote);
+        }
+        Some(WorkloadCost {
+            quotes: quotes.into_iter().collect(),
+            hourly: hourly?,
+            compute_monthly: monthly?.rounded(),
+        })
+    }
+}
+
+fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
+    let Some((first, rest)) = instances.split_first() else {
+        return BTreeMap::new();
+    };
+    first
+        .tags
+        .iter()
+        .filter(|(key, value)| {
+            rest.iter()
+                .all(|other| other.tags.get(*key) == Some(*value))
+        })
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+fn name(group: &Group, instances: &[&Instance]) -> String {
+    match group {
+        Group::AutoScaling(name) | Group::Tag(name) => name.clone(),
+        Group::Alone(id) => instances
+            .first()
+            .and_then(|instance| instance.name())
+            .unwrap_or(id.as_str())
+            .to_owned(),
+    }
+}
+
+fn running_share(usage: &[InstanceUsage]) -> Option<Decimal> {
+    let sum = |figure: fn(&InstanceUsage) -> i64| usage.iter().map(figure).sum::<i64>();
+    let observed = sum(|usage| usage.running.observed_seconds);
+    (observed > 0).then(|| {
+        Decimal::from(sum(|usage| usage.running.running_seconds)) / Decimal::from(observed)
+    })
+}
+
+/// The statistics over all GPUs of the instances. Utilization outranks power:
+/// where some instances deliver only power, they count as unmeasured.
+fn summary(usage: &[InstanceUsage], estate: &Estate) -> Option<UtilizationSummary> {
+    let (signal, source) = usage.iter().filter_map(|usage| usage.signal).min()?;
+    let mut timeline = Timeline::new(estate.window, estate.period_seconds);
+    for usage in usage {
+        if usage.signal.is_none_or(|(own, _)| own == signal) {
+            timeline.add(&usage.timeline);
+        } else {
+            timeline.add_running_only(&usage.timeline);
+        }
+    }
+    timeline.summary(signal, source)
+}
+
+fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {
+    let total = usage.len();
+    let unproved = usage.iter().filter(|usage| !usage.running.proved).count();
+    if unproved > 0 {
+        gaps.push(Gap::new(
+            "running time",
+            id,
+            format!(
+                "no CPUUtilization point for {unproved} of {total} instances: assumed to run \
+                 since launch"
+            ),
+            "allow cloudwatch:GetMetricData, or record the series in the estate",
+        ));
+    }
+    let unmeasured = usage.iter().filter(|usage| usage.signal.is_none()).count();
+    if unmeasured > 0 && unmeasured < total {
+        gaps.push(Gap::new(
+            "GPU utilization",
+            id,
+            format!("{unmeasured} of {total} instances deliver no GPU metric"),
+            "`gpucost metrics setup` prints the CloudWatch agent configuration",
+        ));
+    }
+    let rejected = usage
+        .iter()
+        .fold(Rejected::default(), |sum, usage| sum.plus(usage.rejected));
+    if rejected.total() > 0 {
+        let parts = [
+            (rejected.not_a_number, "not a number"),
+            (rejected.negative, "negative"),
+            (rejected.over_100, "over 100 %"),
+            (rejected.duplicate, "duplicate"),
+            (rejected.future, "in the future"),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, reason)| format!("{count} {reason}"))
+            .collect();
+        gaps.push(Gap::new(
+            "metric points",
+            id,
+            format!("{} points dropped: {}", rejected.total(), parts.join(", ")),
+            "check the agent's clock and configuration",
+        ));
+    }
+}

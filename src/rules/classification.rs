@@ -1,0 +1,190 @@
+//! The verdict on a workload, from GPU signals alone. CPU and network never
+//! stand in for the GPU, and no data is `insufficient-data`, never 0 %.
+
+use crate::catalog::gpu_spec;
+use crate::domain::{
+    Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary, Verdict, Workload,
+    WorkloadKind,
+};
+use jiff::{SignedDuration, Timestamp};
+
+/// Points within which a power p99 counts as the card's idle draw.
+const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
+/// Mean power above which a card certainly works.
+const BUSY_POWER_PERCENT: f64 = 60.0;
+/// p99 of the largest maximum below which nothing computed.
+const IDLE_MAXIMUM_PERCENT: f64 = 1.0;
+/// Share of hours close to 100 % from which a workload is saturated.
+const SATURATED_HOURS_SHARE: f64 = 0.10;
+
+/// Judges a workload as of an instant.
+pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
+    let Some(utilization) = &workload.utilization else {
+        return insufficient("no GPU metric was delivered".to_owned());
+    };
+    if utilization.sampled_hours() < policy.min_hours {
+        return insufficient(format!(
+            "{:.1} h of samples, {} h needed",
+            utilization.sampled_hours(),
+            policy.min_hours
+        ));
+    }
+    if utilization.coverage() < policy.min_coverage {
+        return insufficient(format!(
+            "coverage {:.0} %, {:.0} % needed",
+            utilization.coverage() * 100.0,
+            policy.min_coverage * 100.0
+        ));
+    }
+    match utilization.signal {
+        Signal::GpuUtilization => by_utilization(workload, utilization, policy, as_of),
+        Signal::GpuPowerUtilization => by_power(workload, utilization),
+    }
+}
+
+fn insufficient(reason: String) -> Verdict {
+    Verdict {
+        classification: Classification::InsufficientData,
+        state: None,
+        confidence: None,
+        reason,
+        idle_power_percent: None,
+    }
+}
+
+fn by_utilization(
+    workload: &Workload,
+    utilization: &UtilizationSummary,
+    policy: &Policy,
+    as_of: Timestamp,
+) -> Verdict {
+    let mean = utilization.distribution.mean;
+    let (classification, bounds) = if mean < policy.overprovisioned_below_percent {
+        (
+            Classification::Overprovisioned,
+            format!("< {} %", policy.overprovisioned_below_percent),
+        )
+    } else if mean < policy.underutilized_below_percent {
+        (
+            Classification::Underutilized,
+            format!("< {} %", policy.underutilized_below_percent),
+        )
+    } else {
+        (
+            Classification::WellUtilized,
+            format!("≥ {} %", policy.underutilized_below_percent),
+        )
+    };
+    let confidence = if utilization.coverage() >= policy.measured_coverage {
+        Confidence::Measured
+    } else {
+        Confidence::Derived
+    };
+    Verdict {
+        classification,
+        state: state(workload, utilization, policy, as_of),
+        confidence: Some(confidence),
+        reason: format!("mean GPU utilization {mean:.1} % ({bounds})"),
+        idle_power_percent: None,
+    }
+}
+
+/// First that holds: idle, idle-held, saturated, bursty, steady. `None` when
+/// the GPUs look idle but their memory was not measured, because idle and
+/// idle-held cannot be told apart then.
+fn state(
+    workload: &Workload,
+    utilization: &UtilizationSummary,
+    policy: &Policy,
+    as_of: Timestamp,
+) -> Option<UsageState> {
+    if computes_nothing(workload, utilization, policy, as_of) {
+        let held = workload.vram()?.peak_percent()? >= policy.idle_held_vram_percent;
+        return Some(if held {
+            UsageState::IdleHeld
+        } else {
+            UsageState::Idle
+        });
+    }
+    let distribution = &utilization.distribution;
+    let saturated = distribution.mean > policy.saturated_above_percent
+        || utilization.saturated_hours_share >= SATURATED_HOURS_SHARE;
+    let bursty = distribution.mean < policy.overprovisioned_below_percent
+        && distribution.p95 >= policy.bursty_p95_percent;
+    Some(if saturated {
+        UsageState::Saturated
+    } else if bursty {
+        UsageState::Bursty
+    } else {
+        UsageState::Steady
+    })
+}
+
+fn computes_nothing(
+    workload: &Workload,
+    utilization: &UtilizationSummary,
+    policy: &Policy,
+    as_of: Timestamp,
+) -> bool {
+    let grace = SignedDuration::from_secs((policy.idle_min_days * 86_400.0) as i64);
+    workload.is_fully_measured()
+        && utilization
+            .maximum_p99
+            .is_some_and(|p99| p99 < IDLE_MAXIMUM_PERCENT)
+        && !utilization.has_consecutive_activity
+        && utilization.sampled_hours() >= policy.idle_min_days * 24.0
+        && as_of.duration_since(workload.youngest_launch) > grace
+}
+
+fn by_power(workload: &Workload, utilization: &UtilizationSummary) -> Verdict {
+    let distribution = &utilization.distribution;
+    let idle_power_percent = workload
+        .shape
+        .as_ref()
+        .and_then(|shape| shape.gpu.as_ref())
+        .and_then(gpu_spec)
+        .and_then(|spec| spec.idle_power_percent());
+    let verdict = |classification, state, reason| Verdict {
+        classification,
+        state,
+        // Power tells less than utilization, however complete it is.
+        confidence: Some(Confidence::Derived),
+        reason,
+        idle_power_percent,
+    };
+    if distribution.mean > BUSY_POWER_PERCENT {
+        return verdict(
+            Classification::WellUtilized,
+            None,
+            format!(
+                "mean power {:.1} % of the limit (> {BUSY_POWER_PERCENT} %)",
+                distribution.mean
+            ),
+        );
+    }
+    match idle_power_percent {
+        Some(idle) if distribution.p99 <= idle + IDLE_POWER_MARGIN_POINTS => verdict(
+            Classification::Overprovisioned,
+            Some(UsageState::Idle),
+            format!(
+                "power p99 {:.1} %, within {IDLE_POWER_MARGIN_POINTS} points of the card's idle \
+                 draw of {idle:.1} %",
+                distribution.p99
+            ),
+        ),
+        Some(idle) => insufficient(format!(
+            "power alone, between the idle draw of {idle:.1} % and {BUSY_POWER_PERCENT} % of the \
+             limit: mean {:.1} %",
+            distribution.mean
+        )),
+        None => insufficient(format!(
+            "power alone, mean {:.1} % of the limit, and the card's idle draw is unknown",
+            distribution.mean
+        )),
+    }
+}
+
+/// Whether saturation matters: only where somebody waits for an answer.
+pub(super) fn saturation_is_a_risk(kind: WorkloadKind) -> bool {
+    kind == WorkloadKind::Serving
+}

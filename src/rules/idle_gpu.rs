@@ -1,0 +1,109 @@
+//! Catches GPUs that compute nothing and hold nothing for days.
+//!
+//! Must not be fooled by a quiet CPU or network, by a job of an hour a week (two
+//! consecutive active periods are enough to spare it), by a box launched this
+//! week, or by a box whose memory was not measured. Power alone may call a GPU
+//! idle but never recommends a stop by itself.
+
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, Signal,
+    Statistic, UsageState,
+};
+
+/// The rule.
+pub struct IdleGpu;
+
+const META: RuleMeta = RuleMeta {
+    id: "idle-gpu",
+    title: "GPUs that compute nothing and hold nothing",
+    severity: Severity::Critical,
+    needs: &[Need::Utilization],
+};
+
+impl Rule for IdleGpu {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        subject.workload.key.running
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        if subject.verdict.state != Some(UsageState::Idle) {
+            return None;
+        }
+        let summary = subject.utilization()?;
+        let by_power = summary.signal == Signal::GpuPowerUtilization;
+        let decisive = if by_power {
+            subject.sampled(
+                "p99",
+                Statistic::Average,
+                summary.distribution.p99,
+                Comparator::AtMost,
+                subject.verdict.idle_power_percent? + 5.0,
+            )?
+        } else {
+            subject.sampled(
+                "p99",
+                Statistic::Maximum,
+                summary.maximum_p99?,
+                Comparator::LessThan,
+                1.0,
+            )?
+        };
+        let further = subject
+            .vram_evidence(Comparator::LessThan, subject.policy.idle_held_vram_percent)
+            .into_iter()
+            .collect();
+        let confidence = subject.confidence();
+        let stop = subject.offers.stop.as_ref();
+        let judgement = Judgement {
+            severity: META.severity,
+            confidence,
+            kind: if confidence == Confidence::Measured {
+                FindingKind::Waste
+            } else {
+                FindingKind::Optimization
+            },
+            title: format!(
+                "{} computes nothing: the busiest GPU stays at {:.1} % (p99) for {:.0} days",
+                subject.fleet(),
+                decisive.observed,
+                summary.sampled_hours() / 24.0
+            ),
+            monthly_savings: stop.map(|action| action.monthly_savings()),
+            recommendation: recommendation(subject, by_power),
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            further,
+        ))
+    }
+}
+
+fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
+    let mut steps = vec!["ask the owner named in the tags".to_owned()];
+    if by_power {
+        steps.insert(
+            0,
+            "install the CloudWatch agent (`gpucost metrics setup`): power alone does not justify \
+             a stop"
+                .to_owned(),
+        );
+    } else {
+        if subject.workload.has_instance_store() {
+            steps.push("copy what is needed from the instance store: a stop erases it".to_owned());
+        }
+        steps.push("stop the instances, and terminate them a week later".to_owned());
+    }
+    Recommendation {
+        action: if by_power { "confirm" } else { "stop" }.to_owned(),
+        to: String::new(),
+        steps,
+    }
+}

@@ -1,0 +1,87 @@
+//! Catches GPUs that hold memory for days and compute nothing: a loaded model
+//! nobody asks, a forgotten notebook.
+//!
+//! Must not be fooled by anything that computes in two consecutive periods, or
+//! by a box launched this week.
+
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, Statistic,
+    UsageState,
+};
+
+/// The rule.
+pub struct IdleHeldGpu;
+
+const META: RuleMeta = RuleMeta {
+    id: "idle-held-gpu",
+    title: "GPUs that hold memory and compute nothing",
+    severity: Severity::Critical,
+    needs: &[Need::Utilization, Need::Vram],
+};
+
+impl Rule for IdleHeldGpu {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        // Power alone never tells what memory holds; the idle rule covers it.
+        subject.workload.key.running && subject.verdict.idle_power_percent.is_none()
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        if subject.verdict.state != Some(UsageState::IdleHeld) {
+            return None;
+        }
+        let summary = subject.utilization()?;
+        let decisive = subject.sampled(
+            "p99",
+            Statistic::Maximum,
+            summary.maximum_p99?,
+            Comparator::LessThan,
+            1.0,
+        )?;
+        let held =
+            subject.vram_evidence(Comparator::AtLeast, subject.policy.idle_held_vram_percent)?;
+        let confidence = subject.confidence();
+        let judgement = Judgement {
+            severity: META.severity,
+            confidence,
+            kind: if confidence == Confidence::Measured {
+                FindingKind::Waste
+            } else {
+                FindingKind::Optimization
+            },
+            title: format!(
+                "{} holds {:.1} GiB of VRAM and computes nothing for {:.0} days",
+                subject.fleet(),
+                subject.workload.vram()?.peak_mib / 1024.0,
+                summary.sampled_hours() / 24.0
+            ),
+            monthly_savings: subject
+                .offers
+                .stop
+                .as_ref()
+                .map(|action| action.monthly_savings()),
+            recommendation: Recommendation {
+                action: "save the work and stop".to_owned(),
+                to: String::new(),
+                steps: vec![
+                    "find the process that holds the memory (`nvidia-smi`) and its owner"
+                        .to_owned(),
+                    "save notebooks and models: a stop frees the VRAM and the instance store"
+                        .to_owned(),
+                    "stop the instance; start it again on demand".to_owned(),
+                ],
+            },
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            vec![held],
+        ))
+    }
+}

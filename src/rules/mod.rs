@@ -1,0 +1,20 @@
+//! Judgement: classification and one rule a file. A rule is arithmetic on
+//! summaries; it stays silent without the data it needs, and the registry
+//! turns that silence into one gap.
+
+mod classification;
+mod registry;
+mod subject;
+
+mod idle_gpu;
+mod idle_held_gpu;
+mod overprovisioned_gpu;
+mod saturated_gpu;
+mod steady_on_demand;
+mod stopped_with_storage;
+mod underutilized_gpu;
+mod unused_gpus;
+
+pub use classification::classify;
+pub use registry::{RULES, Rule, RuleMeta, run};
+pub use subject::{Need, Subject};

@@ -1,0 +1,89 @@
+//! Catches workloads whose GPUs are used below a quarter on average.
+//!
+//! Must not be fooled by idle ones (they have rules of their own), by bursts (a
+//! low mean with a p95 of 80 % is said in the title), or by a peak of VRAM that
+//! a smaller GPU would not hold.
+
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    Classification, Comparator, Finding, FindingKind, Judgement, Severity, Statistic, UsageState,
+};
+
+/// The rule.
+pub struct OverprovisionedGpu;
+
+const META: RuleMeta = RuleMeta {
+    id: "overprovisioned-gpu",
+    title: "GPUs used below a quarter on average",
+    severity: Severity::Warning,
+    needs: &[Need::Utilization],
+};
+
+impl Rule for OverprovisionedGpu {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        subject.workload.key.running
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        if subject.verdict.classification != Classification::Overprovisioned
+            || subject.verdict.is_idle()
+        {
+            return None;
+        }
+        let summary = subject.utilization()?;
+        let decisive = subject.mean_evidence(
+            Comparator::LessThan,
+            subject.policy.overprovisioned_below_percent,
+        )?;
+        let p95 = subject.sampled(
+            "p95",
+            Statistic::Average,
+            summary.distribution.p95,
+            Comparator::LessThan,
+            subject.policy.bursty_p95_percent,
+        );
+        let bursty = subject.verdict.state == Some(UsageState::Bursty);
+        let idle_hours = summary
+            .idle_share
+            .filter(|share| *share >= 0.5)
+            .map(|share| format!(", idle {:.0} % of the time", share * 100.0));
+        let judgement = Judgement {
+            severity: META.severity,
+            confidence: subject.confidence(),
+            kind: FindingKind::Optimization,
+            title: format!(
+                "{} is used {:.1} % on average{}{}",
+                subject.fleet(),
+                summary.distribution.mean,
+                idle_hours.unwrap_or_default(),
+                if bursty { ", in bursts" } else { "" }
+            ),
+            monthly_savings: subject
+                .offers
+                .rightsize
+                .as_ref()
+                .map(|found| found.action.monthly_savings()),
+            recommendation: subject.rightsizing_or(
+                "consolidate, share or schedule",
+                &[
+                    "put several replicas or models on one GPU where VRAM allows",
+                    "run only in the hours that are used",
+                    "consider a smaller GPU whose VRAM holds the peak",
+                ],
+            ),
+        };
+        // The comparison with the burst threshold is evidence only where it holds.
+        let further = p95.filter(|_| !bursty).into_iter().collect();
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            further,
+        ))
+    }
+}

@@ -1,0 +1,75 @@
+//! The rules, and running them over a workload.
+
+use super::{Need, Subject};
+use crate::domain::{Finding, Gap, Severity};
+
+/// What a rule is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleMeta {
+    /// Kebab-case; its file and its docs page carry the same name.
+    pub id: &'static str,
+    /// One line for people.
+    pub title: &'static str,
+    /// How much its findings matter unless they say otherwise.
+    pub severity: Severity,
+    /// The data without which it stays silent.
+    pub needs: &'static [Need],
+}
+
+/// One rule.
+pub trait Rule: Sync {
+    /// What it is.
+    fn meta(&self) -> &'static RuleMeta;
+
+    /// Whether it has anything to say about a workload of this sort, data or
+    /// not; a rule that does not apply leaves no gap.
+    fn applies(&self, subject: &Subject<'_>) -> bool;
+
+    /// The finding, if it fires. Called only with the data that it needs.
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding>;
+}
+
+/// Every rule, in order of id.
+pub const RULES: &[&dyn Rule] = &[
+    &super::idle_gpu::IdleGpu,
+    &super::idle_held_gpu::IdleHeldGpu,
+    &super::overprovisioned_gpu::OverprovisionedGpu,
+    &super::saturated_gpu::SaturatedGpu,
+    &super::steady_on_demand::SteadyOnDemand,
+    &super::stopped_with_storage::StoppedWithStorage,
+    &super::underutilized_gpu::UnderutilizedGpu,
+    &super::unused_gpus::UnusedGpus,
+];
+
+/// Runs every rule over a workload: what fired, and one gap for each kind of
+/// data that kept a rule silent.
+pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Gap>) {
+    let mut findings = Vec::new();
+    let mut missing: Vec<(Need, Vec<&'static str>)> = Vec::new();
+    for rule in RULES.iter().filter(|rule| rule.applies(subject)) {
+        let meta = rule.meta();
+        match meta.needs.iter().find(|need| !subject.has(**need)) {
+            None => findings.extend(rule.check(subject)),
+            Some(need) => match missing.iter_mut().find(|(known, _)| known == need) {
+                Some((_, rules)) => rules.push(meta.id),
+                None => missing.push((*need, vec![meta.id])),
+            },
+        }
+    }
+    let gaps = missing
+        .into_iter()
+        .map(|(need, rules)| {
+            let reason = match need {
+                Need::Utilization => subject.verdict.reason.clone(),
+                _ => "not delivered or not known".to_owned(),
+            };
+            Gap::new(
+                need.what(),
+                subject.workload.id(),
+                format!("{reason}; silent: {}", rules.join(", ")),
+                need.hint(),
+            )
+        })
+        .collect();
+    (findings, gaps)
+}

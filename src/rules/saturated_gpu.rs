@@ -1,0 +1,80 @@
+//! Warns about serving fleets that have no room left.
+//!
+//! Must not be fooled by training and batch, where a full GPU is the aim.
+
+use super::classification::saturation_is_a_risk;
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    Comparator, Finding, FindingKind, Judgement, Recommendation, Severity, Statistic, UsageState,
+};
+
+/// The rule.
+pub struct SaturatedGpu;
+
+const META: RuleMeta = RuleMeta {
+    id: "saturated-gpu",
+    title: "Serving without headroom",
+    severity: Severity::Warning,
+    needs: &[Need::Utilization],
+};
+
+impl Rule for SaturatedGpu {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        subject.workload.key.running && saturation_is_a_risk(subject.workload.kind)
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        if subject.verdict.state != Some(UsageState::Saturated) {
+            return None;
+        }
+        let summary = subject.utilization()?;
+        let mean = subject.mean_evidence(
+            Comparator::GreaterThan,
+            subject.policy.saturated_above_percent,
+        )?;
+        let hours = subject.sampled(
+            "share of hours above 95 %",
+            Statistic::Average,
+            summary.saturated_hours_share * 100.0,
+            Comparator::AtLeast,
+            10.0,
+        )?;
+        let by_mean = mean.observed > mean.threshold;
+        let (decisive, further) = if by_mean {
+            (mean, Vec::new())
+        } else {
+            (hours, Vec::new())
+        };
+        let judgement = Judgement {
+            severity: META.severity,
+            confidence: subject.confidence(),
+            kind: FindingKind::Risk,
+            title: format!(
+                "{} serves at {:.1} % on average, above 95 % in {:.0} % of the hours",
+                subject.fleet(),
+                summary.distribution.mean,
+                summary.saturated_hours_share * 100.0
+            ),
+            monthly_savings: None,
+            recommendation: Recommendation {
+                action: "scale out before shrinking anything".to_owned(),
+                to: String::new(),
+                steps: vec![
+                    "compare latency in saturated hours with the rest".to_owned(),
+                    "add a replica or raise the scaling limit".to_owned(),
+                ],
+            },
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            further,
+        ))
+    }
+}

@@ -1,0 +1,76 @@
+//! Catches GPUs that work around the clock at on-demand price.
+//!
+//! Must not be fooled by waste: what is idle or overprovisioned shrinks first,
+//! and a commitment is bought for what is left. Types that sell no reserved
+//! instance are passed over.
+
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, PurchaseOption,
+    Recommendation, Severity,
+};
+use rust_decimal::prelude::ToPrimitive;
+
+/// The rule.
+pub struct SteadyOnDemand;
+
+const META: RuleMeta = RuleMeta {
+    id: "steady-on-demand",
+    title: "Around the clock at on-demand price",
+    severity: Severity::Info,
+    needs: &[Need::Utilization, Need::Price],
+};
+
+impl Rule for SteadyOnDemand {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        subject.workload.key.running
+            && subject.workload.key.purchase_option == PurchaseOption::OnDemand
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        let (action, quote, break_even) = subject.offers.commit.as_ref()?;
+        let running = subject.workload.running_share?.to_f64()?;
+        let decisive = Evidence {
+            observation: Observation::Fact {
+                name: "running share of the window",
+                origin: "AWS/EC2 CPUUtilization points, else launch time".to_owned(),
+            },
+            observed: running * 100.0,
+            comparator: Comparator::GreaterThan,
+            threshold: break_even.to_f64()? * 100.0,
+            unit: "%",
+        };
+        let judgement = Judgement {
+            severity: META.severity,
+            // The price is a fact; that the year goes on like this is not.
+            confidence: subject.confidence().min(Confidence::Derived),
+            kind: FindingKind::Optimization,
+            title: format!(
+                "{} works {:.0} % of the hours at on-demand price",
+                subject.fleet(),
+                running * 100.0
+            ),
+            monthly_savings: Some(action.monthly_savings()),
+            recommendation: Recommendation {
+                action: "commit for one year".to_owned(),
+                to: action.detail().to_owned(),
+                steps: vec![
+                    "right-size first: a commitment fixes the type for a year".to_owned(),
+                    "check what the payer account already holds".to_owned(),
+                    format!("price of {} ({})", quote.effective_date, quote.source),
+                ],
+            },
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            Vec::new(),
+        ))
+    }
+}

@@ -1,0 +1,173 @@
+//! What a rule is asked about, and the parts rules share.
+
+use crate::domain::{
+    Comparator, Confidence, Evidence, Metric, Observation, Policy, Recommendation, Signal,
+    Statistic, UtilizationSummary, Verdict, Workload,
+};
+use crate::savings::Offers;
+
+/// One workload with everything known and judged about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The workload.
+    pub workload: &'a Workload,
+    /// Its verdict.
+    pub verdict: &'a Verdict,
+    /// What could be done about it.
+    pub offers: &'a Offers,
+    /// The thresholds.
+    pub policy: &'a Policy,
+}
+
+/// Data without which a rule stays silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A GPU utilization or power series that allows a verdict.
+    Utilization,
+    /// Utilization of each GPU.
+    PerGpuUtilization,
+    /// VRAM in use.
+    Vram,
+    /// A price.
+    Price,
+}
+
+impl Need {
+    /// What is missing, for the gap.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Utilization => "GPU utilization",
+            Self::PerGpuUtilization => "utilization per GPU",
+            Self::Vram => "VRAM use",
+            Self::Price => "price",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
+                "`gpucost metrics setup` prints the CloudWatch agent configuration"
+            }
+            Self::Price => "`gpucost pricing TYPE` shows what the book knows",
+        }
+    }
+}
+
+impl Subject<'_> {
+    /// Whether the data is there.
+    pub fn has(&self, need: Need) -> bool {
+        match need {
+            Need::Utilization => self.verdict.confidence.is_some(),
+            Need::PerGpuUtilization => {
+                let measured = self
+                    .workload
+                    .gpus()
+                    .filter(|gpu| gpu.utilization.is_some())
+                    .count() as u64;
+                measured > 0 && Some(measured) == self.workload.visible_gpus()
+            }
+            Need::Vram => self.workload.vram().is_some(),
+            Need::Price => self.workload.monthly_cost().is_some(),
+        }
+    }
+
+    /// The summary that the verdict was judged on.
+    pub fn utilization(&self) -> Option<&UtilizationSummary> {
+        self.workload.utilization.as_ref()
+    }
+
+    /// Evidence from a figure of the utilization signal.
+    pub fn sampled(
+        &self,
+        figure: &'static str,
+        statistic: Statistic,
+        observed: f64,
+        comparator: Comparator,
+        threshold: f64,
+    ) -> Option<Evidence> {
+        let summary = self.utilization()?;
+        Some(Evidence {
+            observation: Observation::Sampled {
+                metric: match summary.signal {
+                    Signal::GpuUtilization => Metric::GpuUtilization,
+                    Signal::GpuPowerUtilization => Metric::GpuPowerUtilization,
+                },
+                statistic,
+                figure,
+                source: summary.source,
+                window: summary.window,
+                n_samples: summary.n_samples,
+                coverage: summary.coverage(),
+            },
+            observed,
+            comparator,
+            threshold,
+            unit: "%",
+        })
+    }
+
+    /// Evidence that the mean utilization is on one side of a threshold.
+    pub fn mean_evidence(&self, comparator: Comparator, threshold: f64) -> Option<Evidence> {
+        let mean = self.utilization()?.distribution.mean;
+        self.sampled("mean", Statistic::Average, mean, comparator, threshold)
+    }
+
+    /// Evidence from the VRAM peak of the fullest GPU, in percent of the card.
+    pub fn vram_evidence(&self, comparator: Comparator, threshold: f64) -> Option<Evidence> {
+        let summary = self.utilization()?;
+        Some(Evidence {
+            observation: Observation::Sampled {
+                metric: Metric::GpuMemoryUsed,
+                statistic: Statistic::Maximum,
+                figure: "peak",
+                source: summary.source,
+                window: summary.window,
+                n_samples: summary.n_samples,
+                coverage: summary.coverage(),
+            },
+            observed: self.workload.vram()?.peak_percent()?,
+            comparator,
+            threshold,
+            unit: "%",
+        })
+    }
+
+    /// How sure a sampled verdict is.
+    pub fn confidence(&self) -> Confidence {
+        self.verdict.confidence.unwrap_or(Confidence::Heuristic)
+    }
+
+    /// The type and number of GPUs for a title, such as `8 × p3.8xlarge`.
+    pub fn fleet(&self) -> String {
+        let count = self.workload.instances.len();
+        let instance_type = &self.workload.key.instance_type;
+        if count == 1 {
+            instance_type.clone()
+        } else {
+            format!("{count} × {instance_type}")
+        }
+    }
+
+    /// The right-sizing move as a recommendation, or advice in words when there
+    /// is no type to move to.
+    pub fn rightsizing_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {
+        match self
+            .offers
+            .rightsize
+            .as_ref()
+            .and_then(|found| Some((found, found.action.target()?)))
+        {
+            Some((found, target)) => Recommendation {
+                action: "right-size to fewer GPUs of the same model".to_owned(),
+                to: format!("{} × {}", target.count, target.instance_type),
+                steps: found.steps.clone(),
+            },
+            None => Recommendation {
+                action: otherwise.to_owned(),
+                to: String::new(),
+                steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+            },
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Catches workloads whose GPUs are used between a quarter and 60 % on average.
+//!
+//! Must not be fooled by saturation in part of the hours: those peaks need the
+//! capacity, and the title says so.
+
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    Classification, Comparator, Finding, FindingKind, Judgement, Severity, UsageState,
+};
+
+/// The rule.
+pub struct UnderutilizedGpu;
+
+const META: RuleMeta = RuleMeta {
+    id: "underutilized-gpu",
+    title: "GPUs used between a quarter and 60 % on average",
+    severity: Severity::Info,
+    needs: &[Need::Utilization],
+};
+
+impl Rule for UnderutilizedGpu {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        subject.workload.key.running
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        if subject.verdict.classification != Classification::Underutilized {
+            return None;
+        }
+        let mean = subject.utilization()?.distribution.mean;
+        let decisive = subject.mean_evidence(
+            Comparator::LessThan,
+            subject.policy.underutilized_below_percent,
+        )?;
+        let lower = subject.mean_evidence(
+            Comparator::AtLeast,
+            subject.policy.overprovisioned_below_percent,
+        );
+        let saturated = subject.verdict.state == Some(UsageState::Saturated);
+        let judgement = Judgement {
+            severity: META.severity,
+            confidence: subject.confidence(),
+            kind: FindingKind::Optimization,
+            title: format!(
+                "{} is used {mean:.1} % on average{}",
+                subject.fleet(),
+                if saturated {
+                    ", with saturated hours"
+                } else {
+                    ""
+                }
+            ),
+            monthly_savings: subject
+                .offers
+                .rightsize
+                .as_ref()
+                .map(|found| found.action.monthly_savings()),
+            recommendation: subject.rightsizing_or(
+                "look for the bottleneck before buying more",
+                &[
+                    "profile a run: input pipeline, batch size and transfers starve GPUs first",
+                    "share the GPU with a second workload where VRAM allows",
+                ],
+            ),
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            lower.into_iter().collect(),
+        ))
+    }
+}

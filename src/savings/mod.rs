@@ -1,0 +1,9 @@
+//! Pure arithmetic of savings, one lever a file, and the choice among them.
+
+mod commitment;
+mod portfolio;
+mod rightsize;
+
+pub use commitment::one_year_no_upfront;
+pub use portfolio::{Offers, best_single_action};
+pub use rightsize::{Rightsizing, same_gpu_fewer};

@@ -1,0 +1,175 @@
+//! The safest move: another type with the same GPU model and fewer GPUs.
+
+use crate::catalog::{Prices, gpu_spec, same_gpu_types};
+use crate::domain::{
+    Action, ActionKind, GpuOffer, GpuShare, InstanceShape, Money, Policy, PriceQuote, Risk, Target,
+    Workload,
+};
+
+/// A cheaper type that the workload fits, with the figures it was chosen by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rightsizing {
+    /// The move.
+    pub action: Action,
+    /// GPUs that the fullest instance ever used.
+    pub gpus_needed: u16,
+    /// Price of the new type.
+    pub quote: PriceQuote,
+    /// What to check before moving.
+    pub steps: Vec<String>,
+}
+
+/// What a workload needs of each of its instances.
+struct Needs {
+    gpus: u16,
+    vram_mib: f64,
+    vcpu: Option<f64>,
+    memory_mib: f64,
+}
+
+/// The cheapest type with whole GPUs of the same model that holds what each
+/// instance of the workload uses: GPUs ever active, VRAM peak and vCPU p95 with
+/// headroom, host memory per GPU as today or twice the VRAM needed plus 8 GiB,
+/// whichever is less. `None` when a figure is missing or nothing is cheaper.
+pub fn same_gpu_fewer(
+    workload: &Workload,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> Option<Rightsizing> {
+    let shape = workload.shape.as_ref()?;
+    let offer = shape.gpu.as_ref()?;
+    let cost = workload.cost.as_ref()?;
+    let needs = needs_of(workload, shape, offer, policy)?;
+    let (candidate, quote) = same_gpu_types(offer)
+        .filter(|candidate| candidate.instance_type != shape.instance_type)
+        .filter(|candidate| fits(candidate, shape, &needs))
+        .filter_map(|candidate| {
+            let key = workload.price_key.with_type(&candidate.instance_type);
+            Some((candidate, prices.get(&key).ok()?))
+        })
+        .filter(|(_, quote)| quote.rate.currency() == cost.hourly.currency())
+        .min_by(|(left, left_quote), (right, right_quote)| {
+            (left_quote.rate.amount(), &left.instance_type)
+                .cmp(&(right_quote.rate.amount(), &right.instance_type))
+        })?;
+    let today = cost.per_instance(workload.instances.len());
+    let share_kept = quote.rate.amount() / today;
+    let kept = Money::new(
+        cost.compute_monthly.amount() * share_kept,
+        cost.compute_monthly.currency(),
+    )
+    .rounded();
+    let count = u32::try_from(workload.instances.len()).ok()?;
+    let action = Action::saving(
+        ActionKind::Rightsize,
+        Some(Target {
+            instance_type: candidate.instance_type.clone(),
+            count,
+        }),
+        format!(
+            "{} × {} at {}/h instead of {}/h: the busiest instance uses {} of {} {}",
+            count,
+            candidate.instance_type,
+            quote.rate.amount().normalize(),
+            today.normalize(),
+            needs.gpus,
+            offer.share,
+            offer.model
+        ),
+        cost.compute_monthly.checked_sub(kept).ok()?,
+        cost.compute_monthly,
+        Risk::Low,
+    )?;
+    Some(Rightsizing {
+        action,
+        gpus_needed: needs.gpus,
+        quote,
+        steps: steps(workload, candidate),
+    })
+}
+
+fn needs_of(
+    workload: &Workload,
+    shape: &InstanceShape,
+    offer: &GpuOffer,
+    policy: &Policy,
+) -> Option<Needs> {
+    let GpuShare::Whole(devices) = offer.share else {
+        return None;
+    };
+    if !workload.is_fully_measured() {
+        return None;
+    }
+    let mut gpus = 0;
+    for usage in &workload.usage {
+        if usage.gpus.len() < usize::from(devices) {
+            return None;
+        }
+        let mut active = 0;
+        for gpu in &usage.gpus {
+            // A GPU that holds memory counts too: moving it away is a port.
+            active += u16::from(gpu.is_active()? || gpu.is_allocated()?);
+        }
+        gpus = gpus.max(active);
+    }
+    let vram_mib = workload.vram()?.peak_mib * policy.vram_headroom;
+    let vcpu = workload
+        .usage
+        .iter()
+        .map(|usage| usage.cpu_p95)
+        .try_fold(0.0_f64, |largest, cpu| Some(largest.max(cpu?)))
+        .map(|p95| p95 / 100.0 * f64::from(shape.vcpu) * policy.vcpu_headroom);
+    let today_per_gpu = shape.memory_mib as f64 / f64::from(devices);
+    Some(Needs {
+        gpus: gpus.max(1),
+        vram_mib,
+        vcpu,
+        memory_mib: (today_per_gpu * f64::from(gpus.max(1))).min(2.0 * vram_mib + 8.0 * 1024.0),
+    })
+}
+
+fn fits(candidate: &InstanceShape, today: &InstanceShape, needs: &Needs) -> bool {
+    let Some(offer) = candidate.gpu.as_ref() else {
+        return false;
+    };
+    let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
+    let holds_vram = reported
+        .or(offer.vram_mib)
+        .is_some_and(|mib| mib as f64 >= needs.vram_mib);
+    // Several active GPUs may talk to each other over the fabric they have.
+    let keeps_fabric = needs.gpus <= 1 || today.efa != Some(true) || candidate.efa == Some(true);
+    offer.share.visible_devices() >= needs.gpus
+        && holds_vram
+        && needs
+            .vcpu
+            .is_none_or(|vcpu| f64::from(candidate.vcpu) >= vcpu)
+        && candidate.memory_mib as f64 >= needs.memory_mib
+        && candidate.architecture == today.architecture
+        && keeps_fabric
+}
+
+fn steps(workload: &Workload, candidate: &InstanceShape) -> Vec<String> {
+    let mut steps = vec![
+        format!(
+            "check the vCPU quota for {} in {}",
+            candidate.family(),
+            workload.key.region
+        ),
+        format!(
+            "check that your zone offers {} and your image's driver supports it",
+            candidate.instance_type
+        ),
+        format!(
+            "verify host memory: {} GiB instead of {} GiB",
+            candidate.memory_mib / 1024,
+            workload
+                .shape
+                .as_ref()
+                .map_or(0, |shape| shape.memory_mib / 1024)
+        ),
+    ];
+    if workload.has_instance_store() {
+        steps.push("confirm that nothing on the instance store is needed".to_owned());
+    }
+    steps
+}

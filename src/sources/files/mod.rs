@@ -1,0 +1,13 @@
+//! Files: recorded estates, the demo, and writing whole or not at all.
+
+mod estate_read;
+mod estate_write;
+mod wire;
+mod write;
+
+pub use estate_read::{EstateError, demo_estate, parse_estate, read_estate};
+pub use estate_write::write_estate;
+pub use write::write_whole;
+
+/// The version of the estate format that this program reads and writes.
+pub const ESTATE_VERSION: &str = "1";

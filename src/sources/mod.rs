@@ -1,0 +1,4 @@
+//! The only I/O: each source reads one kind of place and hands over domain
+//! types. Nothing here judges.
+
+pub mod files;
