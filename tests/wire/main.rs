@@ -8,4 +8,5 @@ mod loopback;
 mod process;
 mod skip;
 
+mod crosscheck;
 mod selftest;
