@@ -1,0 +1,104 @@
+//! Which operation a request asks for, by protocol.
+
+use hyper::HeaderMap;
+use hyper::http::request::Parts;
+
+use super::error::{ApiError, Protocol};
+use super::form::Form;
+
+/// An operation in a region, under which attempts are counted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Operation {
+    /// IAM prefix: `ec2`, `sts`, `cloudwatch`, `pricing`, …
+    pub service: String,
+    /// Operation name: `DescribeInstances`.
+    pub operation: String,
+    /// Region of the credential scope.
+    pub region: String,
+}
+
+/// A request, recognised.
+pub struct Call {
+    pub operation: Operation,
+    pub access_key: String,
+    pub protocol: Protocol,
+}
+
+/// Where CloudWatch's RPC v2 paths begin; the operation name follows.
+const CBOR_PATH: &str = "/service/GraniteServiceVersion20100801/operation/";
+
+impl Call {
+    /// Reads the operation from the path, the target header or the form, and
+    /// region, service and access key from the SigV4 credential scope.
+    pub fn recognise(parts: &Parts, body: &[u8]) -> Result<Self, (Protocol, ApiError)> {
+        let (mut protocol, operation) = operation(parts, body);
+        let Some(scope) = Scope::read(&parts.headers) else {
+            let missing = ApiError::new(
+                403,
+                "MissingAuthenticationToken",
+                "the request has no SigV4 credential scope",
+            );
+            return Err((protocol, missing));
+        };
+        if scope.service == "ec2" {
+            protocol = Protocol::Ec2;
+        }
+        let Some(operation) = operation else {
+            let unknown = ApiError::invalid_action(&format!("{} {}", parts.method, parts.uri));
+            return Err((protocol, unknown));
+        };
+        Ok(Self {
+            operation: Operation {
+                service: iam_prefix(scope.service).to_owned(),
+                operation,
+                region: scope.region.to_owned(),
+            },
+            access_key: scope.access_key.to_owned(),
+            protocol,
+        })
+    }
+}
+
+fn operation(parts: &Parts, body: &[u8]) -> (Protocol, Option<String>) {
+    let header = |name: &str| parts.headers.get(name)?.to_str().ok();
+    if header("smithy-protocol") == Some("rpc-v2-cbor") {
+        let operation = parts.uri.path().strip_prefix(CBOR_PATH);
+        return (Protocol::Cbor, operation.map(str::to_owned));
+    }
+    if let Some(target) = header("x-amz-target") {
+        let operation = target.rsplit_once('.').map(|(_, operation)| operation);
+        return (Protocol::Json, operation.map(str::to_owned));
+    }
+    let operation = Form::parse(body).get("Action").map(str::to_owned);
+    (Protocol::Query, operation)
+}
+
+/// The parts of `Credential=KEY/DATE/REGION/SERVICE/aws4_request`.
+struct Scope<'a> {
+    access_key: &'a str,
+    region: &'a str,
+    service: &'a str,
+}
+
+impl<'a> Scope<'a> {
+    fn read(headers: &'a HeaderMap) -> Option<Self> {
+        let authorization = headers.get("authorization")?.to_str().ok()?;
+        let (_, credential) = authorization.split_once("Credential=")?;
+        let mut parts = credential.split(',').next()?.split('/');
+        let access_key = parts.next()?;
+        let _date = parts.next()?;
+        Some(Self {
+            access_key,
+            region: parts.next()?,
+            service: parts.next()?,
+        })
+    }
+}
+
+/// Services sign under one name and appear in policies under another.
+fn iam_prefix(signing_name: &str) -> &str {
+    match signing_name {
+        "monitoring" => "cloudwatch",
+        same => same,
+    }
+}

@@ -1,0 +1,157 @@
+//! Failures on demand.
+
+use std::time::Duration;
+
+use super::calls::{Call, Operation};
+use super::error::{ApiError, Protocol};
+
+/// A way to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The service's throttling error, which clients retry.
+    Throttle,
+    /// An internal error (HTTP 500), which clients retry.
+    ServerError,
+    /// The connection is closed without an answer.
+    DropConnection,
+    /// The caller's policy does not allow the action.
+    AccessDenied,
+    /// The credentials are not valid here, as in a region that is not opted in.
+    AuthFailure,
+    /// The session token has expired.
+    ExpiredToken,
+    /// The right answer, late.
+    Delay(Duration),
+    /// No answer, on an open connection.
+    Hang,
+}
+
+impl Fault {
+    /// The error to answer with; `None` for failures of the connection.
+    pub fn error(self, protocol: Protocol, operation: &Operation) -> Option<ApiError> {
+        use Protocol::{Cbor, Ec2, Json, Query};
+        let Operation {
+            service, operation, ..
+        } = operation;
+        let denied = format!("User is not authorized to perform: {service}:{operation}");
+        let (status, code, message) = match (self, protocol) {
+            (Self::Throttle, Ec2) => (503, "RequestLimitExceeded", "Request limit exceeded."),
+            (Self::Throttle, Query) => (400, "Throttling", "Rate exceeded"),
+            (Self::Throttle, Cbor | Json) => (400, "ThrottlingException", "Rate exceeded"),
+            (Self::ServerError, Ec2) => (500, "InternalError", "An internal error has occurred"),
+            (Self::ServerError, Cbor) => (500, "InternalServiceFault", "An internal error"),
+            (Self::ServerError, Query | Json) => (500, "InternalFailure", "An internal error"),
+            (Self::AccessDenied, Ec2) => (403, "UnauthorizedOperation", denied.as_str()),
+            (Self::AccessDenied, Query) => (403, "AccessDenied", denied.as_str()),
+            (Self::AccessDenied, Cbor) => (403, "AccessDeniedException", denied.as_str()),
+            (Self::AccessDenied, Json) => (400, "AccessDeniedException", denied.as_str()),
+            (Self::AuthFailure, Ec2) => (
+                401,
+                "AuthFailure",
+                "AWS was not able to validate the provided access credentials",
+            ),
+            (Self::AuthFailure, Query | Cbor) => (
+                403,
+                "InvalidClientTokenId",
+                "The security token included in the request is invalid.",
+            ),
+            (Self::AuthFailure, Json) => (
+                400,
+                "UnrecognizedClientException",
+                "The security token included in the request is invalid.",
+            ),
+            (Self::ExpiredToken, Ec2) => (400, "RequestExpired", "Request has expired."),
+            (Self::ExpiredToken, Query | Cbor) => (403, "ExpiredToken", EXPIRED),
+            (Self::ExpiredToken, Json) => (400, "ExpiredTokenException", EXPIRED),
+            (Self::DropConnection | Self::Delay(_) | Self::Hang, _) => return None,
+        };
+        Some(ApiError::new(status, code, message))
+    }
+}
+
+const EXPIRED: &str = "The security token included in the request is expired";
+
+/// How long a fault lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// That many attempts, then never again.
+    Count(usize),
+    Always,
+}
+
+/// The calls that a fault befalls.
+#[derive(Clone, Debug)]
+pub struct Target {
+    service: String,
+    operation: Option<String>,
+    region: Option<String>,
+    access_key: Option<String>,
+}
+
+impl Target {
+    /// One operation of a service, which goes by its IAM prefix.
+    pub fn operation(service: &str, operation: &str) -> Self {
+        Self {
+            operation: Some(operation.to_owned()),
+            ..Self::service(service)
+        }
+    }
+
+    /// Every operation of a service.
+    pub fn service(service: &str) -> Self {
+        Self {
+            service: service.to_owned(),
+            operation: None,
+            region: None,
+            access_key: None,
+        }
+    }
+
+    /// Only in this region.
+    pub fn in_region(self, region: &str) -> Self {
+        let region = Some(region.to_owned());
+        Self { region, ..self }
+    }
+
+    /// Only for callers with this access key.
+    pub fn for_access_key(self, access_key: &str) -> Self {
+        let access_key = Some(access_key.to_owned());
+        Self { access_key, ..self }
+    }
+
+    fn covers(&self, call: &Call) -> bool {
+        let agrees = |wanted: &Option<String>, actual: &String| {
+            wanted.as_ref().is_none_or(|wanted| wanted == actual)
+        };
+        self.service == call.operation.service
+            && agrees(&self.operation, &call.operation.operation)
+            && agrees(&self.region, &call.operation.region)
+            && agrees(&self.access_key, &call.access_key)
+    }
+}
+
+/// The rules in force.
+#[derive(Default)]
+pub struct Faults(Vec<(Target, Fault, Times)>);
+
+impl Faults {
+    pub fn add(&mut self, target: Target, fault: Fault, times: Times) {
+        self.0.push((target, fault, times));
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The fault for this attempt, which is used up by it.
+    pub fn take(&mut self, call: &Call) -> Option<Fault> {
+        let (_, fault, times) = self
+            .0
+            .iter_mut()
+            .find(|(target, _, times)| *times != Times::Count(0) && target.covers(call))?;
+        if let Times::Count(left) = times {
+            *left -= 1;
+        }
+        Some(*fault)
+    }
+}

@@ -1,0 +1,258 @@
+//! A loopback stand-in for the AWS endpoints that `gpucost` talks to.
+//!
+//! [`Loopback`] listens on `127.0.0.1` and speaks the wire protocols of the
+//! services themselves, so the compiled binary and the real SDK clients are
+//! tested unchanged: point `AWS_ENDPOINT_URL` (or `endpoint_url`) at
+//! [`Loopback::url`].
+//!
+//! What it answers itself, from data that a test puts into it:
+//!
+//! | service | operations | protocol |
+//! |---|---|---|
+//! | CloudWatch | `ListMetrics`, `GetMetricData` | RPC v2 CBOR |
+//! | Price List | `GetProducts` | AWS JSON 1.1 |
+//! | EC2 | `DescribeSpotPriceHistory` | EC2 query |
+//!
+//! Everything else is forwarded to a [`Moto`] server when there is one, with
+//! one correction (wildcards in the `instance-type` filter, see [`ec2`]).
+//! Without one, and for whatever moto does not implement either, the answer
+//! is the client error `InvalidAction`: moto's own HTML 500 would be retried
+//! by the SDK.
+//!
+//! Failures are injected per operation ([`Loopback::inject`]) and every
+//! attempt is counted ([`Loopback::calls`]), refused ones included.
+//!
+//! Not imitated: signatures (only the credential scope is read), quotas,
+//! eventual consistency, metric retention and roll-up, metric math, percentile
+//! statistics, cross-account observability. Metrics and prices belong to a
+//! region, not to an account.
+
+mod calls;
+mod cbor;
+mod cloudwatch;
+mod ec2;
+mod error;
+mod faults;
+mod form;
+mod metrics;
+mod moto;
+mod pricing;
+mod products;
+mod server;
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+pub use calls::Operation;
+pub use faults::{Fault, Target, Times};
+pub use moto::Moto;
+pub use products::Price;
+
+use faults::Faults;
+use metrics::MetricStore;
+use products::Catalogue;
+
+/// What tests have put: the answers.
+#[derive(Default)]
+struct Data {
+    metrics: MetricStore,
+    products: Catalogue,
+    spot: ec2::SpotHistory,
+    launched_types: ec2::LaunchedTypes,
+}
+
+/// What tests steer and read: failures, delay, counters.
+#[derive(Default)]
+struct Control {
+    faults: Faults,
+    latency: Duration,
+    calls: BTreeMap<Operation, usize>,
+}
+
+/// Everything the request handlers share with the test.
+#[derive(Default)]
+struct State {
+    data: RwLock<Data>,
+    control: Mutex<Control>,
+    /// `host:port` of the moto server that gets what is not imitated here.
+    upstream: Option<String>,
+}
+
+impl State {
+    fn read(&self) -> RwLockReadGuard<'_, Data> {
+        self.data.read().expect("a handler panicked, see above")
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Data> {
+        self.data.write().expect("a handler panicked, see above")
+    }
+
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().expect("a handler panicked, see above")
+    }
+}
+
+/// A running endpoint; dropping it stops the server and closes its sockets.
+pub struct Loopback {
+    address: SocketAddr,
+    state: Arc<State>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Loopback {
+    /// Starts an endpoint on a free port of `127.0.0.1`, on a thread and a
+    /// runtime of its own, so that it serves blocking and asynchronous tests
+    /// alike. `moto_url` is where the rest goes: `Some(moto.url())`.
+    pub fn start(moto_url: Option<String>) -> Self {
+        let listener =
+            std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
+        let state = Arc::new(State {
+            upstream: moto_url.map(|url| {
+                url.trim_start_matches("http://")
+                    .trim_end_matches('/')
+                    .to_owned()
+            }),
+            ..State::default()
+        });
+        let (stop, stopped) = oneshot::channel();
+        let shared = Arc::clone(&state);
+        let thread = std::thread::Builder::new()
+            .name("loopback".to_owned())
+            .spawn(move || server::run(listener, shared, stopped))
+            .expect("a thread can be started");
+        Self {
+            address,
+            state,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    /// The endpoint address, for `AWS_ENDPOINT_URL`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Adds raw datums (epoch seconds, value) to one metric. The dimensions
+    /// are its identity: a query must name exactly the same set.
+    pub fn put_metric(
+        &self,
+        region: &str,
+        namespace: &str,
+        name: &str,
+        dimensions: &[(&str, &str)],
+        datums: impl IntoIterator<Item = (i64, f64)>,
+    ) {
+        self.state
+            .write()
+            .metrics
+            .put(region, namespace, name, dimensions, datums);
+    }
+
+    /// Publishes an instance price, together with the neighbours that share
+    /// its instance type in the real list: capacity reservations at zero,
+    /// dedicated tenancy, SQL Server, capacity blocks.
+    pub fn put_price(&self, price: Price<'_>) {
+        self.state.write().products.put_instance(price);
+    }
+
+    /// Publishes the price of an EBS volume type (`gp3`, `io2`, …) in USD per
+    /// GB and month.
+    pub fn put_storage_price(&self, region: &str, volume_api_name: &str, gb_month: &str) {
+        self.state
+            .write()
+            .products
+            .put_storage(region, volume_api_name, gb_month);
+    }
+
+    /// Publishes the hourly price of a public IPv4 address, in use and idle.
+    pub fn put_public_ipv4_price(&self, region: &str, hourly: &str) {
+        self.state.write().products.put_public_ipv4(region, hourly);
+    }
+
+    /// Adds change points (epoch seconds, USD per hour) to the spot price of
+    /// one instance type in one zone; `product` is for example `Linux/UNIX`.
+    pub fn put_spot_prices(
+        &self,
+        region: &str,
+        zone: &str,
+        instance_type: &str,
+        product: &str,
+        changes: &[(i64, &str)],
+    ) {
+        self.state
+            .write()
+            .spot
+            .put(region, zone, instance_type, product, changes);
+    }
+
+    /// Makes the calls that `target` names fail; of several rules the first
+    /// that still has a failure to give wins.
+    pub fn inject(&self, target: Target, fault: Fault, times: Times) {
+        self.state.control().faults.add(target, fault, times);
+    }
+
+    /// Forgets every injected failure.
+    pub fn clear_faults(&self) {
+        self.state.control().faults.clear();
+    }
+
+    /// Delays every answer from now on, as the network of a far region would.
+    pub fn set_latency(&self, latency: Duration) {
+        self.state.control().latency = latency;
+    }
+
+    /// How often an operation was attempted, in all regions, retries and
+    /// refused attempts included. Services go by their IAM prefix.
+    pub fn calls(&self, service: &str, operation: &str) -> usize {
+        self.call_counts()
+            .iter()
+            .filter(|(seen, _)| seen.service == service && seen.operation == operation)
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Attempts per service, operation and region.
+    pub fn call_counts(&self) -> BTreeMap<Operation, usize> {
+        self.state.control().calls.clone()
+    }
+
+    /// The distinct operations seen, as IAM actions (`ec2:DescribeInstances`),
+    /// sorted: comparable with the actions of a policy document.
+    pub fn actions(&self) -> Vec<String> {
+        let mut actions: Vec<String> = self
+            .call_counts()
+            .keys()
+            .map(|seen| format!("{}:{}", seen.service, seen.operation))
+            .collect();
+        actions.sort();
+        actions.dedup();
+        actions
+    }
+
+    /// Starts counting anew, for example after a fleet has been launched.
+    pub fn reset_calls(&self) {
+        self.state.control().calls.clear();
+    }
+}
+
+impl Drop for Loopback {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // An error means that the server has already ended.
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The price list: products as the Price List service documents them, and
+//! the neighbours that a careless filter would take for the price.
+//!
+//! The attributes are those that tell products apart; descriptive ones that
+//! the real documents also carry (`memory`, `storage`, `location`, …) are left
+//! out, and SKUs are counted up instead of being random.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+/// The hourly On-Demand price of an instance type in a region.
+///
+/// [`Price::linux`] is the usual one; other systems override its fields, with
+/// the `operation` that EC2 calls the instance's usage operation:
+/// `RunInstances:0002` for Windows, `RunInstances:0010` for RHEL.
+#[derive(Clone, Copy, Debug)]
+pub struct Price<'a> {
+    pub instance_type: &'a str,
+    pub region: &'a str,
+    pub operating_system: &'a str,
+    pub operation: &'a str,
+    /// `USD`, or `CNY` in the China regions.
+    pub currency: &'a str,
+    /// A decimal number: `1.006`.
+    pub hourly: &'a str,
+}
+
+impl<'a> Price<'a> {
+    /// Linux in US dollars.
+    pub fn linux(instance_type: &'a str, region: &'a str, hourly: &'a str) -> Self {
+        Self {
+            instance_type,
+            region,
+            operating_system: "Linux",
+            operation: "RunInstances",
+            currency: "USD",
+            hourly,
+        }
+    }
+}
+
+/// One product with its terms.
+#[derive(Debug)]
+pub struct Product {
+    pub service_code: &'static str,
+    family: &'static str,
+    sku: String,
+    attributes: BTreeMap<&'static str, String>,
+    unit: &'static str,
+    currency: String,
+    on_demand: Decimal,
+    /// Hourly rate of a one-year reservation without upfront payment.
+    reserved: Option<Decimal>,
+}
+
+impl Product {
+    /// The value that filters compare, by field name.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        match name {
+            "productFamily" => Some(self.family),
+            "sku" => Some(&self.sku),
+            attribute => self.attributes.get(attribute).map(String::as_str),
+        }
+    }
+
+    /// The price list document, as one entry of `PriceList` holds it.
+    pub fn document(&self) -> Value {
+        let Self {
+            service_code,
+            family,
+            sku,
+            attributes,
+            ..
+        } = self;
+        let mut terms = json!({ "OnDemand": self.term("JRTCKXETXF", self.on_demand, json!({})) });
+        if let Some(rate) = self.reserved {
+            let attributes = json!({
+                "LeaseContractLength": "1yr",
+                "OfferingClass": "standard",
+                "PurchaseOption": "No Upfront",
+            });
+            terms["Reserved"] = self.term("4NA7Y494T4", rate, attributes);
+        }
+        json!({
+            "product": { "productFamily": family, "attributes": attributes, "sku": sku },
+            "serviceCode": service_code,
+            "terms": terms,
+            "version": "20261101000000",
+            "publicationDate": "2026-11-01T00:00:00Z",
+        })
+    }
+
+    /// A term block: one offer with one price dimension.
+    fn term(&self, offer: &str, rate: Decimal, attributes: Value) -> Value {
+        let sku = &self.sku;
+        let term = format!("{sku}.{offer}");
+        let dimension = format!("{term}.6YS6EN2CT7");
+        let unit = self.unit;
+        json!({
+            term: {
+                "offerTermCode": offer,
+                "sku": sku,
+                "effectiveDate": "2026-11-01T00:00:00Z",
+                "priceDimensions": {
+                    &dimension: {
+                        "rateCode": dimension,
+                        "unit": unit,
+                        "beginRange": "0",
+                        "endRange": "Inf",
+                        "description": format!("{rate} per {unit}"),
+                        "appliesTo": [],
+                        "pricePerUnit": { &self.currency: format!("{rate:.10}") },
+                    },
+                },
+                "termAttributes": attributes,
+            },
+        })
+    }
+}
+
+/// All products, in the order in which they were put.
+#[derive(Default)]
+pub struct Catalogue(Vec<Product>);
+
+impl Catalogue {
+    pub fn products(&self) -> &[Product] {
+        &self.0
+    }
+
+    /// Adds the price and its neighbours. All share type, region, system and
+    /// operation; each differs from the price in one attribute.
+    pub fn put_instance(&mut self, price: Price<'_>) {
+        let hourly = decimal(price.hourly);
+        let sold_as_block = ["p4", "p5", "p6"]
+            .iter()
+            .any(|family| price.instance_type.starts_with(family));
+        self.instance(price, hourly, &[]);
+        self.instance(
+            price,
+            Decimal::ZERO,
+            &[("capacitystatus", "UnusedCapacityReservation")],
+        );
+        self.instance(
+            price,
+            Decimal::ZERO,
+            &[("capacitystatus", "AllocatedCapacityReservation")],
+        );
+        self.instance(
+            price,
+            hourly + decimal("0.0625"),
+            &[("tenancy", "Dedicated")],
+        );
+        self.instance(
+            price,
+            hourly + decimal("0.5"),
+            &[("preInstalledSw", "SQL Web")],
+        );
+        if sold_as_block {
+            self.instance(
+                price,
+                hourly / decimal("2"),
+                &[("marketoption", "CapacityBlock")],
+            );
+        }
+    }
+
+    pub fn put_storage(&mut self, region: &str, volume_api_name: &str, gb_month: &str) {
+        self.add(
+            ("AmazonEC2", "Storage", "GB-Mo"),
+            &[
+                ("regionCode", region),
+                ("volumeApiName", volume_api_name),
+                ("usagetype", &format!("EBS:VolumeUsage.{volume_api_name}")),
+            ],
+            ("USD", decimal(gb_month), None),
+        );
+    }
+
+    pub fn put_public_ipv4(&mut self, region: &str, hourly: &str) {
+        for (use_of, description) in [("InUse", "In-use"), ("Idle", "Idle")] {
+            self.add(
+                ("AmazonVPC", "VpcPublicIPv4Address", "Hrs"),
+                &[
+                    ("regionCode", region),
+                    ("group", "VPCPublicIPv4Address"),
+                    (
+                        "groupDescription",
+                        &format!("{description} public IPv4 address"),
+                    ),
+                    ("usagetype", &format!("PublicIPv4:{use_of}Address")),
+                ],
+                ("USD", decimal(hourly), None),
+            );
+        }
+    }
+
+    /// Adds one instance product; `deviations` replace its usual attributes.
+    fn instance(&mut self, price: Price<'_>, hourly: Decimal, deviations: &[(&'static str, &str)]) {
+        let family = if price.instance_type.contains(".metal") {
+            "Compute Instance (bare metal)"
+        } else {
+            "Compute Instance"
+        };
+        let usual = [
+            ("instanceType", price.instance_type),
+            ("regionCode", price.region),
+            ("operatingSystem", price.operating_system),
+            ("operation", price.operation),
+            ("tenancy", "Shared"),
+            ("preInstalledSw", "NA"),
+            ("capacitystatus", "Used"),
+            ("marketoption", "OnDemand"),
+            ("licenseModel", "No License required"),
+        ];
+        let mut attributes = BTreeMap::from(usual);
+        attributes.extend(deviations.iter().copied());
+        let usage_type = match attributes["capacitystatus"] {
+            "UnusedCapacityReservation" => "UnusedBox",
+            "AllocatedCapacityReservation" => "Reservation",
+            _ => "BoxUsage",
+        };
+        let usage_type = format!("{usage_type}:{}", price.instance_type);
+        attributes.insert("usagetype", &usage_type);
+        let attributes: Vec<(&'static str, &str)> = attributes.into_iter().collect();
+        // A reservation pays for what On-Demand would: 37 % off.
+        let reserved = (!hourly.is_zero()).then(|| hourly * decimal("0.63"));
+        self.add(
+            ("AmazonEC2", family, "Hrs"),
+            &attributes,
+            (price.currency, hourly, reserved),
+        );
+    }
+
+    fn add(
+        &mut self,
+        (service_code, family, unit): (&'static str, &'static str, &'static str),
+        attributes: &[(&'static str, &str)],
+        (currency, on_demand, reserved): (&str, Decimal, Option<Decimal>),
+    ) {
+        let mut attributes: BTreeMap<&'static str, String> = attributes
+            .iter()
+            .map(|&(name, value)| (name, value.to_owned()))
+            .collect();
+        attributes.insert("servicecode", service_code.to_owned());
+        self.0.push(Product {
+            service_code,
+            family,
+            sku: format!("SKU{:013}", self.0.len()),
+            attributes,
+            unit,
+            currency: currency.to_owned(),
+            on_demand,
+            reserved,
+        });
+    }
+}
+
+fn decimal(text: &str) -> Decimal {
+    text.parse().expect("tests put prices as decimal numbers")
+}

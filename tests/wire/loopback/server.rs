@@ -1,0 +1,161 @@
+//! The HTTP server: connections, routing, forwarding.
+
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::http::request::Parts;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+use super::calls::Call;
+use super::error::{ApiError, Reply};
+use super::{Fault, State, cloudwatch, ec2, pricing};
+
+/// Serves until `stopped` resolves. Requests under way are then abandoned.
+pub fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime can be started");
+    runtime.block_on(async {
+        tokio::select! {
+            () = accept(listener, state) => {}
+            _ = stopped => {}
+        }
+    });
+    runtime.shutdown_background();
+}
+
+async fn accept(listener: std::net::TcpListener, state: Arc<State>) {
+    listener
+        .set_nonblocking(true)
+        .expect("a socket can be made non-blocking");
+    let listener = TcpListener::from_std(listener).expect("a runtime is running");
+    loop {
+        let (stream, _) = listener.accept().await.expect("the listener is open");
+        stream
+            .set_nodelay(true)
+            .expect("a connected socket takes options");
+        let state = Arc::clone(&state);
+        tokio::spawn(async move {
+            let service = service_fn(|request| answer(Arc::clone(&state), request));
+            // Clients hang up when they please, and faults hang up on them.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+/// Why a request gets no answer at all; hyper then closes the connection.
+#[derive(Debug)]
+struct Unanswered;
+
+impl std::fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the connection is to be closed without an answer")
+    }
+}
+
+impl std::error::Error for Unanswered {}
+
+async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, Unanswered> {
+    let (parts, body) = request.into_parts();
+    // The client hung up in the middle of its request.
+    let body = body.collect().await.map_err(|_| Unanswered)?.to_bytes();
+    let call = match Call::recognise(&parts, &body) {
+        Ok(call) => call,
+        Err((protocol, error)) => return Ok(error.render(protocol)),
+    };
+    let (fault, latency) = {
+        let mut control = state.control();
+        *control.calls.entry(call.operation.clone()).or_default() += 1;
+        (control.faults.take(&call), control.latency)
+    };
+    tokio::time::sleep(latency).await;
+    match fault {
+        None => {}
+        Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::DropConnection) => return Err(Unanswered),
+        Some(Fault::Delay(delay)) => tokio::time::sleep(delay).await,
+        Some(fault) => {
+            if let Some(error) = fault.error(call.protocol, &call.operation) {
+                return Ok(error.render(call.protocol));
+            }
+        }
+    }
+    Ok(respond(&state, &call, parts, body)
+        .await
+        .unwrap_or_else(|error| error.render(call.protocol)))
+}
+
+/// Answers from the test's data, or has moto answer.
+async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Result<Reply, ApiError> {
+    let operation = call.operation.operation.as_str();
+    let region = call.operation.region.as_str();
+    let answered = match (call.operation.service.as_str(), operation) {
+        ("cloudwatch", _) => cloudwatch::answer(&state.read(), operation, region, &body),
+        ("pricing", _) => pricing::answer(&state.read(), operation, region, &body),
+        ("ec2", "DescribeSpotPriceHistory") => {
+            ec2::spot_price_history(&state.read(), region, &body)
+        }
+        ("ec2", "DescribeInstances") => {
+            let expanded = ec2::expand_wildcards(&body, &state.read().launched_types);
+            return forward(state, call, parts, expanded.map_or(body, Bytes::from)).await;
+        }
+        ("ec2", "RunInstances") => {
+            state
+                .write()
+                .launched_types
+                .extend(ec2::launched_type(&body));
+            return forward(state, call, parts, body).await;
+        }
+        _ => return forward(state, call, parts, body).await,
+    };
+    answered.map(|body| call.protocol.ok(body))
+}
+
+/// Passes a request on with its headers, and the answer back. An HTML error
+/// page is how moto says that it lacks the operation.
+async fn forward(
+    state: &State,
+    call: &Call,
+    mut parts: Parts,
+    body: Bytes,
+) -> Result<Reply, ApiError> {
+    let name = format!("{}:{}", call.operation.service, call.operation.operation);
+    let Some(upstream) = &state.upstream else {
+        return Err(ApiError::invalid_action(&name));
+    };
+    parts.headers.insert(CONTENT_LENGTH, body.len().into());
+    let (parts, body) = exchange(upstream, Request::from_parts(parts, Full::from(body)))
+        .await
+        .map_err(|error| ApiError::new(400, "UpstreamFailed", format!("{name}: {error}")))?;
+    let is_page = parts
+        .headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
+    if is_page && !parts.status.is_success() {
+        return Err(ApiError::invalid_action(&name));
+    }
+    Ok(Response::from_parts(parts, Full::from(body)))
+}
+
+async fn exchange(
+    address: &str,
+    request: Request<Full<Bytes>>,
+) -> Result<(hyper::http::response::Parts, Bytes), Box<dyn std::error::Error + Send + Sync>> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let (parts, body) = sender.send_request(request).await?.into_parts();
+    Ok((parts, body.collect().await?.to_bytes()))
+}

@@ -1,0 +1,12 @@
+//! Tests over the wire: real SDK clients, and the compiled binary, against a
+//! loopback AWS endpoint. Those that need a moto or ministack server are
+//! skipped, saying so, where `tests/run` has not installed one.
+
+mod clients;
+mod fleet;
+mod loopback;
+mod process;
+mod skip;
+
+mod crosscheck;
+mod selftest;

@@ -1,0 +1,19 @@
+//! Tests that cannot run here say so.
+
+use std::io::Write;
+
+/// Records why the running test is skipped: on standard error, and in the
+/// file that `tests/run` names in `GPUCOST_TEST_SKIPS` to count them.
+pub fn skip(reason: &str) {
+    let thread = std::thread::current();
+    let line = format!("SKIPPED: {}: {reason}\n", thread.name().unwrap_or("a test"));
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("GPUCOST_TEST_SKIPS") {
+        std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(line.as_bytes()))
+            .expect("the file of skips can be written");
+    }
+}
