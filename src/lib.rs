@@ -11,3 +11,4 @@ pub mod domain;
 pub mod rules;
 pub mod savings;
 pub mod sources;
+pub mod report;

@@ -236,7 +236,7 @@ impl Gather<'_> {
                         "price",
                         id,
                         format!("{missing}: unpriced"),
-                        "`gpucost pricing TYPE --region all` shows where the book has one",
+                        "run without `--offline` to ask the Pricing API",
                     ));
                     return None;
                 }

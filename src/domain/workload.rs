@@ -7,6 +7,7 @@ use super::{
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
 
 named_enum! {
@@ -207,6 +208,17 @@ impl Workload {
                 },
             })
         })
+    }
+
+    /// Hourly cost over the GPUs and their mean utilization: what an hour of a
+    /// fully used GPU costs here. Absent when nothing was measured or used.
+    pub fn cost_per_useful_gpu_hour(&self) -> Option<Decimal> {
+        let mean = self.utilization.as_ref()?.distribution.mean;
+        let useful_gpus = self.gpu_count()? * Decimal::from_f64(mean / 100.0)?;
+        let hourly = self.cost.as_ref()?.hourly.amount();
+        (useful_gpus > Decimal::ZERO)
+            .then(|| hourly.checked_div(useful_gpus))
+            .flatten()
     }
 
     /// Per month, compute and what stands while stopped; absent when any part

@@ -49,7 +49,7 @@ impl Need {
             Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
                 "`gpucost metrics setup` prints the CloudWatch agent configuration"
             }
-            Self::Price => "`gpucost pricing TYPE` shows what the book knows",
+            Self::Price => "run without `--offline` to ask the Pricing API",
         }
     }
 }

@@ -1,0 +1,141 @@
+//! `audit --format csv`: one row a workload, the names of the JSON flattened,
+//! text cells that no spreadsheet runs.
+
+use super::text::{spreadsheet_safe};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::Money;
+use rust_decimal::Decimal;
+
+const COLUMNS: &[&str] = &[
+    "id",
+    "name",
+    "account",
+    "region",
+    "kind",
+    "instances",
+    "instance_type",
+    "gpu_model",
+    "gpu_count",
+    "gpu_vram_mib",
+    "purchase_option",
+    "running",
+    "currency",
+    "monthly_cost",
+    "hourly_cost",
+    "running_share",
+    "cost_per_useful_gpu_hour",
+    "classification",
+    "state",
+    "confidence",
+    "utilization_signal",
+    "utilization_mean",
+    "utilization_p50",
+    "utilization_p95",
+    "utilization_p99",
+    "utilization_max",
+    "utilization_idle_share",
+    "utilization_vram_peak_mib",
+    "utilization_n_samples",
+    "utilization_coverage",
+    "plan_action",
+    "plan_to_instance_type",
+    "plan_to_count",
+    "plan_monthly_savings",
+    "plan_risk",
+    "planned_monthly_cost",
+    "ignored",
+    "tags",
+];
+
+/// The audit as comma-separated values: a header line, then one row a workload.
+///
+/// # Errors
+/// When a row cannot be written, which memory always can.
+pub fn audit_csv(audit: &Audit) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for audited in &audit.workloads {
+        writer.write_record(row(audited))?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn row(audited: &AuditedWorkload) -> Vec<String> {
+    let workload = &audited.workload;
+    let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+    let summary = workload.utilization.as_ref();
+    let figure = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
+    let money = |value: Option<Money>| {
+        value.map_or(String::new(), |value| format!("{:.2}", value.rounded().amount()))
+    };
+    let rate = |value: Option<Decimal>| {
+        value.map_or(String::new(), |value| value.round_dp(6).normalize().to_string())
+    };
+    let text = |value: &str| spreadsheet_safe(value);
+    let action = audited.actions.first();
+    let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
+    let tags: Vec<String> = workload
+        .tags
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    vec![
+        text(&workload.id()),
+        text(&workload.name),
+        text(&workload.key.account),
+        text(&workload.key.region),
+        workload.kind.to_string(),
+        text(&instances.join(" ")),
+        text(&workload.key.instance_type),
+        text(offer.map_or("", |offer| offer.model.name())),
+        rate(workload.gpu_count()),
+        offer
+            .and_then(|offer| offer.vram_mib)
+            .map_or(String::new(), |mib| mib.to_string()),
+        workload.key.purchase_option.to_string(),
+        workload.key.running.to_string(),
+        workload
+            .monthly_cost()
+            .map_or(String::new(), |cost| cost.currency().to_string()),
+        money(workload.monthly_cost()),
+        rate(workload.cost.as_ref().map(|cost| cost.hourly.amount())),
+        rate(workload.running_share.map(|share| share.round_dp(4))),
+        rate(workload.cost_per_useful_gpu_hour()),
+        audited.verdict.classification.to_string(),
+        audited
+            .verdict
+            .state
+            .map_or(String::new(), |state| state.to_string()),
+        audited
+            .verdict
+            .confidence
+            .map_or(String::new(), |confidence| confidence.to_string()),
+        summary.map_or(String::new(), |summary| summary.signal.to_string()),
+        figure(summary.map(|summary| summary.distribution.mean)),
+        figure(summary.map(|summary| summary.distribution.p50)),
+        figure(summary.map(|summary| summary.distribution.p95)),
+        figure(summary.map(|summary| summary.distribution.p99)),
+        figure(summary.map(|summary| summary.max)),
+        figure(summary.and_then(|summary| summary.idle_share)),
+        figure(workload.vram().map(|vram| vram.peak_mib)),
+        summary.map_or(String::new(), |summary| summary.n_samples.to_string()),
+        figure(summary.map(|summary| summary.coverage())),
+        action.map_or(String::new(), |action| action.kind().to_string()),
+        text(
+            action
+                .and_then(|action| action.target())
+                .map_or("", |target| &target.instance_type),
+        ),
+        action
+            .and_then(|action| action.target())
+            .map_or(String::new(), |target| target.count.to_string()),
+        money(action.map(|action| action.monthly_savings())),
+        action.map_or(String::new(), |action| action.risk().to_string()),
+        money(audited.planned_monthly_cost()),
+        text(workload.ignored.as_deref().unwrap_or("")),
+        text(&tags.join("; ")),
+    ]
+}

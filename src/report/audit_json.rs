@@ -1,0 +1,481 @@
+//! `audit --format json`: the layout that users script against. Only the types
+//! here are serialized, so a refactor elsewhere cannot change it by accident.
+
+use super::SCHEMA_VERSION;
+use super::text::{json_document, json_figure, json_money, json_rate};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{
+    Action, Classification, Evidence, Finding, Gap, GpuUsage, Money, Observation, PriceOrigin,
+    UtilizationSummary,
+};
+use rust_decimal::prelude::ToPrimitive;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The audit as a JSON document.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn audit_json(audit: &Audit) -> Result<String, serde_json::Error> {
+    json_document(&Document::of(audit))
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema_version: &'static str,
+    gpucost_version: &'static str,
+    as_of: String,
+    scope: Scope,
+    prices: Prices,
+    summary: Summary,
+    workloads: Vec<WorkloadView>,
+    findings: Vec<FindingView>,
+    gaps: Vec<GapView>,
+    api: Api,
+}
+
+#[derive(Serialize)]
+struct Scope {
+    accounts: Vec<String>,
+    regions: Vec<String>,
+    window_start: String,
+    window_end: String,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct Prices {
+    currency: &'static str,
+    origins: BTreeMap<&'static str, u64>,
+    oldest_effective_date: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    instances: u64,
+    stopped_instances: u64,
+    gpus: u64,
+    monthly_cost: Option<f64>,
+    planned_monthly_cost: Option<f64>,
+    monthly_savings: Option<f64>,
+    monthly_waste: Option<f64>,
+    monthly_optimization: Option<f64>,
+    savings_percent: Option<f64>,
+    by_classification: BTreeMap<&'static str, ClassView>,
+    funnel: FunnelView,
+    unpriced_instances: u64,
+    ignored_workloads: u64,
+}
+
+#[derive(Serialize)]
+struct ClassView {
+    workloads: u64,
+    instances: u64,
+    gpus: u64,
+    monthly_cost: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct FunnelView {
+    total_gpus: u64,
+    allocated_gpus: u64,
+    active_gpus: u64,
+    effective_gpus: f64,
+    unmeasured_gpus: u64,
+}
+
+#[derive(Serialize)]
+struct WorkloadView {
+    id: String,
+    name: String,
+    account: String,
+    region: String,
+    kind: &'static str,
+    kind_basis: &'static str,
+    instances: Vec<String>,
+    instance_type: String,
+    gpu: Option<GpuView>,
+    running: bool,
+    purchase_option: &'static str,
+    tags: BTreeMap<String, String>,
+    monthly_cost: Option<f64>,
+    hourly_cost: Option<f64>,
+    running_share: Option<f64>,
+    cost_per_useful_gpu_hour: Option<f64>,
+    classification: &'static str,
+    state: Option<&'static str>,
+    confidence: Option<&'static str>,
+    reason: String,
+    ignored: Option<String>,
+    utilization: Option<UtilizationView>,
+    gpus: Vec<GpuUsageView>,
+    plan: PlanView,
+}
+
+#[derive(Serialize)]
+struct GpuView {
+    model: String,
+    count: Option<f64>,
+    vram_mib: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct UtilizationView {
+    signal: &'static str,
+    effective: Option<f64>,
+    mean: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    max: f64,
+    idle_share: Option<f64>,
+    vram_peak_mib: Option<f64>,
+    vram_p95_mib: Option<f64>,
+    n_samples: u64,
+    expected_samples: u64,
+    coverage: f64,
+    source: &'static str,
+    joined_by_hostname: u64,
+}
+
+#[derive(Serialize)]
+struct GpuUsageView {
+    instance: String,
+    index: u16,
+    mean: Option<f64>,
+    p95: Option<f64>,
+    vram_peak_mib: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct PlanView {
+    actions: Vec<ActionView>,
+    planned_monthly_cost: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ActionView {
+    action: &'static str,
+    to: Option<TargetView>,
+    detail: String,
+    monthly_savings: Option<f64>,
+    risk: &'static str,
+}
+
+#[derive(Serialize)]
+struct TargetView {
+    instance_type: String,
+    count: u32,
+}
+
+#[derive(Serialize)]
+struct FindingView {
+    id: String,
+    rule: &'static str,
+    workload: String,
+    severity: &'static str,
+    confidence: &'static str,
+    title: String,
+    monthly_savings: Option<f64>,
+    kind: &'static str,
+    evidence: Vec<EvidenceView>,
+    recommendation: RecommendationView,
+}
+
+#[derive(Serialize)]
+struct RecommendationView {
+    action: String,
+    to: String,
+    steps: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct EvidenceView {
+    metric: &'static str,
+    statistic: Option<&'static str>,
+    figure: Option<&'static str>,
+    observed: f64,
+    comparator: &'static str,
+    threshold: f64,
+    unit: &'static str,
+    window_start: Option<String>,
+    window_end: Option<String>,
+    n_samples: Option<u64>,
+    coverage: Option<f64>,
+    origin: String,
+}
+
+#[derive(Serialize)]
+struct GapView {
+    what: String,
+    #[serde(rename = "where")]
+    place: String,
+    reason: String,
+    hint: String,
+}
+
+#[derive(Serialize)]
+struct Api {
+    calls: u64,
+    retries: u64,
+    estimated_cost_usd: Option<f64>,
+    by_operation: BTreeMap<String, u64>,
+}
+
+impl Document {
+    fn of(audit: &Audit) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            gpucost_version: env!("CARGO_PKG_VERSION"),
+            as_of: audit.as_of.to_string(),
+            scope: Scope {
+                accounts: audit.accounts.clone(),
+                regions: audit.regions.clone(),
+                window_start: audit.window.start.to_string(),
+                window_end: audit.window.end.to_string(),
+                source: audit.source.name(),
+            },
+            prices: prices(audit),
+            summary: summary(audit),
+            workloads: audit.workloads.iter().map(workload).collect(),
+            findings: audit.findings.iter().map(finding).collect(),
+            gaps: audit.gaps.iter().map(gap).collect(),
+            api: Api {
+                calls: audit.api.calls,
+                retries: audit.api.retries,
+                estimated_cost_usd: audit.api.estimated_cost_usd.to_f64(),
+                by_operation: audit.api.by_operation.clone(),
+            },
+        }
+    }
+}
+
+fn prices(audit: &Audit) -> Prices {
+    let by_origin = audit.prices.by_origin();
+    Prices {
+        currency: audit.totals.currency.code(),
+        origins: PriceOrigin::ALL
+            .iter()
+            .map(|origin| (origin.name(), by_origin.get(origin).copied().unwrap_or(0)))
+            .collect(),
+        oldest_effective_date: audit
+            .prices
+            .oldest_effective_date()
+            .map(|date| date.to_string()),
+    }
+}
+
+fn summary(audit: &Audit) -> Summary {
+    let totals = &audit.totals;
+    Summary {
+        instances: totals.instances,
+        stopped_instances: totals.stopped_instances,
+        gpus: totals.gpus,
+        monthly_cost: json_money(totals.monthly_cost),
+        planned_monthly_cost: json_money(totals.planned_monthly_cost),
+        monthly_savings: json_money(totals.monthly_savings()),
+        monthly_waste: json_money(totals.monthly_waste),
+        monthly_optimization: json_money(totals.monthly_optimization),
+        savings_percent: totals
+            .savings_percent()
+            .and_then(|percent| percent.round_dp(2).to_f64()),
+        by_classification: Classification::ALL
+            .iter()
+            .map(|class| {
+                let sums = totals.by_classification.get(class);
+                let view = ClassView {
+                    workloads: sums.map_or(0, |sums| sums.workloads),
+                    instances: sums.map_or(0, |sums| sums.instances),
+                    gpus: sums.map_or(0, |sums| sums.gpus),
+                    monthly_cost: json_money(
+                        sums.map_or(Money::zero(totals.currency), |sums| sums.monthly_cost),
+                    ),
+                };
+                (class.name(), view)
+            })
+            .collect(),
+        funnel: FunnelView {
+            total_gpus: audit.funnel.total_gpus,
+            allocated_gpus: audit.funnel.allocated_gpus,
+            active_gpus: audit.funnel.active_gpus,
+            effective_gpus: json_figure(audit.funnel.effective_gpus),
+            unmeasured_gpus: audit.funnel.unmeasured_gpus,
+        },
+        unpriced_instances: totals.unpriced_instances,
+        ignored_workloads: totals.ignored_workloads,
+    }
+}
+
+fn workload(audited: &AuditedWorkload) -> WorkloadView {
+    let AuditedWorkload {
+        workload,
+        verdict,
+        actions,
+    } = audited;
+    WorkloadView {
+        id: workload.id(),
+        name: workload.name.clone(),
+        account: workload.key.account.clone(),
+        region: workload.key.region.clone(),
+        kind: workload.kind.name(),
+        kind_basis: workload.kind_basis.name(),
+        instances: workload.instances.iter().map(ToString::to_string).collect(),
+        instance_type: workload.key.instance_type.clone(),
+        gpu: workload
+            .shape
+            .as_ref()
+            .and_then(|shape| shape.gpu.as_ref())
+            .map(|offer| GpuView {
+                model: offer.model.name().to_owned(),
+                count: workload.gpu_count().and_then(|count| count.to_f64()),
+                vram_mib: offer.vram_mib,
+            }),
+        running: workload.key.running,
+        purchase_option: workload.key.purchase_option.name(),
+        tags: workload.tags.clone(),
+        monthly_cost: workload.monthly_cost().and_then(json_money),
+        hourly_cost: workload
+            .cost
+            .as_ref()
+            .and_then(|cost| json_rate(cost.hourly.amount())),
+        running_share: workload
+            .running_share
+            .and_then(|share| share.round_dp(4).to_f64()),
+        cost_per_useful_gpu_hour: workload.cost_per_useful_gpu_hour().and_then(json_rate),
+        classification: verdict.classification.name(),
+        state: verdict.state.map(|state| state.name()),
+        confidence: verdict.confidence.map(|confidence| confidence.name()),
+        reason: verdict.reason.clone(),
+        ignored: workload.ignored.clone(),
+        utilization: workload
+            .utilization
+            .as_ref()
+            .map(|summary| utilization(audited, summary)),
+        gpus: workload.gpus().map(gpu_usage).collect(),
+        plan: PlanView {
+            actions: actions.iter().map(action).collect(),
+            planned_monthly_cost: audited.planned_monthly_cost().and_then(json_money),
+        },
+    }
+}
+
+fn utilization(audited: &AuditedWorkload, summary: &UtilizationSummary) -> UtilizationView {
+    let vram = audited.workload.vram();
+    UtilizationView {
+        signal: summary.signal.name(),
+        // Needs SM or tensor activity, which CloudWatch does not carry.
+        effective: None,
+        mean: json_figure(summary.distribution.mean),
+        p50: json_figure(summary.distribution.p50),
+        p95: json_figure(summary.distribution.p95),
+        p99: json_figure(summary.distribution.p99),
+        max: json_figure(summary.max),
+        idle_share: summary.idle_share.map(json_figure),
+        vram_peak_mib: vram.map(|vram| json_figure(vram.peak_mib)),
+        vram_p95_mib: vram.and_then(|vram| vram.p95_mib).map(json_figure),
+        n_samples: summary.n_samples,
+        expected_samples: summary.expected_samples,
+        coverage: json_figure(summary.coverage()),
+        source: summary.source.name(),
+        joined_by_hostname: audited
+            .workload
+            .usage
+            .iter()
+            .filter(|usage| usage.joined_by_hostname)
+            .count() as u64,
+    }
+}
+
+fn gpu_usage(gpu: &GpuUsage) -> GpuUsageView {
+    GpuUsageView {
+        instance: gpu.instance.to_string(),
+        index: gpu.index,
+        mean: gpu.utilization.map(|figures| json_figure(figures.mean)),
+        p95: gpu.utilization.map(|figures| json_figure(figures.p95)),
+        vram_peak_mib: gpu.vram.map(|vram| json_figure(vram.peak_mib)),
+    }
+}
+
+fn action(action: &Action) -> ActionView {
+    ActionView {
+        action: action.kind().name(),
+        to: action.target().map(|target| TargetView {
+            instance_type: target.instance_type.clone(),
+            count: target.count,
+        }),
+        detail: action.detail().to_owned(),
+        monthly_savings: json_money(action.monthly_savings()),
+        risk: action.risk().name(),
+    }
+}
+
+fn finding(finding: &Finding) -> FindingView {
+    FindingView {
+        id: finding.id(),
+        rule: finding.rule(),
+        workload: finding.workload().to_owned(),
+        severity: finding.severity.name(),
+        confidence: finding.confidence.name(),
+        title: finding.title.clone(),
+        monthly_savings: finding.monthly_savings.and_then(json_money),
+        kind: finding.kind.name(),
+        evidence: finding.evidence().iter().map(evidence).collect(),
+        recommendation: RecommendationView {
+            action: finding.recommendation.action.clone(),
+            to: finding.recommendation.to.clone(),
+            steps: finding.recommendation.steps.clone(),
+        },
+    }
+}
+
+fn evidence(evidence: &Evidence) -> EvidenceView {
+    let view = EvidenceView {
+        metric: "",
+        statistic: None,
+        figure: None,
+        observed: json_figure(evidence.observed),
+        comparator: evidence.comparator.name(),
+        threshold: json_figure(evidence.threshold),
+        unit: evidence.unit,
+        window_start: None,
+        window_end: None,
+        n_samples: None,
+        coverage: None,
+        origin: String::new(),
+    };
+    match &evidence.observation {
+        Observation::Sampled {
+            metric,
+            statistic,
+            figure,
+            source,
+            window,
+            n_samples,
+            coverage,
+        } => EvidenceView {
+            metric: metric.name(),
+            statistic: Some(statistic.name()),
+            figure: Some(figure),
+            window_start: Some(window.start.to_string()),
+            window_end: Some(window.end.to_string()),
+            n_samples: Some(*n_samples),
+            coverage: Some(json_figure(*coverage)),
+            origin: source.name().to_owned(),
+            ..view
+        },
+        Observation::Fact { name, origin } => EvidenceView {
+            metric: name,
+            origin: origin.clone(),
+            ..view
+        },
+    }
+}
+
+fn gap(gap: &Gap) -> GapView {
+    GapView {
+        what: gap.what.clone(),
+        place: gap.place.clone(),
+        reason: gap.reason.clone(),
+        hint: gap.hint.clone(),
+    }
+}

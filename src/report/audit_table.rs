@@ -1,0 +1,408 @@
+//! `audit --format table` and `wide`: money first, then how far the GPUs are
+//! used, then classes, findings by money with one line of evidence each, gaps,
+//! and what to type next. Readable without colour.
+
+use super::plain_table::PlainTable;
+use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{
+    Classification, Evidence, EstateSource, Finding, Money, Observation, Severity,
+};
+use std::fmt::Write;
+
+/// How a table is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct TableStyle {
+    /// Columns to fill.
+    pub width: usize,
+    /// Whether to use colour.
+    pub color: bool,
+    /// Whether to list every workload with its figures.
+    pub wide: bool,
+}
+
+/// Findings and gaps shown before the rest is announced.
+const SHOWN_FINDINGS: usize = 12;
+const SHOWN_GAPS: usize = 8;
+
+impl TableStyle {
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.color {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn heading(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    fn severity(self, severity: Severity) -> String {
+        let padded = format!("{:<8}", severity.name());
+        match severity {
+            Severity::Critical => self.paint("1;31", &padded),
+            Severity::Warning => self.paint("33", &padded),
+            Severity::Info => padded,
+        }
+    }
+}
+
+/// The audit for a terminal.
+pub fn audit_table(audit: &Audit, style: TableStyle) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = draw(audit, style, &mut out);
+    out
+}
+
+fn draw(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    header(audit, style, out)?;
+    money_block(audit, out)?;
+    funnel(audit, out)?;
+    classes(audit, out)?;
+    if style.wide {
+        workloads(audit, style, out)?;
+    }
+    plan(audit, style, out)?;
+    findings(audit, style, out)?;
+    gaps(audit, style, out)?;
+    next(audit, style, out)
+}
+
+fn header(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let regions = match audit.regions.as_slice() {
+        [] => "no region".to_owned(),
+        [one] => one.clone(),
+        many => format!("{} regions", many.len()),
+    };
+    let source = match audit.source {
+        EstateSource::Demo => "the demo estate".to_owned(),
+        _ => match audit.accounts.as_slice() {
+            [one] => format!("account {one}"),
+            many => counted(many.len() as u64, "account", "accounts"),
+        },
+    };
+    let days = audit.window.seconds() as f64 / 86_400.0;
+    let line = format!(
+        "GPU audit of {}, {}, {:.0} days to {}",
+        safe(&source),
+        safe(&regions),
+        days,
+        audit.as_of.strftime("%Y-%m-%d %H:%M UTC")
+    );
+    writeln!(out, "{}\n", style.heading(&fit(&line, style.width)))
+}
+
+fn money_block(audit: &Audit, out: &mut String) -> std::fmt::Result {
+    let totals = &audit.totals;
+    let running = totals.instances - totals.stopped_instances;
+    let mut notes = vec![
+        counted(running, "running instance", "running instances"),
+        format!("{} stopped", totals.stopped_instances),
+        counted(totals.gpus, "GPU", "GPUs"),
+    ];
+    if totals.unpriced_instances > 0 {
+        notes.push(format!("{} unpriced, not in the sums", totals.unpriced_instances));
+    }
+    let percent = totals
+        .savings_percent()
+        .map_or(String::new(), |share| format!("{:.1} % less", share));
+    let rows: [(&str, Money, String); 4] = [
+        ("Monthly cost", totals.monthly_cost, notes.join(", ")),
+        ("Waste", totals.monthly_waste, "certain to end: stop or release".to_owned()),
+        ("Optimization", totals.monthly_optimization, "advice, one action a workload".to_owned()),
+        ("After the plan", totals.planned_monthly_cost, percent),
+    ];
+    for (label, amount, note) in rows {
+        let line = format!("  {label:<15}{:>16}   {note}", money(amount));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    writeln!(out)
+}
+
+fn funnel(audit: &Audit, out: &mut String) -> std::fmt::Result {
+    let funnel = &audit.funnel;
+    let unmeasured = if funnel.unmeasured_gpus > 0 {
+        format!("   ({} unmeasured)", count(funnel.unmeasured_gpus))
+    } else {
+        String::new()
+    };
+    writeln!(
+        out,
+        "  GPUs  {} total → {} allocated → {} active → {:.1} effective{unmeasured}\n",
+        count(funnel.total_gpus),
+        count(funnel.allocated_gpus),
+        count(funnel.active_gpus),
+        funnel.effective_gpus,
+    )
+}
+
+fn indented(table: &PlainTable, out: &mut String) -> std::fmt::Result {
+    for line in table.lines() {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out)
+}
+
+fn classes(audit: &Audit, out: &mut String) -> std::fmt::Result {
+    let mut table = PlainTable::new(
+        &["CLASS", "WORKLOADS", "INSTANCES", "GPUS", "MONTHLY COST"],
+        1..5,
+    );
+    for class in Classification::ALL {
+        if let Some(sums) = audit.totals.by_classification.get(class) {
+            table.row(vec![
+                format!("{:<18}", class.name()),
+                count(sums.workloads),
+                count(sums.instances),
+                count(sums.gpus),
+                money(sums.monthly_cost),
+            ]);
+        }
+    }
+    indented(&table, out)
+}
+
+fn workloads(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "{}", style.heading("WORKLOADS"))?;
+    let mut table = PlainTable::new(
+        &[
+            "NAME", "REGION", "TYPE", "COUNT", "OPTION", "KIND", "CLASS", "STATE", "MEAN", "P95",
+            "VRAM PEAK", "COVERAGE", "$/MONTH", "PLANNED",
+        ],
+        [3, 8, 9, 10, 11, 12, 13],
+    );
+    for audited in &audit.workloads {
+        table.row(workload_row(audited));
+    }
+    indented(&table, out)
+}
+
+fn workload_row(audited: &AuditedWorkload) -> Vec<String> {
+    let workload = &audited.workload;
+    let summary = workload.utilization.as_ref();
+    let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
+    vec![
+        fit(&workload.name, 32),
+        safe(&workload.key.region),
+        safe(&workload.key.instance_type),
+        count(workload.instances.len() as u64),
+        workload.key.purchase_option.to_string(),
+        workload.kind.to_string(),
+        if workload.key.running {
+            audited.verdict.classification.to_string()
+        } else {
+            "stopped".to_owned()
+        },
+        or_absent(audited.verdict.state.map(|state| state.to_string())),
+        or_absent(summary.map(|summary| percent(summary.distribution.mean))),
+        or_absent(summary.map(|summary| percent(summary.distribution.p95))),
+        or_absent(
+            workload
+                .vram()
+                .map(|vram| format!("{:.1} GiB", vram.peak_mib / 1024.0)),
+        ),
+        or_absent(summary.map(|summary| percent(summary.coverage() * 100.0))),
+        money_or_absent(workload.monthly_cost()),
+        money_or_absent(audited.planned_monthly_cost()),
+    ]
+}
+
+fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let mut planned: Vec<&AuditedWorkload> = audit
+        .workloads
+        .iter()
+        .filter(|audited| !audited.actions.is_empty())
+        .collect();
+    planned.sort_by_cached_key(|audited| {
+        let savings = audited.actions.first().map(|action| action.monthly_savings().amount());
+        (std::cmp::Reverse(savings), audited.workload.id())
+    });
+    if planned.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}",
+        style.heading("PLAN  one action a workload; these savings add up")
+    )?;
+    for audited in planned {
+        for action in &audited.actions {
+            let what = action.target().map_or(String::new(), |target| {
+                format!(" to {} × {}", target.count, target.instance_type)
+            });
+            let line = format!(
+                "{:>14}  {}{} {}",
+                money(action.monthly_savings()),
+                action.kind(),
+                what,
+                safe(&audited.workload.name),
+            );
+            writeln!(out, "{}", fit(&line, style.width))?;
+        }
+    }
+    writeln!(out)
+}
+
+fn findings(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if audit.findings.is_empty() {
+        return writeln!(out, "{}\n", style.heading("FINDINGS  none"));
+    }
+    writeln!(
+        out,
+        "{}",
+        style.heading("FINDINGS  each saving stands alone; they overlap and do not add up")
+    )?;
+    let shown = if style.wide {
+        audit.findings.len()
+    } else {
+        SHOWN_FINDINGS
+    };
+    for one in audit.findings.iter().take(shown) {
+        finding(audit, one, style, out)?;
+    }
+    let hidden = audit.findings.len().saturating_sub(shown);
+    if hidden > 0 {
+        writeln!(
+            out,
+            "  … {} more: `--format wide` or `--format json` shows all",
+            counted(hidden as u64, "finding", "findings")
+        )?;
+    }
+    writeln!(out)
+}
+
+fn finding(
+    audit: &Audit,
+    finding: &Finding,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    let name = audit
+        .workloads
+        .iter()
+        .find(|audited| audited.workload.id() == finding.workload())
+        .map_or(finding.workload(), |audited| audited.workload.name.as_str());
+    let saving = finding
+        .monthly_savings
+        .map_or("no figure".to_owned(), money);
+    writeln!(
+        out,
+        "{saving:>14}  {} {}",
+        style.severity(finding.severity),
+        fit(
+            &format!("{}  {}", finding.rule(), safe(name)),
+            style.width.saturating_sub(25)
+        )
+    )?;
+    let indent = " ".repeat(16);
+    let width = style.width.saturating_sub(16);
+    writeln!(out, "{indent}{}", fit(&finding.title, width))?;
+    if let Some(decisive) = finding.evidence().first() {
+        let why = format!("{} ({})", evidence(decisive), finding.confidence);
+        writeln!(out, "{indent}{}", fit(&why, width))?;
+    }
+    let to = if finding.recommendation.to.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", finding.recommendation.to)
+    };
+    let what = format!("→ {}{to}", finding.recommendation.action);
+    writeln!(out, "{indent}{}", fit(&what, width))
+}
+
+fn evidence(evidence: &Evidence) -> String {
+    let number = |value: f64| {
+        if value.fract() == 0.0 {
+            format!("{value:.0}")
+        } else {
+            format!("{value:.1}")
+        }
+    };
+    let judged = format!(
+        "{} {} {} {} {}",
+        number(evidence.observed),
+        evidence.unit,
+        evidence.comparator,
+        number(evidence.threshold),
+        evidence.unit,
+    );
+    match &evidence.observation {
+        Observation::Sampled {
+            metric,
+            figure,
+            n_samples,
+            coverage,
+            ..
+        } => format!(
+            "{figure} of {metric} {judged}; {} samples, coverage {:.0} %",
+            count(*n_samples),
+            coverage * 100.0
+        ),
+        Observation::Fact { name, origin } => format!("{name} {judged}; {origin}"),
+    }
+}
+
+fn gaps(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if audit.gaps.is_empty() {
+        return Ok(());
+    }
+    let title = format!(
+        "GAPS  {}",
+        counted(
+            audit.gaps.len() as u64,
+            "thing was not seen",
+            "things were not seen"
+        )
+    );
+    writeln!(out, "{}", style.heading(&title))?;
+    let shown = if style.wide { audit.gaps.len() } else { SHOWN_GAPS };
+    for gap in audit.gaps.iter().take(shown) {
+        let line = format!("{} of {}: {}", gap.what, gap.place, gap.reason);
+        for (index, part) in wrap(&line, style.width.saturating_sub(4)).iter().enumerate() {
+            writeln!(out, "  {}{part}", if index == 0 { "" } else { "  " })?;
+        }
+        for part in wrap(&format!("hint: {}", gap.hint), style.width.saturating_sub(4)) {
+            writeln!(out, "    {part}")?;
+        }
+    }
+    let hidden = audit.gaps.len().saturating_sub(shown);
+    if hidden > 0 {
+        writeln!(
+            out,
+            "  … {} more: `--format wide` or `--format json` shows all",
+            counted(hidden as u64, "gap", "gaps")
+        )?;
+    }
+    writeln!(out)
+}
+
+fn next(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let from = match audit.source {
+        EstateSource::Demo => " --demo",
+        _ => "",
+    };
+    writeln!(out, "{}", style.heading("NEXT"))?;
+    writeln!(out, "  gpucost audit{from} --format wide      every workload with its figures")?;
+    writeln!(out, "  gpucost audit{from} --format json      everything, with all evidence")?;
+    if audit.funnel.unmeasured_gpus > 0 {
+        writeln!(
+            out,
+            "  gpucost metrics setup{from}            the agent configuration for unmeasured GPUs"
+        )?;
+    }
+    let prices = audit.prices.by_origin();
+    let origins: Vec<String> = prices
+        .iter()
+        .map(|(origin, number)| format!("{number} {origin}"))
+        .collect();
+    let oldest = audit
+        .prices
+        .oldest_effective_date()
+        .map_or(String::new(), |date| format!(", oldest of {date}"));
+    if !origins.is_empty() {
+        writeln!(out, "\nprices: {}{oldest}", origins.join(", "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! A table without lines, as every listing here uses it.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+/// A borderless table with some columns aligned right.
+pub(super) struct PlainTable(Table);
+
+impl PlainTable {
+    /// A table with a header; `numbers` are the columns to align right.
+    pub(super) fn new(header: &[&str], numbers: impl IntoIterator<Item = usize>) -> Self {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        table.set_header(header.to_vec());
+        for index in numbers {
+            if let Some(column) = table.column_mut(index) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        Self(table)
+    }
+
+    /// Adds a row; cells must be safe for a terminal.
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.0.add_row(cells);
+    }
+
+    /// The lines, without padding at either end.
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.0
+            .lines()
+            .map(|line| {
+                let line = line.trim_end();
+                line.strip_prefix(' ').unwrap_or(line).to_owned()
+            })
+            .collect()
+    }
+}

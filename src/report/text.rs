@@ -1,0 +1,221 @@
+//! Text for people: money with separators, names that cannot hurt a terminal
+//! or a spreadsheet, lines that fit.
+
+use crate::domain::Money;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use serde::Serialize;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What stands for an absent value in tables.
+pub const ABSENT: &str = "—";
+
+/// An amount with sign, thousands separators and cents, such as `$16,029.08`.
+pub fn money(money: Money) -> String {
+    let amount = money.rounded().amount();
+    let sign = if amount.is_sign_negative() && !amount.is_zero() {
+        "-"
+    } else {
+        ""
+    };
+    let digits = format!("{:.2}", amount.abs());
+    let (whole, cents) = digits.split_once('.').unwrap_or((&digits, "00"));
+    format!("{sign}{}{}.{cents}", money.currency().sign(), separated(whole))
+}
+
+/// An amount that may be absent.
+pub fn money_or_absent(amount: Option<Money>) -> String {
+    amount.map_or_else(|| ABSENT.to_owned(), money)
+}
+
+/// A count with thousands separators.
+pub fn count(number: u64) -> String {
+    separated(&number.to_string())
+}
+
+fn separated(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A percentage with one decimal, such as `17.3 %`.
+pub fn percent(value: f64) -> String {
+    format!("{value:.1} %")
+}
+
+/// A count and its noun, in the plural unless it is one.
+pub fn counted(number: u64, singular: &str, plural: &str) -> String {
+    format!(
+        "{} {}",
+        count(number),
+        if number == 1 { singular } else { plural }
+    )
+}
+
+/// Whether a character may not reach a terminal as it is: controls of both
+/// sets, line and paragraph separators, and marks that turn the direction of
+/// text around.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' |
+            '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// A name as it may be shown: unsafe characters are written as `\u{…}`.
+pub fn safe(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    for c in name.chars() {
+        if is_unsafe(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A name that is safe and at most `width` columns wide, cut with `…`.
+pub fn fit(name: &str, width: usize) -> String {
+    let shown = safe(name);
+    if shown.width() <= width {
+        return shown;
+    }
+    let mut cut = String::new();
+    let mut used = 0;
+    for c in shown.chars() {
+        let columns = c.width().unwrap_or(0);
+        if used + columns + 1 > width {
+            break;
+        }
+        used += columns;
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
+}
+
+/// Words wrapped to lines of at most `width` columns; longer words are cut.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in safe(text).split_whitespace() {
+        let word = fit(word, width);
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// A text cell that a spreadsheet does not run: one that begins like a formula
+/// gets an apostrophe in front.
+pub fn spreadsheet_safe(cell: &str) -> String {
+    let shown = safe(cell);
+    let runs = cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
+        || shown.trim_start().starts_with(['=', '+', '-', '@']);
+    if runs { format!("'{shown}") } else { shown }
+}
+
+/// A JSON document, indented, with everything unsafe in strings escaped.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn json_document(document: &impl Serialize) -> Result<String, serde_json::Error> {
+    let text = serde_json::to_string_pretty(document)?;
+    let mut escaped = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        // Outside of strings a document has no such characters but line feeds.
+        if c != '\n' && is_unsafe(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.push('\n');
+    Ok(escaped)
+}
+
+/// Monthly money as a JSON number with cents.
+pub(super) fn json_money(money: Money) -> Option<f64> {
+    money.rounded().amount().to_f64()
+}
+
+/// An hourly rate as a JSON number with up to six decimals.
+pub(super) fn json_rate(rate: Decimal) -> Option<f64> {
+    rate.round_dp(6).normalize().to_f64()
+}
+
+/// A figure as a JSON number with up to four decimals.
+pub(super) fn json_figure(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Currency;
+
+    fn usd(text: &str) -> String {
+        money(Money::new(text.parse().expect("a decimal"), Currency::Usd))
+    }
+
+    #[test]
+    fn money_has_separators_and_cents() {
+        assert_eq!(usd("200563.19"), "$200,563.19");
+        assert_eq!(usd("0"), "$0.00");
+        assert_eq!(usd("999.995"), "$1,000.00");
+        assert_eq!(usd("-1234.5"), "-$1,234.50");
+        assert_eq!(usd("1000000"), "$1,000,000.00");
+    }
+
+    #[test]
+    fn names_cannot_drive_a_terminal() {
+        assert_eq!(safe("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(safe("x\u{202e}gpj.exe"), "x\\u{202e}gpj.exe");
+        assert_eq!(safe("two\nlines"), "two\\u{a}lines");
+        assert_eq!(safe("Grüße 模型"), "Grüße 模型");
+    }
+
+    #[test]
+    fn names_are_cut_by_columns_not_bytes() {
+        assert_eq!(fit("模型模型", 5), "模型…");
+        assert_eq!(fit("short", 5), "short");
+        assert_eq!(fit("longer", 5), "long…");
+    }
+
+    #[test]
+    fn formulas_are_disarmed() {
+        assert_eq!(spreadsheet_safe("=HYPERLINK(\"x\")"), "'=HYPERLINK(\"x\")");
+        assert_eq!(spreadsheet_safe("-1"), "'-1");
+        assert_eq!(spreadsheet_safe("\t=1"), "'\\u{9}=1");
+        assert_eq!(spreadsheet_safe("  @SUM(A1)"), "'  @SUM(A1)");
+        assert_eq!(spreadsheet_safe("i-123"), "i-123");
+    }
+
+    #[test]
+    fn json_escapes_what_a_terminal_would_run() {
+        let text = json_document(&["\u{9b}2J\u{202e}"]).expect("valid");
+        assert_eq!(text, "[\n  \"\\u009b2J\\u202e\"\n]\n");
+        let back: Vec<String> = serde_json::from_str(&text).expect("valid");
+        assert_eq!(back, ["\u{9b}2J\u{202e}"]);
+    }
+
+    #[test]
+    fn wrapped_lines_fit() {
+        let lines = wrap("one two three four", 9);
+        assert_eq!(lines, ["one two", "three", "four"]);
+    }
+}
