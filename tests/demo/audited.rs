@@ -1,0 +1,230 @@
+//! What the audit says about the demo, against sums done by hand.
+
+use super::DEMO;
+use gpucost::analysis::{Audit, AuditedWorkload, audit};
+use gpucost::domain::{
+    ActionKind, Classification, Confidence, KindBasis, Money, Policy, Risk, UsageState,
+    WorkloadKind,
+};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+static AUDIT: LazyLock<Audit> = LazyLock::new(|| audit(&DEMO, &Policy::default(), Risk::Medium));
+
+fn workload(name: &str) -> &'static AuditedWorkload {
+    let mut found = AUDIT.workloads.iter().filter(|w| w.workload.name == name);
+    let one = found.next().expect("a workload of this name");
+    assert!(found.next().is_none(), "{name} is one workload");
+    one
+}
+
+/// The rules that fired on a workload, in order of id.
+fn rules(name: &str) -> BTreeSet<&'static str> {
+    let id = workload(name).workload.id();
+    let own = AUDIT.findings.iter().filter(|f| f.workload() == id);
+    own.map(|finding| finding.rule()).collect()
+}
+
+/// The whole plan for a workload as (kind, saving).
+fn plan(name: &str) -> Vec<(ActionKind, String)> {
+    let actions = workload(name).actions.iter();
+    actions
+        .map(|action| (action.kind(), cents(action.monthly_savings())))
+        .collect()
+}
+
+fn cents(money: Money) -> String {
+    format!("{:.2}", money.amount())
+}
+
+fn cost(name: &str) -> String {
+    cents(workload(name).workload.monthly_cost().expect("priced"))
+}
+
+#[test]
+fn every_workload_has_its_verdict() {
+    use Classification::{InsufficientData, Overprovisioned, WellUtilized};
+    use UsageState::{Idle, IdleHeld, Steady};
+    let expected = [
+        ("experiments", 8, Overprovisioned, Some(Steady)),
+        ("chat-serving", 5, Overprovisioned, Some(Steady)),
+        ("nightly-eval", 5, Overprovisioned, Some(Steady)),
+        ("notebook-pavel", 1, Overprovisioned, Some(IdleHeld)),
+        ("llm-poc-old", 1, Overprovisioned, Some(Idle)),
+        ("video-captioning-2", 1, InsufficientData, None),
+        ("speech-prototype", 1, InsufficientData, None),
+        ("foundation-pretraining", 1, WellUtilized, Some(Steady)),
+    ];
+    assert_eq!(AUDIT.workloads.len(), expected.len());
+    for (name, instances, classification, state) in expected {
+        let one = workload(name);
+        assert_eq!(one.workload.instances.len(), instances, "{name}");
+        assert_eq!(one.verdict.classification, classification, "{name}");
+        assert_eq!(one.verdict.state, state, "{name}");
+        let measured = state.map(|_| Confidence::Measured);
+        assert_eq!(one.verdict.confidence, measured, "{name}");
+    }
+}
+
+#[test]
+fn every_workload_has_its_kind() {
+    use KindBasis::{Declared, Unknown};
+    let expected = [
+        ("experiments", WorkloadKind::Training, Declared, true),
+        ("chat-serving", WorkloadKind::Serving, Declared, false),
+        ("nightly-eval", WorkloadKind::Evaluation, Declared, false),
+        ("notebook-pavel", WorkloadKind::Development, Declared, false),
+        ("llm-poc-old", WorkloadKind::Unknown, Unknown, false),
+        ("video-captioning-2", WorkloadKind::Unknown, Unknown, false),
+        ("speech-prototype", WorkloadKind::Unknown, Unknown, false),
+        (
+            "foundation-pretraining",
+            WorkloadKind::Training,
+            Declared,
+            false,
+        ),
+    ];
+    for (name, kind, basis, restartable) in expected {
+        let one = &workload(name).workload;
+        assert_eq!((one.kind, one.kind_basis), (kind, basis), "{name}");
+        assert_eq!(one.restartable, restartable, "{name}");
+    }
+}
+
+#[test]
+fn every_rule_fires_where_it_should_and_nowhere_else() {
+    let expected: [(&str, &[&str]); 8] = [
+        ("experiments", &["overprovisioned-gpu", "unused-gpus"]),
+        ("chat-serving", &["overprovisioned-gpu"]),
+        ("nightly-eval", &["overprovisioned-gpu"]),
+        ("notebook-pavel", &["idle-held-gpu"]),
+        ("llm-poc-old", &["idle-gpu"]),
+        ("video-captioning-2", &[]),
+        ("speech-prototype", &["stopped-with-storage"]),
+        ("foundation-pretraining", &["steady-on-demand"]),
+    ];
+    for (name, ids) in expected {
+        assert_eq!(rules(name), ids.iter().copied().collect(), "{name}");
+    }
+    assert!(AUDIT.findings.iter().all(|f| !f.evidence().is_empty()));
+}
+
+#[test]
+fn running_around_the_clock_costs_730_hours() {
+    // Hourly book price × instances × 730, rounded to cents.
+    let expected = [
+        ("experiments", "71481.60"),            // 8 × 12.24
+        ("chat-serving", "80145.39"),           // 5 × 21.957642
+        ("nightly-eval", "20702.80"),           // 5 × 5.672
+        ("notebook-pavel", "1185.52"),          // 1.624
+        ("llm-poc-old", "7659.63"),             // 10.49264
+        ("video-captioning-2", "3359.17"),      // 4.6016
+        ("foundation-pretraining", "16029.08"), // 21.957642
+        ("speech-prototype", "343.68"),         // 4296 GiB × 0.08
+    ];
+    for (name, monthly) in expected {
+        assert_eq!(cost(name), monthly, "{name}");
+    }
+    // 200 563.19 of compute and 343.68 of storage.
+    assert_eq!(cents(AUDIT.totals.monthly_cost), "200906.87");
+    assert_eq!(AUDIT.totals.unpriced_instances, 0);
+    assert_eq!(AUDIT.totals.instances, 23);
+    assert_eq!(AUDIT.totals.stopped_instances, 1);
+}
+
+#[test]
+fn experiments_move_to_one_gpu_each() {
+    // 8 × (12.24 − 3.06) × 730.
+    let saving = "53611.20";
+    assert_eq!(
+        plan("experiments"),
+        vec![(ActionKind::Rightsize, saving.to_owned())]
+    );
+    let target = workload("experiments").actions[0]
+        .target()
+        .expect("it leads to a type");
+    assert_eq!(
+        (target.instance_type.as_str(), target.count),
+        ("p3.2xlarge", 8)
+    );
+    let id = workload("experiments").workload.id();
+    for finding in AUDIT.findings.iter().filter(|f| f.workload() == id) {
+        let own = finding.monthly_savings.map(cents);
+        assert_eq!(own.as_deref(), Some(saving), "{}", finding.rule());
+        assert_eq!(finding.recommendation.to, "8 × p3.2xlarge");
+    }
+    let unused = AUDIT
+        .findings
+        .iter()
+        .find(|f| f.rule() == "unused-gpus")
+        .expect("it fires on the experiments");
+    assert_eq!(unused.evidence()[0].observed, 24.0, "3 of 4 on 8 instances");
+}
+
+#[test]
+fn what_is_idle_stops_and_what_is_stopped_releases() {
+    let whole = |kind, amount: &str| vec![(kind, amount.to_owned())];
+    assert_eq!(plan("notebook-pavel"), whole(ActionKind::Stop, "1185.52"));
+    assert_eq!(plan("llm-poc-old"), whole(ActionKind::Stop, "7659.63"));
+    assert_eq!(
+        plan("speech-prototype"),
+        whole(ActionKind::Release, "343.68")
+    );
+}
+
+#[test]
+fn what_is_healthy_is_left_alone_apart_from_a_commitment() {
+    let actions = &workload("foundation-pretraining").actions;
+    assert!(
+        actions
+            .iter()
+            .all(|action| action.kind() == ActionKind::Commit)
+    );
+}
+
+#[test]
+fn a_busy_cpu_never_stands_in_for_the_gpu() {
+    let one = workload("video-captioning-2");
+    assert_eq!(one.workload.utilization, None);
+    assert_eq!(one.actions, vec![]);
+    let id = one.workload.id();
+    let own: Vec<_> = AUDIT.gaps.iter().filter(|gap| gap.place == id).collect();
+    assert_eq!(own.len(), 1, "{own:?}");
+    assert_eq!(own[0].what, "GPU utilization");
+    // Everything else was seen.
+    assert_eq!(AUDIT.gaps.len(), 1, "{:?}", AUDIT.gaps);
+}
+
+#[test]
+fn savings_are_waste_and_optimization_and_cost_less_plan() {
+    let totals = &AUDIT.totals;
+    let planned = totals.planned_monthly_cost.amount();
+    let savings = totals.monthly_savings().amount();
+    assert_eq!(
+        savings,
+        totals.monthly_waste.amount() + totals.monthly_optimization.amount()
+    );
+    assert_eq!(savings, totals.monthly_cost.amount() - planned);
+    // 1185.52 + 7659.63 + 343.68.
+    assert_eq!(cents(totals.monthly_waste), "9188.83");
+    let rows: rust_decimal::Decimal = AUDIT
+        .workloads
+        .iter()
+        .flat_map(|one| &one.actions)
+        .map(|action| action.monthly_savings().amount())
+        .sum();
+    assert_eq!(rows, savings);
+}
+
+#[test]
+fn the_funnel_counts_109_gpus() {
+    let funnel = AUDIT.funnel;
+    // 8 × 4 + 5 × 8 + 5 × 4 + 1 + 4 + 4 + 8.
+    assert_eq!(funnel.total_gpus, 109);
+    // The four L4 deliver nothing.
+    assert_eq!(funnel.unmeasured_gpus, 4);
+    // 8 of the experiments, 40 serving, 20 evaluating, 8 training.
+    assert_eq!(funnel.active_gpus, 76);
+    // And the notebook's, which only holds memory.
+    assert_eq!(funnel.allocated_gpus, 77);
+}
