@@ -1,14 +1,28 @@
 //! gpucost audits GPU instances: what they cost, what of it is wasted, why,
 //! and how sure that is.
 //!
-//! Layers, top to bottom; a file imports only from layers above its own line or
-//! from its own folder:
-//!
-//! 1. [`domain`] pure types
-pub mod analysis;
-pub mod catalog;
+//! Facts are gathered first, judged by pure code second, printed third. The
+//! modules below are layers, top to bottom: a file imports only from layers
+//! above its own or from its own folder. `tests/layers` enforces it.
+
+#![forbid(unsafe_code)]
+
 pub mod domain;
-pub mod rules;
+
+pub mod catalog;
+
 pub mod savings;
+
+pub mod rules;
+
+pub mod analysis;
+
 pub mod sources;
+
+pub mod gather;
+
 pub mod report;
+
+pub mod config;
+
+pub mod cli;

@@ -6,7 +6,7 @@ use super::plain_table::PlainTable;
 use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Classification, Evidence, EstateSource, Finding, Money, Observation, Severity,
+    Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
 };
 use std::fmt::Write;
 
@@ -103,15 +103,26 @@ fn money_block(audit: &Audit, out: &mut String) -> std::fmt::Result {
         counted(totals.gpus, "GPU", "GPUs"),
     ];
     if totals.unpriced_instances > 0 {
-        notes.push(format!("{} unpriced, not in the sums", totals.unpriced_instances));
+        notes.push(format!(
+            "{} unpriced, not in the sums",
+            totals.unpriced_instances
+        ));
     }
     let percent = totals
         .savings_percent()
         .map_or(String::new(), |share| format!("{:.1} % less", share));
     let rows: [(&str, Money, String); 4] = [
         ("Monthly cost", totals.monthly_cost, notes.join(", ")),
-        ("Waste", totals.monthly_waste, "certain to end: stop or release".to_owned()),
-        ("Optimization", totals.monthly_optimization, "advice, one action a workload".to_owned()),
+        (
+            "Waste",
+            totals.monthly_waste,
+            "certain to end: stop or release".to_owned(),
+        ),
+        (
+            "Optimization",
+            totals.monthly_optimization,
+            "advice, one action a workload".to_owned(),
+        ),
         ("After the plan", totals.planned_monthly_cost, percent),
     ];
     for (label, amount, note) in rows {
@@ -168,8 +179,20 @@ fn workloads(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
     writeln!(out, "{}", style.heading("WORKLOADS"))?;
     let mut table = PlainTable::new(
         &[
-            "NAME", "REGION", "TYPE", "COUNT", "OPTION", "KIND", "CLASS", "STATE", "MEAN", "P95",
-            "VRAM PEAK", "COVERAGE", "$/MONTH", "PLANNED",
+            "NAME",
+            "REGION",
+            "TYPE",
+            "COUNT",
+            "OPTION",
+            "KIND",
+            "CLASS",
+            "STATE",
+            "MEAN",
+            "P95",
+            "VRAM PEAK",
+            "COVERAGE",
+            "$/MONTH",
+            "PLANNED",
         ],
         [3, 8, 9, 10, 11, 12, 13],
     );
@@ -216,7 +239,10 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         .filter(|audited| !audited.actions.is_empty())
         .collect();
     planned.sort_by_cached_key(|audited| {
-        let savings = audited.actions.first().map(|action| action.monthly_savings().amount());
+        let savings = audited
+            .actions
+            .first()
+            .map(|action| action.monthly_savings().amount());
         (std::cmp::Reverse(savings), audited.workload.id())
     });
     if planned.is_empty() {
@@ -357,13 +383,23 @@ fn gaps(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         )
     );
     writeln!(out, "{}", style.heading(&title))?;
-    let shown = if style.wide { audit.gaps.len() } else { SHOWN_GAPS };
+    let shown = if style.wide {
+        audit.gaps.len()
+    } else {
+        SHOWN_GAPS
+    };
     for gap in audit.gaps.iter().take(shown) {
         let line = format!("{} of {}: {}", gap.what, gap.place, gap.reason);
-        for (index, part) in wrap(&line, style.width.saturating_sub(4)).iter().enumerate() {
+        for (index, part) in wrap(&line, style.width.saturating_sub(4))
+            .iter()
+            .enumerate()
+        {
             writeln!(out, "  {}{part}", if index == 0 { "" } else { "  " })?;
         }
-        for part in wrap(&format!("hint: {}", gap.hint), style.width.saturating_sub(4)) {
+        for part in wrap(
+            &format!("hint: {}", gap.hint),
+            style.width.saturating_sub(4),
+        ) {
             writeln!(out, "    {part}")?;
         }
     }
@@ -384,8 +420,14 @@ fn next(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         _ => "",
     };
     writeln!(out, "{}", style.heading("NEXT"))?;
-    writeln!(out, "  gpucost audit{from} --format wide      every workload with its figures")?;
-    writeln!(out, "  gpucost audit{from} --format json      everything, with all evidence")?;
+    writeln!(
+        out,
+        "  gpucost audit{from} --format wide      every workload with its figures"
+    )?;
+    writeln!(
+        out,
+        "  gpucost audit{from} --format json      everything, with all evidence"
+    )?;
     if audit.funnel.unmeasured_gpus > 0 {
         writeln!(
             out,

@@ -3,9 +3,7 @@
 
 use super::SCHEMA_VERSION;
 use super::plain_table::PlainTable;
-use super::text::{
-    ABSENT, counted, fit, json_document, json_rate, safe, spreadsheet_safe,
-};
+use super::text::{ABSENT, counted, fit, json_document, json_rate, safe, spreadsheet_safe};
 use crate::analysis::{instance_shape, price_key};
 use crate::catalog::Prices;
 use crate::domain::{Estate, Instance, PriceQuote};
@@ -260,19 +258,28 @@ fn volume_gib(instance: &Instance) -> Option<u64> {
 
 /// The inventory for a terminal.
 pub fn inventory_table(estate: &Estate, wide: bool) -> String {
-    let mut header = vec!["ID", "NAME", "REGION", "TYPE", "STATE", "OPTION", "GPU", "$/HOUR"];
+    let mut header = vec![
+        "ID", "NAME", "REGION", "TYPE", "STATE", "OPTION", "GPU", "$/HOUR",
+    ];
     if wide {
-        header.extend(["ACCOUNT", "ZONE", "OS", "LAUNCHED", "GROUP", "VOLUMES", "PRICE OF"]);
+        header.extend([
+            "ACCOUNT", "ZONE", "OS", "LAUNCHED", "GROUP", "VOLUMES", "PRICE OF",
+        ]);
     }
     let mut table = PlainTable::new(&header, [7]);
     let rows = rows(estate);
     for (instance, quote) in &rows {
-        let gpu = instance_shape(estate, &instance.instance_type)
-            .map_or("unknown type".to_owned(), |shape| {
-                shape.gpu.as_ref().map_or(shape.accelerator.name().to_owned(), |offer| {
-                    format!("{} × {}", offer.share, offer.model)
-                })
-            });
+        let gpu = instance_shape(estate, &instance.instance_type).map_or(
+            "unknown type".to_owned(),
+            |shape| {
+                shape
+                    .gpu
+                    .as_ref()
+                    .map_or(shape.accelerator.name().to_owned(), |offer| {
+                        format!("{} × {}", offer.share, offer.model)
+                    })
+            },
+        );
         let price = quote.as_ref().map_or("unpriced".to_owned(), |quote| {
             format!(
                 "{}{}",

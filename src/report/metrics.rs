@@ -262,11 +262,13 @@ fn instance_row(
             .as_ref()
             .and_then(|shape| shape.gpu.as_ref())
             .map_or(ABSENT.to_owned(), |offer| format!("× {}", offer.share)),
-        usage.signal.map_or("none", |(signal, _)| match signal {
-            crate::domain::Signal::GpuUtilization => "utilization",
-            crate::domain::Signal::GpuPowerUtilization => "power",
-        })
-        .to_owned(),
+        usage
+            .signal
+            .map_or("none", |(signal, _)| match signal {
+                crate::domain::Signal::GpuUtilization => "utilization",
+                crate::domain::Signal::GpuPowerUtilization => "power",
+            })
+            .to_owned(),
         or_absent(summary.map(|summary| percent(summary.distribution.mean))),
         or_absent(summary.map(|summary| percent(summary.distribution.p95))),
         or_absent(summary.map(|summary| percent(summary.max))),

@@ -20,7 +20,11 @@ pub fn money(money: Money) -> String {
     };
     let digits = format!("{:.2}", amount.abs());
     let (whole, cents) = digits.split_once('.').unwrap_or((&digits, "00"));
-    format!("{sign}{}{}.{cents}", money.currency().sign(), separated(whole))
+    format!(
+        "{sign}{}{}.{cents}",
+        money.currency().sign(),
+        separated(whole)
+    )
 }
 
 /// An amount that may be absent.

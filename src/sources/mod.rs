@@ -1,4 +1,5 @@
 //! The only I/O: each source reads one kind of place and hands over domain
 //! types. Nothing here judges.
 
+pub mod aws;
 pub mod files;

@@ -1,0 +1,174 @@
+//! Flags. Each means the same everywhere; groups are shared between commands.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Where the estate comes from.
+#[derive(Debug, Args)]
+pub(super) struct EstateArgs {
+    /// AWS named profile
+    #[arg(long, value_name = "NAME", help_heading = "AWS")]
+    pub profile: Option<String>,
+    /// Regions, separated by commas, or `all` that the account has enabled
+    #[arg(long, value_name = "R[,R…]|all", help_heading = "AWS")]
+    pub region: Option<String>,
+    /// Another endpoint for every AWS service
+    #[arg(long, value_name = "URL", help_heading = "AWS")]
+    pub endpoint_url: Option<String>,
+    /// Bundled prices only
+    #[arg(long, help_heading = "AWS")]
+    pub offline: bool,
+    /// Where GPU metrics come from
+    #[arg(long, value_enum, default_value_t = MetricsSource::Auto, value_name = "SOURCE", help_heading = "AWS")]
+    pub metrics_source: MetricsSource,
+    /// CloudWatch namespace of the agent's metrics [default: CWAgent]
+    #[arg(long, value_name = "NAME", help_heading = "AWS")]
+    pub metrics_namespace: Option<String>,
+    /// Refuse to start when the AWS calls would cost more than this many USD
+    #[arg(long, value_name = "USD", help_heading = "AWS")]
+    pub max_api_cost: Option<rust_decimal::Decimal>,
+    /// End of the window, RFC 3339 [default: now]
+    #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
+    pub as_of: Option<jiff::Timestamp>,
+    /// Length of the window, such as 14d or 36h [default: 14d]
+    #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
+    pub lookback: Option<String>,
+
+    /// Analyse a recorded estate; no network at all
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "demo",
+        help_heading = "Estate"
+    )]
+    pub from: Option<PathBuf>,
+    /// Analyse the estate that ships inside the program
+    #[arg(long, help_heading = "Estate")]
+    pub demo: bool,
+    /// Record what was gathered, for `--from` (`.gz` compresses)
+    #[arg(long, value_name = "FILE", help_heading = "Estate")]
+    pub save: Option<PathBuf>,
+    /// Mask accounts, names, tag values, host names, addresses and ARNs
+    #[arg(long, help_heading = "Estate")]
+    pub redact: bool,
+    /// Only instances with this tag (can be repeated)
+    #[arg(long, value_name = "K=V", help_heading = "Estate")]
+    pub tag: Vec<String>,
+    /// Without the instances that have this tag (can be repeated)
+    #[arg(long, value_name = "K=V", help_heading = "Estate")]
+    pub exclude_tag: Vec<String>,
+
+    /// Settings file [default: gpucost.toml in the current folder, if there]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub config: Option<PathBuf>,
+    /// Exit with 3 when anything could not be read
+    #[arg(long, help_heading = "Output")]
+    pub strict: bool,
+    /// Exit with 0 instead of 4 when the scope holds no instance
+    #[arg(long, help_heading = "Output")]
+    pub allow_empty: bool,
+    /// Write the document to a file, whole or not at all
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub color: ColorChoice,
+    /// No progress and no closing line on stderr
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Log what is called (-v), and every detail (-vv)
+    #[arg(long, short, action = clap::ArgAction::Count, help_heading = "Output")]
+    pub verbose: u8,
+}
+
+/// `gpucost audit`.
+#[derive(Debug, Args)]
+pub(super) struct AuditArgs {
+    #[command(flatten)]
+    pub estate: EstateArgs,
+    /// Risk that the plan accepts [default: medium]
+    #[arg(long, value_enum)]
+    pub risk: Option<RiskChoice>,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+}
+
+/// `gpucost inventory`.
+#[derive(Debug, Args)]
+pub(super) struct InventoryArgs {
+    #[command(flatten)]
+    pub estate: EstateArgs,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+}
+
+/// `gpucost metrics`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct MetricsArgs {
+    #[command(subcommand)]
+    pub action: Option<MetricsAction>,
+    #[command(flatten)]
+    pub estate: EstateArgs,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+}
+
+/// What to do about metrics.
+#[derive(Debug, Subcommand)]
+pub(super) enum MetricsAction {
+    /// Print the CloudWatch agent configuration for instances that report nothing
+    Setup(Box<SetupArgs>),
+}
+
+/// `gpucost metrics setup`.
+#[derive(Debug, Args)]
+pub(super) struct SetupArgs {
+    #[command(flatten)]
+    pub estate: EstateArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum MetricsSource {
+    /// CloudWatch
+    Auto,
+    /// CloudWatch
+    Cloudwatch,
+    /// No metrics at all
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum RiskChoice {
+    /// Stop, release, right-size to the same GPU model
+    Low,
+    /// Also commitments of one year
+    Medium,
+    /// Everything
+    High,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For a terminal of 100 columns
+    Table,
+    /// For a wide terminal, with every row
+    Wide,
+    /// For scripts
+    Json,
+    /// For spreadsheets
+    Csv,
+}

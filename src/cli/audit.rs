@@ -1,0 +1,110 @@
+//! `gpucost audit`.
+
+use super::Io;
+use super::args::{AuditArgs, Format, RiskChoice};
+use super::exit::{ExitCode, Failure};
+use super::{estate, output};
+use crate::analysis::{Audit, audit};
+use crate::config::SettingsFile;
+use crate::domain::Risk;
+use crate::report::{TableStyle, audit_csv, audit_json, audit_table};
+use clap::ValueEnum;
+
+/// Columns of a table; `wide` is bounded by nothing.
+const TABLE_WIDTH: usize = 100;
+const WIDE_WIDTH: usize = 200;
+
+pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.estate, io)?;
+    let format = format(args.format, &settings, io)?;
+    let accepted = risk(args.risk, &settings, io)?;
+    let estate = estate::estate(&args.estate, &settings, io)?;
+    let audit = audit(&estate, &settings.policy, accepted);
+    let text = render(&audit, format, output::color(&args.estate, io))?;
+    output::document(&text, &args.estate, io)?;
+    let (instances, unmeasured) = seen(&audit);
+    Ok(output::close(
+        "audited",
+        instances,
+        unmeasured,
+        &audit.gaps,
+        &args.estate,
+        io,
+    ))
+}
+
+/// The format by precedence: flag, environment, file, table.
+pub(super) fn format(
+    flag: Option<Format>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Format, Failure> {
+    if let Some(format) = flag {
+        return Ok(format);
+    }
+    let name = io.env.get("GPUCOST_FORMAT").or(settings.format.as_ref());
+    name.map_or(Ok(Format::Table), |name| {
+        Format::from_str(name, true).map_err(|_| {
+            Failure::input(format!("`{name}` is not a format"))
+                .with_hint("known are table, wide, json and csv")
+        })
+    })
+}
+
+fn risk(flag: Option<RiskChoice>, settings: &SettingsFile, io: &Io<'_>) -> Result<Risk, Failure> {
+    if let Some(choice) = flag {
+        return Ok(match choice {
+            RiskChoice::Low => Risk::Low,
+            RiskChoice::Medium => Risk::Medium,
+            RiskChoice::High => Risk::High,
+        });
+    }
+    match io.env.get("GPUCOST_RISK") {
+        Some(name) => Risk::from_name(name).ok_or_else(|| {
+            Failure::input(format!("GPUCOST_RISK is `{name}`"))
+                .with_hint("known are low, medium and high")
+        }),
+        None => Ok(settings.risk.unwrap_or(Risk::Medium)),
+    }
+}
+
+fn render(audit: &Audit, format: Format, color: bool) -> Result<String, Failure> {
+    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
+    match format {
+        Format::Table => Ok(audit_table(
+            audit,
+            TableStyle {
+                width: TABLE_WIDTH,
+                color,
+                wide: false,
+            },
+        )),
+        Format::Wide => Ok(audit_table(
+            audit,
+            TableStyle {
+                width: WIDE_WIDTH,
+                color,
+                wide: true,
+            },
+        )),
+        Format::Json => audit_json(audit).map_err(|error| internal(error.into())),
+        Format::Csv => audit_csv(audit).map_err(|error| internal(error.into())),
+    }
+}
+
+/// All instances, and the running ones without any GPU signal.
+pub(super) fn seen(audit: &Audit) -> (usize, usize) {
+    let instances = audit
+        .workloads
+        .iter()
+        .map(|audited| audited.workload.instances.len())
+        .sum();
+    let unmeasured = audit
+        .workloads
+        .iter()
+        .filter(|audited| audited.workload.key.running)
+        .flat_map(|audited| &audited.workload.usage)
+        .filter(|usage| usage.signal.is_none())
+        .count();
+    (instances, unmeasured)
+}

@@ -1,0 +1,53 @@
+//! The commands.
+
+use super::args::{AuditArgs, InventoryArgs, MetricsArgs};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// What GPU instances cost, what of it is wasted, and why.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gpucost",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Find out what GPUs cost, what is wasted, why, and what to do first
+    ///
+    /// Reads instances, prices and GPU metrics of an AWS account (read-only), a
+    /// recorded estate (`--from`) or the built-in demo (`--demo`).
+    Audit(Box<AuditArgs>),
+    /// List GPU instances with shape, state, purchase option and price
+    Inventory(Box<InventoryArgs>),
+    /// Show GPU utilization per instance with its coverage
+    Metrics(Box<MetricsArgs>),
+    /// Print the read-only IAM policy that gpucost needs, as JSON
+    IamPolicy,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// The whole command line, for parsing, completions and the manual.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

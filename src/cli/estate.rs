@@ -1,0 +1,351 @@
+//! Getting the estate that a command works on: the demo, a recorded file, or a
+//! live account.
+
+use super::Io;
+use super::args::{EstateArgs, MetricsSource};
+use super::exit::{ExitCode, Failure};
+use super::output::{check_writable, unwritable};
+use super::redact::redact;
+use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
+use crate::domain::{Estate, Instance};
+use crate::gather::{GatherError, GatherOptions, gather};
+use crate::sources::aws::AwsOptions;
+use crate::sources::files::{EstateError, demo_estate, read_estate, write_estate, write_whole};
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::SignedDuration;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+const DEFAULT_LOOKBACK: &str = "14d";
+const DEFAULT_NAMESPACE: &str = "CWAgent";
+/// CloudWatch forgets everything older.
+const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
+/// Work that takes longer than this shows progress.
+const PROGRESS_AFTER: Duration = Duration::from_millis(500);
+
+/// The settings file that applies: `--config`, `GPUCOST_CONFIG`, or
+/// `gpucost.toml` in the current folder.
+pub(super) fn settings(args: &EstateArgs, io: &Io<'_>) -> Result<SettingsFile, Failure> {
+    let named = args
+        .config
+        .clone()
+        .or_else(|| io.env.get("GPUCOST_CONFIG").map(Into::into));
+    let path = match named {
+        Some(path) => path,
+        None => {
+            let usual = io.folder.join("gpucost.toml");
+            if !usual.exists() {
+                return Ok(SettingsFile::default());
+            }
+            usual
+        }
+    };
+    read_settings(&path).map_err(|error| {
+        let hint = match &error {
+            ConfigError::Io { .. } => "check the name given with `--config`",
+            ConfigError::Invalid { .. } => "docs/configuration.md lists every key",
+        };
+        Failure::new(ExitCode::Input, error).with_hint(hint)
+    })
+}
+
+/// A setting by precedence: flag, then environment, then file.
+fn layered(
+    flag: Option<&String>,
+    variable: &str,
+    file: Option<&String>,
+    io: &Io<'_>,
+) -> Option<String> {
+    flag.or_else(|| io.env.get(variable).filter(|value| !value.is_empty()))
+        .or(file)
+        .cloned()
+}
+
+/// Gets, filters, redacts and records the estate.
+pub(super) fn estate(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<Estate, Failure> {
+    obtain(args, settings, true, io)
+}
+
+/// The same for commands that list and do not judge: CloudWatch is not asked,
+/// and its absence is no gap.
+pub(super) fn estate_without_metrics(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<Estate, Failure> {
+    let mut estate = obtain(args, settings, false, io)?;
+    estate.gaps.retain(|gap| gap.what != "metrics");
+    Ok(estate)
+}
+
+fn obtain(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    metrics: bool,
+    io: &mut Io<'_>,
+) -> Result<Estate, Failure> {
+    for path in args.output.iter().chain(&args.save) {
+        check_writable(path)?;
+    }
+    let mut estate = if args.demo {
+        demo_estate().map_err(unreadable)?
+    } else if let Some(path) = &args.from {
+        read_estate(path).map_err(unreadable)?
+    } else {
+        live(args, settings, metrics, io)?
+    };
+    if args.from.is_some() || args.demo {
+        keep_regions(&mut estate, args);
+    }
+    keep_tags(&mut estate, args)?;
+    if args.redact {
+        redact(&mut estate);
+    }
+    if let Some(path) = &args.save {
+        save(&estate, path).map_err(|error| unwritable(path, error))?;
+    }
+    Ok(estate)
+}
+
+fn unreadable(error: EstateError) -> Failure {
+    let hint = match &error {
+        EstateError::Io { .. } => "check the name given with `--from`",
+        EstateError::Malformed { .. } => {
+            "an estate is what `gpucost audit --save FILE` writes; record it again"
+        }
+        EstateError::Newer { .. } => "update gpucost, or record the estate with this version",
+    };
+    Failure::new(ExitCode::Input, error).with_hint(hint)
+}
+
+fn save(estate: &Estate, path: &Path) -> std::io::Result<()> {
+    let compressed = path.extension().is_some_and(|extension| extension == "gz");
+    write_whole(path, |out| {
+        if compressed {
+            let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+            write_estate(estate, &mut encoder)?;
+            encoder.finish().map(|_| ())
+        } else {
+            write_estate(estate, out)
+        }
+    })
+}
+
+/// On a recorded estate `--region` selects.
+fn keep_regions(estate: &mut Estate, args: &EstateArgs) {
+    let Some(regions) = args.region.as_deref().filter(|names| *names != "all") else {
+        return;
+    };
+    let wanted: BTreeSet<&str> = regions.split(',').map(str::trim).collect();
+    estate
+        .regions
+        .retain(|region| wanted.contains(region.as_str()));
+    keep(estate, |instance| wanted.contains(instance.region.as_str()));
+}
+
+fn keep_tags(estate: &mut Estate, args: &EstateArgs) -> Result<(), Failure> {
+    let parse = |flag: &str, text: &String| -> Result<(String, String), Failure> {
+        text.split_once('=')
+            .filter(|(key, _)| !key.is_empty())
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .ok_or_else(|| Failure::input(format!("`{flag} {text}` is not of the form KEY=VALUE")))
+    };
+    let wanted: Vec<_> = args
+        .tag
+        .iter()
+        .map(|text| parse("--tag", text))
+        .collect::<Result<_, _>>()?;
+    let unwanted: Vec<_> = args
+        .exclude_tag
+        .iter()
+        .map(|text| parse("--exclude-tag", text))
+        .collect::<Result<_, _>>()?;
+    if wanted.is_empty() && unwanted.is_empty() {
+        return Ok(());
+    }
+    keep(estate, |instance| {
+        let has = |(key, value): &(String, String)| instance.tags.get(key) == Some(value);
+        wanted.iter().all(has) && !unwanted.iter().any(has)
+    });
+    Ok(())
+}
+
+fn keep(estate: &mut Estate, wanted: impl Fn(&Instance) -> bool) {
+    estate.instances.retain(wanted);
+    let ids: BTreeSet<_> = estate
+        .instances
+        .iter()
+        .map(|instance| instance.id.clone())
+        .collect();
+    estate
+        .metrics
+        .retain(|series| ids.contains(&series.instance));
+}
+
+fn options(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<GatherOptions, Failure> {
+    let lookback = layered(
+        args.lookback.as_ref(),
+        "GPUCOST_LOOKBACK",
+        settings.lookback.as_ref(),
+        io,
+    )
+    .unwrap_or_else(|| DEFAULT_LOOKBACK.to_owned());
+    let lookback = parse_duration(&lookback).map_err(Failure::input)?;
+    if lookback > LONGEST_LOOKBACK {
+        return Err(Failure::input("`--lookback` is at most 455d")
+            .with_hint("CloudWatch keeps nothing older"));
+    }
+    let regions = layered(
+        args.region.as_ref(),
+        "GPUCOST_REGION",
+        settings.region.as_ref(),
+        io,
+    );
+    let regions = regions.filter(|names| names != "all").map(|names| {
+        names
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .collect::<Vec<_>>()
+    });
+    let is_name = |name: &String| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    if let Some(bad) = regions.iter().flatten().find(|name| !is_name(name)) {
+        return Err(Failure::input(format!("`{bad}` is not a region's name"))
+            .with_hint("`--region us-east-1,eu-west-1`, or `--region all`"));
+    }
+    Ok(GatherOptions {
+        aws: AwsOptions {
+            profile: layered(
+                args.profile.as_ref(),
+                "GPUCOST_PROFILE",
+                settings.profile.as_ref(),
+                io,
+            ),
+            endpoint_url: args.endpoint_url.clone(),
+        },
+        regions,
+        as_of: args.as_of.unwrap_or(io.now),
+        lookback,
+        metrics: args.metrics_source != MetricsSource::None,
+        agent_namespace: agent_namespace(args, settings, io),
+        offline: args.offline,
+        max_api_cost_usd: args.max_api_cost.or(settings.max_api_cost),
+    })
+}
+
+/// The namespace that the CloudWatch agent publishes under.
+pub(super) fn agent_namespace(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> String {
+    layered(
+        args.metrics_namespace.as_ref(),
+        "GPUCOST_METRICS_NAMESPACE",
+        settings.metrics_namespace.as_ref(),
+        io,
+    )
+    .unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned())
+}
+
+fn live(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    metrics: bool,
+    io: &mut Io<'_>,
+) -> Result<Estate, Failure> {
+    let mut options = options(args, settings, io)?;
+    options.metrics &= metrics;
+    log(args.verbose);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
+    let progress = Progress::new(io.stderr_is_terminal && !args.quiet);
+    let gathered = runtime.block_on(async {
+        tokio::select! {
+            gathered = gather(&options, &|stage| progress.stage(stage)) => Some(gathered),
+            _ = tokio::signal::ctrl_c() => None,
+        }
+    });
+    progress.clear();
+    // Requests under way are not waited for.
+    runtime.shutdown_background();
+    match gathered {
+        None => Err(Failure::interrupted()),
+        Some(Ok(estate)) => Ok(estate),
+        Some(Err(error)) => Err(failed(error)),
+    }
+}
+
+fn failed(error: GatherError) -> Failure {
+    match error {
+        GatherError::Aws(error) => {
+            let hint = error.hint();
+            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+        }
+        GatherError::EveryRegion { ref first, .. } => {
+            let hint = first.hint();
+            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+        }
+        GatherError::TooExpensive { .. } => Failure::new(ExitCode::Input, error).with_hint(
+            "raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source none`",
+        ),
+        GatherError::Window(_) => {
+            Failure::new(ExitCode::Input, error).with_hint("check `--as-of` and `--lookback`")
+        }
+    }
+}
+
+fn log(verbosity: u8) {
+    let level = match verbosity {
+        0 => return,
+        1 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
+    // A second command in the same process keeps the first one's log.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .try_init();
+}
+
+/// A line on stderr for work that takes long, on a terminal only.
+struct Progress {
+    bar: ProgressBar,
+    started: std::time::Instant,
+}
+
+impl Progress {
+    fn new(visible: bool) -> Self {
+        let bar = if visible {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            started: std::time::Instant::now(),
+        }
+    }
+
+    fn stage(&self, text: &str) {
+        self.bar.set_message(text.to_owned());
+        if self.started.elapsed() >= PROGRESS_AFTER {
+            self.bar.tick();
+        }
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,109 @@
+//! Exit codes, and failures with their causes and a hint.
+
+use super::Io;
+use crate::report::text::safe;
+use std::fmt;
+use std::io;
+
+/// What a process ends with. Scripts rely on these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Done, findings or not; a closed pipe too.
+    Done,
+    /// Unexpected: no credentials, network, input or output, internal.
+    Unexpected,
+    /// The user's input: flags, configuration, estate file.
+    Input,
+    /// Parts could not be read, under `--strict`.
+    Incomplete,
+    /// Nothing to audit in the scope.
+    Nothing,
+    /// Interrupted.
+    Interrupted,
+}
+
+impl ExitCode {
+    /// The number.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Unexpected => 1,
+            Self::Input => 2,
+            Self::Incomplete => 3,
+            Self::Nothing => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(super) struct Failure {
+    code: ExitCode,
+    error: Option<anyhow::Error>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// An error with its code.
+    pub(super) fn new(code: ExitCode, error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            code,
+            error: Some(error.into()),
+            hint: None,
+        }
+    }
+
+    /// The user's slip, in words.
+    pub(super) fn input(message: impl fmt::Display) -> Self {
+        Self::new(ExitCode::Input, anyhow::anyhow!("{message}"))
+    }
+
+    /// A document could not be written. A reader that has seen enough (`| head`)
+    /// is no failure.
+    pub(super) fn write(what: &str, error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self {
+                code: ExitCode::Done,
+                error: None,
+                hint: None,
+            };
+        }
+        Self::new(
+            ExitCode::Unexpected,
+            anyhow::Error::new(error).context(format!("cannot write {what}")),
+        )
+    }
+
+    /// The user pressed Ctrl-C.
+    pub(super) fn interrupted() -> Self {
+        Self::new(ExitCode::Interrupted, anyhow::anyhow!("interrupted"))
+    }
+
+    /// Adds what to do about it.
+    pub(super) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Writes `error:`, `caused by:` and `hint:`, and gives the code.
+    pub(super) fn report(self, io: &mut Io<'_>) -> ExitCode {
+        if let Some(error) = &self.error {
+            let mut text = format!("error: {}\n", lines(&error.to_string()));
+            for cause in error.chain().skip(1) {
+                text.push_str(&format!("  caused by: {}\n", lines(&cause.to_string())));
+            }
+            if let Some(hint) = &self.hint {
+                text.push_str(&format!("hint: {}\n", lines(hint)));
+            }
+            // Nothing more can be done when stderr itself is gone.
+            let _ = io.stderr.write_all(text.as_bytes());
+        }
+        self.code
+    }
+}
+
+/// Messages quote names from outside; only line feeds may pass.
+fn lines(text: &str) -> String {
+    text.lines().map(safe).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,44 @@
+//! Streams, environment and clock are arguments, so that most command-line
+//! tests run in-process.
+
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+/// The world that a command runs in.
+pub struct Io<'a> {
+    /// For data.
+    pub stdout: &'a mut dyn Write,
+    /// For everything else.
+    pub stderr: &'a mut dyn Write,
+    /// Environment variables.
+    pub env: BTreeMap<String, String>,
+    /// The present.
+    pub now: Timestamp,
+    /// Where relative settings files are looked for.
+    pub folder: PathBuf,
+    /// Whether stdout is a terminal.
+    pub stdout_is_terminal: bool,
+    /// Whether stderr is a terminal.
+    pub stderr_is_terminal: bool,
+}
+
+impl<'a> Io<'a> {
+    /// The world of this process.
+    pub fn of_process(stdout: &'a mut dyn Write, stderr: &'a mut dyn Write) -> Self {
+        Self {
+            stdout,
+            stderr,
+            env: std::env::vars_os()
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
+                .collect(),
+            now: Timestamp::now(),
+            folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The command line: arguments in, a document on stdout, everything else on
+//! stderr, and an exit code.
+
+mod args;
+mod audit;
+mod command;
+mod estate;
+mod exit;
+mod inventory;
+mod io;
+mod metrics;
+mod output;
+mod redact;
+mod shell;
+
+pub use command::command;
+pub use exit::ExitCode;
+pub use io::Io;
+
+use clap::FromArgMatches;
+use command::{Cli, Command};
+use exit::Failure;
+
+/// Runs one command.
+pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
+    let parsed = command()
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, io),
+    };
+    let done = match &cli.command {
+        Command::Audit(audit) => audit::run(audit, io),
+        Command::Inventory(inventory) => inventory::run(inventory, io),
+        Command::Metrics(metrics) => metrics::run(metrics, io),
+        Command::IamPolicy => shell::iam_policy(io),
+        Command::Completions { shell } => shell::completions(*shell, io),
+        Command::Man => shell::man(io),
+    };
+    match done {
+        Ok(code) => code,
+        Err(failure) => failure.report(io),
+    }
+}
+
+/// Help and version are answers; anything else is the user's slip.
+fn usage(error: &clap::Error, io: &mut Io<'_>) -> ExitCode {
+    let text = error.render();
+    if error.use_stderr() {
+        // Nothing more can be done when stderr itself is gone.
+        let _ = write!(io.stderr, "{text}");
+        return ExitCode::Input;
+    }
+    match write!(io.stdout, "{text}") {
+        Ok(()) => ExitCode::Done,
+        Err(error) => Failure::write("the help", error).report(io),
+    }
+}

@@ -1,0 +1,105 @@
+//! Where documents go, and what is said beside them.
+
+use super::Io;
+use super::args::{ColorChoice, EstateArgs};
+use super::exit::{ExitCode, Failure};
+use crate::domain::Gap;
+use crate::report::text::counted;
+use crate::sources::files::write_whole;
+use std::fs;
+use std::path::Path;
+
+/// Writes a document to `--output` or stdout.
+pub(super) fn document(text: &str, args: &EstateArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+    match &args.output {
+        Some(path) => write_whole(path, |out| out.write_all(text.as_bytes()))
+            .map_err(|error| unwritable(path, error)),
+        None => io
+            .stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| io.stdout.flush())
+            .map_err(|error| Failure::write("to stdout", error)),
+    }
+}
+
+/// A file named by a flag cannot be written.
+pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
+    Failure::write(&path.display().to_string(), error)
+        .with_hint("name a file in a folder that exists and that you may write to")
+}
+
+/// Fails before any work is done when a file could not be written at the end.
+pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let checked = fs::metadata(folder).and_then(|metadata| {
+        if metadata.is_dir() && !path.is_dir() {
+            Ok(())
+        } else {
+            Err(std::io::Error::from(std::io::ErrorKind::IsADirectory))
+        }
+    });
+    checked.map_err(|error| unwritable(path, error))
+}
+
+/// Whether tables are coloured.
+pub(super) fn color(args: &EstateArgs, io: &Io<'_>) -> bool {
+    match args.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            let refused = io
+                .env
+                .get("NO_COLOR")
+                .is_some_and(|value| !value.is_empty());
+            io.stdout_is_terminal && args.output.is_none() && !refused
+        }
+    }
+}
+
+/// The closing line on stderr, and the exit code for what was seen.
+pub(super) fn close(
+    verb: &str,
+    instances: usize,
+    unmeasured: usize,
+    gaps: &[Gap],
+    args: &EstateArgs,
+    io: &mut Io<'_>,
+) -> ExitCode {
+    if !args.quiet {
+        let seen = if unmeasured > 0 {
+            format!("{} of {instances} instances", instances - unmeasured)
+        } else {
+            counted(instances as u64, "instance", "instances")
+        };
+        let line = format!(
+            "{verb} {seen}; {}\n",
+            counted(gaps.len() as u64, "gap", "gaps")
+        );
+        // A closed stderr does not change what stdout got.
+        let _ = io.stderr.write_all(line.as_bytes());
+    }
+    if instances == 0 && gaps.is_empty() && !args.allow_empty {
+        let _ = io
+            .stderr
+            .write_all(b"error: no GPU instance in the scope\nhint: check `--region`, `--tag` and the account, or pass `--allow-empty`\n");
+        return ExitCode::Nothing;
+    }
+    if args.strict && !gaps.is_empty() {
+        let line = format!(
+            "error: incomplete: {} under `--strict`\n",
+            counted(gaps.len() as u64, "gap", "gaps")
+        );
+        let _ = io.stderr.write_all(line.as_bytes());
+        return ExitCode::Incomplete;
+    }
+    if instances == 0 && !args.allow_empty {
+        let _ = io
+            .stderr
+            .write_all(b"error: no GPU instance could be seen in the scope\nhint: the gaps say what could not be read\n");
+        return ExitCode::Nothing;
+    }
+    ExitCode::Done
+}

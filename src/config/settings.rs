@@ -1,0 +1,375 @@
+//! `gpucost.toml`: what a user would otherwise type every time, and the
+//! thresholds of the policy.
+
+use crate::domain::{Policy, Risk};
+use jiff::SignedDuration;
+use rust_decimal::Decimal;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What the file sets; absent where it is silent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SettingsFile {
+    /// AWS named profile.
+    pub profile: Option<String>,
+    /// Regions, or `all`.
+    pub region: Option<String>,
+    /// Lookback, such as `14d`.
+    pub lookback: Option<String>,
+    /// Accepted risk.
+    pub risk: Option<Risk>,
+    /// Output format.
+    pub format: Option<String>,
+    /// CloudWatch namespace of the agent's metrics.
+    pub metrics_namespace: Option<String>,
+    /// Highest accepted price of API calls, in USD.
+    pub max_api_cost: Option<Decimal>,
+    /// Thresholds, with defaults where the file is silent.
+    pub policy: Policy,
+}
+
+/// One thing wrong in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Line, counted from one.
+    pub line: usize,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+/// A settings file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It could not be read.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Everything wrong in it.
+    #[error("{}", Listing(path, problems))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// In order of line.
+        problems: Vec<Problem>,
+    },
+}
+
+struct Listing<'a>(&'a Path, &'a [Problem]);
+
+impl fmt::Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.1.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n       " };
+            let path = self.0.display();
+            write!(f, "{separator}{path}:{}: {}", problem.line, problem.message)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a settings file.
+///
+/// # Errors
+/// With every unknown key and bad value at once.
+pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    parse(&text).map_err(|problems| ConfigError::Invalid {
+        path: path.to_owned(),
+        problems,
+    })
+}
+
+/// A length of time such as `14d`, `12h` or `90m`.
+///
+/// # Errors
+/// When it is not a whole positive number with one of these units.
+pub fn parse_duration(text: &str) -> Result<SignedDuration, String> {
+    let expected = || format!("`{text}` is not a length of time such as 14d, 12h or 90m");
+    let unit = text.chars().last().ok_or_else(expected)?;
+    let number: i64 = text[..text.len() - unit.len_utf8()]
+        .parse()
+        .map_err(|_| expected())?;
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return Err(expected()),
+    };
+    number
+        .checked_mul(seconds)
+        .filter(|total| *total > 0)
+        .map(SignedDuration::from_secs)
+        .ok_or_else(expected)
+}
+
+fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
+    let mut reader = Reader {
+        text,
+        problems: Vec::new(),
+    };
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(text, &span));
+        vec![Problem {
+            line,
+            message: error.message().to_owned(),
+        }]
+    })?;
+    let settings = reader.settings(table.get_ref());
+    if reader.problems.is_empty() {
+        Ok(settings)
+    } else {
+        reader.problems.sort_by_key(|problem| problem.line);
+        Err(reader.problems)
+    }
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    text[..span.start.min(text.len())].matches('\n').count() + 1
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    problems: Vec<Problem>,
+}
+
+const KEYS: &[&str] = &[
+    "profile",
+    "region",
+    "lookback",
+    "risk",
+    "format",
+    "metrics_namespace",
+    "max_api_cost",
+    "policy",
+];
+
+const POLICY_KEYS: &[&str] = &[
+    "hours_per_month",
+    "overprovisioned_below_percent",
+    "underutilized_below_percent",
+    "min_hours",
+    "min_coverage_percent",
+    "idle_min_days",
+    "saturated_above_percent",
+    "bursty_p95_percent",
+    "vram_headroom",
+    "vcpu_headroom",
+    "workload_tag",
+];
+
+impl Reader<'_> {
+    fn settings(&mut self, table: &DeTable<'_>) -> SettingsFile {
+        let mut settings = SettingsFile::default();
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "profile" => settings.profile = self.string(value),
+                "region" => settings.region = self.string(value),
+                "lookback" => {
+                    settings.lookback = self.string(value);
+                    if let Some(Err(message)) = settings.lookback.as_deref().map(parse_duration) {
+                        self.problem(value.span(), message);
+                    }
+                }
+                "risk" => {
+                    settings.risk = self.string(value).and_then(|name| {
+                        let known = Risk::from_name(&name);
+                        if known.is_none() {
+                            let message = format!("`{name}` is not low, medium or high");
+                            self.problem(value.span(), message);
+                        }
+                        known
+                    });
+                }
+                "format" => settings.format = self.string(value),
+                "metrics_namespace" => settings.metrics_namespace = self.string(value),
+                "max_api_cost" => settings.max_api_cost = self.decimal(value),
+                "policy" => match value.get_ref() {
+                    DeValue::Table(policy) => self.policy(policy, &mut settings.policy),
+                    _ => self.problem(value.span(), "`policy` is a table".to_owned()),
+                },
+                unknown => self.unknown(key.span(), unknown, KEYS),
+            }
+        }
+        settings
+    }
+
+    fn policy(&mut self, table: &DeTable<'_>, policy: &mut Policy) {
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            match name {
+                "hours_per_month" => {
+                    if let Some(hours) = self.number(value, 1.0, 744.0) {
+                        policy.hours_per_month =
+                            Decimal::try_from(hours).unwrap_or(policy.hours_per_month);
+                    }
+                }
+                "overprovisioned_below_percent" => {
+                    self.set(value, 0.0, 100.0, &mut policy.overprovisioned_below_percent);
+                }
+                "underutilized_below_percent" => {
+                    self.set(value, 0.0, 100.0, &mut policy.underutilized_below_percent);
+                }
+                "min_hours" => self.set(value, 0.0, 8_760.0, &mut policy.min_hours),
+                "min_coverage_percent" => {
+                    if let Some(percent) = self.number(value, 0.0, 100.0) {
+                        policy.min_coverage = percent / 100.0;
+                    }
+                }
+                "idle_min_days" => self.set(value, 1.0, 365.0, &mut policy.idle_min_days),
+                "saturated_above_percent" => {
+                    self.set(value, 0.0, 100.0, &mut policy.saturated_above_percent);
+                }
+                "bursty_p95_percent" => {
+                    self.set(value, 0.0, 100.0, &mut policy.bursty_p95_percent);
+                }
+                "vram_headroom" => self.set(value, 1.0, 10.0, &mut policy.vram_headroom),
+                "vcpu_headroom" => self.set(value, 1.0, 10.0, &mut policy.vcpu_headroom),
+                "workload_tag" => {
+                    if let Some(tag) = self.string(value) {
+                        policy.workload_tag = tag;
+                    }
+                }
+                unknown => self.unknown(key.span(), unknown, POLICY_KEYS),
+            }
+        }
+        if policy.overprovisioned_below_percent > policy.underutilized_below_percent {
+            self.problem(
+                0..0,
+                "overprovisioned_below_percent is above underutilized_below_percent".to_owned(),
+            );
+        }
+    }
+
+    fn set(&mut self, value: &Spanned<DeValue<'_>>, least: f64, most: f64, into: &mut f64) {
+        if let Some(number) = self.number(value, least, most) {
+            *into = number;
+        }
+    }
+
+    fn problem(&mut self, span: Range<usize>, message: String) {
+        self.problems.push(Problem {
+            line: line_of(self.text, &span),
+            message,
+        });
+    }
+
+    fn unknown(&mut self, span: Range<usize>, key: &str, known: &[&str]) {
+        self.problem(
+            span,
+            format!("unknown key `{key}`; known are {}", known.join(", ")),
+        );
+    }
+
+    fn string(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        match value.get_ref() {
+            DeValue::String(text) if !text.trim().is_empty() => Some(text.to_string()),
+            _ => {
+                self.problem(value.span(), "expected a text in quotes".to_owned());
+                None
+            }
+        }
+    }
+
+    fn text_of_number(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        match value.get_ref() {
+            DeValue::Integer(_) | DeValue::Float(_) => {
+                Some(self.text[value.span()].replace('_', ""))
+            }
+            _ => {
+                self.problem(value.span(), "expected a number".to_owned());
+                None
+            }
+        }
+    }
+
+    fn number(&mut self, value: &Spanned<DeValue<'_>>, least: f64, most: f64) -> Option<f64> {
+        let text = self.text_of_number(value)?;
+        let number: Option<f64> = text.parse().ok();
+        let within = number.filter(|number| (least..=most).contains(number));
+        if within.is_none() {
+            self.problem(
+                value.span(),
+                format!("expected a number from {least} to {most}"),
+            );
+        }
+        within
+    }
+
+    fn decimal(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Decimal> {
+        let text = self.text_of_number(value)?;
+        let amount: Option<Decimal> = text.parse().ok();
+        let amount = amount.filter(|amount| !amount.is_sign_negative());
+        if amount.is_none() {
+            self.problem(
+                value.span(),
+                "expected an amount of zero or more".to_owned(),
+            );
+        }
+        amount
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bad_key_is_shown_with_its_line() {
+        let text = "regoin = \"eu-west-1\"\nlookback = \"fortnight\"\n\n[policy]\nmin_hours = -1\nfoo = 1\n";
+        let problems = parse(text).expect_err("four slips");
+        let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, [1, 2, 5, 6]);
+        assert!(problems[0].message.contains("unknown key `regoin`"));
+        assert!(problems[2].message.contains("from 0 to 8760"));
+    }
+
+    #[test]
+    fn broken_toml_names_its_line() {
+        let problems = parse("risk = \"low\"\nregion = \n").expect_err("broken");
+        assert_eq!(problems[0].line, 2);
+    }
+
+    #[test]
+    fn values_reach_the_policy() {
+        let text = "risk = \"high\"\nmax_api_cost = 0.05\n[policy]\nmin_coverage_percent = 75\nhours_per_month = 720\n";
+        let settings = parse(text).expect("valid");
+        assert_eq!(settings.risk, Some(Risk::High));
+        assert_eq!(settings.max_api_cost, Some(Decimal::new(5, 2)));
+        assert_eq!(settings.policy.min_coverage, 0.75);
+        assert_eq!(settings.policy.hours_per_month, Decimal::from(720));
+    }
+
+    #[test]
+    fn thresholds_must_not_cross() {
+        let text = "[policy]\noverprovisioned_below_percent = 70\n";
+        assert!(parse(text).is_err());
+    }
+
+    #[test]
+    fn lengths_of_time_have_a_unit() {
+        assert_eq!(parse_duration("14d"), Ok(SignedDuration::from_hours(336)));
+        assert_eq!(parse_duration("90m"), Ok(SignedDuration::from_mins(90)));
+        for bad in [
+            "14",
+            "d",
+            "-1d",
+            "0h",
+            "1.5d",
+            "9999999999999999d",
+            "14 d",
+            "д",
+        ] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+}

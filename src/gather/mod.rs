@@ -1,0 +1,8 @@
+//! Gathering: which calls for which scope, and running them with bounded
+//! concurrency. Partial truth travels with its gaps.
+
+mod plan;
+mod run;
+
+pub use plan::{MetricsPlan, batches, plan_metrics};
+pub use run::{GatherError, GatherOptions, gather};

@@ -1,0 +1,369 @@
+//! Which CloudWatch series belong to which GPU, and how to ask for them in few
+//! calls. Pure: discovery goes in, queries come out.
+
+use crate::domain::{Gap, Instance, InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
+use crate::sources::aws::{DiscoveredMetric, MetricQuery, agent_metric};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Queries in one GetMetricData call.
+const QUERIES_PER_CALL: usize = 500;
+/// Data points that one page of GetMetricData holds.
+const POINTS_PER_CALL: i64 = 100_800;
+
+const HOUR_SECONDS: u32 = 3_600;
+const DAY_SECONDS: u32 = 86_400;
+const EC2_NAMESPACE: &str = "AWS/EC2";
+
+/// What to ask CloudWatch in one region.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MetricsPlan {
+    /// The series, grouped by instance.
+    pub queries: Vec<MetricQuery>,
+    /// Series that exist and cannot be used.
+    pub gaps: Vec<Gap>,
+}
+
+/// One way in which a series could belong to a GPU; the largest rank wins.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// Published under the instance's present type: a resized instance leaves
+    /// series of its former type behind.
+    present_type: bool,
+    /// Carries the instance id itself.
+    by_instance_id: bool,
+    /// More dimensions mean less rolled up.
+    dimensions: usize,
+    /// Any order, so that the choice does not depend on that of the answer.
+    tie: Reverse<BTreeMap<String, String>>,
+}
+
+type SeriesKey = (InstanceId, Option<u16>, Metric);
+type Chosen = BTreeMap<SeriesKey, (Rank, JoinedBy, BTreeMap<String, String>)>;
+
+/// Plans the queries of one region's running instances. `visible_gpus` tells
+/// how many GPUs the guest of an instance sees, when its type is known.
+pub fn plan_metrics(
+    instances: &[Instance],
+    visible_gpus: impl Fn(&Instance) -> Option<u16>,
+    discovered: &[DiscoveredMetric],
+    agent_namespace: &str,
+    period_seconds: u32,
+) -> MetricsPlan {
+    let running: Vec<&Instance> = instances
+        .iter()
+        .filter(|instance| instance.state.is_running())
+        .collect();
+    let directory = Directory::of(&running);
+    let mut plan = MetricsPlan::default();
+    let chosen = choose(discovered, &directory);
+    for instance in running {
+        let series = resolve(instance, visible_gpus(instance), &chosen, &mut plan.gaps);
+        plan.queries
+            .extend(instance_queries(instance, period_seconds));
+        let has_utilization = series
+            .iter()
+            .any(|(_, metric, _, _)| *metric == Metric::GpuUtilization);
+        for (gpu, metric, joined_by, dimensions) in series {
+            let source = QuerySource {
+                instance: &instance.id,
+                gpu,
+                joined_by,
+                dimensions: &dimensions,
+            };
+            match metric {
+                // Power says less than utilization and is asked for in its
+                // absence only.
+                Metric::GpuPowerUtilization if has_utilization => {}
+                Metric::GpuPowerUtilization => {
+                    plan.queries.extend(power_queries(&source, period_seconds));
+                }
+                _ => plan.queries.extend(agent_queries(
+                    &source,
+                    metric,
+                    agent_namespace,
+                    period_seconds,
+                )),
+            }
+        }
+    }
+    plan
+}
+
+/// Instances by what metrics call them.
+struct Directory<'a> {
+    by_id: BTreeMap<&'a str, &'a Instance>,
+    by_host: BTreeMap<String, Option<&'a Instance>>,
+}
+
+impl<'a> Directory<'a> {
+    fn of(running: &[&'a Instance]) -> Self {
+        let mut by_host: BTreeMap<String, Option<&'a Instance>> = BTreeMap::new();
+        for instance in running {
+            let full = instance.private_dns_name.as_deref();
+            let label = full.and_then(|name| name.split('.').next());
+            let names: BTreeSet<&str> = [full, label, Some(instance.id.as_str())]
+                .into_iter()
+                .flatten()
+                .collect();
+            for name in names {
+                // Two networks may use the same address: then the name tells
+                // nothing.
+                by_host
+                    .entry(name.to_ascii_lowercase())
+                    .and_modify(|known| *known = None)
+                    .or_insert(Some(instance));
+            }
+        }
+        Self {
+            by_id: running
+                .iter()
+                .map(|instance| (instance.id.as_str(), *instance))
+                .collect(),
+            by_host,
+        }
+    }
+
+    fn find(&self, dimensions: &BTreeMap<String, String>) -> Option<(&'a Instance, JoinedBy)> {
+        if let Some(id) = dimensions.get("InstanceId") {
+            return Some((*self.by_id.get(id.as_str())?, JoinedBy::InstanceId));
+        }
+        let host = dimensions.get("host")?.to_ascii_lowercase();
+        let label = host.split('.').next().unwrap_or(&host);
+        let found = self
+            .by_host
+            .get(&host)
+            .or_else(|| self.by_host.get(label))?;
+        Some(((*found)?, JoinedBy::Hostname))
+    }
+}
+
+fn choose(discovered: &[DiscoveredMetric], directory: &Directory<'_>) -> Chosen {
+    let mut chosen = Chosen::new();
+    for series in discovered {
+        let dimensions = &series.dimensions;
+        let Some((instance, joined_by)) = directory.find(dimensions) else {
+            continue;
+        };
+        let index = match series.metric {
+            Metric::GpuPowerUtilization => dimensions.get("GpuId"),
+            _ => dimensions.get("index"),
+        };
+        let gpu = match index.map(|text| text.parse::<u16>()) {
+            None => None,
+            Some(Ok(index)) => Some(index),
+            Some(Err(_)) => continue,
+        };
+        let rank = Rank {
+            present_type: dimensions
+                .get("InstanceType")
+                .is_none_or(|name| *name == instance.instance_type),
+            by_instance_id: joined_by == JoinedBy::InstanceId,
+            dimensions: dimensions.len(),
+            tie: Reverse(dimensions.clone()),
+        };
+        let key = (instance.id.clone(), gpu, series.metric);
+        let better = chosen.get(&key).is_none_or(|(known, _, _)| *known < rank);
+        if better {
+            chosen.insert(key, (rank, joined_by, dimensions.clone()));
+        }
+    }
+    chosen
+}
+
+type ResolvedSeries = (Option<u16>, Metric, JoinedBy, BTreeMap<String, String>);
+
+/// The series of one instance: per GPU where they exist; a series without an
+/// index stands for the only GPU of a single-GPU instance, and is a roll-up
+/// that would count twice everywhere else.
+fn resolve(
+    instance: &Instance,
+    visible_gpus: Option<u16>,
+    chosen: &Chosen,
+    gaps: &mut Vec<Gap>,
+) -> Vec<ResolvedSeries> {
+    let mut resolved = Vec::new();
+    for metric in [
+        Metric::GpuUtilization,
+        Metric::GpuMemoryUsed,
+        Metric::GpuPowerUtilization,
+    ] {
+        let from = (instance.id.clone(), None, metric);
+        let to = (instance.id.clone(), Some(u16::MAX), metric);
+        let own: Vec<_> = chosen
+            .range(from..=to)
+            .filter(|((_, _, found), _)| *found == metric)
+            .collect();
+        let is_power = metric == Metric::GpuPowerUtilization;
+        let per_gpu: Vec<_> = own
+            .iter()
+            .filter(|((_, gpu, _), _)| gpu.is_some())
+            .collect();
+        let whole = own.iter().find(|((_, gpu, _), _)| gpu.is_none());
+        match (per_gpu.as_slice(), whole) {
+            (_, Some((_, (_, joined_by, dimensions)))) if is_power => {
+                resolved.push((None, metric, *joined_by, dimensions.clone()));
+            }
+            ([], Some((_, (_, joined_by, dimensions)))) if visible_gpus == Some(1) => {
+                resolved.push((Some(0), metric, *joined_by, dimensions.clone()));
+            }
+            ([], Some(_)) => gaps.push(Gap::new(
+                metric.name(),
+                instance.id.as_str(),
+                "only a roll-up over its GPUs is published",
+                "keep the `index` dimension in the agent's aggregation",
+            )),
+            (per_gpu, _) => {
+                for ((_, gpu, _), (_, joined_by, dimensions)) in per_gpu {
+                    resolved.push((*gpu, metric, *joined_by, dimensions.clone()));
+                }
+            }
+        }
+    }
+    resolved
+}
+
+struct QuerySource<'a> {
+    instance: &'a InstanceId,
+    gpu: Option<u16>,
+    joined_by: JoinedBy,
+    dimensions: &'a BTreeMap<String, String>,
+}
+
+/// CPU proves that the instance ran and bounds a smaller type; network is for
+/// right-sizing. Neither stands in for the GPU.
+fn instance_queries(instance: &Instance, period_seconds: u32) -> Vec<MetricQuery> {
+    let dimensions = BTreeMap::from([("InstanceId".to_owned(), instance.id.to_string())]);
+    [
+        (
+            Metric::CpuUtilization,
+            "CPUUtilization",
+            Statistic::Average,
+            period_seconds,
+        ),
+        (Metric::NetworkIn, "NetworkIn", Statistic::Sum, HOUR_SECONDS),
+        (
+            Metric::NetworkOut,
+            "NetworkOut",
+            Statistic::Sum,
+            HOUR_SECONDS,
+        ),
+    ]
+    .into_iter()
+    .map(|(metric, name, statistic, period_seconds)| MetricQuery {
+        instance: instance.id.clone(),
+        gpu: None,
+        metric,
+        statistic,
+        period_seconds,
+        namespace: EC2_NAMESPACE.to_owned(),
+        name,
+        dimensions: dimensions.clone(),
+        source: SeriesSource::Ec2,
+        joined_by: JoinedBy::InstanceId,
+    })
+    .collect()
+}
+
+fn power_queries(source: &QuerySource<'_>, period_seconds: u32) -> Vec<MetricQuery> {
+    [Statistic::Average, Statistic::Maximum]
+        .into_iter()
+        .map(|statistic| MetricQuery {
+            instance: source.instance.clone(),
+            gpu: source.gpu,
+            metric: Metric::GpuPowerUtilization,
+            statistic,
+            period_seconds,
+            namespace: EC2_NAMESPACE.to_owned(),
+            name: "GPUPowerUtilization",
+            dimensions: source.dimensions.clone(),
+            source: SeriesSource::Ec2,
+            joined_by: source.joined_by,
+        })
+        .collect()
+}
+
+/// What to ask for a discovered agent series: verdict metrics on the full grid,
+/// the rest by the hour or day, which costs a fraction of the data points. The
+/// agent publishes all its metrics under the same dimensions, so memory size,
+/// power, temperature and encoder ride on the memory series.
+fn agent_queries(
+    source: &QuerySource<'_>,
+    discovered: Metric,
+    namespace: &str,
+    period_seconds: u32,
+) -> Vec<MetricQuery> {
+    let wanted: &[(Metric, Statistic, u32)] = match discovered {
+        Metric::GpuUtilization => &[
+            (Metric::GpuUtilization, Statistic::Average, 0),
+            (Metric::GpuUtilization, Statistic::Maximum, 0),
+        ],
+        _ => &[
+            (Metric::GpuMemoryUsed, Statistic::Average, 0),
+            (Metric::GpuMemoryUsed, Statistic::Maximum, 0),
+            (Metric::GpuMemoryTotal, Statistic::Maximum, DAY_SECONDS),
+            (Metric::GpuPowerDraw, Statistic::Average, HOUR_SECONDS),
+            (Metric::GpuTemperature, Statistic::Maximum, HOUR_SECONDS),
+            (Metric::GpuEncoderSessions, Statistic::Maximum, HOUR_SECONDS),
+        ],
+    };
+    wanted
+        .iter()
+        .filter_map(|(metric, statistic, period)| {
+            Some(MetricQuery {
+                instance: source.instance.clone(),
+                gpu: source.gpu,
+                metric: *metric,
+                statistic: *statistic,
+                period_seconds: if *period == 0 {
+                    period_seconds
+                } else {
+                    *period
+                },
+                namespace: namespace.to_owned(),
+                name: agent_metric(*metric)?.name,
+                dimensions: source.dimensions.clone(),
+                source: SeriesSource::CloudWatchAgent,
+                joined_by: source.joined_by,
+            })
+        })
+        .collect()
+}
+
+/// Splits queries so that each call fits one page: at most 500 queries and
+/// 100,800 data points, counted from when the instance was first seen.
+pub fn batches(
+    queries: Vec<MetricQuery>,
+    instances: &[Instance],
+    window: Window,
+) -> Vec<Vec<MetricQuery>> {
+    let first_seen: BTreeMap<&InstanceId, _> = instances
+        .iter()
+        .map(|instance| (&instance.id, instance.first_seen()))
+        .collect();
+    let mut batches: Vec<Vec<MetricQuery>> = Vec::new();
+    let mut points_left = 0;
+    for query in queries {
+        let from = first_seen
+            .get(&query.instance)
+            .copied()
+            .unwrap_or(window.start);
+        let points =
+            window.starting_at(from).seconds() / i64::from(query.period_seconds.max(1)) + 1;
+        match batches.last_mut() {
+            Some(batch) if batch.len() < QUERIES_PER_CALL && points <= points_left => {
+                points_left -= points;
+                batch.push(query);
+            }
+            _ => {
+                points_left = POINTS_PER_CALL - points;
+                batches.push(vec![query]);
+            }
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,230 @@
+use super::*;
+use crate::domain::{InstanceState, Lifecycle, OperatingSystem, Tenancy};
+use jiff::Timestamp;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("in range")
+}
+
+fn instance(id: &str, dns: &str) -> Instance {
+    Instance {
+        id: InstanceId::new(id),
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        zone: None,
+        instance_type: "g5.12xlarge".to_owned(),
+        state: InstanceState::Running,
+        lifecycle: Lifecycle::OnDemand,
+        capacity_reservation_id: None,
+        capacity_block_id: None,
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        launch_time: at(0),
+        attached_time: None,
+        state_transition_reason: None,
+        tags: BTreeMap::new(),
+        auto_scaling_group: None,
+        private_dns_name: Some(dns.to_owned()),
+        volumes: Vec::new(),
+        addresses: Vec::new(),
+    }
+}
+
+fn found(metric: Metric, dimensions: &[(&str, &str)]) -> DiscoveredMetric {
+    DiscoveredMetric {
+        metric,
+        dimensions: dimensions
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
+    }
+}
+
+fn plan(instances: &[Instance], gpus: u16, discovered: &[DiscoveredMetric]) -> MetricsPlan {
+    plan_metrics(instances, |_| Some(gpus), discovered, "CWAgent", 300)
+}
+
+/// Queries for average utilization, as (instance, GPU, number of dimensions).
+fn utilization(plan: &MetricsPlan) -> Vec<(String, Option<u16>, usize)> {
+    plan.queries
+        .iter()
+        .filter(|q| q.metric == Metric::GpuUtilization && q.statistic == Statistic::Average)
+        .map(|q| (q.instance.to_string(), q.gpu, q.dimensions.len()))
+        .collect()
+}
+
+#[test]
+fn the_same_gpu_is_asked_for_once_and_roll_ups_never() {
+    let instances = [instance("i-1", "ip-10-0-0-1.ec2.internal")];
+    let discovered = [
+        found(Metric::GpuUtilization, &[("InstanceId", "i-1")]),
+        found(
+            Metric::GpuUtilization,
+            &[("InstanceId", "i-1"), ("index", "0")],
+        ),
+        found(
+            Metric::GpuUtilization,
+            &[
+                ("InstanceId", "i-1"),
+                ("index", "0"),
+                ("name", "NVIDIA A10G"),
+                ("host", "h"),
+            ],
+        ),
+        found(
+            Metric::GpuUtilization,
+            &[("host", "ip-10-0-0-1"), ("index", "0")],
+        ),
+        found(Metric::GpuUtilization, &[("AutoScalingGroupName", "a")]),
+        found(
+            Metric::GpuUtilization,
+            &[("InstanceId", "i-gone"), ("index", "0")],
+        ),
+    ];
+    let plan = plan(&instances, 4, &discovered);
+    assert_eq!(utilization(&plan), [("i-1".to_owned(), Some(0), 4)]);
+    assert_eq!(plan.gaps, []);
+}
+
+#[test]
+fn a_host_is_matched_by_its_name_unless_two_share_it() {
+    let instances = [
+        instance("i-1", "ip-10-0-0-1.ec2.internal"),
+        instance("i-2", "ip-10-0-0-2.eu-west-1.compute.internal"),
+        instance("i-3", "ip-10-0-0-3.ec2.internal"),
+        instance("i-4", "ip-10-0-0-3.ec2.internal"),
+    ];
+    let discovered = [
+        found(
+            Metric::GpuUtilization,
+            &[("host", "IP-10-0-0-1"), ("index", "0")],
+        ),
+        found(
+            Metric::GpuUtilization,
+            &[
+                ("host", "ip-10-0-0-2.eu-west-1.compute.internal"),
+                ("index", "1"),
+            ],
+        ),
+        found(
+            Metric::GpuUtilization,
+            &[("host", "ip-10-0-0-3"), ("index", "0")],
+        ),
+    ];
+    let plan = plan(&instances, 4, &discovered);
+    assert_eq!(
+        utilization(&plan),
+        [
+            ("i-1".to_owned(), Some(0), 2),
+            ("i-2".to_owned(), Some(1), 2)
+        ]
+    );
+    assert!(
+        plan.queries
+            .iter()
+            .filter(|q| q.metric == Metric::GpuUtilization)
+            .all(|q| q.joined_by == JoinedBy::Hostname)
+    );
+}
+
+#[test]
+fn a_series_without_index_is_the_only_gpu_or_a_gap() {
+    let instances = [instance("i-1", "a")];
+    let discovered = [found(Metric::GpuUtilization, &[("InstanceId", "i-1")])];
+    let single = plan(&instances, 1, &discovered);
+    assert_eq!(utilization(&single), [("i-1".to_owned(), Some(0), 1)]);
+    let several = plan(&instances, 4, &discovered);
+    assert_eq!(utilization(&several), []);
+    assert_eq!(several.gaps.len(), 1);
+}
+
+#[test]
+fn series_of_a_former_type_are_left_behind() {
+    let instances = [instance("i-1", "a")];
+    let discovered = [
+        found(
+            Metric::GpuUtilization,
+            &[
+                ("InstanceId", "i-1"),
+                ("index", "0"),
+                ("InstanceType", "g5.48xlarge"),
+                ("x", "y"),
+            ],
+        ),
+        found(
+            Metric::GpuUtilization,
+            &[
+                ("InstanceId", "i-1"),
+                ("index", "0"),
+                ("InstanceType", "g5.12xlarge"),
+            ],
+        ),
+    ];
+    assert_eq!(
+        utilization(&plan(&instances, 4, &discovered)),
+        [("i-1".to_owned(), Some(0), 3)]
+    );
+}
+
+#[test]
+fn power_is_asked_for_only_without_utilization() {
+    let instances = [instance("i-1", "a"), instance("i-2", "b")];
+    let discovered = [
+        found(
+            Metric::GpuUtilization,
+            &[("InstanceId", "i-1"), ("index", "0")],
+        ),
+        found(Metric::GpuPowerUtilization, &[("InstanceId", "i-1")]),
+        found(Metric::GpuPowerUtilization, &[("InstanceId", "i-2")]),
+        found(
+            Metric::GpuPowerUtilization,
+            &[("InstanceId", "i-2"), ("GpuId", "0")],
+        ),
+    ];
+    let plan = plan(&instances, 4, &discovered);
+    let power: Vec<_> = plan
+        .queries
+        .iter()
+        .filter(|q| q.metric == Metric::GpuPowerUtilization)
+        .map(|q| (q.instance.as_str(), q.gpu, q.statistic))
+        .collect();
+    assert_eq!(
+        power,
+        [
+            ("i-2", None, Statistic::Average),
+            ("i-2", None, Statistic::Maximum)
+        ]
+    );
+}
+
+#[test]
+fn batches_respect_both_limits() {
+    let instances = [instance("i-1", "a")];
+    let query = |period_seconds| MetricQuery {
+        instance: InstanceId::new("i-1"),
+        gpu: None,
+        metric: Metric::CpuUtilization,
+        statistic: Statistic::Average,
+        period_seconds,
+        namespace: String::new(),
+        name: "",
+        dimensions: BTreeMap::new(),
+        source: SeriesSource::Ec2,
+        joined_by: JoinedBy::InstanceId,
+    };
+    let fortnight = Window {
+        start: at(86_400),
+        end: at(15 * 86_400),
+    };
+    // 14 days of 300 s are 4,032 points and one for the border: 24 fit a page.
+    let sizes = |number, period| {
+        let queries = vec![query(period); number];
+        batches(queries, &instances, fortnight)
+            .iter()
+            .map(Vec::len)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(60, 300), [24, 24, 12]);
+    assert_eq!(sizes(1_001, 86_400), [500, 500, 1]);
+    assert_eq!(sizes(0, 300), [0; 0]);
+}

@@ -1,0 +1,295 @@
+//! Instances with accelerators in one region, and what hangs on stopped ones.
+
+use super::error::AwsError;
+use super::session::{RegionClients, timestamp};
+use crate::domain::{
+    Address, Gap, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, Tenancy, Volume,
+};
+use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance};
+use std::collections::BTreeMap;
+
+/// Families with accelerators, as EC2's filter matches them: every type that
+/// begins with g (GPU) or p (GPU), Inferentia, Trainium, deep learning, media.
+/// A family that starts tomorrow under one of these letters is found too.
+const ACCELERATED_TYPES: &[&str] = &["dl*", "g*", "inf*", "p*", "trn*", "vt*"];
+
+/// States that an inventory shows; terminated instances are invisible soon.
+const STATES: &[&str] = &["pending", "running", "stopping", "stopped"];
+
+const PAGE_SIZE: i32 = 1000;
+/// Volumes are asked for by id, so many at a time.
+const VOLUMES_AT_ONCE: usize = 200;
+
+/// The inventory of one region.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RegionInventory {
+    /// Instances in the order of the answer.
+    pub instances: Vec<Instance>,
+    /// What could not be read of them.
+    pub gaps: Vec<Gap>,
+}
+
+/// Every instance with an accelerator, running or stopped.
+///
+/// # Errors
+/// When EC2 refuses or does not answer.
+pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsError> {
+    let mut inventory = RegionInventory::default();
+    let mut token = None;
+    loop {
+        clients.ec2_turn().await;
+        let page = clients
+            .ec2
+            .describe_instances()
+            .filters(filter("instance-type", ACCELERATED_TYPES))
+            .filters(filter("instance-state-name", STATES))
+            .max_results(PAGE_SIZE)
+            .set_next_token(token)
+            .send()
+            .await
+            .map_err(|error| AwsError::of("ec2:DescribeInstances", &error))?;
+        for reservation in page.reservations() {
+            let account = reservation.owner_id().unwrap_or("unknown");
+            for found in reservation.instances() {
+                match instance(found, account, &clients.region) {
+                    Ok(instance) => inventory.instances.push(instance),
+                    Err(gap) => inventory.gaps.push(gap),
+                }
+            }
+        }
+        token = page
+            .next_token()
+            .filter(|token| !token.is_empty())
+            .map(str::to_owned);
+        if token.is_none() {
+            return Ok(inventory);
+        }
+    }
+}
+
+fn filter(name: &str, values: &[&str]) -> Filter {
+    Filter::builder()
+        .name(name)
+        .set_values(Some(
+            values.iter().map(|value| (*value).to_owned()).collect(),
+        ))
+        .build()
+}
+
+fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance, Gap> {
+    let id = found.instance_id().unwrap_or("unknown id");
+    let unreadable = |what: &str| {
+        Gap::new(
+            "instance",
+            id,
+            format!("EC2's answer has no readable {what}"),
+            "report it with `gpucost inventory -v`",
+        )
+    };
+    let state_name = found
+        .state()
+        .and_then(|state| state.name())
+        .map(|name| name.as_str());
+    let tags: BTreeMap<String, String> = found
+        .tags()
+        .iter()
+        .filter_map(|tag| Some((tag.key()?.to_owned(), tag.value().unwrap_or("").to_owned())))
+        .collect();
+    let placement = found.placement();
+    Ok(Instance {
+        id: InstanceId::new(id),
+        account: account.to_owned(),
+        region: region.to_owned(),
+        zone: placement
+            .and_then(|placement| placement.availability_zone())
+            .map(str::to_owned),
+        instance_type: found
+            .instance_type()
+            .map(|name| name.as_str().to_owned())
+            .ok_or_else(|| unreadable("type"))?,
+        state: state_name
+            .and_then(InstanceState::from_name)
+            .ok_or_else(|| unreadable("state"))?,
+        lifecycle: lifecycle(found).ok_or_else(|| unreadable("lifecycle"))?,
+        capacity_reservation_id: text(found.capacity_reservation_id()),
+        capacity_block_id: text(found.capacity_block_id()),
+        operating_system: OperatingSystem::from_ec2(
+            found.usage_operation().filter(|text| !text.is_empty()),
+            found.platform_details().filter(|text| !text.is_empty()),
+            found.platform().map(|platform| platform.as_str()),
+        ),
+        tenancy: match placement
+            .and_then(|placement| placement.tenancy())
+            .map(|tenancy| tenancy.as_str())
+        {
+            Some("dedicated") => Tenancy::Dedicated,
+            Some("host") => Tenancy::Host,
+            _ => Tenancy::Shared,
+        },
+        launch_time: found
+            .launch_time()
+            .and_then(timestamp)
+            .ok_or_else(|| unreadable("launch time"))?,
+        attached_time: primary_attachment(found),
+        state_transition_reason: text(found.state_transition_reason()),
+        auto_scaling_group: tags.get("aws:autoscaling:groupName").cloned(),
+        private_dns_name: text(found.private_dns_name()),
+        volumes: found
+            .block_device_mappings()
+            .iter()
+            .filter_map(|mapping| mapping.ebs()?.volume_id())
+            .map(|id| Volume {
+                id: id.to_owned(),
+                volume_type: None,
+                size_gib: None,
+            })
+            .collect(),
+        addresses: Vec::new(),
+        tags,
+    })
+}
+
+fn text(value: Option<&str>) -> Option<String> {
+    value.filter(|value| !value.is_empty()).map(str::to_owned)
+}
+
+fn lifecycle(found: &Ec2Instance) -> Option<Lifecycle> {
+    match found.instance_lifecycle() {
+        None => Some(Lifecycle::OnDemand),
+        Some(name) => Lifecycle::from_name(name.as_str()),
+    }
+}
+
+fn primary_attachment(found: &Ec2Instance) -> Option<jiff::Timestamp> {
+    found
+        .network_interfaces()
+        .iter()
+        .filter_map(|interface| interface.attachment())
+        .find(|attachment| attachment.device_index() == Some(0))?
+        .attach_time()
+        .and_then(timestamp)
+}
+
+/// Fills in volumes and addresses of stopped instances. What is denied becomes
+/// a gap and stays unknown.
+pub async fn standing_resources(clients: &RegionClients, inventory: &mut RegionInventory) {
+    let stopped = || {
+        inventory
+            .instances
+            .iter()
+            .filter(|instance| !instance.state.is_running())
+    };
+    let volume_ids: Vec<String> = stopped()
+        .flat_map(|instance| instance.volumes.iter().map(|volume| volume.id.clone()))
+        .collect();
+    let instance_ids: Vec<String> = stopped().map(|instance| instance.id.to_string()).collect();
+    if instance_ids.is_empty() {
+        return;
+    }
+    match volumes(clients, &volume_ids).await {
+        Ok(known) => fill_volumes(inventory, &known),
+        Err(error) => inventory.gaps.push(gap("volumes", clients, &error)),
+    }
+    match addresses(clients, &instance_ids).await {
+        Ok(found) => {
+            for (instance_id, address) in found {
+                let owner = inventory
+                    .instances
+                    .iter_mut()
+                    .find(|instance| instance.id.as_str() == instance_id);
+                if let Some(owner) = owner {
+                    owner.addresses.push(Address { id: address });
+                }
+            }
+        }
+        Err(error) => inventory.gaps.push(gap("addresses", clients, &error)),
+    }
+}
+
+fn gap(what: &str, clients: &RegionClients, error: &AwsError) -> Gap {
+    Gap::new(what, &clients.region, error.to_string(), error.hint())
+}
+
+type VolumeFacts = BTreeMap<String, (Option<String>, Option<u64>)>;
+
+fn fill_volumes(inventory: &mut RegionInventory, known: &VolumeFacts) {
+    for volume in inventory
+        .instances
+        .iter_mut()
+        .flat_map(|instance| &mut instance.volumes)
+    {
+        if let Some((volume_type, size_gib)) = known.get(&volume.id) {
+            volume.volume_type.clone_from(volume_type);
+            volume.size_gib = *size_gib;
+        }
+    }
+}
+
+async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts, AwsError> {
+    let mut known = VolumeFacts::new();
+    for some in ids.chunks(VOLUMES_AT_ONCE) {
+        let mut token = None;
+        loop {
+            clients.ec2_turn().await;
+            // A filter, unlike a list of ids, does not fail for one that is gone.
+            let page = clients
+                .ec2
+                .describe_volumes()
+                .filters(
+                    Filter::builder()
+                        .name("volume-id")
+                        .set_values(Some(some.to_vec()))
+                        .build(),
+                )
+                .set_next_token(token)
+                .send()
+                .await
+                .map_err(|error| AwsError::of("ec2:DescribeVolumes", &error))?;
+            for volume in page.volumes() {
+                let size = volume.size().and_then(|size| u64::try_from(size).ok());
+                let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());
+                if let Some(id) = volume.volume_id() {
+                    known.insert(id.to_owned(), (kind, size));
+                }
+            }
+            token = text(page.next_token());
+            if token.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(known)
+}
+
+/// Elastic addresses by instance: these stay allocated, and billed, while the
+/// instance is stopped.
+async fn addresses(
+    clients: &RegionClients,
+    instance_ids: &[String],
+) -> Result<Vec<(String, String)>, AwsError> {
+    let mut found = Vec::new();
+    for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
+        clients.ec2_turn().await;
+        let answer = clients
+            .ec2
+            .describe_addresses()
+            .filters(
+                Filter::builder()
+                    .name("instance-id")
+                    .set_values(Some(some.to_vec()))
+                    .build(),
+            )
+            .send()
+            .await
+            .map_err(|error| AwsError::of("ec2:DescribeAddresses", &error))?;
+        for address in answer.addresses() {
+            if let (Some(instance), Some(id)) = (
+                address.instance_id(),
+                address.allocation_id().or(address.public_ip()),
+            ) {
+                found.push((instance.to_owned(), id.to_owned()));
+            }
+        }
+    }
+    Ok(found)
+}

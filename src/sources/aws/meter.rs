@@ -1,0 +1,99 @@
+//! Counts calls and retries where they happen, so that the report's figures are
+//! what went over the wire.
+
+use crate::domain::ApiUsage;
+use aws_smithy_runtime_api::box_error::BoxError;
+use aws_smithy_runtime_api::client::interceptors::Intercept;
+use aws_smithy_runtime_api::client::interceptors::context::{
+    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextRef,
+};
+use aws_smithy_runtime_api::client::orchestrator::Metadata;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::config_bag::ConfigBag;
+use rust_decimal::Decimal;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Price of one metric asked for with GetMetricData: USD 0.01 per 1,000.
+const USD_PER_METRIC: Decimal = Decimal::from_parts(1, 0, 0, false, 5);
+
+/// Estimated price of asking for a number of metrics, in USD.
+pub fn metric_cost_usd(metrics: u64) -> Decimal {
+    Decimal::from(metrics) * USD_PER_METRIC
+}
+
+/// Shared by every client of a session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Meter(Arc<Mutex<Counts>>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    usage: ApiUsage,
+    attempts: u64,
+    metrics: u64,
+}
+
+impl Meter {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        match self.0.lock() {
+            Ok(counts) => counts,
+            Err(poisoned) => poisoned.into_inner(),
+        }
+    }
+
+    /// Notes how many metrics a GetMetricData call asks for.
+    pub(super) fn metrics_asked(&self, metrics: usize) {
+        self.counts().metrics += metrics as u64;
+    }
+
+    /// What has been used so far.
+    pub(super) fn usage(&self) -> ApiUsage {
+        let counts = self.counts();
+        ApiUsage {
+            retries: counts.attempts.saturating_sub(counts.usage.calls),
+            estimated_cost_usd: metric_cost_usd(counts.metrics),
+            ..counts.usage.clone()
+        }
+    }
+}
+
+impl Intercept for Meter {
+    fn name(&self) -> &'static str {
+        "Meter"
+    }
+
+    fn read_before_execution(
+        &self,
+        _context: &BeforeSerializationInterceptorContextRef<'_>,
+        bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let mut counts = self.counts();
+        counts.usage.calls += 1;
+        if let Some(metadata) = bag.load::<Metadata>() {
+            let service = metadata.service().to_ascii_lowercase();
+            let action = format!("{service}:{}", metadata.name());
+            *counts.usage.by_operation.entry(action).or_insert(0) += 1;
+        }
+        Ok(())
+    }
+
+    fn read_before_attempt(
+        &self,
+        _context: &BeforeTransmitInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
+        _bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        self.counts().attempts += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_metrics_cost_a_cent() {
+        assert_eq!(metric_cost_usd(1_000), Decimal::new(1, 2));
+        assert_eq!(metric_cost_usd(1), Decimal::new(1, 5));
+    }
+}

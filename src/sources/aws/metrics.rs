@@ -1,0 +1,238 @@
+//! CloudWatch: which GPU series exist, and their values.
+
+use super::error::AwsError;
+use super::session::{RegionClients, timestamp};
+use crate::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
+use aws_sdk_cloudwatch::types::{
+    Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricStat, ScanBy,
+};
+use aws_smithy_types::DateTime;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+/// A metric that the CloudWatch agent publishes for a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentMetric {
+    /// What it measures.
+    pub metric: Metric,
+    /// Its name in CloudWatch.
+    pub name: &'static str,
+}
+
+/// The agent's GPU metrics by what they measure.
+const AGENT_METRICS: &[AgentMetric] = &[
+    AgentMetric {
+        metric: Metric::GpuUtilization,
+        name: "nvidia_smi_utilization_gpu",
+    },
+    AgentMetric {
+        metric: Metric::GpuMemoryUsed,
+        name: "nvidia_smi_memory_used",
+    },
+    AgentMetric {
+        metric: Metric::GpuMemoryTotal,
+        name: "nvidia_smi_memory_total",
+    },
+    AgentMetric {
+        metric: Metric::GpuPowerDraw,
+        name: "nvidia_smi_power_draw",
+    },
+    AgentMetric {
+        metric: Metric::GpuTemperature,
+        name: "nvidia_smi_temperature_gpu",
+    },
+    AgentMetric {
+        metric: Metric::GpuEncoderSessions,
+        name: "nvidia_smi_encoder_stats_session_count",
+    },
+];
+
+/// EC2's own namespace.
+pub(crate) const EC2_NAMESPACE: &str = "AWS/EC2";
+
+/// The CloudWatch name of an agent metric.
+pub fn agent_metric(metric: Metric) -> Option<AgentMetric> {
+    AGENT_METRICS
+        .iter()
+        .copied()
+        .find(|known| known.metric == metric)
+}
+
+/// A series that exists in CloudWatch, whatever its dimensions are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiscoveredMetric {
+    /// What it measures.
+    pub metric: Metric,
+    /// Its dimensions by name.
+    pub dimensions: BTreeMap<String, String>,
+}
+
+/// One series to ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricQuery {
+    /// The instance that it is about.
+    pub instance: InstanceId,
+    /// The GPU's index on the host.
+    pub gpu: Option<u16>,
+    /// What it measures.
+    pub metric: Metric,
+    /// How readings of a period become one value.
+    pub statistic: Statistic,
+    /// Length of a period.
+    pub period_seconds: u32,
+    /// CloudWatch namespace.
+    pub namespace: String,
+    /// CloudWatch name.
+    pub name: &'static str,
+    /// CloudWatch dimensions.
+    pub dimensions: BTreeMap<String, String>,
+    /// Who measures.
+    pub source: SeriesSource,
+    /// How it was matched to the instance.
+    pub joined_by: JoinedBy,
+}
+
+/// The raw points of a query, in any order, unchecked.
+pub type MetricValues = Vec<(Timestamp, f64)>;
+
+/// Which utilization, memory and power series exist in the region. The other
+/// agent metrics come with the same dimensions as these.
+///
+/// # Errors
+/// When CloudWatch refuses or does not answer.
+pub async fn discover(
+    clients: &RegionClients,
+    agent_namespace: &str,
+) -> Result<Vec<DiscoveredMetric>, AwsError> {
+    let wanted = [
+        (
+            agent_namespace,
+            Metric::GpuUtilization,
+            "nvidia_smi_utilization_gpu",
+        ),
+        (
+            agent_namespace,
+            Metric::GpuMemoryUsed,
+            "nvidia_smi_memory_used",
+        ),
+        (
+            EC2_NAMESPACE,
+            Metric::GpuPowerUtilization,
+            "GPUPowerUtilization",
+        ),
+    ];
+    let mut found = Vec::new();
+    for (namespace, metric, name) in wanted {
+        let mut token = None;
+        loop {
+            clients.cloudwatch_turn().await;
+            let page = clients
+                .cloudwatch
+                .list_metrics()
+                .namespace(namespace)
+                .metric_name(name)
+                .set_next_token(token)
+                .send()
+                .await
+                .map_err(|error| AwsError::of("cloudwatch:ListMetrics", &error))?;
+            found.extend(page.metrics().iter().map(|listed| {
+                DiscoveredMetric {
+                    metric,
+                    dimensions: listed
+                        .dimensions()
+                        .iter()
+                        .filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())))
+                        .collect(),
+                }
+            }));
+            token = page
+                .next_token()
+                .filter(|token| !token.is_empty())
+                .map(str::to_owned);
+            if token.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Values of up to 500 queries, in their order.
+///
+/// # Errors
+/// When CloudWatch refuses or does not answer.
+pub async fn fetch(
+    clients: &RegionClients,
+    queries: &[MetricQuery],
+    window: Window,
+) -> Result<Vec<MetricValues>, AwsError> {
+    let asked: Vec<MetricDataQuery> = queries
+        .iter()
+        .enumerate()
+        .map(|(index, query)| data_query(index, query))
+        .collect();
+    clients.metrics_asked(queries.len());
+    let mut values: Vec<MetricValues> = vec![Vec::new(); queries.len()];
+    let mut token = None;
+    loop {
+        clients.cloudwatch_turn().await;
+        let page = clients
+            .cloudwatch
+            .get_metric_data()
+            .set_metric_data_queries(Some(asked.clone()))
+            .start_time(DateTime::from_secs(window.start.as_second()))
+            .end_time(DateTime::from_secs(window.end.as_second()))
+            .scan_by(ScanBy::TimestampAscending)
+            .set_next_token(token)
+            .send()
+            .await
+            .map_err(|error| AwsError::of("cloudwatch:GetMetricData", &error))?;
+        for result in page.metric_data_results() {
+            let index = result
+                .id()
+                .and_then(|id| id.strip_prefix('q'))
+                .and_then(|number| number.parse::<usize>().ok());
+            if let Some(series) = index.and_then(|index| values.get_mut(index)) {
+                let points = result.timestamps().iter().zip(result.values());
+                series.extend(points.filter_map(|(time, value)| Some((timestamp(time)?, *value))));
+            }
+        }
+        token = page
+            .next_token()
+            .filter(|token| !token.is_empty())
+            .map(str::to_owned);
+        if token.is_none() {
+            return Ok(values);
+        }
+    }
+}
+
+fn data_query(index: usize, query: &MetricQuery) -> MetricDataQuery {
+    let dimensions = query
+        .dimensions
+        .iter()
+        .map(|(name, value)| Dimension::builder().name(name).value(value).build())
+        .collect();
+    let statistic = match query.statistic {
+        Statistic::Average => "Average",
+        Statistic::Maximum => "Maximum",
+        Statistic::Sum => "Sum",
+    };
+    MetricDataQuery::builder()
+        .id(format!("q{index}"))
+        .metric_stat(
+            MetricStat::builder()
+                .metric(
+                    CloudWatchMetric::builder()
+                        .namespace(&query.namespace)
+                        .metric_name(query.name)
+                        .set_dimensions(Some(dimensions))
+                        .build(),
+                )
+                .period(i32::try_from(query.period_seconds).unwrap_or(i32::MAX))
+                .stat(statistic)
+                .build(),
+        )
+        .return_data(true)
+        .build()
+}

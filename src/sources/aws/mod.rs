@@ -1,0 +1,24 @@
+//! AWS, read-only: no mutating call exists here, and a test compares every
+//! operation with the policy that `gpucost iam-policy` prints.
+
+mod error;
+mod inventory;
+mod limit;
+mod meter;
+mod metrics;
+mod policy;
+mod prices;
+mod products;
+mod session;
+mod shapes;
+
+pub use error::{AwsError, ErrorKind};
+pub use inventory::{RegionInventory, inventory, standing_resources};
+pub use meter::metric_cost_usd;
+pub use metrics::{
+    AgentMetric, DiscoveredMetric, MetricQuery, MetricValues, agent_metric, discover, fetch,
+};
+pub use policy::{ACTIONS, iam_policy};
+pub use prices::{WantedPrices, on_demand_prices, spot_prices, storage_prices};
+pub use session::{AwsOptions, Identity, RegionClients, Session};
+pub use shapes::shapes;

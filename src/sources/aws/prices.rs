@@ -1,0 +1,279 @@
+//! Live prices: the price list and the spot history.
+
+use super::error::AwsError;
+use super::products::{quotes, unit_price};
+use super::session::{RegionClients, Session, timestamp};
+use crate::domain::{
+    Currency, HourlyRate, Money, OperatingSystem, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    StorageQuote, StorageResource, Tenancy, Window,
+};
+use crate::savings::time_weighted_mean;
+use aws_sdk_ec2::types::InstanceType;
+use aws_sdk_pricing::types::{Filter, FilterType};
+use aws_smithy_types::DateTime;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Types in one `ANY_OF` filter.
+const TYPES_AT_ONCE: usize = 40;
+
+/// Types whose prices are wanted in one region, for one system and tenancy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WantedPrices {
+    /// The region.
+    pub region: String,
+    /// The operating system.
+    pub operating_system: OperatingSystem,
+    /// Shared or dedicated hardware.
+    pub tenancy: Tenancy,
+    /// The types, ascending.
+    pub instance_types: Vec<String>,
+}
+
+/// The region whose endpoint serves the price list of a region; `None` where
+/// the partition has none.
+fn endpoint_of(region: &str) -> Option<&'static str> {
+    if region.starts_with("cn-") {
+        Some("cn-northwest-1")
+    } else if region.starts_with("us-gov-") || region.starts_with("us-iso") {
+        None
+    } else {
+        Some("us-east-1")
+    }
+}
+
+fn term(field: &str, value: &str) -> Filter {
+    filter(FilterType::TermMatch, field, value)
+}
+
+fn filter(kind: FilterType, field: &str, value: &str) -> Filter {
+    // All three parts are set, which is all that the builder asks for.
+    Filter::builder()
+        .r#type(kind)
+        .field(field)
+        .value(value)
+        .build()
+        .unwrap_or_else(|_| unreachable!("type, field and value are set"))
+}
+
+/// On-demand and reserved prices, with as few calls as the filters allow. They
+/// avoid the rows that share a type's name but not its price: Capacity Blocks,
+/// unused reservations at zero, images with licensed software.
+///
+/// # Errors
+/// When the price list refuses or does not answer, or the partition has none.
+pub async fn on_demand_prices(
+    session: &Session,
+    wanted: &WantedPrices,
+    read_on: Date,
+) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
+    let operating_system = match wanted.operating_system {
+        OperatingSystem::Linux => "Linux",
+        OperatingSystem::Windows => "Windows",
+        OperatingSystem::Rhel => "RHEL",
+        OperatingSystem::Sles => "SUSE",
+        OperatingSystem::UbuntuPro => "Ubuntu Pro",
+        OperatingSystem::OtherLicensed => return Ok(Vec::new()),
+    };
+    let tenancy = match wanted.tenancy {
+        Tenancy::Shared => "Shared",
+        Tenancy::Dedicated => "Dedicated",
+        // A dedicated host is billed by the host, not by the instance.
+        Tenancy::Host => return Ok(Vec::new()),
+    };
+    let mut found = Vec::new();
+    for types in wanted.instance_types.chunks(TYPES_AT_ONCE) {
+        let filters = vec![
+            filter(FilterType::AnyOf, "instanceType", &types.join(",")),
+            term("regionCode", &wanted.region),
+            term("operatingSystem", operating_system),
+            term("tenancy", tenancy),
+            term("preInstalledSw", "NA"),
+            term("capacitystatus", "Used"),
+            term("marketoption", "OnDemand"),
+        ];
+        for product in products(session, &wanted.region, "AmazonEC2", filters).await? {
+            let Some(name) = product["product"]["attributes"]["instanceType"].as_str() else {
+                continue;
+            };
+            let key = PriceKey {
+                region: wanted.region.clone(),
+                instance_type: name.to_owned(),
+                operating_system: wanted.operating_system,
+                tenancy: wanted.tenancy,
+                option: PriceOption::OnDemand,
+                zone: None,
+            };
+            found.extend(quotes(&product, &key, read_on));
+        }
+    }
+    Ok(found)
+}
+
+/// Prices of volume types and public addresses in a region.
+///
+/// # Errors
+/// When the price list refuses or does not answer, or the partition has none.
+pub async fn storage_prices(
+    session: &Session,
+    region: &str,
+    resources: &[StorageResource],
+) -> Result<Vec<(StorageResource, StorageQuote)>, AwsError> {
+    let mut found = Vec::new();
+    for resource in resources {
+        let (service, filters) = match resource {
+            StorageResource::PublicIpv4 => (
+                "AmazonVPC",
+                vec![
+                    term("regionCode", region),
+                    term("group", "VPCPublicIPv4Address"),
+                ],
+            ),
+            volume => (
+                "AmazonEC2",
+                vec![
+                    term("regionCode", region),
+                    term("productFamily", "Storage"),
+                    term("volumeApiName", volume.name()),
+                ],
+            ),
+        };
+        let products = products(session, region, service, filters).await?;
+        if let Some((amount, currency, effective_date)) = products.iter().find_map(unit_price) {
+            let quote = StorageQuote {
+                unit_price: Money::new(amount, currency),
+                origin: PriceOrigin::Api,
+                effective_date,
+                source: "pricing:GetProducts".to_owned(),
+            };
+            found.push((*resource, quote));
+        }
+    }
+    Ok(found)
+}
+
+async fn products(
+    session: &Session,
+    region: &str,
+    service: &str,
+    filters: Vec<Filter>,
+) -> Result<Vec<serde_json::Value>, AwsError> {
+    let endpoint = endpoint_of(region).ok_or_else(|| AwsError {
+        action: "pricing:GetProducts",
+        kind: super::ErrorKind::Unsupported,
+        message: format!("the partition of {region} has no price list endpoint"),
+    })?;
+    let client = session.pricing(endpoint);
+    let mut found = Vec::new();
+    let mut token = None;
+    loop {
+        session.pricing_turn(endpoint).await;
+        let page = client
+            .get_products()
+            .service_code(service)
+            .format_version("aws_v1")
+            .set_filters(Some(filters.clone()))
+            .set_next_token(token)
+            .send()
+            .await
+            .map_err(|error| AwsError::of("pricing:GetProducts", &error))?;
+        found.extend(
+            page.price_list()
+                .iter()
+                .filter_map(|text| serde_json::from_str(text).ok()),
+        );
+        token = page
+            .next_token()
+            .filter(|token| !token.is_empty())
+            .map(str::to_owned);
+        if token.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+/// Time-weighted mean spot price of each type and zone over the window.
+///
+/// # Errors
+/// When EC2 refuses or does not answer.
+pub async fn spot_prices(
+    clients: &RegionClients,
+    operating_system: OperatingSystem,
+    types: &[String],
+    window: Window,
+) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
+    let description = match operating_system {
+        OperatingSystem::Linux | OperatingSystem::UbuntuPro => "Linux/UNIX",
+        OperatingSystem::Windows => "Windows",
+        OperatingSystem::Rhel => "Red Hat Enterprise Linux",
+        OperatingSystem::Sles => "SUSE Linux",
+        OperatingSystem::OtherLicensed => return Ok(Vec::new()),
+    };
+    let mut changes: BTreeMap<(String, String), Vec<(Timestamp, Decimal)>> = BTreeMap::new();
+    let mut token = None;
+    loop {
+        clients.ec2_turn().await;
+        let page = clients
+            .ec2
+            .describe_spot_price_history()
+            .set_instance_types(Some(
+                types
+                    .iter()
+                    .map(|name| InstanceType::from(name.as_str()))
+                    .collect(),
+            ))
+            .product_descriptions(description)
+            .start_time(DateTime::from_secs(window.start.as_second()))
+            .end_time(DateTime::from_secs(window.end.as_second()))
+            .set_next_token(token)
+            .send()
+            .await
+            .map_err(|error| AwsError::of("ec2:DescribeSpotPriceHistory", &error))?;
+        for change in page.spot_price_history() {
+            let parts = (
+                change.instance_type().map(|name| name.as_str().to_owned()),
+                change.availability_zone().map(str::to_owned),
+                change.timestamp().and_then(timestamp),
+                change.spot_price().and_then(|price| price.parse().ok()),
+            );
+            if let (Some(name), Some(zone), Some(time), Some(price)) = parts {
+                changes.entry((name, zone)).or_default().push((time, price));
+            }
+        }
+        token = page
+            .next_token()
+            .filter(|token| !token.is_empty())
+            .map(str::to_owned);
+        if token.is_none() {
+            break;
+        }
+    }
+    Ok(changes
+        .into_iter()
+        .filter_map(|((name, zone), changes)| {
+            let mean = time_weighted_mean(&changes, window)?;
+            let key = PriceKey {
+                region: clients.region.clone(),
+                instance_type: name,
+                operating_system,
+                tenancy: Tenancy::Shared,
+                option: PriceOption::Spot,
+                zone: Some(zone),
+            };
+            let currency = if clients.region.starts_with("cn-") {
+                Currency::Cny
+            } else {
+                Currency::Usd
+            };
+            let quote = PriceQuote {
+                rate: HourlyRate::new(mean.round_dp(6), currency)?,
+                origin: PriceOrigin::Api,
+                effective_date: window.end.to_zoned(jiff::tz::TimeZone::UTC).date(),
+                source: "ec2:DescribeSpotPriceHistory, time-weighted mean".to_owned(),
+            };
+            Some((key, quote))
+        })
+        .collect())
+}

@@ -1,0 +1,187 @@
+//! Documents of the price list: one JSON text a product.
+
+use crate::domain::{
+    Currency, HourlyRate, PaymentOption, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use serde_json::Value;
+
+/// Hours of a year, for the effective rate of what is paid up front.
+const HOURS_PER_YEAR: u32 = 8760;
+
+/// On-demand and standard reserved prices of one product under a key, each
+/// with its effective date (`read_on` where the document has none).
+pub(super) fn quotes(
+    product: &Value,
+    key: &PriceKey,
+    read_on: Date,
+) -> Vec<(PriceKey, PriceQuote)> {
+    let mut found = Vec::new();
+    for term in terms(product, "OnDemand") {
+        let rate = term_dimensions(term)
+            .find(|dimension| dimension["unit"] == "Hrs")
+            .and_then(price_per_unit)
+            .and_then(|(amount, currency)| HourlyRate::new(amount, currency));
+        if let Some(rate) = rate {
+            found.push((key.clone(), quote(rate, term, read_on)));
+        }
+    }
+    for term in terms(product, "Reserved") {
+        if let Some((option, rate)) = reserved(term) {
+            found.push((key.with_option(option), quote(rate, term, read_on)));
+        }
+    }
+    found
+}
+
+fn quote(rate: HourlyRate, term: &Value, read_on: Date) -> PriceQuote {
+    let effective_date = term["effectiveDate"]
+        .as_str()
+        .and_then(|text| text.get(..10))
+        .and_then(|day| day.parse().ok())
+        .unwrap_or(read_on);
+    PriceQuote {
+        rate,
+        origin: PriceOrigin::Api,
+        effective_date,
+        source: "pricing:GetProducts".to_owned(),
+    }
+}
+
+fn terms<'a>(product: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> {
+    product["terms"][kind]
+        .as_object()
+        .into_iter()
+        .flat_map(|terms| terms.values())
+}
+
+fn term_dimensions(term: &Value) -> impl Iterator<Item = &Value> {
+    term["priceDimensions"]
+        .as_object()
+        .into_iter()
+        .flat_map(|dimensions| dimensions.values())
+}
+
+/// The amount of one price dimension in a known currency.
+pub(super) fn price_per_unit(dimension: &Value) -> Option<(Decimal, Currency)> {
+    dimension["pricePerUnit"]
+        .as_object()?
+        .iter()
+        .find_map(|(code, amount)| {
+            let amount = amount.as_str()?.parse::<Decimal>().ok()?.normalize();
+            Some((amount, Currency::from_code(code)?))
+        })
+}
+
+/// The first on-demand price of a product in a unit.
+pub(super) fn unit_price(product: &Value) -> Option<(Decimal, Currency, Option<Date>)> {
+    terms(product, "OnDemand").find_map(|term| {
+        let (amount, currency) = term_dimensions(term).find_map(price_per_unit)?;
+        let date = term["effectiveDate"]
+            .as_str()
+            .and_then(|text| text.get(..10))
+            .and_then(|day| day.parse().ok());
+        (amount > Decimal::ZERO).then_some((amount, currency, date))
+    })
+}
+
+/// A standard reserved term: `effective_hourly = U/T + h`.
+fn reserved(term: &Value) -> Option<(PriceOption, HourlyRate)> {
+    let attributes = &term["termAttributes"];
+    if attributes["OfferingClass"] != "standard" {
+        return None;
+    }
+    let term_years = match attributes["LeaseContractLength"].as_str()? {
+        "1yr" => 1,
+        "3yr" => 3,
+        _ => return None,
+    };
+    let payment = match attributes["PurchaseOption"].as_str()? {
+        "No Upfront" => PaymentOption::NoUpfront,
+        "Partial Upfront" => PaymentOption::PartialUpfront,
+        "All Upfront" => PaymentOption::AllUpfront,
+        _ => return None,
+    };
+    let mut upfront = Decimal::ZERO;
+    let mut hourly = Decimal::ZERO;
+    let mut currency = None;
+    for dimension in term_dimensions(term) {
+        let (amount, code) = price_per_unit(dimension)?;
+        if currency.is_some_and(|known| known != code) {
+            return None;
+        }
+        currency = Some(code);
+        match dimension["unit"].as_str()? {
+            "Hrs" => hourly += amount,
+            "Quantity" => upfront += amount,
+            _ => return None,
+        }
+    }
+    let hours = Decimal::from(HOURS_PER_YEAR * u32::from(term_years));
+    let effective = (upfront / hours + hourly).round_dp(6);
+    let option = PriceOption::Reserved {
+        term_years,
+        payment,
+    };
+    Some((option, HourlyRate::new(effective, currency?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn product() -> Value {
+        json!({ "terms": {
+            "OnDemand": { "A.B": {
+                "effectiveDate": "2026-07-01T00:00:00Z",
+                "priceDimensions": { "A.B.C": {
+                    "unit": "Hrs", "pricePerUnit": { "USD": "3.0600000000" } } } } },
+            "Reserved": {
+                "A.R1": {
+                    "termAttributes": { "LeaseContractLength": "1yr",
+                        "OfferingClass": "standard", "PurchaseOption": "Partial Upfront" },
+                    "priceDimensions": {
+                        "x": { "unit": "Hrs", "pricePerUnit": { "USD": "1.0000000000" } },
+                        "y": { "unit": "Quantity", "pricePerUnit": { "USD": "8760" } } } },
+                "A.R2": {
+                    "termAttributes": { "LeaseContractLength": "3yr",
+                        "OfferingClass": "convertible", "PurchaseOption": "No Upfront" },
+                    "priceDimensions": {
+                        "x": { "unit": "Hrs", "pricePerUnit": { "USD": "1" } } } } }
+        } })
+    }
+
+    #[test]
+    fn upfront_is_spread_over_the_term_and_convertible_left_out() {
+        let key = PriceKey::linux_on_demand("us-east-1", "p3.2xlarge");
+        let read_on = jiff::civil::date(2026, 11, 20);
+        let found = quotes(&product(), &key, read_on);
+        let figures: Vec<(String, String)> = found
+            .iter()
+            .map(|(key, quote)| (key.option.to_string(), quote.rate.amount().to_string()))
+            .collect();
+        let expected = [("on-demand", "3.06"), ("reserved-1yr-partial-upfront", "2")];
+        assert_eq!(
+            figures,
+            expected.map(|(option, rate)| (option.to_owned(), rate.to_owned()))
+        );
+        assert_eq!(found[0].1.effective_date, jiff::civil::date(2026, 7, 1));
+        assert_eq!(found[1].1.effective_date, read_on);
+    }
+
+    #[test]
+    fn a_price_of_zero_is_no_price() {
+        let mut product = product();
+        product["terms"]["OnDemand"]["A.B"]["priceDimensions"]["A.B.C"]["pricePerUnit"]["USD"] =
+            json!("0.0000000000");
+        let key = PriceKey::linux_on_demand("us-east-1", "p3.2xlarge");
+        let found = quotes(&product, &key, jiff::civil::date(2026, 11, 20));
+        assert!(
+            found
+                .iter()
+                .all(|(key, _)| key.option != PriceOption::OnDemand)
+        );
+    }
+}

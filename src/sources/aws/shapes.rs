@@ -1,0 +1,122 @@
+//! Shapes from DescribeInstanceTypes, joined with the bundled catalog, which
+//! corrects AWS's own errors (g6f and gr6f report zero GPUs).
+
+use super::error::AwsError;
+use super::session::RegionClients;
+use crate::catalog;
+use crate::domain::{AcceleratorKind, Architecture, GpuModel, GpuOffer, GpuShare, InstanceShape};
+use aws_sdk_ec2::types::{InstanceType, InstanceTypeInfo};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
+
+/// Types are asked for by name, so many at a time.
+const TYPES_AT_ONCE: usize = 100;
+
+/// Shapes of the types that EC2 knows in the region.
+///
+/// # Errors
+/// When EC2 refuses or does not answer.
+pub async fn shapes(
+    clients: &RegionClients,
+    types: &[String],
+) -> Result<Vec<InstanceShape>, AwsError> {
+    let mut shapes = Vec::new();
+    for some in types.chunks(TYPES_AT_ONCE) {
+        let mut token = None;
+        loop {
+            clients.ec2_turn().await;
+            // A filter, unlike a list of names, does not fail for one that the
+            // region does not know.
+            let page = clients
+                .ec2
+                .describe_instance_types()
+                .filters(
+                    aws_sdk_ec2::types::Filter::builder()
+                        .name("instance-type")
+                        .set_values(Some(some.to_vec()))
+                        .build(),
+                )
+                .set_next_token(token)
+                .send()
+                .await
+                .map_err(|error| AwsError::of("ec2:DescribeInstanceTypes", &error))?;
+            shapes.extend(page.instance_types().iter().filter_map(shape));
+            token = page
+                .next_token()
+                .filter(|token| !token.is_empty())
+                .map(str::to_owned);
+            if token.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(shapes)
+}
+
+fn shape(info: &InstanceTypeInfo) -> Option<InstanceShape> {
+    let name = info.instance_type().map(InstanceType::as_str)?;
+    if let Some(known) = catalog::shape(name) {
+        return Some(known.clone());
+    }
+    let gpu = gpus(info).or_else(|| neuron_devices(info));
+    let accelerator = if info.gpu_info().is_some() {
+        AcceleratorKind::Gpu
+    } else if info.neuron_info().is_some() {
+        AcceleratorKind::Neuron
+    } else if info.inference_accelerator_info().is_some() {
+        AcceleratorKind::Inference
+    } else if info.media_accelerator_info().is_some() {
+        AcceleratorKind::Media
+    } else if info.fpga_info().is_some() {
+        AcceleratorKind::Fpga
+    } else {
+        AcceleratorKind::Cpu
+    };
+    Some(InstanceShape {
+        instance_type: name.to_owned(),
+        accelerator,
+        gpu,
+        vcpu: u32::try_from(info.v_cpu_info()?.default_v_cpus()?).ok()?,
+        memory_mib: u64::try_from(info.memory_info()?.size_in_mib()?).ok()?,
+        architecture: info
+            .processor_info()
+            .and_then(|processor| processor.supported_architectures().first())
+            .and_then(|architecture| Architecture::from_name(architecture.as_str())),
+        local_storage_gb: info
+            .instance_storage_info()
+            .and_then(|storage| storage.total_size_in_gb())
+            .and_then(|size| u64::try_from(size).ok()),
+        efa: info
+            .network_info()
+            .and_then(|network| network.efa_supported()),
+    })
+}
+
+fn gpus(info: &InstanceTypeInfo) -> Option<GpuOffer> {
+    let device = info.gpu_info()?.gpus().first()?;
+    let partition = device
+        .gpu_partition_size()
+        .and_then(Decimal::from_f64)
+        .filter(|size| *size < Decimal::ONE);
+    let count = partition.or_else(|| device.count().map(Decimal::from))?;
+    Some(GpuOffer {
+        model: GpuModel::from_name(device.name()?),
+        share: GpuShare::from_count(count)?,
+        vram_mib: device
+            .memory_info()
+            .and_then(|memory| memory.size_in_mib())
+            .and_then(|mib| u64::try_from(mib).ok()),
+    })
+}
+
+fn neuron_devices(info: &InstanceTypeInfo) -> Option<GpuOffer> {
+    let device = info.neuron_info()?.neuron_devices().first()?;
+    Some(GpuOffer {
+        model: GpuModel::from_name(device.name()?),
+        share: GpuShare::from_count(Decimal::from(device.count()?))?,
+        vram_mib: device
+            .memory_info()
+            .and_then(|memory| memory.size_in_mib())
+            .and_then(|mib| u64::try_from(mib).ok()),
+    })
+}
