@@ -1,6 +1,7 @@
 //! What each rule says about the three situations made for it. The figures are
 //! computed by hand from the bundled prices of us-east-1.
 
+use crate::builder::{A10G_MIB, Machine, audited, estate, flat, judge};
 use crate::fixtures::{audit_of, decimal, dollars, holds, of, only, rule_ids, silence};
 use gpucost::analysis::Audit;
 use gpucost::domain::{ActionKind, Comparator, Confidence, Finding, FindingKind, Severity};
@@ -118,6 +119,58 @@ fn overprovisioned_gpu_fires_and_names_the_smaller_type() {
 }
 
 #[test]
+fn a_mebibyte_more_of_vram_needs_the_next_size() {
+    // 10 241 × 1.2 × 2 + 8 192 = 32 770.4 MiB of host memory, more than the
+    // 32 768 of a g5.2xlarge. To a g5.4xlarge: (4.096 − 1.624) × 730.
+    let judged = judge(
+        Machine::new("i-1", "g5.16xlarge")
+            .cpu(flat(5.0))
+            .gpu(0, flat(12.0))
+            .vram(0, 10_241.0, A10G_MIB),
+    );
+    let finding = judged.finding("overprovisioned-gpu").expect("a finding");
+    assert_eq!(finding.recommendation.to, "1 × g5.4xlarge");
+    assert_eq!(dollars(finding), Some(decimal("1804.56")));
+}
+
+#[test]
+fn a_smaller_type_offers_the_vcpus_in_use_with_headroom() {
+    // 64 vCPUs × 1.2: 20 % are 15.36, which the 16 of a g5.4xlarge offer; 21 %
+    // are 16.128, which take a g5.8xlarge.
+    let moved = |cpu_percent: f64| {
+        let judged = judge(
+            Machine::new("i-1", "g5.16xlarge")
+                .cpu(flat(cpu_percent))
+                .gpu(0, flat(12.0))
+                .vram(0, 1_000.0, A10G_MIB),
+        );
+        let finding = judged.finding("overprovisioned-gpu").expect("a finding");
+        finding.recommendation.to.clone()
+    };
+    assert_eq!(moved(20.0), "1 × g5.4xlarge");
+    assert_eq!(moved(21.0), "1 × g5.8xlarge");
+}
+
+#[test]
+fn a_smaller_type_offers_the_gpus_that_are_ever_active() {
+    let machine = (0..8).fold(
+        Machine::new("i-1", "g5.48xlarge").cpu(flat(5.0)),
+        |machine, index| {
+            let level = if index < 2 { 80.0 } else { 0.0 };
+            machine
+                .gpu(index, flat(level))
+                .vram(index, 10.0 * level, A10G_MIB)
+        },
+    );
+    let judged = judge(machine);
+    let finding = judged.finding("unused-gpus").expect("a finding");
+    assert_eq!(finding.evidence()[0].observed, 6.0);
+    // Two of eight need a type of four: (16.288 − 5.672) × 730.
+    assert_eq!(finding.recommendation.to, "1 × g5.12xlarge");
+    assert_eq!(dollars(finding), Some(decimal("7749.68")));
+}
+
+#[test]
 fn saturated_gpu_fires_and_promises_no_dollars() {
     let audit = audit_of("saturated-gpu", "fires");
     let finding = only(&audit, "saturated-gpu");
@@ -155,6 +208,21 @@ fn steady_on_demand_fires_above_break_even() {
     // A modelled year is never more than derived.
     assert_eq!(finding.confidence, Confidence::Derived);
     assert_eq!(planned(&audit), [ActionKind::Commit]);
+}
+
+#[test]
+fn a_commitment_covers_every_instance_of_the_workload() {
+    let replica = |id: &str| {
+        Machine::new(id, "g5.xlarge")
+            .tag("gpucost:workload", "encoder")
+            .cpu(flat(30.0))
+            .gpu(0, flat(75.0))
+            .vram(0, 12_000.0, A10G_MIB)
+    };
+    let audit = audited(&estate(vec![replica("i-1"), replica("i-2")]));
+    let finding = only(&audit, "steady-on-demand");
+    // 2 × 734.38 − 2 × 462.6594 = 1 468.76 − 925.32.
+    assert_eq!(dollars(finding), Some(decimal("543.44")));
 }
 
 #[test]
