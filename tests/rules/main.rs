@@ -1,0 +1,12 @@
+//! The rules as their pages describe them: each over the three situations made
+//! for it and over those of all the others, the borders of the classification,
+//! what holds for every audit, and percentiles against measured data.
+
+mod borders;
+mod builder;
+mod everywhere;
+mod fixtures;
+mod percentiles;
+mod properties;
+mod registry;
+mod situations;

@@ -1,0 +1,302 @@
+//! What holds for the audit of any estate.
+
+use crate::builder::{Machine, audited, estate};
+use gpucost::analysis::{Audit, AuditedWorkload};
+use gpucost::domain::{
+    Address, Classification, Currency, Estate, InstanceState, Lifecycle, Money, Volume,
+};
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+/// An hour: the same arithmetic as five minutes on a twelfth of the points.
+const PERIOD_SECONDS: u32 = 3_600;
+/// Periods in the window.
+const PERIODS: u32 = 14 * 24;
+
+/// Types with their GPUs and the memory of one as its driver reports it; the
+/// last is in no book.
+const TYPES: [(&str, u16, f64); 6] = [
+    ("g5.xlarge", 1, 23_028.0),
+    ("g5.16xlarge", 1, 23_028.0),
+    ("g4dn.12xlarge", 4, 15_360.0),
+    ("g6e.2xlarge", 1, 46_068.0),
+    ("p3.8xlarge", 4, 16_160.0),
+    ("z9.large", 1, 16_384.0),
+];
+
+/// What is drawn at random about one machine.
+#[derive(Debug, Clone)]
+struct Draft {
+    kind: usize,
+    region: &'static str,
+    stopped: bool,
+    spot: bool,
+    group: Option<&'static str>,
+    launched_hours_ago: i64,
+    /// Whole percentages by GPU, one period in `every` and idle in the others.
+    levels: [u32; 4],
+    every: u32,
+    /// Periods at the end of the window with points.
+    sampled: u32,
+    vram_percent: Option<u32>,
+    has_cpu: bool,
+    volume_gib: Option<u64>,
+    has_address: bool,
+}
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let level = || prop_oneof![3 => Just(0_u32), 4 => 0..=100_u32];
+    let identity = (
+        0..TYPES.len(),
+        prop_oneof![4 => Just("us-east-1"), 1 => Just("eu-west-1")],
+        prop::bool::weighted(0.2),
+        prop::bool::weighted(0.2),
+        prop_oneof![3 => Just(None), 1 => Just(Some("red")), 1 => Just(Some("blue"))],
+        1..2_000_i64,
+    );
+    let usage = (
+        [level(), level(), level(), level()],
+        prop_oneof![3 => Just(1_u32), 1 => 2..12_u32],
+        prop_oneof![4 => Just(PERIODS), 1 => 0..PERIODS],
+        prop::option::weighted(0.8, 0..=95_u32),
+        prop::bool::weighted(0.8),
+    );
+    let standing = (prop::option::of(1..5_000_u64), any::<bool>());
+    (identity, usage, standing).prop_map(|(identity, usage, standing)| Draft {
+        kind: identity.0,
+        region: identity.1,
+        stopped: identity.2,
+        spot: identity.3,
+        group: identity.4,
+        launched_hours_ago: identity.5,
+        levels: usage.0,
+        every: usage.1,
+        sampled: usage.2,
+        vram_percent: usage.3,
+        has_cpu: usage.4,
+        volume_gib: standing.0,
+        has_address: standing.1,
+    })
+}
+
+impl Draft {
+    fn machine(&self, id: &str) -> Machine {
+        let (instance_type, gpus, vram_mib) = TYPES[self.kind];
+        let mut machine = Machine::new(id, instance_type)
+            .with_period(PERIOD_SECONDS)
+            .launched_hours_ago(self.launched_hours_ago);
+        machine.instance.region = self.region.to_owned();
+        if let Some(group) = self.group {
+            machine = machine.tag("gpucost:workload", group);
+        }
+        if self.spot {
+            machine.instance.lifecycle = Lifecycle::Spot;
+        }
+        machine
+            .instance
+            .volumes
+            .extend(self.volume_gib.map(|size_gib| Volume {
+                id: format!("vol-{id}"),
+                volume_type: Some("gp3".to_owned()),
+                size_gib: Some(size_gib),
+            }));
+        if self.has_address {
+            machine.instance.addresses.push(Address {
+                id: format!("eipalloc-{id}"),
+            });
+        }
+        if self.stopped {
+            machine.instance.state = InstanceState::Stopped;
+            return machine;
+        }
+        let ran = |period: u32| period >= PERIODS - self.sampled;
+        if self.has_cpu {
+            machine = machine.cpu(|period| ran(period).then_some(5.0));
+        }
+        for (index, level) in (0..gpus).zip(self.levels) {
+            let every = self.every;
+            machine = machine.gpu(index, move |period| {
+                let value = if period % every == 0 { level } else { 0 };
+                ran(period).then_some(f64::from(value))
+            });
+            if let Some(percent) = self.vram_percent {
+                machine = machine.vram(index, vram_mib * f64::from(percent) / 100.0, vram_mib);
+            }
+        }
+        machine
+    }
+}
+
+fn machines(drafts: &[Draft]) -> Vec<Machine> {
+    drafts
+        .iter()
+        .enumerate()
+        .map(|(index, draft)| draft.machine(&format!("i-{index}")))
+        .collect()
+}
+
+fn fleet() -> impl Strategy<Value = Vec<Draft>> {
+    prop::collection::vec(draft(), 1..7)
+}
+
+/// A fleet as it is read and as it may be read another time: the same
+/// instances and series in another order.
+fn fleet_in_two_orders() -> impl Strategy<Value = (Estate, Estate)> {
+    fleet().prop_flat_map(|drafts| {
+        let one = estate(machines(&drafts));
+        let shuffled = (
+            Just(one.instances.clone()).prop_shuffle(),
+            Just(one.metrics.clone()).prop_shuffle(),
+        );
+        (Just(one), shuffled).prop_map(|(one, (instances, metrics))| {
+            let other = Estate {
+                instances,
+                metrics,
+                ..one.clone()
+            };
+            (one, other)
+        })
+    })
+}
+
+fn sum(parts: impl Iterator<Item = Money>) -> Decimal {
+    parts
+        .inspect(|part| assert_eq!(part.currency(), Currency::Usd))
+        .map(Money::amount)
+        .sum()
+}
+
+fn is_in_cents(amount: Decimal) -> bool {
+    amount == amount.round_dp(2)
+}
+
+fn savings(one: &AuditedWorkload, wanted: impl Fn(bool) -> bool) -> impl Iterator<Item = Money> {
+    one.actions
+        .iter()
+        .filter(move |action| wanted(one.is_waste(action)))
+        .map(|action| action.monthly_savings())
+}
+
+fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
+    let totals = &audit.totals;
+    let cost = totals.monthly_cost.amount();
+    let parts = || audit.workloads.iter();
+    prop_assert_eq!(
+        cost,
+        sum(parts().filter_map(|one| one.workload.monthly_cost()))
+    );
+    prop_assert_eq!(
+        totals.monthly_waste.amount(),
+        sum(parts().flat_map(|one| savings(one, |waste| waste)))
+    );
+    prop_assert_eq!(
+        totals.monthly_optimization.amount(),
+        sum(parts().flat_map(|one| savings(one, |waste| !waste)))
+    );
+    prop_assert_eq!(
+        totals.planned_monthly_cost.amount(),
+        cost - totals.monthly_savings().amount()
+    );
+    prop_assert_eq!(
+        totals.planned_monthly_cost.amount(),
+        sum(parts().filter_map(AuditedWorkload::planned_monthly_cost))
+    );
+    prop_assert_eq!(
+        cost,
+        sum(totals
+            .by_classification
+            .values()
+            .map(|class| class.monthly_cost))
+    );
+    for amount in [
+        cost,
+        totals.monthly_waste.amount(),
+        totals.monthly_optimization.amount(),
+    ] {
+        prop_assert!(is_in_cents(amount), "{} is not in cents", amount);
+    }
+    Ok(())
+}
+
+fn check_actions(one: &AuditedWorkload) -> Result<(), TestCaseError> {
+    prop_assert!(one.actions.len() <= 1, "one action a workload");
+    for action in &one.actions {
+        let cost = one
+            .workload
+            .monthly_cost()
+            .expect("only what is priced is saved");
+        let savings = action.monthly_savings();
+        prop_assert!(savings.amount() > Decimal::ZERO);
+        prop_assert!(savings.amount() <= cost.amount());
+        prop_assert!(is_in_cents(savings.amount()));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn totals_are_the_sum_of_their_parts_to_the_cent(drafts in fleet()) {
+        check_sums(&audited(&estate(machines(&drafts))))?;
+    }
+
+    #[test]
+    fn every_saving_is_positive_and_at_most_the_cost(drafts in fleet()) {
+        let audit = audited(&estate(machines(&drafts)));
+        for one in &audit.workloads {
+            check_actions(one)?;
+        }
+        for finding in &audit.findings {
+            let saved = finding.monthly_savings.map(Money::amount);
+            prop_assert!(saved.is_none_or(|amount| amount > Decimal::ZERO));
+        }
+    }
+
+    #[test]
+    fn nothing_is_counted_twice_or_lost(drafts in fleet()) {
+        let audit = audited(&estate(machines(&drafts)));
+        let classes = audit.totals.by_classification.values();
+        prop_assert_eq!(classes.map(|class| class.instances).sum::<u64>(), drafts.len() as u64);
+        prop_assert_eq!(audit.totals.instances, drafts.len() as u64);
+        let members: usize = audit.workloads.iter().map(|one| one.workload.instances.len()).sum();
+        prop_assert_eq!(members, drafts.len());
+        let funnel = &audit.funnel;
+        prop_assert!(funnel.active_gpus <= funnel.allocated_gpus);
+        prop_assert!(funnel.allocated_gpus + funnel.unmeasured_gpus <= funnel.total_gpus);
+        prop_assert!(funnel.effective_gpus <= funnel.active_gpus as f64 + 1e-6);
+    }
+
+    #[test]
+    fn what_is_not_measured_is_never_judged(drafts in fleet()) {
+        let audit = audited(&estate(machines(&drafts)));
+        for one in &audit.workloads {
+            let judged = one.verdict.classification != Classification::InsufficientData;
+            prop_assert_eq!(judged, one.verdict.confidence.is_some());
+            prop_assert!(judged || one.verdict.state.is_none());
+            prop_assert!(!judged || one.workload.utilization.is_some());
+        }
+    }
+
+    #[test]
+    fn another_idle_workload_adds_its_cost_to_the_waste(drafts in fleet()) {
+        let before = audited(&estate(machines(&drafts)));
+        let mut more = machines(&drafts);
+        more.push(
+            Machine::new("i-idle", "g5.xlarge")
+                .with_period(PERIOD_SECONDS)
+                .cpu(|_| Some(1.0))
+                .gpu(0, |_| Some(0.0))
+                .vram(0, 460.56, 23_028.0),
+        );
+        let after = audited(&estate(more));
+        let waste = |audit: &Audit| audit.totals.monthly_waste.amount();
+        // 1.006 × 730.
+        prop_assert_eq!(waste(&after) - waste(&before), Decimal::new(73_438, 2));
+    }
+
+    #[test]
+    fn the_order_of_the_input_changes_nothing((one, other) in fleet_in_two_orders()) {
+        prop_assert_eq!(audited(&one), audited(&other));
+    }
+}

@@ -1,0 +1,66 @@
+//! File, id, page and situations of a rule belong together.
+
+use crate::fixtures::{SITUATIONS, names_in, path, rule_ids};
+use std::collections::BTreeSet;
+
+/// Files in `src/rules/` that hold no rule.
+const SHARED_FILES: [&str; 4] = ["classification", "mod", "registry", "subject"];
+
+fn ids() -> BTreeSet<String> {
+    rule_ids().into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn rules_stand_in_order_of_id_and_no_id_stands_twice() {
+    let ids = rule_ids();
+    assert!(
+        ids.is_sorted_by(|left, right| left < right),
+        "out of order or twice: {ids:?}"
+    );
+}
+
+#[test]
+fn every_rule_has_a_file_of_its_name_and_every_file_a_rule() {
+    let mut expected: BTreeSet<String> = ids().iter().map(|id| id.replace('-', "_")).collect();
+    expected.extend(SHARED_FILES.map(str::to_owned));
+    assert_eq!(names_in("src/rules", ".rs"), expected);
+}
+
+#[test]
+fn every_rule_has_a_page_of_its_name_and_every_page_a_rule() {
+    let mut expected = ids();
+    expected.insert("README".to_owned());
+    assert_eq!(names_in("docs/rules", ".md"), expected);
+}
+
+#[test]
+fn every_rule_has_its_three_situations_and_every_situation_a_rule() {
+    let mut expected = ids();
+    expected.insert("NOTE".to_owned());
+    assert_eq!(names_in("fixtures/rules", ".md"), expected);
+    let situations: BTreeSet<String> = SITUATIONS.map(str::to_owned).into();
+    for id in rule_ids() {
+        let found = names_in(&format!("fixtures/rules/{id}"), ".json");
+        assert_eq!(found, situations, "{id}");
+        assert!(path(id, "fires").is_file(), "{id}");
+    }
+}
+
+#[test]
+fn the_index_names_every_rule_with_its_severity() {
+    let index = std::fs::read_to_string(crate::fixtures::root().join("docs/rules/README.md"))
+        .expect("an index");
+    for rule in gpucost::rules::RULES {
+        let meta = rule.meta();
+        let row = index
+            .lines()
+            .find(|line| line.contains(&format!("({}.md)", meta.id)))
+            .unwrap_or_else(|| panic!("{} is not in the index", meta.id));
+        assert!(
+            row.contains(&format!("| {} |", meta.severity)),
+            "{} is {}: {row}",
+            meta.id,
+            meta.severity
+        );
+    }
+}

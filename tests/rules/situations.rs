@@ -1,0 +1,355 @@
+//! What each rule says about the three situations made for it. The figures are
+//! computed by hand from the bundled prices of us-east-1.
+
+use crate::builder::{A10G_MIB, Machine, audited, estate, flat, judge};
+use crate::fixtures::{audit_of, decimal, dollars, holds, of, only, rule_ids, silence};
+use gpucost::analysis::Audit;
+use gpucost::domain::{ActionKind, Comparator, Confidence, Finding, FindingKind, Severity};
+
+/// What the decisive evidence must say.
+struct Decisive {
+    observed: f64,
+    comparator: Comparator,
+    threshold: f64,
+    unit: &'static str,
+}
+
+fn assert_decisive(finding: &Finding, expected: &Decisive) {
+    let decisive = &finding.evidence()[0];
+    assert!(
+        (decisive.observed - expected.observed).abs() < 1e-9,
+        "observed {} instead of {}",
+        decisive.observed,
+        expected.observed
+    );
+    assert_eq!(decisive.comparator, expected.comparator);
+    assert!(
+        (decisive.threshold - expected.threshold).abs() < 1e-9,
+        "threshold {} instead of {}",
+        decisive.threshold,
+        expected.threshold
+    );
+    assert_eq!(decisive.unit, expected.unit);
+}
+
+/// The observed percentage of each further evidence, rounded to hundredths.
+fn further(finding: &Finding) -> Vec<f64> {
+    finding.evidence()[1..]
+        .iter()
+        .map(|evidence| (evidence.observed * 100.0).round() / 100.0)
+        .collect()
+}
+
+/// The kinds of all planned actions.
+fn planned(audit: &Audit) -> Vec<ActionKind> {
+    audit
+        .workloads
+        .iter()
+        .flat_map(|one| &one.actions)
+        .map(|action| action.kind())
+        .collect()
+}
+
+#[test]
+fn idle_gpu_fires_and_saves_the_whole_month() {
+    let audit = audit_of("idle-gpu", "fires");
+    let finding = only(&audit, "idle-gpu");
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 0.0,
+            comparator: Comparator::LessThan,
+            threshold: 1.0,
+            unit: "%",
+        },
+    );
+    // VRAM of the fullest card: 460 of 46 068 MiB.
+    assert_eq!(further(finding), [1.0]);
+    // g6e.12xlarge: 10.49264 × 730 = 7 659.6272.
+    assert_eq!(dollars(finding), Some(decimal("7659.63")));
+    assert_eq!(finding.kind, FindingKind::Waste);
+    assert_eq!(finding.confidence, Confidence::Measured);
+    assert_eq!(planned(&audit), [ActionKind::Stop]);
+    assert_eq!(audit.totals.monthly_waste.amount(), decimal("7659.63"));
+}
+
+#[test]
+fn idle_held_gpu_fires_and_names_the_memory() {
+    let audit = audit_of("idle-held-gpu", "fires");
+    let finding = only(&audit, "idle-held-gpu");
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 0.0,
+            comparator: Comparator::LessThan,
+            threshold: 1.0,
+            unit: "%",
+        },
+    );
+    // 23 034 of 46 068 MiB.
+    assert_eq!(further(finding), [50.0]);
+    assert_eq!(finding.evidence()[1].threshold, 5.0);
+    // g6e.xlarge: 1.861 × 730.
+    assert_eq!(dollars(finding), Some(decimal("1358.53")));
+    assert_eq!(finding.kind, FindingKind::Waste);
+    assert_eq!(planned(&audit), [ActionKind::Stop]);
+}
+
+#[test]
+fn overprovisioned_gpu_fires_and_names_the_smaller_type() {
+    let audit = audit_of("overprovisioned-gpu", "fires");
+    let finding = only(&audit, "overprovisioned-gpu");
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 12.0,
+            comparator: Comparator::LessThan,
+            threshold: 25.0,
+            unit: "%",
+        },
+    );
+    // The peak of 10 240 MiB × 1.2 = 12 288 fits an A10G. vCPU: 5 % of 64 × 1.2
+    // = 3.84. Host memory: 2 × 12 288 + 8 192 = 32 768 MiB, what a g5.2xlarge
+    // has and a g5.xlarge has not. (4.096 − 1.212) × 730 = 2 105.32.
+    assert_eq!(finding.recommendation.to, "1 × g5.2xlarge");
+    assert_eq!(dollars(finding), Some(decimal("2105.32")));
+    assert_eq!(finding.kind, FindingKind::Optimization);
+    assert_eq!(planned(&audit), [ActionKind::Rightsize]);
+    assert_eq!(audit.totals.monthly_waste.amount(), decimal("0"));
+}
+
+#[test]
+fn a_mebibyte_more_of_vram_needs_the_next_size() {
+    // 10 241 × 1.2 × 2 + 8 192 = 32 770.4 MiB of host memory, more than the
+    // 32 768 of a g5.2xlarge. To a g5.4xlarge: (4.096 − 1.624) × 730.
+    let judged = judge(
+        Machine::new("i-1", "g5.16xlarge")
+            .cpu(flat(5.0))
+            .gpu(0, flat(12.0))
+            .vram(0, 10_241.0, A10G_MIB),
+    );
+    let finding = judged.finding("overprovisioned-gpu").expect("a finding");
+    assert_eq!(finding.recommendation.to, "1 × g5.4xlarge");
+    assert_eq!(dollars(finding), Some(decimal("1804.56")));
+}
+
+#[test]
+fn a_smaller_type_offers_the_vcpus_in_use_with_headroom() {
+    // 64 vCPUs × 1.2: 20 % are 15.36, which the 16 of a g5.4xlarge offer; 21 %
+    // are 16.128, which take a g5.8xlarge.
+    let moved = |cpu_percent: f64| {
+        let judged = judge(
+            Machine::new("i-1", "g5.16xlarge")
+                .cpu(flat(cpu_percent))
+                .gpu(0, flat(12.0))
+                .vram(0, 1_000.0, A10G_MIB),
+        );
+        let finding = judged.finding("overprovisioned-gpu").expect("a finding");
+        finding.recommendation.to.clone()
+    };
+    assert_eq!(moved(20.0), "1 × g5.4xlarge");
+    assert_eq!(moved(21.0), "1 × g5.8xlarge");
+}
+
+#[test]
+fn a_smaller_type_offers_the_gpus_that_are_ever_active() {
+    let machine = (0..8).fold(
+        Machine::new("i-1", "g5.48xlarge").cpu(flat(5.0)),
+        |machine, index| {
+            let level = if index < 2 { 80.0 } else { 0.0 };
+            machine
+                .gpu(index, flat(level))
+                .vram(index, 10.0 * level, A10G_MIB)
+        },
+    );
+    let judged = judge(machine);
+    let finding = judged.finding("unused-gpus").expect("a finding");
+    assert_eq!(finding.evidence()[0].observed, 6.0);
+    // Two of eight need a type of four: (16.288 − 5.672) × 730.
+    assert_eq!(finding.recommendation.to, "1 × g5.12xlarge");
+    assert_eq!(dollars(finding), Some(decimal("7749.68")));
+}
+
+#[test]
+fn saturated_gpu_fires_and_promises_no_dollars() {
+    let audit = audit_of("saturated-gpu", "fires");
+    let finding = only(&audit, "saturated-gpu");
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 92.0,
+            comparator: Comparator::GreaterThan,
+            threshold: 85.0,
+            unit: "%",
+        },
+    );
+    assert_eq!(dollars(finding), None);
+    assert_eq!(finding.kind, FindingKind::Risk);
+}
+
+#[test]
+fn steady_on_demand_fires_above_break_even() {
+    let audit = audit_of("steady-on-demand", "fires");
+    let finding = only(&audit, "steady-on-demand");
+    // One year, no upfront: 0.63378 instead of 1.006 an hour, so that it breaks
+    // even at 0.63378 / 1.006 = 63 % of the hours.
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 100.0,
+            comparator: Comparator::GreaterThan,
+            threshold: 63.0,
+            unit: "%",
+        },
+    );
+    // 1.006 × 730 = 734.38, 0.63378 × 730 = 462.6594; 734.38 − 462.66.
+    assert_eq!(dollars(finding), Some(decimal("271.72")));
+    assert_eq!(finding.kind, FindingKind::Optimization);
+    // A modelled year is never more than derived.
+    assert_eq!(finding.confidence, Confidence::Derived);
+    assert_eq!(planned(&audit), [ActionKind::Commit]);
+}
+
+#[test]
+fn a_commitment_covers_every_instance_of_the_workload() {
+    let replica = |id: &str| {
+        Machine::new(id, "g5.xlarge")
+            .tag("gpucost:workload", "encoder")
+            .cpu(flat(30.0))
+            .gpu(0, flat(75.0))
+            .vram(0, 12_000.0, A10G_MIB)
+    };
+    let audit = audited(&estate(vec![replica("i-1"), replica("i-2")]));
+    let finding = only(&audit, "steady-on-demand");
+    // 2 × 734.38 − 2 × 462.6594 = 1 468.76 − 925.32.
+    assert_eq!(dollars(finding), Some(decimal("543.44")));
+}
+
+#[test]
+fn stopped_with_storage_fires_and_adds_up_what_stands() {
+    let audit = audit_of("stopped-with-storage", "fires");
+    let finding = only(&audit, "stopped-with-storage");
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 600.0,
+            comparator: Comparator::GreaterThan,
+            threshold: 0.0,
+            unit: "GiB",
+        },
+    );
+    // 500 × 0.08 + 100 × 0.10 + 730 × 0.005 = 40 + 10 + 3.65.
+    assert_eq!(dollars(finding), Some(decimal("53.65")));
+    assert_eq!(finding.kind, FindingKind::Waste);
+    assert_eq!(finding.confidence, Confidence::Measured);
+    assert_eq!(planned(&audit), [ActionKind::Release]);
+    assert_eq!(audit.totals.monthly_cost.amount(), decimal("53.65"));
+}
+
+#[test]
+fn underutilized_gpu_fires_between_its_two_borders() {
+    let audit = audit_of("underutilized-gpu", "fires");
+    let finding = only(&audit, "underutilized-gpu");
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 40.0,
+            comparator: Comparator::LessThan,
+            threshold: 60.0,
+            unit: "%",
+        },
+    );
+    assert_eq!(further(finding), [40.0]);
+    assert_eq!(finding.evidence()[1].threshold, 25.0);
+    // Host memory: 2 × 8 192 × 1.2 + 8 192 = 27 853 MiB, so a g6.2xlarge with
+    // 32 768. (2.0144 − 0.9776) × 730 = 756.864.
+    assert_eq!(finding.recommendation.to, "1 × g6.2xlarge");
+    assert_eq!(dollars(finding), Some(decimal("756.86")));
+}
+
+#[test]
+fn unused_gpus_fires_and_counts_them() {
+    let audit = audit_of("unused-gpus", "fires");
+    let finding = only(&audit, "unused-gpus");
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 3.0,
+            comparator: Comparator::AtLeast,
+            threshold: 1.0,
+            unit: "GPUs",
+        },
+    );
+    assert_eq!(further(finding), [0.0], "largest p99 of the unused");
+    // p3.8xlarge to p3.2xlarge: (12.24 − 3.06) × 730.
+    assert_eq!(finding.recommendation.to, "1 × p3.2xlarge");
+    assert_eq!(dollars(finding), Some(decimal("6701.40")));
+    assert_eq!(audit.funnel.total_gpus, 4);
+    assert_eq!(audit.funnel.active_gpus, 1);
+}
+
+#[test]
+fn what_fires_has_evidence_that_holds_and_the_severity_of_its_rule() {
+    for rule in gpucost::rules::RULES {
+        let meta = rule.meta();
+        let audit = audit_of(meta.id, "fires");
+        let finding = only(&audit, meta.id);
+        assert_eq!(finding.severity, meta.severity, "{}", meta.id);
+        for evidence in finding.evidence() {
+            assert!(holds(evidence), "{}: {evidence:?}", meta.id);
+        }
+        assert!(!finding.recommendation.steps.is_empty(), "{}", meta.id);
+    }
+    assert_eq!(
+        only(&audit_of("idle-gpu", "fires"), "idle-gpu").severity,
+        Severity::Critical
+    );
+}
+
+#[test]
+fn near_misses_fool_no_rule() {
+    for id in rule_ids() {
+        let audit = audit_of(id, "quiet");
+        assert_eq!(of(&audit, id), Vec::<&Finding>::new(), "{id}");
+    }
+}
+
+#[test]
+fn a_rule_without_its_data_is_silent_and_says_so() {
+    // What is missing, and what the gap gives as the reason.
+    let expected = [
+        ("idle-gpu", "GPU utilization", "no GPU metric was delivered"),
+        ("idle-held-gpu", "VRAM use", "not delivered"),
+        ("overprovisioned-gpu", "GPU utilization", "coverage 40 %"),
+        ("saturated-gpu", "GPU utilization", "no GPU metric"),
+        ("steady-on-demand", "price", "not known"),
+        ("underutilized-gpu", "GPU utilization", "29.0 h of samples"),
+        ("unused-gpus", "utilization per GPU", "not delivered"),
+    ];
+    for (id, what, reason) in expected {
+        let audit = audit_of(id, "missing");
+        assert_eq!(of(&audit, id), Vec::<&Finding>::new(), "{id}");
+        let gap = silence(&audit, what, id);
+        assert!(gap.reason.contains(reason), "{id}: {}", gap.reason);
+        assert_eq!(gap.place, audit.workloads[0].workload.id(), "{id}");
+        assert!(!gap.hint.is_empty(), "{id}");
+    }
+}
+
+#[test]
+fn storage_of_unknown_size_has_no_dollars_and_is_named() {
+    let audit = audit_of("stopped-with-storage", "missing");
+    for finding in of(&audit, "stopped-with-storage") {
+        assert_eq!(dollars(finding), None);
+    }
+    assert_eq!(planned(&audit), []);
+    assert_eq!(audit.totals.monthly_waste.amount(), decimal("0"));
+    assert_eq!(audit.totals.unpriced_instances, 1);
+    let gap = audit
+        .gaps
+        .iter()
+        .find(|gap| gap.what == "storage price")
+        .expect("a gap");
+    assert!(gap.reason.contains("vol-unread"), "{}", gap.reason);
+    assert!(gap.reason.contains("unpriced"), "{}", gap.reason);
+}
