@@ -268,9 +268,10 @@ fn live(
         .build()
         .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
     let progress = Progress::new(io.stderr_is_terminal && !args.quiet);
+    let show = |stage: &str| progress.stage(stage);
     let gathered = runtime.block_on(async {
         tokio::select! {
-            gathered = gather(&options, &|stage| progress.stage(stage)) => Some(gathered),
+            gathered = gather(&options, &show) => Some(gathered),
             _ = tokio::signal::ctrl_c() => None,
         }
     });
