@@ -12,7 +12,7 @@ pub use workloads::{instance_shape, price_key};
 use crate::catalog::Prices;
 use crate::domain::{
     Action, ActionKind, ApiUsage, Classification, Confidence, Estate, EstateSource, Finding, Gap,
-    Money, Policy, Risk, Verdict, Window, Workload,
+    Money, Policy, PurchaseOption, Risk, Verdict, Window, Workload,
 };
 use crate::rules::{self, Subject};
 use crate::savings::{Offers, best_single_action, one_year_no_upfront, same_gpu_fewer};
@@ -90,7 +90,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let mut price_use = PriceUse::default();
     for workload in workloads {
         let verdict = judge(&workload, policy, estate.as_of);
-        let offers = offers(&workload, &verdict, &prices, policy);
+        let offers = offers(&workload, &verdict, &prices, policy, accepted);
         price_use.record(&workload, &offers);
         let mut actions = Vec::new();
         if workload.ignored.is_none() {
@@ -143,7 +143,13 @@ fn judge(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
 }
 
 /// What could be done about a workload, each alternative on its own.
-fn offers(workload: &Workload, verdict: &Verdict, prices: &Prices<'_>, policy: &Policy) -> Offers {
+fn offers(
+    workload: &Workload,
+    verdict: &Verdict,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    accepted: Risk,
+) -> Offers {
     let stop = workload.cost.as_ref().and_then(|cost| {
         // Power alone never justifies a stop.
         let justified = verdict.is_idle() && verdict.idle_power_percent.is_none();
@@ -178,7 +184,11 @@ fn offers(workload: &Workload, verdict: &Verdict, prices: &Prices<'_>, policy: &
         verdict.classification,
         Classification::Underutilized | Classification::WellUtilized
     );
-    let on_demand = workload.key.purchase_option == crate::domain::PurchaseOption::OnDemand;
+    let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
+    let long_enough = workload
+        .utilization
+        .as_ref()
+        .is_some_and(|summary| summary.sampled_hours() >= policy.commit_min_days * 24.0);
     // Fewer GPUs of the same model cost a well-used workload nothing only when
     // the others were never used, which its mean would show.
     let shrinkable = matches!(
@@ -189,12 +199,12 @@ fn offers(workload: &Workload, verdict: &Verdict, prices: &Prices<'_>, policy: &
         stop,
         release,
         rightsize: if shrinkable {
-            same_gpu_fewer(workload, prices, policy)
+            same_gpu_fewer(workload, prices, policy, accepted)
         } else {
             None
         },
         // What is overprovisioned shrinks first; a commitment would fix it.
-        commit: if works && on_demand {
+        commit: if works && on_demand && long_enough {
             one_year_no_upfront(workload, prices, policy)
         } else {
             None

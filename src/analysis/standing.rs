@@ -12,6 +12,7 @@ pub(super) fn standing_costs(
 ) -> StandingCosts {
     let mut costs = StandingCosts::default();
     for instance in instances {
+        costs.resources += (instance.volumes.len() + instance.addresses.len()) as u64;
         for volume in &instance.volumes {
             costs.volume_gib += volume.size_gib.unwrap_or(0);
             let label = format!(

@@ -66,13 +66,16 @@ impl Totals {
         })
     }
 
-    /// Adds up. Workloads in another currency than the first (by id) are left
-    /// out of the sums and become a gap, because yuan are not dollars.
+    /// Adds up. Where currencies meet, the sums are in dollars, and workloads in
+    /// another currency are left out and become a gap: yuan are not dollars.
     pub(super) fn of(audited: &[AuditedWorkload], gaps: &mut Vec<Gap>) -> Self {
-        let currency = audited
+        let mut currencies = audited
             .iter()
-            .find_map(|one| one.workload.monthly_cost())
-            .map_or(Currency::Usd, Money::currency);
+            .filter_map(|one| one.workload.monthly_cost().map(Money::currency));
+        let currency = match currencies.next() {
+            Some(first) if currencies.all(|other| other == first) => first,
+            _ => Currency::Usd,
+        };
         let zero = Money::zero(currency);
         let mut totals = Self {
             currency,

@@ -4,9 +4,10 @@ use super::kinds;
 use super::standing::standing_costs;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Estate, Gap, Group, HourlyRate, Instance, InstanceId, InstanceShape, InstanceUsage, Lifecycle,
-    Money, Policy, PriceKey, PriceOption, PurchaseOption, Rejected, Series, StandingCosts,
-    Timeline, UtilizationSummary, Workload, WorkloadCost, WorkloadKey,
+    Estate, Gap, GpuOffer, Group, HourlyRate, Instance, InstanceId, InstanceShape, InstanceState,
+    InstanceUsage, Lifecycle, Money, Policy, PriceKey, PriceOption, PurchaseOption, Rejected,
+    Series, Signal, StandingCosts, Timeline, UtilizationSummary, Workload, WorkloadCost,
+    WorkloadKey,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -59,6 +60,15 @@ pub(super) fn group(
                     instance.launch_time
                 ),
                 "audit a later instant",
+            ));
+            continue;
+        }
+        if instance.state == InstanceState::ShuttingDown {
+            gaps.push(Gap::new(
+                "instance",
+                instance.id.as_str(),
+                "shutting down: neither running nor stopped",
+                "audit again when it is gone",
             ));
             continue;
         }
@@ -128,14 +138,7 @@ impl Gather<'_> {
             ));
         }
         let offer = shape.as_ref().and_then(|shape| shape.gpu.as_ref());
-        let usage: Vec<InstanceUsage> = instances
-            .iter()
-            .map(|instance| {
-                let series = self.series.get(&instance.id).map_or(&[][..], Vec::as_slice);
-                let (window, period) = (self.estate.window, self.estate.period_seconds);
-                InstanceUsage::measure(instance, offer, series, window, period)
-            })
-            .collect();
+        let (usage, utilization) = self.measure(instances, offer);
         let tags = common_tags(instances);
         let name = name(&key.group, instances);
         let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
@@ -195,11 +198,43 @@ impl Gather<'_> {
                 .map(|instance| instance.launch_time)
                 .max()
                 .unwrap_or(self.estate.as_of),
-            utilization: summary(&usage, self.estate),
+            utilization,
             usage,
             shape,
             key,
         }
+    }
+
+    /// Every instance by itself, and the statistics over all their GPUs.
+    fn measure(
+        &self,
+        instances: &[&Instance],
+        offer: Option<&GpuOffer>,
+    ) -> (Vec<InstanceUsage>, Option<UtilizationSummary>) {
+        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let series =
+            |instance: &Instance| self.series.get(&instance.id).map_or(&[][..], Vec::as_slice);
+        // Utilization outranks power: where some instances deliver only power,
+        // they count as running and unmeasured.
+        let mut sums: BTreeMap<Option<Signal>, Timeline> = BTreeMap::new();
+        let mut usage = Vec::with_capacity(instances.len());
+        for instance in instances {
+            let (measured, timeline) =
+                InstanceUsage::measure(instance, offer, series(instance), window, period);
+            sums.entry(measured.signal.map(|(signal, _)| signal))
+                .or_insert_with(|| Timeline::new(window, period))
+                .add(&timeline);
+            usage.push(measured);
+        }
+        let best = usage.iter().filter_map(|usage| usage.signal).min();
+        let utilization = best.and_then(|(signal, source)| {
+            let mut sum = sums.remove(&Some(signal))?;
+            for other in sums.values() {
+                sum.add_running_only(other);
+            }
+            sum.summary(signal, source)
+        });
+        (usage, utilization)
     }
 
     /// Every instance at its own rate and running time; `None` and a gap as
@@ -287,27 +322,17 @@ fn name(group: &Group, instances: &[&Instance]) -> String {
     }
 }
 
+/// Mean over the instances, so that it agrees with the cost, where every
+/// instance weighs the same however short it was observed.
 fn running_share(usage: &[InstanceUsage]) -> Option<Decimal> {
-    let sum = |figure: fn(&InstanceUsage) -> i64| usage.iter().map(figure).sum::<i64>();
-    let observed = sum(|usage| usage.running.observed_seconds);
-    (observed > 0).then(|| {
-        Decimal::from(sum(|usage| usage.running.running_seconds)) / Decimal::from(observed)
-    })
-}
-
-/// The statistics over all GPUs of the instances. Utilization outranks power:
-/// where some instances deliver only power, they count as unmeasured.
-fn summary(usage: &[InstanceUsage], estate: &Estate) -> Option<UtilizationSummary> {
-    let (signal, source) = usage.iter().filter_map(|usage| usage.signal).min()?;
-    let mut timeline = Timeline::new(estate.window, estate.period_seconds);
-    for usage in usage {
-        if usage.signal.is_none_or(|(own, _)| own == signal) {
-            timeline.add(&usage.timeline);
-        } else {
-            timeline.add_running_only(&usage.timeline);
-        }
-    }
-    timeline.summary(signal, source)
+    let shares: Vec<Decimal> = usage
+        .iter()
+        .filter_map(|usage| usage.running.share())
+        .collect();
+    shares
+        .iter()
+        .sum::<Decimal>()
+        .checked_div(Decimal::from(shares.len()))
 }
 
 fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {

@@ -160,6 +160,7 @@ const POLICY_KEYS: &[&str] = &[
     "min_hours",
     "min_coverage_percent",
     "idle_min_days",
+    "commit_min_days",
     "saturated_above_percent",
     "bursty_p95_percent",
     "vram_headroom",
@@ -226,6 +227,7 @@ impl Reader<'_> {
                     }
                 }
                 "idle_min_days" => self.set(value, 1.0, 365.0, &mut policy.idle_min_days),
+                "commit_min_days" => self.set(value, 0.0, 365.0, &mut policy.commit_min_days),
                 "saturated_above_percent" => {
                     self.set(value, 0.0, 100.0, &mut policy.saturated_above_percent);
                 }

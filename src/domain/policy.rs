@@ -19,6 +19,8 @@ pub struct Policy {
     pub measured_coverage: f64,
     /// Days of samples without which nothing is called idle.
     pub idle_min_days: f64,
+    /// Days of samples without which no commitment is advised.
+    pub commit_min_days: f64,
     /// VRAM use from which an idle workload counts as holding memory.
     pub idle_held_vram_percent: f64,
     /// Mean above which a workload is saturated.
@@ -43,6 +45,7 @@ impl Default for Policy {
             min_coverage: 0.5,
             measured_coverage: 0.9,
             idle_min_days: 7.0,
+            commit_min_days: 7.0,
             idle_held_vram_percent: 5.0,
             saturated_above_percent: 85.0,
             bursty_p95_percent: 80.0,

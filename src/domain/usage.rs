@@ -28,13 +28,13 @@ named_enum! {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Slot {
     /// Sum over the GPUs that reported, percent.
-    sum_average: f32,
+    sum_average: f64,
     /// How many GPUs reported.
     reported: u32,
     /// Largest average over them, percent.
-    max_average: f32,
+    max_average: f64,
     /// Largest maximum over them; absent when no maximum was delivered.
-    maximum: Option<f32>,
+    maximum: Option<f64>,
 }
 
 impl Slot {
@@ -46,13 +46,12 @@ impl Slot {
     };
 
     fn add_average(&mut self, value: f64) {
-        self.sum_average += value as f32;
+        self.sum_average += value;
         self.reported += 1;
-        self.max_average = self.max_average.max(value as f32);
+        self.max_average = self.max_average.max(value);
     }
 
     fn add_maximum(&mut self, value: f64) {
-        let value = value as f32;
         self.maximum = Some(self.maximum.map_or(value, |known| known.max(value)));
     }
 
@@ -61,7 +60,7 @@ impl Slot {
         self.reported += other.reported;
         self.max_average = self.max_average.max(other.max_average);
         if let Some(value) = other.maximum {
-            self.add_maximum(f64::from(value));
+            self.add_maximum(value);
         }
     }
 }
@@ -119,12 +118,8 @@ impl Timeline {
     /// The mean over the GPUs in every period that counts, as (period index,
     /// percent), ascending.
     pub fn means(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        self.counted().map(|(index, slot)| {
-            (
-                index,
-                f64::from(slot.sum_average) / f64::from(slot.reported),
-            )
-        })
+        self.counted()
+            .map(|(index, slot)| (index, slot.sum_average / f64::from(slot.reported)))
     }
 
     /// Number of periods in which anything ran.
@@ -139,7 +134,7 @@ impl Timeline {
         let distribution = Distribution::of(means)?;
         let mut maxima: Vec<f64> = self
             .counted()
-            .filter_map(|(_, slot)| slot.maximum.map(f64::from))
+            .filter_map(|(_, slot)| slot.maximum)
             .collect();
         maxima.sort_by(f64::total_cmp);
         let maxima_complete = maxima.len() == n_samples;
@@ -171,7 +166,7 @@ impl Timeline {
     fn has_consecutive_average_at_least(&self, percent: f64) -> bool {
         let mut previous: Option<usize> = None;
         for (index, slot) in self.counted() {
-            if f64::from(slot.max_average) < percent {
+            if slot.max_average < percent {
                 continue;
             }
             if previous.is_some_and(|before| before + 1 == index) {
@@ -261,6 +256,8 @@ pub struct VramSummary {
     pub peak_mib: f64,
     /// 95th percentile of averages; absent without averages.
     pub p95_mib: Option<f64>,
+    /// Number of samples behind the peak.
+    pub n_samples: u64,
     /// Size of the card: as the driver reports it, else as the type offers it.
     pub total_mib: Option<f64>,
 }
@@ -322,8 +319,8 @@ pub struct InstanceUsage {
     pub running: RunningTime,
     /// What was measured; absent when no GPU signal arrived.
     pub signal: Option<(Signal, SeriesSource)>,
-    /// Per period.
-    pub timeline: Timeline,
+    /// Over its GPUs; absent when no period counts.
+    pub summary: Option<UtilizationSummary>,
     /// Per GPU, by index.
     pub gpus: Vec<GpuUsage>,
     /// 95th percentile of CPU utilization, percent.
@@ -335,15 +332,22 @@ pub struct InstanceUsage {
 }
 
 impl InstanceUsage {
-    /// Measures an instance by its series. `offer` is what its type offers;
-    /// an unknown type is measured by the GPUs that report.
+    /// Measures an instance by its series, in any order; of two series of the
+    /// same thing the first in order of source counts. `offer` is what its type
+    /// offers; an unknown type is measured by the GPUs that report. The
+    /// timeline is handed over apart, because only the sum over a workload is
+    /// kept.
     pub fn measure(
         instance: &Instance,
         offer: Option<&GpuOffer>,
         series: &[&Series],
         window: Window,
         period_seconds: u32,
-    ) -> Self {
+    ) -> (Self, Timeline) {
+        let mut series = series.to_vec();
+        series.sort_by_key(|s| (s.metric, s.gpu, s.statistic, s.source));
+        series.dedup_by_key(|s| (s.metric, s.gpu, s.statistic));
+        let series = series.as_slice();
         let signal = choose_signal(series);
         let gpus = gpu_usages(instance, offer, series);
         let visible = offer.map_or(gpus.len().max(1) as u32, |offer| {
@@ -355,18 +359,31 @@ impl InstanceUsage {
         }
         let cpu = points_of(series, Metric::CpuUtilization, Statistic::Average).next();
         let running = mark_running(&mut timeline, instance, cpu, visible);
-        Self {
+        let usage = Self {
             instance: instance.id.clone(),
             running,
             signal,
-            timeline,
+            summary: signal.and_then(|(signal, source)| timeline.summary(signal, source)),
             gpus,
             cpu_p95: cpu.and_then(|points| Some(Distribution::of(points.values().collect())?.p95)),
             joined_by_hostname: series.iter().any(|s| s.joined_by == JoinedBy::Hostname),
             rejected: series
                 .iter()
                 .fold(Rejected::default(), |sum, s| sum.plus(s.rejected)),
-        }
+        };
+        (usage, timeline)
+    }
+
+    /// Whether each of a number of GPUs delivered its own utilization in at
+    /// least half of the periods in which the instance ran.
+    pub fn measures_every_gpu(&self, visible_gpus: usize, period_seconds: u32) -> bool {
+        let expected = self.running.running_seconds / i64::from(period_seconds.max(1));
+        let measured = self
+            .gpus
+            .iter()
+            .filter(|gpu| gpu.utilization.is_some() && gpu.n_samples as i64 * 2 >= expected)
+            .count();
+        measured >= visible_gpus.max(1)
     }
 }
 
@@ -407,7 +424,7 @@ fn add_signal(timeline: &mut Timeline, series: &[&Series], signal: Signal, visib
             if let Some(slot) = timeline.slots.get_mut(index as usize) {
                 slot.add_average(value);
                 if whole_instance && visible > 1 {
-                    slot.sum_average = value as f32 * visible as f32;
+                    slot.sum_average = value * f64::from(visible);
                     slot.reported = visible;
                 }
             }
@@ -506,11 +523,14 @@ fn gpu_usage(
     let largest = |values: Vec<f64>| values.into_iter().reduce(f64::max);
     let averages = values(Metric::GpuUtilization, Statistic::Average);
     let memory_average = values(Metric::GpuMemoryUsed, Statistic::Average);
+    let maxima = values(Metric::GpuMemoryUsed, Statistic::Maximum);
+    let n_samples = maxima
+        .as_ref()
+        .or(memory_average.as_ref())
+        .map_or(0, Vec::len) as u64;
     let memory_p95 = memory_average
         .and_then(|values| Distribution::of(values).map(|memory| (memory.p95, memory.max)));
-    let peak = values(Metric::GpuMemoryUsed, Statistic::Maximum)
-        .and_then(largest)
-        .or(memory_p95.map(|(_, max)| max));
+    let peak = maxima.and_then(largest).or(memory_p95.map(|(_, max)| max));
     let reported_total = values(Metric::GpuMemoryTotal, Statistic::Maximum).and_then(largest);
     GpuUsage {
         instance: instance.id.clone(),
@@ -520,6 +540,7 @@ fn gpu_usage(
         vram: peak.map(|peak_mib| VramSummary {
             peak_mib,
             p95_mib: memory_p95.map(|(p95, _)| p95),
+            n_samples,
             total_mib: reported_total.or_else(|| Some(offer?.vram_mib? as f64)),
         }),
         power_mean_w: values(Metric::GpuPowerDraw, Statistic::Average)

@@ -72,13 +72,14 @@ fn series(
 
 fn measure(devices: u16, state: InstanceState, launched: i64, all: &[Series]) -> InstanceUsage {
     let all: Vec<&Series> = all.iter().collect();
-    InstanceUsage::measure(
+    let (usage, _) = InstanceUsage::measure(
         &instance(state, launched),
         Some(&offer(devices)),
         &all,
         window(),
         300,
-    )
+    );
+    usage
 }
 
 #[test]
@@ -101,10 +102,7 @@ fn unused_gpus_count_in_the_mean_and_not_in_the_maximum() {
         ));
     }
     let usage = measure(4, InstanceState::Running, 0, &all);
-    let summary = usage
-        .timeline
-        .summary(Signal::GpuUtilization, SeriesSource::Generated)
-        .expect("data");
+    let summary = usage.summary.expect("data");
     assert_eq!(summary.distribution.mean, 20.0);
     assert_eq!(summary.max, 80.0);
     assert_eq!(summary.idle_share, Some(0.0));
@@ -132,10 +130,7 @@ fn a_period_counts_when_half_of_the_gpus_reported() {
         ),
     ];
     let usage = measure(4, InstanceState::Running, 0, &all);
-    let summary = usage
-        .timeline
-        .summary(Signal::GpuUtilization, SeriesSource::Generated)
-        .expect("data");
+    let summary = usage.summary.expect("data");
     assert_eq!(summary.n_samples, 12);
     assert_eq!(summary.expected_samples, 120);
     assert_eq!(summary.distribution.mean, 40.0);
@@ -161,10 +156,7 @@ fn cpu_points_prove_eight_of_ten_hours_and_bound_what_is_expected() {
     let usage = measure(1, InstanceState::Stopped, 0, &all);
     assert_eq!(usage.running.running_seconds, 8 * HOUR);
     assert_eq!(usage.running.observed_seconds, 10 * HOUR);
-    let summary = usage
-        .timeline
-        .summary(Signal::GpuUtilization, SeriesSource::Generated)
-        .expect("data");
+    let summary = usage.summary.expect("data");
     assert_eq!(summary.coverage(), 0.5);
 }
 
@@ -203,10 +195,7 @@ fn power_of_the_whole_instance_stands_for_all_its_gpus() {
         usage.signal,
         Some((Signal::GpuPowerUtilization, SeriesSource::Generated))
     );
-    let summary = usage
-        .timeline
-        .summary(Signal::GpuPowerUtilization, SeriesSource::Generated)
-        .expect("data");
+    let summary = usage.summary.expect("data");
     assert_eq!(summary.distribution.mean, 62.0);
 }
 
@@ -257,10 +246,7 @@ fn hours_above_ninety_five_percent_are_counted_by_hour() {
         (0..120).map(|p| (p, level(p))),
     )];
     let usage = measure(1, InstanceState::Running, 0, &all);
-    let summary = usage
-        .timeline
-        .summary(Signal::GpuUtilization, SeriesSource::Generated)
-        .expect("data");
+    let summary = usage.summary.expect("data");
     assert!((summary.saturated_hours_share - 0.1).abs() < 1e-12);
 }
 
@@ -273,9 +259,6 @@ fn one_active_period_is_not_consecutive_activity() {
         (0..120).map(|p| (p, if p % 10 == 0 { 6.0 } else { 0.0 })),
     )];
     let usage = measure(1, InstanceState::Running, 0, &all);
-    let summary = usage
-        .timeline
-        .summary(Signal::GpuUtilization, SeriesSource::Generated)
-        .expect("data");
+    let summary = usage.summary.expect("data");
     assert!(!summary.has_consecutive_activity);
 }

@@ -112,6 +112,8 @@ pub struct StandingCosts {
     pub monthly: Option<Money>,
     /// What has no price, in words.
     pub unpriced: Vec<String>,
+    /// Number of volumes and addresses.
+    pub resources: u64,
     /// GiB in all volumes whose size is known.
     pub volume_gib: u64,
 }
@@ -143,7 +145,7 @@ pub struct Workload {
     pub cost: Option<WorkloadCost>,
     /// What it costs beside compute while stopped.
     pub standing: StandingCosts,
-    /// Share of the window that its instances ran, 0–1.
+    /// Mean over its instances of the share of the window that each ran, 0–1.
     pub running_share: Option<Decimal>,
     /// When the youngest of its instances was launched.
     pub youngest_launch: Timestamp,
@@ -184,6 +186,20 @@ impl Workload {
         self.usage.iter().flat_map(|usage| &usage.gpus)
     }
 
+    /// Whether every GPU of every instance was measured by itself. Half of the
+    /// GPUs are enough for a mean, never for calling all of them idle.
+    pub fn measures_every_gpu(&self) -> bool {
+        let (Some(summary), Some(total)) = (&self.utilization, self.visible_gpus()) else {
+            return false;
+        };
+        let visible = total as usize / self.instances.len().max(1);
+        !self.usage.is_empty()
+            && self
+                .usage
+                .iter()
+                .all(|usage| usage.measures_every_gpu(visible, summary.period_seconds))
+    }
+
     /// Whether every instance delivered a GPU signal.
     pub fn is_fully_measured(&self) -> bool {
         !self.usage.is_empty() && self.usage.iter().all(|usage| usage.signal.is_some())
@@ -202,6 +218,7 @@ impl Workload {
                     (Some(left), Some(right)) => Some(left.max(right)),
                     _ => None,
                 },
+                n_samples: fullest.n_samples.min(vram.n_samples),
                 total_mib: match (fullest.total_mib, vram.total_mib) {
                     (Some(left), Some(right)) => Some(left.min(right)),
                     _ => None,

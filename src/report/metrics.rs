@@ -11,12 +11,6 @@ use crate::domain::{GpuUsage, InstanceUsage, UtilizationSummary, Workload};
 use serde::Serialize;
 use serde_json::json;
 
-/// What reports on an instance, for people.
-fn coverage(usage: &InstanceUsage) -> Option<UtilizationSummary> {
-    let (signal, source) = usage.signal?;
-    usage.timeline.summary(signal, source)
-}
-
 /// Running instances with their workload, in order of the audit.
 fn instances(audit: &Audit) -> impl Iterator<Item = (&Workload, &InstanceUsage)> {
     audit
@@ -98,10 +92,9 @@ pub fn metrics_json(audit: &Audit, period_seconds: u32) -> Result<String, serde_
 }
 
 fn instance_view(workload: &Workload, usage: &InstanceUsage) -> InstanceView {
-    let summary = coverage(usage);
-    let figure = |pick: fn(&UtilizationSummary) -> f64| {
-        summary.as_ref().map(|summary| json_figure(pick(summary)))
-    };
+    let summary = usage.summary.as_ref();
+    let figure =
+        |pick: fn(&UtilizationSummary) -> f64| summary.map(|summary| json_figure(pick(summary)));
     InstanceView {
         instance: usage.instance.to_string(),
         workload: workload.id(),
@@ -116,11 +109,10 @@ fn instance_view(workload: &Workload, usage: &InstanceUsage) -> InstanceView {
         p99: figure(|summary| summary.distribution.p99),
         max: figure(|summary| summary.max),
         idle_share: summary
-            .as_ref()
             .and_then(|summary| summary.idle_share)
             .map(json_figure),
-        n_samples: summary.as_ref().map_or(0, |summary| summary.n_samples),
-        expected_samples: summary.as_ref().map(|summary| summary.expected_samples),
+        n_samples: summary.map_or(0, |summary| summary.n_samples),
+        expected_samples: summary.map(|summary| summary.expected_samples),
         coverage: figure(UtilizationSummary::coverage),
         dropped_points: usage.rejected.total(),
         gpus: usage.gpus.iter().map(gpu_view).collect(),
@@ -170,7 +162,7 @@ pub fn metrics_csv(audit: &Audit) -> Result<String, csv::Error> {
     ])?;
     let figure = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
     for (workload, usage) in instances(audit) {
-        let coverage = coverage(usage).map(|summary| summary.coverage());
+        let coverage = usage.summary.as_ref().map(UtilizationSummary::coverage);
         let start = [
             spreadsheet_safe(usage.instance.as_str()),
             spreadsheet_safe(&workload.id()),
@@ -220,9 +212,9 @@ pub fn metrics_table(audit: &Audit, wide: bool) -> String {
     let mut total = 0;
     for (workload, usage) in instances(audit) {
         total += 1;
-        let summary = coverage(usage);
+        let summary = usage.summary.as_ref();
         silent += u64::from(summary.is_none());
-        table.row(instance_row(workload, usage, summary.as_ref()));
+        table.row(instance_row(workload, usage, summary));
         if wide {
             for gpu in &usage.gpus {
                 table.row(gpu_row(gpu));

@@ -38,7 +38,7 @@ pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdi
     }
     match utilization.signal {
         Signal::GpuUtilization => by_utilization(workload, utilization, policy, as_of),
-        Signal::GpuPowerUtilization => by_power(workload, utilization),
+        Signal::GpuPowerUtilization => by_power(workload, utilization, policy, as_of),
     }
 }
 
@@ -126,17 +126,32 @@ fn computes_nothing(
     policy: &Policy,
     as_of: Timestamp,
 ) -> bool {
-    let grace = SignedDuration::from_secs((policy.idle_min_days * 86_400.0) as i64);
-    workload.is_fully_measured()
+    workload.measures_every_gpu()
         && utilization
             .maximum_p99
             .is_some_and(|p99| p99 < IDLE_MAXIMUM_PERCENT)
         && !utilization.has_consecutive_activity
-        && utilization.sampled_hours() >= policy.idle_min_days * 24.0
+        && is_old_enough(workload, utilization, policy, as_of)
+}
+
+/// Nothing is called idle before it was observed, and existed, for a week.
+fn is_old_enough(
+    workload: &Workload,
+    utilization: &UtilizationSummary,
+    policy: &Policy,
+    as_of: Timestamp,
+) -> bool {
+    let grace = SignedDuration::from_secs((policy.idle_min_days * 86_400.0) as i64);
+    utilization.sampled_hours() >= policy.idle_min_days * 24.0
         && as_of.duration_since(workload.youngest_launch) > grace
 }
 
-fn by_power(workload: &Workload, utilization: &UtilizationSummary) -> Verdict {
+fn by_power(
+    workload: &Workload,
+    utilization: &UtilizationSummary,
+    policy: &Policy,
+    as_of: Timestamp,
+) -> Verdict {
     let distribution = &utilization.distribution;
     let idle_power_percent = workload
         .shape
@@ -165,7 +180,7 @@ fn by_power(workload: &Workload, utilization: &UtilizationSummary) -> Verdict {
     match idle_power_percent {
         Some(idle) if distribution.p99 <= idle + IDLE_POWER_MARGIN_POINTS => verdict(
             Classification::Overprovisioned,
-            Some(UsageState::Idle),
+            is_old_enough(workload, utilization, policy, as_of).then_some(UsageState::Idle),
             format!(
                 "power p99 {:.1} %, within {IDLE_POWER_MARGIN_POINTS} points of the card's idle \
                  draw of {idle:.1} %",

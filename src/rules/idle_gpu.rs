@@ -7,8 +7,8 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, Signal,
-    Statistic, UsageState,
+    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, Statistic,
+    UsageState,
 };
 
 /// The rule.
@@ -18,7 +18,7 @@ const META: RuleMeta = RuleMeta {
     id: "idle-gpu",
     title: "GPUs that compute nothing and hold nothing",
     severity: Severity::Critical,
-    needs: &[Need::Utilization],
+    needs: &[Need::Utilization, Need::Vram],
 };
 
 impl Rule for IdleGpu {
@@ -35,7 +35,7 @@ impl Rule for IdleGpu {
             return None;
         }
         let summary = subject.utilization()?;
-        let by_power = summary.signal == Signal::GpuPowerUtilization;
+        let by_power = subject.is_judged_by_power();
         let decisive = if by_power {
             subject.sampled(
                 "p99",
@@ -68,8 +68,13 @@ impl Rule for IdleGpu {
                 FindingKind::Optimization
             },
             title: format!(
-                "{} computes nothing: the busiest GPU stays at {:.1} % (p99) for {:.0} days",
+                "{} computes nothing: {} {:.1} % (p99) for {:.0} days",
                 subject.fleet(),
+                if by_power {
+                    "power stays at"
+                } else {
+                    "the busiest GPU stays at"
+                },
                 decisive.observed,
                 summary.sampled_hours() / 24.0
             ),

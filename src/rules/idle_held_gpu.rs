@@ -27,7 +27,7 @@ impl Rule for IdleHeldGpu {
 
     fn applies(&self, subject: &Subject<'_>) -> bool {
         // Power alone never tells what memory holds; the idle rule covers it.
-        subject.workload.key.running && subject.verdict.idle_power_percent.is_none()
+        subject.workload.key.running && !subject.is_judged_by_power()
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {

@@ -67,17 +67,29 @@ impl Rule for OverprovisionedGpu {
                 .rightsize
                 .as_ref()
                 .map(|found| found.action.monthly_savings()),
-            recommendation: subject.rightsizing_or(
-                "consolidate, share or schedule",
-                &[
-                    "put several replicas or models on one GPU where VRAM allows",
+            recommendation: if summary.idle_share.is_some_and(|share| share >= 0.5) {
+                subject.rightsizing_or(
                     "run only in the hours that are used",
-                    "consider a smaller GPU whose VRAM holds the peak",
-                ],
-            ),
+                    &[
+                        "start before the work and stop after it, by schedule or by the job itself",
+                        "consider a smaller GPU whose VRAM holds the peak",
+                    ],
+                )
+            } else {
+                subject.rightsizing_or(
+                    "consolidate or share",
+                    &[
+                        "put several replicas or models on one GPU where VRAM allows",
+                        "consider a smaller GPU whose VRAM holds the peak",
+                    ],
+                )
+            },
         };
-        // The comparison with the burst threshold is evidence only where it holds.
-        let further = p95.filter(|_| !bursty).into_iter().collect();
+        // The comparison is evidence only where it holds.
+        let further = p95
+            .filter(|p95| p95.observed < p95.threshold)
+            .into_iter()
+            .collect();
         Some(Finding::new(
             META.id,
             subject.workload.id(),

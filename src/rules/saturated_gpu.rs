@@ -5,7 +5,8 @@
 use super::classification::saturation_is_a_risk;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Finding, FindingKind, Judgement, Recommendation, Severity, Statistic, UsageState,
+    Comparator, Confidence, Finding, FindingKind, Judgement, KindBasis, Recommendation, Severity,
+    Statistic, UsageState,
 };
 
 /// The rule.
@@ -51,7 +52,11 @@ impl Rule for SaturatedGpu {
         };
         let judgement = Judgement {
             severity: META.severity,
-            confidence: subject.confidence(),
+            // That it serves is known from a tag at best.
+            confidence: subject.confidence().min(match subject.workload.kind_basis {
+                KindBasis::Declared => Confidence::Derived,
+                KindBasis::Guessed | KindBasis::Unknown => Confidence::Heuristic,
+            }),
             kind: FindingKind::Risk,
             title: format!(
                 "{} serves at {:.1} % on average, above 95 % in {:.0} % of the hours",

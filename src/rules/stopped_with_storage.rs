@@ -3,7 +3,7 @@
 //! Must not be fooled by volumes without a known price: they are listed in GiB
 //! and the saving counts only what is priced.
 
-use super::{Need, Rule, RuleMeta, Subject};
+use super::{Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
     Severity,
@@ -12,13 +12,11 @@ use crate::domain::{
 /// The rule.
 pub struct StoppedWithStorage;
 
-const NEEDS: &[Need] = &[];
-
 const META: RuleMeta = RuleMeta {
     id: "stopped-with-storage",
     title: "Stopped instances whose storage is still billed",
     severity: Severity::Warning,
-    needs: NEEDS,
+    needs: &[],
 };
 
 impl Rule for StoppedWithStorage {
@@ -32,19 +30,27 @@ impl Rule for StoppedWithStorage {
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         let standing = &subject.workload.standing;
-        if standing.priced.is_empty() && standing.unpriced.is_empty() {
+        if standing.resources == 0 {
             return None;
         }
-        let decisive = Evidence {
+        let fact = |name, observed: u64, threshold, unit| Evidence {
             observation: Observation::Fact {
-                name: "volumes of stopped instances",
-                origin: "ec2:DescribeVolumes".to_owned(),
+                name,
+                origin: "ec2:DescribeVolumes, ec2:DescribeAddresses".to_owned(),
             },
-            observed: standing.volume_gib as f64,
-            comparator: Comparator::GreaterThan,
-            threshold: 0.0,
-            unit: "GiB",
+            observed: observed as f64,
+            comparator: Comparator::AtLeast,
+            threshold,
+            unit,
         };
+        let decisive = fact(
+            "volumes and addresses",
+            standing.resources,
+            1.0,
+            "resources",
+        );
+        let gib = (standing.volume_gib > 0)
+            .then(|| fact("size of the volumes", standing.volume_gib, 1.0, "GiB"));
         let mut steps: Vec<String> = standing.priced.clone();
         steps.extend(
             standing
@@ -58,11 +64,19 @@ impl Rule for StoppedWithStorage {
             severity: META.severity,
             confidence: Confidence::Measured,
             kind: FindingKind::Waste,
-            title: format!(
-                "stopped {} still keeps {} GiB",
-                subject.fleet(),
-                standing.volume_gib
-            ),
+            title: if standing.volume_gib > 0 {
+                format!(
+                    "stopped {} still keeps {} GiB",
+                    subject.fleet(),
+                    standing.volume_gib
+                )
+            } else {
+                format!(
+                    "stopped {} still keeps {} volumes or addresses",
+                    subject.fleet(),
+                    standing.resources
+                )
+            },
             monthly_savings: standing.monthly,
             recommendation: Recommendation {
                 action: "release the storage".to_owned(),
@@ -75,7 +89,7 @@ impl Rule for StoppedWithStorage {
             subject.workload.id(),
             judgement,
             decisive,
-            Vec::new(),
+            gib.into_iter().collect(),
         ))
     }
 }

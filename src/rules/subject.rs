@@ -67,9 +67,17 @@ impl Subject<'_> {
                     .count() as u64;
                 measured > 0 && Some(measured) == self.workload.visible_gpus()
             }
-            Need::Vram => self.workload.vram().is_some(),
+            // Power alone never tells what memory holds; rules that read it
+            // judge without.
+            Need::Vram => self.is_judged_by_power() || self.workload.vram().is_some(),
             Need::Price => self.workload.monthly_cost().is_some(),
         }
+    }
+
+    /// Whether power was all there was to judge.
+    pub fn is_judged_by_power(&self) -> bool {
+        self.utilization()
+            .is_some_and(|summary| summary.signal == Signal::GpuPowerUtilization)
     }
 
     /// The summary that the verdict was judged on.
@@ -113,9 +121,11 @@ impl Subject<'_> {
         self.sampled("mean", Statistic::Average, mean, comparator, threshold)
     }
 
-    /// Evidence from the VRAM peak of the fullest GPU, in percent of the card.
+    /// Evidence from the VRAM peak of the fullest GPU, in percent of the card,
+    /// with the samples of the GPU that has fewest.
     pub fn vram_evidence(&self, comparator: Comparator, threshold: f64) -> Option<Evidence> {
         let summary = self.utilization()?;
+        let vram = self.workload.vram()?;
         Some(Evidence {
             observation: Observation::Sampled {
                 metric: Metric::GpuMemoryUsed,
@@ -123,10 +133,10 @@ impl Subject<'_> {
                 figure: "peak",
                 source: summary.source,
                 window: summary.window,
-                n_samples: summary.n_samples,
-                coverage: summary.coverage(),
+                n_samples: vram.n_samples,
+                coverage: coverage(vram.n_samples, summary),
             },
-            observed: self.workload.vram()?.peak_percent()?,
+            observed: vram.peak_percent()?,
             comparator,
             threshold,
             unit: "%",
@@ -170,4 +180,13 @@ impl Subject<'_> {
             },
         }
     }
+}
+
+/// Share of the periods in which the workload ran that a number of samples of
+/// one series covers, 0–1.
+pub(super) fn coverage(n_samples: u64, summary: &UtilizationSummary) -> f64 {
+    if summary.expected_samples == 0 {
+        return 0.0;
+    }
+    (n_samples as f64 / summary.expected_samples as f64).min(1.0)
 }

@@ -3,6 +3,7 @@
 //! Must not be fooled by a GPU that reports nothing (absent is not idle), or by
 //! an instance that is idle as a whole.
 
+use super::subject::coverage;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Evidence, Finding, FindingKind, GpuUsage, Judgement, Metric,
@@ -34,7 +35,7 @@ impl Rule for UnusedGpus {
         subject.workload.key.running
             && devices.is_some_and(|devices| devices > 1)
             // Power speaks for the whole instance; it has no GPUs to compare.
-            && subject.verdict.idle_power_percent.is_none()
+            && !subject.is_judged_by_power()
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
@@ -53,6 +54,11 @@ impl Rule for UnusedGpus {
             .map(|utilization| utilization.p99)
             .fold(0.0, f64::max);
         let summary = subject.utilization()?;
+        let fewest_samples = unused.iter().map(|gpu| gpu.n_samples).min()?;
+        let holding = unused
+            .iter()
+            .filter(|gpu| gpu.is_allocated() == Some(true))
+            .count();
         let decisive = Evidence {
             observation: Observation::Fact {
                 name: "GPUs never active",
@@ -70,8 +76,8 @@ impl Rule for UnusedGpus {
                 figure: "largest p99 of the unused",
                 source: summary.source,
                 window: summary.window,
-                n_samples: unused.iter().map(|gpu| gpu.n_samples).min()?,
-                coverage: summary.coverage(),
+                n_samples: fewest_samples,
+                coverage: coverage(fewest_samples, summary),
             },
             observed: busiest_unused,
             comparator: Comparator::LessThan,
@@ -83,9 +89,14 @@ impl Rule for UnusedGpus {
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} of {total} GPUs of {} are never used",
+                "{} of {total} GPUs of {} are never used{}",
                 unused.len(),
-                subject.fleet()
+                subject.fleet(),
+                if holding > 0 {
+                    format!(", {holding} of them hold VRAM")
+                } else {
+                    String::new()
+                }
             ),
             monthly_savings: subject
                 .offers

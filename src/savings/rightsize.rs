@@ -23,23 +23,25 @@ pub struct Rightsizing {
 struct Needs {
     gpus: u16,
     vram_mib: f64,
-    vcpu: Option<f64>,
+    vcpu: f64,
     memory_mib: f64,
 }
 
 /// The cheapest type with whole GPUs of the same model that holds what each
 /// instance of the workload uses: GPUs ever active, VRAM peak and vCPU p95 with
-/// headroom, host memory per GPU as today or twice the VRAM needed plus 8 GiB,
-/// whichever is less. `None` when a figure is missing or nothing is cheaper.
+/// headroom, and host memory: all of today's at low risk, else as much per GPU
+/// as today or twice the VRAM needed plus 8 GiB, whichever is less. `None` when
+/// a figure is missing or nothing is cheaper.
 pub fn same_gpu_fewer(
     workload: &Workload,
     prices: &Prices<'_>,
     policy: &Policy,
+    accepted: Risk,
 ) -> Option<Rightsizing> {
     let shape = workload.shape.as_ref()?;
     let offer = shape.gpu.as_ref()?;
     let cost = workload.cost.as_ref()?;
-    let needs = needs_of(workload, shape, offer, policy)?;
+    let needs = needs_of(workload, shape, offer, policy, accepted)?;
     let (candidate, quote) = same_gpu_types(offer)
         .filter(|candidate| candidate.instance_type != shape.instance_type)
         .filter(|candidate| fits(candidate, shape, &needs))
@@ -78,7 +80,11 @@ pub fn same_gpu_fewer(
         ),
         cost.compute_monthly.checked_sub(kept).ok()?,
         cost.compute_monthly,
-        Risk::Low,
+        if candidate.memory_mib < shape.memory_mib {
+            Risk::Medium
+        } else {
+            Risk::Low
+        },
     )?;
     Some(Rightsizing {
         action,
@@ -93,6 +99,7 @@ fn needs_of(
     shape: &InstanceShape,
     offer: &GpuOffer,
     policy: &Policy,
+    accepted: Risk,
 ) -> Option<Needs> {
     let GpuShare::Whole(devices) = offer.share else {
         return None;
@@ -107,8 +114,9 @@ fn needs_of(
         }
         let mut active = 0;
         for gpu in &usage.gpus {
-            // A GPU that holds memory counts too: moving it away is a port.
-            active += u16::from(gpu.is_active()? || gpu.is_allocated()?);
+            // At low risk a GPU that only holds memory counts too.
+            let holds = accepted == Risk::Low && gpu.is_allocated()?;
+            active += u16::from(gpu.is_active()? || holds);
         }
         gpus = gpus.max(active);
     }
@@ -118,13 +126,18 @@ fn needs_of(
         .iter()
         .map(|usage| usage.cpu_p95)
         .try_fold(0.0_f64, |largest, cpu| Some(largest.max(cpu?)))
-        .map(|p95| p95 / 100.0 * f64::from(shape.vcpu) * policy.vcpu_headroom);
+        .map(|p95| p95 / 100.0 * f64::from(shape.vcpu) * policy.vcpu_headroom)?;
     let today_per_gpu = shape.memory_mib as f64 / f64::from(devices);
     Some(Needs {
         gpus: gpus.max(1),
         vram_mib,
         vcpu,
-        memory_mib: (today_per_gpu * f64::from(gpus.max(1))).min(2.0 * vram_mib + 8.0 * 1024.0),
+        // CloudWatch has no host memory: low risk keeps today's.
+        memory_mib: if accepted == Risk::Low {
+            shape.memory_mib as f64
+        } else {
+            (today_per_gpu * f64::from(gpus.max(1))).min(2.0 * vram_mib + 8.0 * 1024.0)
+        },
     })
 }
 
@@ -140,9 +153,7 @@ fn fits(candidate: &InstanceShape, today: &InstanceShape, needs: &Needs) -> bool
     let keeps_fabric = needs.gpus <= 1 || today.efa != Some(true) || candidate.efa == Some(true);
     offer.share.visible_devices() >= needs.gpus
         && holds_vram
-        && needs
-            .vcpu
-            .is_none_or(|vcpu| f64::from(candidate.vcpu) >= vcpu)
+        && f64::from(candidate.vcpu) >= needs.vcpu
         && candidate.memory_mib as f64 >= needs.memory_mib
         && candidate.architecture == today.architecture
         && keeps_fabric

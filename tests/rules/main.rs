@@ -10,3 +10,4 @@ mod percentiles;
 mod properties;
 mod registry;
 mod situations;
+mod traps;

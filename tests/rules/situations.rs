@@ -232,12 +232,14 @@ fn stopped_with_storage_fires_and_adds_up_what_stands() {
     assert_decisive(
         finding,
         &Decisive {
-            observed: 600.0,
-            comparator: Comparator::GreaterThan,
-            threshold: 0.0,
-            unit: "GiB",
+            // Two volumes and an address.
+            observed: 3.0,
+            comparator: Comparator::AtLeast,
+            threshold: 1.0,
+            unit: "resources",
         },
     );
+    assert_eq!(finding.evidence()[1].observed, 600.0);
     // 500 × 0.08 + 100 × 0.10 + 730 × 0.005 = 40 + 10 + 3.65.
     assert_eq!(dollars(finding), Some(decimal("53.65")));
     assert_eq!(finding.kind, FindingKind::Waste);

@@ -1,0 +1,166 @@
+//! Traps that the figures must not fall into: evidence that does not hold,
+//! absence read as a value, order and precision that change a verdict.
+
+use crate::builder::{
+    A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge, last, split,
+};
+use crate::fixtures::{audit_of, holds, of, silence};
+use gpucost::analysis::audit;
+use gpucost::domain::{Address, Confidence, InstanceState, Policy, Risk};
+
+#[test]
+fn saturated_hours_under_a_low_mean_are_no_evidence_of_a_low_p95() {
+    let machine = g5("i-1")
+        .gpu(0, split(PERIODS * 12 / 100, 100.0, 0.0))
+        .vram(0, 9_211.2, A10G_MIB);
+    let judged = judge(machine);
+    let finding = judged.finding("overprovisioned-gpu").expect("a finding");
+    for evidence in finding.evidence() {
+        assert!(holds(evidence), "{evidence:?}");
+    }
+}
+
+#[test]
+fn commitment_evidence_holds_for_instances_of_different_age() {
+    let old = Machine::new("i-a", "g5.xlarge")
+        .tag("gpucost:workload", "x")
+        .cpu(first(PERIODS / 2, 5.0))
+        .gpu(0, first(PERIODS / 2, 70.0));
+    let young = Machine::new("i-b", "g5.xlarge")
+        .tag("gpucost:workload", "x")
+        .launched_hours_ago(24)
+        .cpu(last(288, 5.0))
+        .gpu(0, last(288, 70.0));
+    let audit = audited(&estate(vec![old, young]));
+    for finding in of(&audit, "steady-on-demand") {
+        assert!(holds(&finding.evidence()[0]), "{finding:?}");
+    }
+}
+
+#[test]
+fn power_of_two_days_calls_nothing_idle() {
+    let judged = judge(
+        Machine::new("i-1", "g5.xlarge")
+            .launched_hours_ago(48)
+            .cpu(last(576, 5.0))
+            .power(last(576, 19.0)),
+    );
+    assert_eq!(judged.finding("idle-gpu"), None);
+}
+
+#[test]
+fn evidence_of_an_address_alone_holds() {
+    let mut machine = Machine::new("i-1", "g5.xlarge");
+    machine.instance.state = InstanceState::Stopped;
+    machine.instance.addresses.push(Address {
+        id: "eipalloc-1".to_owned(),
+    });
+    let judged = judge(machine);
+    let finding = judged.finding("stopped-with-storage").expect("a finding");
+    assert!(holds(&finding.evidence()[0]), "{:?}", finding.evidence());
+}
+
+#[test]
+fn storage_of_unknown_size_is_a_gap_and_no_finding_of_zero_gib() {
+    let audit = audit_of("stopped-with-storage", "missing");
+    for finding in of(&audit, "stopped-with-storage") {
+        assert!(holds(&finding.evidence()[0]), "{}", finding.title);
+    }
+}
+
+#[test]
+fn an_unknown_cpu_need_names_no_smaller_type() {
+    let judged = judge(
+        Machine::new("i-1", "g5.16xlarge")
+            .gpu(0, flat(12.0))
+            .vram(0, 1_000.0, A10G_MIB),
+    );
+    assert_eq!(judged.actions(), []);
+}
+
+#[test]
+fn at_low_risk_unmeasured_host_memory_stays() {
+    let machine = Machine::new("i-1", "g5.16xlarge")
+        .cpu(flat(5.0))
+        .gpu(0, flat(12.0))
+        .vram(0, 1_000.0, A10G_MIB);
+    let audit = audit(&estate(vec![machine]), &Policy::default(), Risk::Low);
+    assert_eq!(audit.workloads[0].actions, []);
+}
+
+#[test]
+fn decimal_readings_stay_exact() {
+    let halves = judge(g5("i-1").gpu(0, split(PERIODS / 2, 9.7, 40.3)));
+    assert_eq!(halves.verdict(), "underutilized/steady");
+    let observed = |percent: f64| {
+        let judged = judge(g5("i-1").gpu(0, flat(percent)));
+        judged
+            .finding("overprovisioned-gpu")
+            .expect("a finding")
+            .evidence()[0]
+            .observed
+    };
+    assert!(
+        (observed(24.99) - 24.99).abs() < 1e-9,
+        "{}",
+        observed(24.99)
+    );
+}
+
+#[test]
+fn the_order_of_series_with_decimals_changes_nothing() {
+    let machine = (0..4).fold(
+        Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0)),
+        |machine, index| {
+            machine.gpu(index, move |period| {
+                Some(f64::from((period * 37 + u32::from(index) * 613) % 1_000) / 10.0)
+            })
+        },
+    );
+    let one = estate(vec![machine]);
+    let mut other = one.clone();
+    other.metrics.reverse();
+    assert!(audited(&one) == audited(&other));
+}
+
+#[test]
+fn a_guessed_kind_is_a_heuristic_and_a_declared_one_derived() {
+    let serving = |name: &str, value: &str| {
+        let machine = g5("i-1")
+            .tag(name, value)
+            .gpu(0, flat(92.0))
+            .vram(0, 9_211.2, A10G_MIB);
+        let judged = judge(machine);
+        judged
+            .finding("saturated-gpu")
+            .expect("a finding")
+            .confidence
+    };
+    assert_eq!(serving("Name", "chat-serving"), Confidence::Heuristic);
+    assert_eq!(serving("gpucost:kind", "serving"), Confidence::Derived);
+}
+
+#[test]
+fn two_series_of_one_gpu_are_one_gpu() {
+    // One of four GPUs reports, twice: less than half of them.
+    let machine = Machine::new("i-1", "g5.12xlarge")
+        .cpu(flat(5.0))
+        .gpu(0, flat(80.0))
+        .gpu(0, flat(80.0));
+    assert_eq!(judge(machine).verdict(), "insufficient-data/-");
+}
+
+#[test]
+fn gpus_that_report_nothing_are_not_idle() {
+    let machine = (0..2).fold(
+        Machine::new("i-1", "g5.12xlarge").cpu(flat(90.0)),
+        |machine, index| machine.gpu(index, flat(0.0)).vram(index, 3.0, A10G_MIB),
+    );
+    assert_eq!(judge(machine).actions(), []);
+}
+
+#[test]
+fn the_gap_about_memory_names_the_idle_rule_too() {
+    let audit = audit_of("idle-held-gpu", "missing");
+    silence(&audit, "VRAM use", "idle-gpu");
+}
