@@ -23,6 +23,23 @@ pub struct ClassTotals {
     pub monthly_cost: Money,
 }
 
+impl ClassTotals {
+    fn none(currency: Currency) -> Self {
+        Self {
+            workloads: 0,
+            instances: 0,
+            gpus: 0,
+            monthly_cost: Money::zero(currency),
+        }
+    }
+
+    fn count(&mut self, instances: u64, gpus: u64) {
+        self.workloads += 1;
+        self.instances += instances;
+        self.gpus += gpus;
+    }
+}
+
 /// Sums over all workloads, in one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totals {
@@ -42,8 +59,11 @@ pub struct Totals {
     pub monthly_waste: Money,
     /// The other savings.
     pub monthly_optimization: Money,
-    /// By class, in its order.
+    /// By class, in its order; stopped workloads have too little data by
+    /// definition.
     pub by_classification: BTreeMap<Classification, ClassTotals>,
+    /// The stopped workloads, which are part of a class above.
+    pub stopped: ClassTotals,
     /// Running instances without a price, and stopped ones with unpriced parts.
     pub unpriced_instances: u64,
     /// Workloads that a tag takes out of advice.
@@ -57,6 +77,25 @@ impl Totals {
             self.monthly_waste.amount() + self.monthly_optimization.amount(),
             self.currency,
         )
+    }
+
+    /// Sums of the running workloads of a class; `None` when there are none.
+    pub fn running_by_classification(&self, class: Classification) -> Option<ClassTotals> {
+        let all = self.by_classification.get(&class)?;
+        // Everything stopped has too little data.
+        if class != Classification::InsufficientData {
+            return Some(*all);
+        }
+        let running = ClassTotals {
+            workloads: all.workloads - self.stopped.workloads,
+            instances: all.instances - self.stopped.instances,
+            gpus: all.gpus - self.stopped.gpus,
+            monthly_cost: all
+                .monthly_cost
+                .checked_sub(self.stopped.monthly_cost)
+                .ok()?,
+        };
+        (running.workloads > 0).then_some(running)
     }
 
     /// Savings as a percentage of today's cost; absent when nothing is priced.
@@ -87,6 +126,7 @@ impl Totals {
             monthly_waste: zero,
             monthly_optimization: zero,
             by_classification: BTreeMap::new(),
+            stopped: ClassTotals::none(currency),
             unpriced_instances: 0,
             ignored_workloads: 0,
         };
@@ -129,15 +169,11 @@ impl Totals {
         let class = self
             .by_classification
             .entry(one.verdict.classification)
-            .or_insert(ClassTotals {
-                workloads: 0,
-                instances: 0,
-                gpus: 0,
-                monthly_cost: Money::zero(self.currency),
-            });
-        class.workloads += 1;
-        class.instances += instances;
-        class.gpus += gpus;
+            .or_insert(ClassTotals::none(self.currency));
+        class.count(instances, gpus);
+        if !workload.key.running {
+            self.stopped.count(instances, gpus);
+        }
     }
 
     fn add(&mut self, one: &AuditedWorkload, cost: Money) {
@@ -150,6 +186,9 @@ impl Totals {
         );
         if let Some(class) = self.by_classification.get_mut(&one.verdict.classification) {
             class.monthly_cost = plus(class.monthly_cost, cost);
+        }
+        if !one.workload.key.running {
+            self.stopped.monthly_cost = plus(self.stopped.monthly_cost, cost);
         }
         for action in &one.actions {
             let sum = if one.is_waste(action) {

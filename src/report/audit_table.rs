@@ -4,7 +4,7 @@
 
 use super::plain_table::PlainTable;
 use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap};
-use crate::analysis::{Audit, AuditedWorkload};
+use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
     Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
 };
@@ -161,16 +161,22 @@ fn classes(audit: &Audit, out: &mut String) -> std::fmt::Result {
         &["CLASS", "WORKLOADS", "INSTANCES", "GPUS", "MONTHLY COST"],
         1..5,
     );
+    let mut row = |label: &str, sums: &ClassTotals| {
+        table.row(vec![
+            format!("{label:<18}"),
+            count(sums.workloads),
+            count(sums.instances),
+            count(sums.gpus),
+            money(sums.monthly_cost),
+        ]);
+    };
     for class in Classification::ALL {
-        if let Some(sums) = audit.totals.by_classification.get(class) {
-            table.row(vec![
-                format!("{:<18}", class.name()),
-                count(sums.workloads),
-                count(sums.instances),
-                count(sums.gpus),
-                money(sums.monthly_cost),
-            ]);
+        if let Some(sums) = audit.totals.running_by_classification(*class) {
+            row(class.name(), &sums);
         }
+    }
+    if audit.totals.stopped.workloads > 0 {
+        row("stopped", &audit.totals.stopped);
     }
     indented(&table, out)
 }
@@ -259,11 +265,11 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
                 format!(" to {} × {}", target.count, target.instance_type)
             });
             let line = format!(
-                "{:>14}  {}{} {}",
+                "{:>14}  {}: {}{}",
                 money(action.monthly_savings()),
+                safe(&audited.workload.name),
                 action.kind(),
                 what,
-                safe(&audited.workload.name),
             );
             writeln!(out, "{}", fit(&line, style.width))?;
         }
@@ -346,13 +352,15 @@ fn evidence(evidence: &Evidence) -> String {
             format!("{value:.1}")
         }
     };
+    let unit = match evidence.unit {
+        "%" => " %".to_owned(),
+        unit => format!(" {unit}"),
+    };
     let judged = format!(
-        "{} {} {} {} {}",
+        "{}{unit} {} {}{unit}",
         number(evidence.observed),
-        evidence.unit,
         evidence.comparator,
         number(evidence.threshold),
-        evidence.unit,
     );
     match &evidence.observation {
         Observation::Sampled {
@@ -366,7 +374,7 @@ fn evidence(evidence: &Evidence) -> String {
             count(*n_samples),
             coverage * 100.0
         ),
-        Observation::Fact { name, origin } => format!("{name} {judged}; {origin}"),
+        Observation::Fact { name, .. } => format!("{name}: {judged}"),
     }
 }
 
@@ -446,5 +454,19 @@ fn next(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
     if !origins.is_empty() {
         writeln!(out, "\nprices: {}{oldest}", origins.join(", "))?;
     }
+    if audit.api.calls > 0 {
+        writeln!(
+            out,
+            "AWS: {}, {}, about {} of API cost",
+            counted(audit.api.calls, "call", "calls"),
+            counted(audit.api.retries, "retry", "retries"),
+            api_cost(audit)
+        )?;
+    }
     Ok(())
+}
+
+/// Fractions of a cent matter here: a whole audit costs less than one.
+fn api_cost(audit: &Audit) -> String {
+    format!("${:.4}", audit.api.estimated_cost_usd)
 }

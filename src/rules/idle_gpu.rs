@@ -7,8 +7,8 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, Statistic,
-    UsageState,
+    Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation, Severity,
+    Statistic, UsageState,
 };
 
 /// The rule.
@@ -104,7 +104,13 @@ fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
         if subject.workload.has_instance_store() {
             steps.push("copy what is needed from the instance store: a stop erases it".to_owned());
         }
-        steps.push("stop the instances, and terminate them a week later".to_owned());
+        steps.push(match &subject.workload.key.group {
+            Group::AutoScaling(name) => format!(
+                "set the desired size of the Auto Scaling group {name} to 0: it replaces what is \
+                 stopped by hand"
+            ),
+            _ => "stop the instances, and terminate them a week later".to_owned(),
+        });
     }
     Recommendation {
         action: if by_power { "confirm" } else { "stop" }.to_owned(),

@@ -57,8 +57,9 @@ impl Rule for SteadyOnDemand {
             monthly_savings: Some(action.monthly_savings()),
             recommendation: Recommendation {
                 action: "commit for one year".to_owned(),
-                to: action.detail().to_owned(),
+                to: "1 year, no upfront".to_owned(),
                 steps: vec![
+                    action.detail().to_owned(),
                     "right-size first: a commitment fixes the type for a year".to_owned(),
                     "check what the payer account already holds".to_owned(),
                     format!("price of {} ({})", quote.effective_date, quote.source),

@@ -1,0 +1,189 @@
+//! Times the released program as users run it: whole processes, several runs,
+//! wall time and peak memory. `cargo bench` prints a table for
+//! `docs/BENCHMARKS.md`; without `--bench` (as under `cargo test`) it does
+//! nothing, because timings are no tests.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_gpucost");
+const WARM_UP: usize = 2;
+const INSTANCES: usize = 1_000;
+const PERIODS: usize = 4_032;
+
+fn main() {
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let estate = folder.join("thousand.json");
+    let figures = write_estate(&estate).expect("the scratch folder is writable");
+    println!(
+        "{INSTANCES} instances, {} GPUs, {} series, {} points, {:.0} MB of JSON\n",
+        figures.gpus,
+        figures.series,
+        figures.points,
+        figures.bytes as f64 / 1e6
+    );
+    println!("| what | runs | wall min | wall median | wall max | peak memory |");
+    println!("|---|---|---|---|---|---|");
+    let estate = estate.to_str().expect("a scratch path is UTF-8");
+    // In order of memory: the system reports the largest of all children.
+    run("`--version`", 30, &["--version"]);
+    run("`audit --demo`", 15, &["audit", "--demo", "-q"]);
+    run(
+        "`audit --demo --format json`",
+        15,
+        &["audit", "--demo", "-q", "--format", "json"],
+    );
+    run(
+        "`audit --from` 1 000 instances",
+        7,
+        &["audit", "--from", estate, "-q"],
+    );
+}
+
+fn run(label: &str, runs: usize, arguments: &[&str]) {
+    let mut walls: Vec<Duration> = Vec::new();
+    for turn in 0..WARM_UP + runs {
+        let started = Instant::now();
+        let status = Command::new(PROGRAM)
+            .args(arguments)
+            .env_clear()
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .expect("the program starts");
+        let wall = started.elapsed();
+        assert!(status.success(), "{label} ended with {status}");
+        if turn >= WARM_UP {
+            walls.push(wall);
+        }
+    }
+    walls.sort();
+    let ms = |wall: Duration| format!("{:.1} ms", wall.as_secs_f64() * 1e3);
+    let peak_kib = getrusage(UsageWho::RUSAGE_CHILDREN)
+        .expect("the system counts")
+        .max_rss();
+    println!(
+        "| {label} | {runs} | {} | {} | {} | {:.1} MiB |",
+        ms(walls[0]),
+        ms(walls[walls.len() / 2]),
+        ms(walls[walls.len() - 1]),
+        peak_kib as f64 / 1024.0
+    );
+}
+
+struct Figures {
+    gpus: usize,
+    series: usize,
+    points: usize,
+    bytes: u64,
+}
+
+/// Types by how often they occur among ten instances.
+const MIX: [(&str, usize); 10] = [
+    ("g4dn.xlarge", 1),
+    ("g5.xlarge", 1),
+    ("g5.2xlarge", 1),
+    ("g6.xlarge", 1),
+    ("g6.2xlarge", 1),
+    ("g6e.xlarge", 1),
+    ("g5.12xlarge", 4),
+    ("g6.12xlarge", 4),
+    ("p3.8xlarge", 4),
+    ("p4d.24xlarge", 8),
+];
+
+/// An estate with noisy series, written line by line: noise defeats the
+/// repetition of the file format, which idle machines would enjoy.
+fn write_estate(path: &Path) -> std::io::Result<Figures> {
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    let mut figures = Figures {
+        gpus: 0,
+        series: 0,
+        points: 0,
+        bytes: 0,
+    };
+    write!(
+        out,
+        r#"{{"estate_version":"1","as_of":"2026-11-01T00:00:00Z","period_seconds":300,"instances":["#
+    )?;
+    for number in 0..INSTANCES {
+        let (instance_type, _) = MIX[number % MIX.len()];
+        let comma = if number > 0 { "," } else { "" };
+        write!(
+            out,
+            r#"{comma}{{"id":"i-{number:017x}","account":"111122223333","region":"us-east-1","instance_type":"{instance_type}","state":"running","launch_time":"2026-09-01T00:00:00Z"}}"#
+        )?;
+    }
+    write!(out, r#"],"metrics":["#)?;
+    let mut noise = Noise(20_261_101);
+    for number in 0..INSTANCES {
+        let (_, gpus) = MIX[number % MIX.len()];
+        figures.gpus += gpus;
+        let level = 5.0 + (number % 17) as f64 * 5.0;
+        for gpu in 0..gpus {
+            for (metric, base, spread) in [
+                ("gpu_utilization", level, 10.0),
+                ("gpu_memory_used", 9_000.0, 400.0),
+            ] {
+                for statistic in ["average", "maximum"] {
+                    let head =
+                        format!(r#""gpu":{gpu},"metric":"{metric}","statistic":"{statistic}""#);
+                    write_series(&mut out, &mut figures, number, &head, || {
+                        noise.near(base, spread)
+                    })?;
+                }
+            }
+        }
+        let head = r#""metric":"cpu_utilization","statistic":"average""#;
+        write_series(&mut out, &mut figures, number, head, || {
+            noise.near(12.0, 8.0)
+        })?;
+    }
+    write!(out, "]}}")?;
+    out.flush()?;
+    figures.bytes = fs::metadata(path)?.len();
+    Ok(figures)
+}
+
+fn write_series(
+    out: &mut impl Write,
+    figures: &mut Figures,
+    number: usize,
+    head: &str,
+    mut value: impl FnMut() -> f64,
+) -> std::io::Result<()> {
+    let comma = if figures.series > 0 { "," } else { "" };
+    write!(
+        out,
+        r#"{comma}{{"instance":"i-{number:017x}",{head},"source":"cloudwatch-agent","period_seconds":300,"start":"2026-10-18T00:00:00Z","values":["#
+    )?;
+    for period in 0..PERIODS {
+        let comma = if period > 0 { "," } else { "" };
+        write!(out, "{comma}{}", value())?;
+    }
+    figures.series += 1;
+    figures.points += PERIODS;
+    write!(out, "]}}")
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): the same estate on every machine.
+struct Noise(u64);
+
+impl Noise {
+    fn near(&mut self, base: f64, spread: f64) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        let share = (mixed >> 11) as f64 / (1_u64 << 53) as f64;
+        ((base + (share - 0.5) * spread).max(0.0) * 10.0).round() / 10.0
+    }
+}
