@@ -6,7 +6,6 @@ mod borders;
 mod builder;
 mod everywhere;
 mod fixtures;
-mod percentiles;
 mod properties;
 mod registry;
 mod situations;

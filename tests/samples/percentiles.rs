@@ -1,37 +1,12 @@
-//! Mean and percentiles against measured data, when it is at hand: it stands
-//! beside the project and is not part of it.
+//! Mean and percentiles against measured series.
 
+use crate::data::folder;
 use flate2::read::GzDecoder;
 use gpucost::domain::{Distribution, quantile};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-
-/// A folder of samples: below the folder named by `GPUCOST_SHARED_DATA`, else
-/// beside the package. `None`, said aloud and written to the file named by
-/// `GPUCOST_TEST_SKIPS`, when it is not there.
-fn samples(test: &str, folder: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("GPUCOST_SHARED_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    let path = data.join("samples").join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("SKIPPED: {test}: {} is not here", path.display());
-    println!("{line}");
-    if let Some(list) = std::env::var_os("GPUCOST_TEST_SKIPS") {
-        File::options()
-            .append(true)
-            .create(true)
-            .open(list)
-            .and_then(|mut list| writeln!(list, "{line}"))
-            .expect("the list of skipped tests is writable");
-    }
-    None
-}
+use std::io::Read;
+use std::path::Path;
 
 /// Rows of a CSV file as numbers and names by column.
 fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
@@ -80,7 +55,7 @@ const GIB: f64 = 1_073_741_824.0;
 
 #[test]
 fn containers_have_the_figures_that_were_computed_elsewhere() {
-    let Some(folder) = samples("containers", "gpu-containers") else {
+    let Some(folder) = folder("containers", "samples/gpu-containers") else {
         return;
     };
     let utilization = by_container(&folder.join("pod_gpu_duty_cycle_anon.csv.gz"));
@@ -111,7 +86,7 @@ fn containers_have_the_figures_that_were_computed_elsewhere() {
 
 #[test]
 fn the_fleet_of_containers_has_the_published_figures() {
-    let Some(folder) = samples("fleet of containers", "gpu-containers") else {
+    let Some(folder) = folder("fleet of containers", "samples/gpu-containers") else {
         return;
     };
     let utilization = by_container(&folder.join("pod_gpu_duty_cycle_anon.csv.gz"));
@@ -163,7 +138,7 @@ fn series(table: &[f64]) -> Distribution {
 
 #[test]
 fn fleets_given_by_their_quantiles_have_the_published_figures() {
-    let Some(folder) = samples("fleet quantiles", "fleet-quantiles") else {
+    let Some(folder) = folder("fleet quantiles", "samples/fleet-quantiles") else {
         return;
     };
     let seren = column(&folder.join("seren_quantiles.csv"), "gpu_util_pct");

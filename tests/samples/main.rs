@@ -1,0 +1,7 @@
+//! The arithmetic against real figures, when they are at hand: they stand beside
+//! the project and are not part of it.
+
+mod book;
+mod data;
+mod percentiles;
+mod spot;
