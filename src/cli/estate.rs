@@ -13,9 +13,14 @@ use crate::sources::aws::AwsOptions;
 use crate::sources::files::{EstateError, demo_estate, read_estate, write_estate, write_whole};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 const DEFAULT_LOOKBACK: &str = "14d";
 const DEFAULT_NAMESPACE: &str = "CWAgent";
@@ -23,6 +28,7 @@ const DEFAULT_NAMESPACE: &str = "CWAgent";
 const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
 /// Work that takes longer than this shows progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(500);
+const PROGRESS_STEP: Duration = Duration::from_millis(120);
 
 /// The settings file that applies: `--config`, `GPUCOST_CONFIG`, or
 /// `gpucost.toml` in the current folder.
@@ -273,6 +279,7 @@ fn live(
         tokio::select! {
             gathered = gather(&options, &show) => Some(gathered),
             _ = tokio::signal::ctrl_c() => None,
+            () = progress.animate() => None,
         }
     });
     progress.clear();
@@ -304,23 +311,26 @@ fn failed(error: GatherError) -> Failure {
     }
 }
 
+/// Shows this program's own steps, never the SDK's: its logs quote requests,
+/// and requests carry signatures.
 fn log(verbosity: u8) {
     let level = match verbosity {
         0 => return,
         1 => tracing::Level::DEBUG,
         _ => tracing::Level::TRACE,
     };
-    // A second command in the same process keeps the first one's log.
-    let _ = tracing_subscriber::fmt()
-        .with_max_level(level)
+    let own = Targets::new().with_target(env!("CARGO_PKG_NAME"), level);
+    let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .try_init();
+        .with_filter(own);
+    // A second command in the same process keeps the first one's log.
+    let _ = tracing_subscriber::registry().with(layer).try_init();
 }
 
 /// A line on stderr for work that takes long, on a terminal only.
 struct Progress {
     bar: ProgressBar,
-    started: std::time::Instant,
+    stage: RefCell<String>,
 }
 
 impl Progress {
@@ -335,14 +345,22 @@ impl Progress {
         }
         Self {
             bar,
-            started: std::time::Instant::now(),
+            stage: RefCell::default(),
         }
     }
 
     fn stage(&self, text: &str) {
-        self.bar.set_message(text.to_owned());
-        if self.started.elapsed() >= PROGRESS_AFTER {
+        tracing::debug!("{text}");
+        self.stage.replace(text.to_owned());
+    }
+
+    /// Draws the line again and again once the work takes long; never ends.
+    async fn animate(&self) {
+        tokio::time::sleep(PROGRESS_AFTER).await;
+        loop {
+            self.bar.set_message(self.stage.borrow().clone());
             self.bar.tick();
+            tokio::time::sleep(PROGRESS_STEP).await;
         }
     }
 

@@ -6,7 +6,7 @@ use super::plain_table::PlainTable;
 use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
-    Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
+    Classification, Comparator, EstateSource, Evidence, Finding, Money, Observation, Severity,
 };
 use std::fmt::Write;
 
@@ -352,14 +352,19 @@ fn evidence(evidence: &Evidence) -> String {
             format!("{value:.1}")
         }
     };
+    // The unit of a count is in its name.
     let unit = match evidence.unit {
-        "%" => " %".to_owned(),
-        unit => format!(" {unit}"),
+        "%" => " %",
+        _ => "",
+    };
+    let comparator = match evidence.comparator {
+        Comparator::AtLeast => "≥",
+        Comparator::AtMost => "≤",
+        other => other.name(),
     };
     let judged = format!(
-        "{}{unit} {} {}{unit}",
+        "{}{unit} {comparator} {}{unit}",
         number(evidence.observed),
-        evidence.comparator,
         number(evidence.threshold),
     );
     match &evidence.observation {

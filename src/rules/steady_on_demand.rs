@@ -56,7 +56,7 @@ impl Rule for SteadyOnDemand {
             ),
             monthly_savings: Some(action.monthly_savings()),
             recommendation: Recommendation {
-                action: "commit for one year".to_owned(),
+                action: "commit".to_owned(),
                 to: "1 year, no upfront".to_owned(),
                 steps: vec![
                     action.detail().to_owned(),
