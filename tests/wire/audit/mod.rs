@@ -5,5 +5,8 @@
 mod account;
 mod command;
 mod days;
+mod signals;
 
+mod bad_days;
 mod fleet;
+mod hostile;

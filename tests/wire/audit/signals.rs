@@ -1,6 +1,6 @@
 //! What the instances of a role measure, period by period.
 
-use super::super::days::{Days, PERIODS, PERIODS_A_DAY, PERIODS_AN_HOUR};
+use super::days::{Days, PERIODS, PERIODS_A_DAY, PERIODS_AN_HOUR};
 use crate::fleet::Launched;
 use crate::loopback::Loopback;
 

@@ -2,6 +2,11 @@
 //!
 //! A month is 730 hours; a reservation costs 63 % of On-Demand in this price
 //! list; each row is rounded half up to cents where it is made.
+#![allow(
+    clippy::inconsistent_digit_grouping,
+    clippy::mistyped_literal_suffixes,
+    reason = "the last two digits of an amount are its cents"
+)]
 
 /// A workload.
 pub struct Row {

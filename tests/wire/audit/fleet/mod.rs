@@ -11,5 +11,4 @@ mod gathering;
 mod price_list;
 mod recorded;
 mod roster;
-mod signals;
 mod verdicts;

@@ -1,6 +1,6 @@
 //! The roles of the fleet.
 
-use super::signals::{self, Dimensions, Signal};
+use super::super::signals::{self, Dimensions, Signal};
 use crate::fleet::{Launch, Volume};
 
 /// Instances that do the same.
