@@ -105,8 +105,8 @@ fn interrupted_while_a_call_is_under_way() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let interrupted = Instant::now();
-    let sent = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
         .status()
         .expect("signals can be sent");
     assert!(sent.success(), "the program was there to interrupt");

@@ -2,8 +2,8 @@
 //! what came out.
 //!
 //! Nothing here asks the crate for a figure: prices, verdicts and sums in
-//! [`expected`] were worked out by hand from the roster, the signals and the
-//! prices that are put into the endpoint.
+//! [`expected`] and [`sums`] were worked out by hand from the roster, the
+//! signals and the prices that are put into the endpoint.
 
 mod calls;
 mod expected;
@@ -11,4 +11,5 @@ mod gathering;
 mod price_list;
 mod recorded;
 mod roster;
+mod sums;
 mod verdicts;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::expected::{self, Plan, ROWS, Row};
+use super::expected::{Plan, ROWS, Row};
 use super::gathering::{Gathered, gathered};
+use super::sums;
 
 /// Money of a report in cents; absent when it is null.
 fn cents(value: &Value) -> Option<i64> {
@@ -125,12 +126,12 @@ fn every_rule_fires_where_it_should_and_nowhere_else() {
 fn the_rows_of_the_table_add_up_to_its_sums() {
     // The table above all checks itself: a slip of the pen shows here.
     let cost: i64 = ROWS.iter().filter_map(|row| row.monthly_cost).sum();
-    assert_eq!(cost, expected::MONTHLY_COST);
+    assert_eq!(cost, sums::MONTHLY_COST);
     let savings: i64 = ROWS.iter().map(|row| saving(row.plan)).sum();
-    assert_eq!(savings, expected::SAVINGS);
-    assert_eq!(expected::WASTE + expected::OPTIMIZATION, expected::SAVINGS);
-    assert_eq!(cost - savings, expected::PLANNED);
-    let of_classes: i64 = expected::CLASSES.iter().map(|class| class.4).sum();
+    assert_eq!(savings, sums::SAVINGS);
+    assert_eq!(sums::WASTE + sums::OPTIMIZATION, sums::SAVINGS);
+    assert_eq!(cost - savings, sums::PLANNED);
+    let of_classes: i64 = sums::CLASSES.iter().map(|class| class.4).sum();
     assert_eq!(of_classes, cost);
 }
 
@@ -139,25 +140,25 @@ fn sums_are_those_of_the_rows() {
     let Some(fleet) = gathered() else { return };
     let summary = &fleet.live.report["summary"];
     for (field, expected) in [
-        ("monthly_cost", expected::MONTHLY_COST),
-        ("monthly_waste", expected::WASTE),
-        ("monthly_optimization", expected::OPTIMIZATION),
-        ("monthly_savings", expected::SAVINGS),
-        ("planned_monthly_cost", expected::PLANNED),
+        ("monthly_cost", sums::MONTHLY_COST),
+        ("monthly_waste", sums::WASTE),
+        ("monthly_optimization", sums::OPTIMIZATION),
+        ("monthly_savings", sums::SAVINGS),
+        ("planned_monthly_cost", sums::PLANNED),
     ] {
         assert_eq!(cents(&summary[field]), Some(expected), "{field}");
     }
-    assert_eq!(summary["savings_percent"], expected::SAVINGS_PERCENT);
+    assert_eq!(summary["savings_percent"], sums::SAVINGS_PERCENT);
     for (field, expected) in [
-        ("instances", expected::INSTANCES),
-        ("stopped_instances", expected::STOPPED),
-        ("gpus", expected::GPUS),
-        ("unpriced_instances", expected::UNPRICED),
-        ("ignored_workloads", expected::IGNORED),
+        ("instances", sums::INSTANCES),
+        ("stopped_instances", sums::STOPPED),
+        ("gpus", sums::GPUS),
+        ("unpriced_instances", sums::UNPRICED),
+        ("ignored_workloads", sums::IGNORED),
     ] {
         assert_eq!(summary[field], expected, "{field}");
     }
-    for (class, workloads, instances, gpus, cost) in expected::CLASSES {
+    for (class, workloads, instances, gpus, cost) in sums::CLASSES {
         let found = &summary["by_classification"][class];
         let counts = [&found["workloads"], &found["instances"], &found["gpus"]];
         assert_eq!(
@@ -170,11 +171,11 @@ fn sums_are_those_of_the_rows() {
     assert_eq!(
         summary["funnel"],
         json!({
-            "total_gpus": expected::GPUS,
-            "allocated_gpus": expected::ALLOCATED,
-            "active_gpus": expected::ACTIVE,
-            "effective_gpus": expected::EFFECTIVE,
-            "unmeasured_gpus": expected::UNMEASURED,
+            "total_gpus": sums::GPUS,
+            "allocated_gpus": sums::ALLOCATED,
+            "active_gpus": sums::ACTIVE,
+            "effective_gpus": sums::EFFECTIVE,
+            "unmeasured_gpus": sums::UNMEASURED,
         })
     );
 }
@@ -183,8 +184,8 @@ fn sums_are_those_of_the_rows() {
 fn prices_are_of_the_account_where_it_has_them() {
     let Some(fleet) = gathered() else { return };
     let origins = &fleet.live.report["prices"]["origins"];
-    assert_eq!(origins["api"], expected::PRICES_OF_THE_API);
-    assert_eq!(origins["bundled"], expected::PRICES_OF_THE_BOOK);
+    assert_eq!(origins["api"], sums::PRICES_OF_THE_API);
+    assert_eq!(origins["bundled"], sums::PRICES_OF_THE_BOOK);
     let found = workloads(&fleet.live.report);
     assert_eq!(found["idle-1"]["hourly_cost"], 0.5);
     assert_eq!(found["windows"]["hourly_cost"], 0.75);
@@ -210,9 +211,9 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
         .collect();
     found.sort_unstable();
     let places: Vec<_> = found.iter().map(|gap| (gap.0, gap.1)).collect();
-    let expected: Vec<_> = expected::GAPS.iter().map(|gap| (gap.0, gap.1)).collect();
+    let expected: Vec<_> = sums::GAPS.iter().map(|gap| (gap.0, gap.1)).collect();
     assert_eq!(places, expected, "{found:#?}");
-    for ((_, place, reason), (_, _, words)) in found.iter().zip(expected::GAPS) {
+    for ((_, place, reason), (_, _, words)) in found.iter().zip(sums::GAPS) {
         assert!(reason.contains(words), "{place}: {reason}");
     }
     assert_eq!(
