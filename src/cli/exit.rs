@@ -103,7 +103,9 @@ impl Failure {
     }
 }
 
-/// Messages quote names from outside; only line feeds may pass.
+/// Messages quote words from outside: only line feeds may pass, and what comes
+/// after one is indented, so that no line passes itself off as ours.
 fn lines(text: &str) -> String {
-    text.lines().map(safe).collect::<Vec<_>>().join("\n")
+    let shown: Vec<String> = text.lines().map(|line| safe(line.trim())).collect();
+    shown.join("\n    ")
 }

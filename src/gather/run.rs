@@ -276,12 +276,19 @@ async fn discovered(mut region: Region, options: &GatherOptions, period_seconds:
             "not asked for",
             "run without `--metrics-source none`",
         )),
-        Some(Err(error)) => {
-            region
-                .gaps
-                .push(Gap::new("metrics", &place, error.to_string(), error.hint()))
-        }
-        Some(Ok(found)) => {
+        Some(found) => {
+            let found = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    let gap = Gap::new("metrics", &place, error.to_string(), error.hint());
+                    region.gaps.push(gap);
+                    if error.kind != aws::ErrorKind::Denied {
+                        return region;
+                    }
+                    // CPU needs no discovery: it still tells how long each ran.
+                    Vec::new()
+                }
+            };
             let visible = |instance: &Instance| {
                 offer(&region.shapes, &instance.instance_type)
                     .map(|offer| offer.share.visible_devices())

@@ -40,6 +40,13 @@ pub struct Volume<'a> {
     pub gib: i32,
 }
 
+impl Volume<'_> {
+    /// Whether its IOPS are bought apart.
+    fn has_iops(self) -> bool {
+        self.volume_type.starts_with("io")
+    }
+}
+
 /// A launched instance, with what its metrics are found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launched {
@@ -92,6 +99,9 @@ impl<'a> Launch<'a> {
             );
         }
         for (letter, volume) in ('f'..='p').zip(self.volumes) {
+            if volume.has_iops() {
+                continue;
+            }
             let disk = EbsBlockDevice::builder()
                 .volume_type(VolumeType::from(volume.volume_type))
                 .volume_size(volume.gib)
@@ -124,11 +134,43 @@ impl<'a> Launch<'a> {
                 .expect("an instance in a VPC has a private name")
                 .to_owned(),
         };
+        for (letter, volume) in ('f'..='p').zip(self.volumes) {
+            if volume.has_iops() {
+                let device = format!("/dev/sd{letter}");
+                self.attach(ec2, &launched, *volume, device).await?;
+            }
+        }
         if self.stopped {
             let stop = ec2.stop_instances();
             stop.instance_ids(&launched.instance_id).send().await?;
         }
         Ok(launched)
+    }
+
+    /// Makes a volume with provisioned IOPS and attaches it, because moto
+    /// forgets the IOPS that a launch asks for and then refuses the volume.
+    async fn attach(
+        &self,
+        ec2: &Client,
+        launched: &Launched,
+        volume: Volume<'_>,
+        device: String,
+    ) -> Result<(), aws_sdk_ec2::Error> {
+        let made = ec2
+            .create_volume()
+            .availability_zone(self.zone)
+            .volume_type(VolumeType::from(volume.volume_type))
+            .size(volume.gib)
+            .iops(1_000)
+            .send()
+            .await?;
+        ec2.attach_volume()
+            .set_volume_id(made.volume_id().map(str::to_owned))
+            .instance_id(&launched.instance_id)
+            .device(device)
+            .send()
+            .await?;
+        Ok(())
     }
 }
 

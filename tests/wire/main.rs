@@ -8,5 +8,6 @@ mod loopback;
 mod process;
 mod skip;
 
+mod audit;
 mod crosscheck;
 mod selftest;

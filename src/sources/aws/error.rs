@@ -132,7 +132,7 @@ fn kind_of_code(code: &str) -> ErrorKind {
 }
 
 /// Every cause, outermost first, each once.
-fn chain(error: &(dyn Error + 'static)) -> String {
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = vec![error.to_string()];
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -146,7 +146,7 @@ fn chain(error: &(dyn Error + 'static)) -> String {
 }
 
 /// Blanks access key ids, which some services repeat in their messages.
-fn without_credentials(text: &str) -> String {
+pub(super) fn without_credentials(text: &str) -> String {
     const PREFIXES: [&str; 2] = ["AKIA", "ASIA"];
     const LENGTH: usize = 20;
     let mut rest = text;

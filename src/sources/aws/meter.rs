@@ -61,9 +61,12 @@ impl Intercept for Meter {
         "Meter"
     }
 
-    fn read_before_execution(
+    // Once a call. Before execution the operation is not known yet: its name
+    // arrives with the operation's own settings.
+    fn read_before_serialization(
         &self,
         _context: &BeforeSerializationInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
         bag: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let mut counts = self.counts();

@@ -1,24 +1,49 @@
 //! Credentials, clients and identity.
 
-use super::error::{AwsError, ErrorKind};
+use super::error::{AwsError, ErrorKind, chain, without_credentials};
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
 use crate::domain::ApiUsage;
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_ec2::config::ProvideCredentials;
+use aws_sdk_ec2::config::{ProvideCredentials, SharedCredentialsProvider};
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Tries of one call, the first included.
 const ATTEMPTS: u32 = 5;
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
-const CALL_TIMEOUT: Duration = Duration::from_secs(90);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// After these a call has failed, so that one silent region holds nobody up.
+const TIME_LIMITS: TimeLimits = TimeLimits {
+    connect: Duration::from_secs(5),
+    attempt: Duration::from_secs(20),
+    call: Duration::from_secs(90),
+};
 
 /// The region to ask when nothing else names one.
 const DEFAULT_REGION: &str = "us-east-1";
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy)]
+struct TimeLimits {
+    connect: Duration,
+    attempt: Duration,
+    /// All attempts and the pauses between them.
+    call: Duration,
+}
+
+impl TimeLimits {
+    fn config(self) -> TimeoutConfig {
+        TimeoutConfig::builder()
+            .connect_timeout(self.connect)
+            .operation_attempt_timeout(self.attempt)
+            .operation_timeout(self.call)
+            .build()
+    }
+}
 
 /// How to reach AWS.
 #[derive(Debug, Clone, Default)]
@@ -61,14 +86,9 @@ impl Session {
     /// When there are no credentials, or they cannot be loaded.
     pub async fn connect(options: &AwsOptions) -> Result<Self, AwsError> {
         let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-            .operation_timeout(CALL_TIMEOUT)
-            .build();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .retry_config(retries)
-            .timeout_config(timeouts);
+            .timeout_config(TIME_LIMITS.config());
         if let Some(profile) = &options.profile {
             loader = loader.profile_name(profile);
         }
@@ -82,10 +102,29 @@ impl Session {
                 .region(Region::from_static(DEFAULT_REGION))
                 .build();
         }
-        let no_credentials = |message: String| AwsError {
+        if let Some(profile) = &options.profile {
+            // As with the AWS CLI, a profile that is asked for by name outranks
+            // credentials that happen to be in the environment.
+            let settings = ProviderConfig::default()
+                .with_region(config.region().cloned())
+                .with_timeout_config(TIME_LIMITS.config());
+            let provider = ProfileFileCredentialsProvider::builder()
+                .configure(&settings)
+                .profile_name(profile)
+                .build();
+            config = config
+                .to_builder()
+                .credentials_provider(SharedCredentialsProvider::new(provider))
+                .build();
+        }
+        let of_profile = options
+            .profile
+            .as_ref()
+            .map_or(String::new(), |name| format!("profile `{name}`: "));
+        let no_credentials = |reason: String| AwsError {
             action: "credentials",
             kind: ErrorKind::NoCredentials,
-            message,
+            message: without_credentials(&format!("{of_profile}{reason}")),
         };
         let provider = config
             .credentials_provider()
@@ -93,7 +132,7 @@ impl Session {
         provider
             .provide_credentials()
             .await
-            .map_err(|error| no_credentials(error.to_string()))?;
+            .map_err(|error| no_credentials(chain(error.source().unwrap_or(&error))))?;
         Ok(Self {
             config,
             meter: Meter::default(),
@@ -210,4 +249,47 @@ impl RegionClients {
 /// Domain time of an SDK time; `None` out of range.
 pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Timestamp> {
     jiff::Timestamp::new(time.secs(), i32::try_from(time.subsec_nanos()).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_sdk_ec2::config::Credentials;
+    use std::time::Instant;
+
+    #[tokio::test]
+    async fn a_call_without_an_answer_ends() {
+        // Connections are taken by the system and never read.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = silent.local_addr().expect("a bound socket has an address");
+        let limits = TimeLimits {
+            attempt: Duration::from_millis(50),
+            call: Duration::from_millis(200),
+            ..TIME_LIMITS
+        };
+        let credentials = Credentials::new("key", "secret", None, None, "tests");
+        let session = Session {
+            config: SdkConfig::builder()
+                .behavior_version(BehaviorVersion::latest())
+                .region(Region::from_static(DEFAULT_REGION))
+                .credentials_provider(SharedCredentialsProvider::new(credentials))
+                .endpoint_url(format!("http://{address}"))
+                .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
+                .timeout_config(limits.config())
+                .build(),
+            meter: Meter::default(),
+            limiter: Arc::default(),
+        };
+        let begin = Instant::now();
+        let error = crate::sources::aws::inventory(&session.in_region("eu-west-1"))
+            .await
+            .expect_err("nobody answers");
+        assert!(begin.elapsed() < Duration::from_secs(10));
+        assert_eq!(error.kind, ErrorKind::Unreachable);
+        assert_eq!(
+            error.to_string(),
+            "ec2:DescribeInstances: no answer within the time limit"
+        );
+        assert_eq!(session.usage().calls, 1);
+    }
 }

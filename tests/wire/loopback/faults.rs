@@ -16,6 +16,8 @@ pub enum Fault {
     DropConnection,
     /// The caller's policy does not allow the action.
     AccessDenied,
+    /// The same in other words: a message may quote what somebody chose.
+    AccessDeniedSaying(&'static str),
     /// The credentials are not valid here, as in a region that is not opted in.
     AuthFailure,
     /// The session token has expired.
@@ -33,8 +35,15 @@ impl Fault {
         let Operation {
             service, operation, ..
         } = operation;
-        let denied = format!("User is not authorized to perform: {service}:{operation}");
-        let (status, code, message) = match (self, protocol) {
+        let denied = match self {
+            Self::AccessDeniedSaying(words) => words.to_owned(),
+            _ => format!("User is not authorized to perform: {service}:{operation}"),
+        };
+        let fault = match self {
+            Self::AccessDeniedSaying(_) => Self::AccessDenied,
+            other => other,
+        };
+        let (status, code, message) = match (fault, protocol) {
             (Self::Throttle, Ec2) => (503, "RequestLimitExceeded", "Request limit exceeded."),
             (Self::Throttle, Query) => (400, "Throttling", "Rate exceeded"),
             (Self::Throttle, Cbor | Json) => (400, "ThrottlingException", "Rate exceeded"),
@@ -63,7 +72,10 @@ impl Fault {
             (Self::ExpiredToken, Ec2) => (400, "RequestExpired", "Request has expired."),
             (Self::ExpiredToken, Query | Cbor) => (403, "ExpiredToken", EXPIRED),
             (Self::ExpiredToken, Json) => (400, "ExpiredTokenException", EXPIRED),
-            (Self::DropConnection | Self::Delay(_) | Self::Hang, _) => return None,
+            (
+                Self::AccessDeniedSaying(_) | Self::DropConnection | Self::Delay(_) | Self::Hang,
+                _,
+            ) => return None,
         };
         Some(ApiError::new(status, code, message))
     }

@@ -81,6 +81,8 @@ struct State {
     control: Mutex<Control>,
     /// `host:port` of the moto server that gets what is not imitated here.
     upstream: Option<String>,
+    /// The moto account that every forwarded call is made in.
+    account: Option<String>,
 }
 
 impl State {
@@ -110,6 +112,16 @@ impl Loopback {
     /// runtime of its own, so that it serves blocking and asynchronous tests
     /// alike. `moto_url` is where the rest goes: `Some(moto.url())`.
     pub fn start(moto_url: Option<String>) -> Self {
+        Self::serve(moto_url, None)
+    }
+
+    /// The same in an account of moto's of its own, so that tests share a
+    /// server without seeing each other's instances.
+    pub fn start_in_account(moto_url: String, account: &str) -> Self {
+        Self::serve(Some(moto_url), Some(account.to_owned()))
+    }
+
+    fn serve(moto_url: Option<String>, account: Option<String>) -> Self {
         let listener =
             std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
         let address = listener
@@ -121,6 +133,7 @@ impl Loopback {
                     .trim_end_matches('/')
                     .to_owned()
             }),
+            account,
             ..State::default()
         });
         let (stop, stopped) = oneshot::channel();

@@ -134,6 +134,10 @@ async fn forward(
         return Err(ApiError::invalid_action(&name));
     };
     parts.headers.insert(CONTENT_LENGTH, body.len().into());
+    if let Some(account) = &state.account {
+        let account = account.parse().expect("an account is digits");
+        parts.headers.insert("x-moto-account-id", account);
+    }
     let (parts, body) = exchange(upstream, Request::from_parts(parts, Full::from(body)))
         .await
         .map_err(|error| ApiError::new(400, "UpstreamFailed", format!("{name}: {error}")))?;

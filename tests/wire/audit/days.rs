@@ -1,0 +1,49 @@
+//! The window that these tests audit.
+//!
+//! moto's launch time is always now, and what was launched within the week is
+//! never called idle. So the audits look from 15 days ahead over 14 days: the
+//! window begins a day after the launch, and the metrics lie in the future.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Periods in the window: 14 days of 288.
+pub const PERIODS: i64 = 4032;
+/// Periods in a day.
+pub const PERIODS_A_DAY: i64 = 288;
+/// Periods in an hour.
+pub const PERIODS_AN_HOUR: i64 = 12;
+
+const PERIOD_SECONDS: i64 = 300;
+
+/// A window of 14 days in periods of five minutes.
+#[derive(Clone, Copy, Debug)]
+pub struct Days {
+    start: i64,
+}
+
+impl Days {
+    /// From a day ahead to 15 days ahead.
+    pub fn ahead() -> Self {
+        let now = Timestamp::now().as_second();
+        let tomorrow = now - now.rem_euclid(PERIOD_SECONDS) + 86_400;
+        Self { start: tomorrow }
+    }
+
+    /// For `--as-of`.
+    pub fn as_of(self) -> String {
+        let start = Timestamp::from_second(self.start).expect("tomorrow exists");
+        let end = start + SignedDuration::from_hours(14 * 24);
+        end.to_string()
+    }
+
+    /// The beginning of a period, in epoch seconds; negative periods lie
+    /// before the window.
+    pub fn at(self, period: i64) -> i64 {
+        self.start + period * PERIOD_SECONDS
+    }
+
+    /// One datum in each period that has a value, a minute into it.
+    pub fn datums(self, value: impl Fn(i64) -> Option<f64>) -> impl Iterator<Item = (i64, f64)> {
+        (0..PERIODS).filter_map(move |period| Some((self.at(period) + 60, value(period)?)))
+    }
+}

@@ -1,0 +1,152 @@
+//! How many calls the fleet takes, that the report counts them honestly, and
+//! that the published policy allows exactly them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::super::command::Gpucost;
+use super::gathering::{Counts, gathered};
+
+/// Operation, region, calls. A period of five minutes is 4,033 points to ask
+/// for, one of an hour 337, of a day 15. An instance is 4,033 + 2 × 337 (CPU,
+/// network), a GPU with an agent 2 × 4,033 (utilization) + 2 × 4,033 + 15 +
+/// 3 × 337 (memory and what rides on it), a power metric 2 × 4,033. A call
+/// holds 100,800 points and is closed by the first query that does not fit,
+/// so it holds more than 96,767.
+const PLANNED: &[(&str, &str, usize)] = &[
+    // 33 × 4,707 + 52 × 17,158 = 1,047,547 points: 10.4 full calls, 10.8 at
+    // worst.
+    ("cloudwatch:GetMetricData", "us-east-1", 11),
+    // 11 × 4,707 + 11 × 17,158 = 240,515 points: 2.4 to 2.5.
+    ("cloudwatch:GetMetricData", "eu-west-1", 3),
+    // 15 × 4,707 + 19 × 17,158 + 3 × 8,066 = 420,805 points: 4.2 to 4.4.
+    ("cloudwatch:GetMetricData", "us-west-2", 5),
+    // Utilization, memory, power.
+    ("cloudwatch:ListMetrics", "us-east-1", 3),
+    ("cloudwatch:ListMetrics", "eu-west-1", 3),
+    ("cloudwatch:ListMetrics", "us-west-2", 3),
+    // What stopped instances keep, in the region that has some.
+    ("ec2:DescribeAddresses", "eu-west-1", 1),
+    ("ec2:DescribeInstanceTypes", "us-east-1", 1),
+    ("ec2:DescribeInstanceTypes", "eu-west-1", 1),
+    ("ec2:DescribeInstanceTypes", "us-west-2", 1),
+    ("ec2:DescribeInstances", "us-east-1", 1),
+    ("ec2:DescribeInstances", "eu-west-1", 1),
+    ("ec2:DescribeInstances", "us-west-2", 1),
+    ("ec2:DescribeSpotPriceHistory", "eu-west-1", 1),
+    ("ec2:DescribeVolumes", "eu-west-1", 1),
+    // Linux in three regions, Windows in one, and in Ireland gp2, gp3, io2 and
+    // addresses.
+    ("pricing:GetProducts", "us-east-1", 8),
+    ("sts:GetCallerIdentity", "us-east-1", 1),
+];
+
+/// Queries: 3 an instance, 8 a GPU with an agent, 2 a power metric: 59 × 3 +
+/// 82 × 8 + 3 × 2 = 839, at 0.01 a thousand.
+const COST_USD: f64 = 0.00839;
+
+fn table(calls: &Counts) -> BTreeMap<(String, &str), usize> {
+    calls
+        .iter()
+        .map(|(seen, count)| {
+            let action = format!("{}:{}", seen.service, seen.operation);
+            ((action, seen.region.as_str()), *count)
+        })
+        .collect()
+}
+
+/// Calls by action as the report has them.
+fn reported(report: &Value) -> BTreeMap<String, u64> {
+    let by_operation = report["api"]["by_operation"].as_object().expect("a map");
+    by_operation
+        .iter()
+        .map(|(action, count)| (action.clone(), count.as_u64().expect("a count")))
+        .collect()
+}
+
+fn counted(calls: &Counts) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (seen, count) in calls {
+        let action = format!("{}:{}", seen.service, seen.operation);
+        *sums.entry(action).or_default() += *count as u64;
+    }
+    sums
+}
+
+#[test]
+fn exactly_the_planned_calls_are_made() {
+    let Some(fleet) = gathered() else { return };
+    let calls = table(&fleet.live.calls);
+    println!(
+        "calls of an audit of 62 instances, {:.1} s:",
+        fleet.live.took.as_secs_f64()
+    );
+    for ((action, region), count) in &calls {
+        println!("{count:>4}  {action} in {region}");
+    }
+    let total: usize = calls.values().sum();
+    println!("{total:>4}  in all");
+    println!(
+        "{:>4}  in all regions, {:.1} s",
+        fleet.everywhere.calls.values().sum::<usize>(),
+        fleet.everywhere.took.as_secs_f64()
+    );
+    let planned = PLANNED
+        .iter()
+        .map(|(action, region, count)| (((*action).to_owned(), *region), *count))
+        .collect();
+    assert_eq!(calls, planned);
+}
+
+#[test]
+fn the_report_counts_what_went_over_the_wire() {
+    let Some(fleet) = gathered() else { return };
+    for audited in [&fleet.live, &fleet.everywhere] {
+        let api = &audited.report["api"];
+        let total: usize = audited.calls.values().sum();
+        assert_eq!(api["calls"], total);
+        assert_eq!(api["retries"], 0);
+        assert_eq!(api["estimated_cost_usd"], COST_USD);
+        assert_eq!(reported(&audited.report), counted(&audited.calls));
+    }
+}
+
+#[test]
+fn all_regions_find_the_same_as_the_three_named() {
+    let Some(fleet) = gathered() else { return };
+    let (named, all) = (&fleet.live.report, &fleet.everywhere.report);
+    for part in ["summary", "workloads", "findings", "gaps", "prices"] {
+        assert_eq!(all[part], named[part], "{part}");
+    }
+    let regions = all["scope"]["regions"].as_array().expect("a list");
+    assert!(
+        regions.len() > 3,
+        "the account has more regions: {regions:?}"
+    );
+    // Each costs one call when nothing is in it.
+    let empty = regions.len() - 3;
+    let planned: usize = PLANNED.iter().map(|(_, _, count)| count).sum();
+    let total: usize = fleet.everywhere.calls.values().sum();
+    assert_eq!(total, planned + 1 + empty, "and DescribeRegions");
+}
+
+#[test]
+fn the_policy_allows_every_call_and_nothing_else() {
+    let Some(fleet) = gathered() else { return };
+    let policy = Gpucost::new(&["iam-policy"]).run().json(0);
+    let allowed: BTreeSet<&str> = policy["Statement"][0]["Action"]
+        .as_array()
+        .expect("a list of actions")
+        .iter()
+        .map(|action| action.as_str().expect("an action"))
+        .collect();
+    let seen = counted(&fleet.live.calls);
+    let seen_everywhere = counted(&fleet.everywhere.calls);
+    let used: BTreeSet<&str> = seen
+        .keys()
+        .chain(seen_everywhere.keys())
+        .map(String::as_str)
+        .collect();
+    assert_eq!(used, allowed);
+}

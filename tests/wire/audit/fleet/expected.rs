@@ -1,0 +1,309 @@
+//! What the audit must say of each workload, worked out by hand. Money is in
+//! cents.
+//!
+//! A month is 730 hours; a reservation costs 63 % of On-Demand in this price
+//! list; each row is rounded half up to cents where it is made.
+#![allow(
+    clippy::inconsistent_digit_grouping,
+    clippy::mistyped_literal_suffixes,
+    reason = "the last two digits of an amount are its cents"
+)]
+
+/// A workload.
+pub struct Row {
+    pub name: &'static str,
+    pub instances: u64,
+    pub class: &'static str,
+    pub state: Option<&'static str>,
+    pub confidence: Option<&'static str>,
+    /// Mean GPU utilization or power; absent when no GPU signal arrived.
+    pub mean: Option<f64>,
+    pub monthly_cost: Option<i64>,
+    pub plan: Plan,
+    /// Rules that fire, in order of id.
+    pub rules: &'static [&'static str],
+}
+
+/// The plan of a workload: what, and the saving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    Nothing,
+    Stop(i64),
+    Release(i64),
+    Commit(i64),
+    /// To so many of a type.
+    Rightsize(u64, &'static str, i64),
+}
+
+use Plan::{Commit, Nothing, Release, Rightsize, Stop};
+
+pub const OVER: &str = "overprovisioned";
+pub const UNDER: &str = "underutilized";
+pub const WELL: &str = "well-utilized";
+pub const NO_DATA: &str = "insufficient-data";
+
+const STEADY: Option<&str> = Some("steady");
+const MEASURED: Option<&str> = Some("measured");
+const DERIVED: Option<&str> = Some("derived");
+
+const fn row(
+    name: &'static str,
+    instances: u64,
+    (class, state, confidence): (&'static str, Option<&'static str>, Option<&'static str>),
+    mean: Option<f64>,
+    (cost, plan): (i64, Plan),
+    rules: &'static [&'static str],
+) -> Row {
+    Row {
+        name,
+        instances,
+        class,
+        state,
+        confidence,
+        mean,
+        monthly_cost: Some(cost),
+        plan,
+        rules,
+    }
+}
+
+/// An instance of 0.50 an hour that measures no GPU: 0.50 × 730.
+const fn silent(name: &'static str) -> Row {
+    row(name, 1, (NO_DATA, None, None), None, (365_00, Nothing), &[])
+}
+
+/// An instance of 0.50 an hour that stops: 0.50 × 730.
+const fn idle(name: &'static str) -> Row {
+    row(
+        name,
+        1,
+        (OVER, Some("idle"), MEASURED),
+        Some(0.0),
+        (365_00, Stop(365_00)),
+        &["idle-gpu"],
+    )
+}
+
+const fn stopped(name: &'static str, cost: i64) -> Row {
+    let rules = &["stopped-with-storage"];
+    row(
+        name,
+        1,
+        (NO_DATA, None, None),
+        None,
+        (cost, Release(cost)),
+        rules,
+    )
+}
+
+const UNDER_RULES: &[&str] = &["steady-on-demand", "underutilized-gpu"];
+
+/// Every workload, as the roster has them.
+pub const ROWS: &[Row] = &[
+    // 12 × 1.10 × 730 = 9,636.00; reserved 12 × 0.693 × 730 = 6,070.68.
+    row(
+        "chat",
+        12,
+        (UNDER, STEADY, MEASURED),
+        Some(30.0),
+        (9_636_00, Commit(3_565_32)),
+        UNDER_RULES,
+    ),
+    // 2 × 22 × 730 = 32,120.00; reserved 2 × 13.86 × 730 = 20,235.60.
+    row(
+        "pretrain",
+        2,
+        (WELL, Some("saturated"), MEASURED),
+        Some(90.0),
+        (32_120_00, Commit(11_884_40)),
+        &["steady-on-demand"],
+    ),
+    // One of four GPUs at 40 %: mean 10 %. 2 × 5.60 × 730 = 8,176.00; on
+    // g5.xlarge 2 × 1.10 × 730 = 1,606.00. It fits: one A10G active, VRAM
+    // 2,048 × 1.2 MiB, CPU 5 % × 48 × 1.2 = 2.88 of 4 vCPU, memory
+    // 2 × 2,457.6 + 8,192 = 13,107 of 16,384 MiB.
+    row(
+        "wide",
+        2,
+        (OVER, STEADY, MEASURED),
+        Some(10.0),
+        (8_176_00, Rightsize(2, "g5.xlarge", 6_570_00)),
+        &["overprovisioned-gpu", "unused-gpus"],
+    ),
+    idle("idle-1"),
+    idle("idle-2"),
+    idle("idle-3"),
+    // 4.00 × 730; 8,000 of 15,360 MiB held.
+    row(
+        "held",
+        1,
+        (OVER, Some("idle-held"), MEASURED),
+        Some(0.0),
+        (2_920_00, Stop(2_920_00)),
+        &["idle-held-gpu"],
+    ),
+    // 8 of 24 hours: 1.10 × 730 / 3 = 267.667; reserved hours are paid round
+    // the clock, 505.89, and do not pay.
+    row(
+        "office",
+        1,
+        (WELL, STEADY, MEASURED),
+        Some(80.0),
+        (267_67, Nothing),
+        &[],
+    ),
+    // 3 × 0.202 × 730 = 442.38 from the bundled book, which sells no
+    // reservation of it.
+    row(
+        "fractions",
+        3,
+        (WELL, STEADY, MEASURED),
+        Some(70.0),
+        (442_38, Nothing),
+        &[],
+    ),
+    // 0.75 × 730, with the licence.
+    row(
+        "windows",
+        1,
+        (NO_DATA, None, None),
+        None,
+        (547_50, Nothing),
+        &[],
+    ),
+    silent("silent-1"),
+    silent("silent-2"),
+    silent("silent-3"),
+    silent("silent-4"),
+    silent("silent-5"),
+    // 5.60 × 730, idle, and none of our business.
+    row(
+        "ignored",
+        1,
+        (OVER, Some("idle"), MEASURED),
+        Some(0.0),
+        (4_088_00, Nothing),
+        &[],
+    ),
+    // 1.10 × 730 = 803.00; reserved 0.693 × 730 = 505.89. The bad readings are
+    // gone from the mean.
+    row(
+        "dirty",
+        1,
+        (UNDER, STEADY, MEASURED),
+        Some(50.0),
+        (803_00, Commit(297_11)),
+        UNDER_RULES,
+    ),
+    Row {
+        monthly_cost: None,
+        ..row("unknown", 1, (NO_DATA, None, None), None, (0, Nothing), &[])
+    },
+    // 6 × 1.20 × 730; no type with an A10G is cheaper.
+    row(
+        "speech",
+        6,
+        (OVER, STEADY, MEASURED),
+        Some(15.0),
+        (5_256_00, Nothing),
+        &["overprovisioned-gpu"],
+    ),
+    // 0.60 × 730; a twelfth of the periods at 96 %.
+    row(
+        "bursty",
+        1,
+        (OVER, Some("bursty"), MEASURED),
+        Some(8.0),
+        (438_00, Nothing),
+        &["overprovisioned-gpu"],
+    ),
+    // Two in a zone at (0.40 + 0.60) / 2, two in a zone at 0.45:
+    // 2 × 0.50 × 730 + 2 × 0.45 × 730 = 730.00 + 657.00.
+    row(
+        "spotty",
+        4,
+        (WELL, STEADY, MEASURED),
+        Some(75.0),
+        (1_387_00, Nothing),
+        &[],
+    ),
+    // 500 × 0.09.
+    stopped("stopped-1", 45_00),
+    // 100 × 0.11; 200 GiB of io2 have no price.
+    stopped("stopped-2", 11_00),
+    // An address, 0.006 × 730 = 4.38, and the 8 GiB of gp2 that moto gives an
+    // instance without volumes, 8 × 0.11 = 0.88.
+    stopped("stopped-3", 5_26),
+    // 50 × 730. Power at 10 %, an H100 idles at 68 of 700 W, 9.7 %: idle, but
+    // power alone never stops anything.
+    row(
+        "power-idle",
+        1,
+        (OVER, Some("idle"), DERIVED),
+        Some(10.0),
+        (36_500_00, Nothing),
+        &["idle-gpu"],
+    ),
+    // 21 × 730 = 15,330.00; reserved 13.23 × 730 = 9,657.90.
+    row(
+        "power-busy",
+        1,
+        (WELL, None, DERIVED),
+        Some(70.0),
+        (15_330_00, Commit(5_672_10)),
+        &["steady-on-demand"],
+    ),
+    // 1.05 × 730. An A10G idles at 57 of 300 W, 19 %: 40 % tells nothing.
+    row(
+        "power-between",
+        1,
+        (NO_DATA, None, None),
+        Some(40.0),
+        (766_50, Nothing),
+        &[],
+    ),
+    // 50 × 730; reserved 31.50 × 730 = 22,995.00.
+    row(
+        "full",
+        1,
+        (WELL, STEADY, MEASURED),
+        Some(65.0),
+        (36_500_00, Commit(13_505_00)),
+        &["steady-on-demand"],
+    ),
+    // 1.05 × 730; reserved 0.6615 × 730 = 482.895, that is 482.90.
+    row(
+        "six-of-ten",
+        1,
+        (UNDER, STEADY, DERIVED),
+        Some(50.0),
+        (766_50, Commit(283_60)),
+        UNDER_RULES,
+    ),
+    row(
+        "four-of-ten",
+        1,
+        (NO_DATA, None, None),
+        Some(50.0),
+        (766_50, Nothing),
+        &[],
+    ),
+    // 60 × 24 / 4032 = 0.3571: an hour a week is not idle.
+    row(
+        "weekly",
+        1,
+        (OVER, STEADY, MEASURED),
+        Some(0.3571),
+        (766_50, Nothing),
+        &["overprovisioned-gpu"],
+    ),
+    // 8 × 0.48 × 730 = 2,803.20; reserved 8 × 0.3024 × 730 = 1,766.016.
+    row(
+        "render",
+        8,
+        (UNDER, STEADY, MEASURED),
+        Some(50.0),
+        (2_803_20, Commit(1_037_18)),
+        UNDER_RULES,
+    ),
+];

@@ -1,0 +1,148 @@
+//! Launching the fleet and auditing it, once for all tests of it.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::super::account::Account;
+use super::super::command::{Gpucost, Run};
+use super::super::days::Days;
+use super::super::signals::Subject;
+use super::price_list;
+use super::roster::{ADDRESSED, ROSTER};
+use crate::clients::Clients;
+use crate::fleet::{Launch, launch};
+use crate::loopback::Operation;
+use crate::process::Server;
+
+/// Calls by operation and region, as the endpoint counted them.
+pub type Counts = BTreeMap<Operation, usize>;
+
+/// Everything that came out of the audits.
+pub struct Gathered {
+    pub account: String,
+    /// Names from the roster by instance id.
+    pub names: BTreeMap<String, String>,
+    /// The three regions by name, recorded with `--save`.
+    pub live: Audited,
+    /// Every region that the account has enabled.
+    pub everywhere: Audited,
+    /// `--from` the recording, twice.
+    pub replayed: [Run; 2],
+    /// Calls that the replays made.
+    pub replay_calls: Counts,
+}
+
+/// One audit of the account.
+pub struct Audited {
+    pub report: Value,
+    pub stderr: String,
+    pub calls: Counts,
+    pub took: Duration,
+}
+
+/// The audited fleet; `None`, with the reason recorded, without moto.
+pub fn gathered() -> Option<&'static Gathered> {
+    static GATHERED: LazyLock<Option<Gathered>> = LazyLock::new(gather);
+    // Every test says for itself that it is skipped.
+    Server::find("moto_server", "GPUCOST_TEST_MOTO")?;
+    GATHERED.as_ref()
+}
+
+fn gather() -> Option<Gathered> {
+    let account = Account::open()?;
+    let days = Days::ahead();
+    let names = start(&account, days);
+    price_list::publish(&account.loopback, days);
+
+    let recording = tempfile::tempdir().expect("a scratch folder can be made");
+    let recording = recording.path().join("est.json.gz");
+    let recording = recording
+        .to_str()
+        .expect("scratch folders have plain names");
+    let live = audited(
+        &account,
+        Gpucost::audit(days)
+            .args(&["--region", "us-east-1,us-west-2,eu-west-1"])
+            .args(&["--save", recording]),
+    );
+    account.loopback.reset_calls();
+    let replay = || {
+        Gpucost::new(&["audit", "--format", "json", "--from", recording])
+            .of(&account)
+            .run()
+    };
+    let replayed = [replay(), replay()];
+    let replay_calls = account.loopback.call_counts();
+    Some(Gathered {
+        names,
+        live,
+        everywhere: audited(&account, Gpucost::audit(days)),
+        replayed,
+        replay_calls,
+        account: account.number,
+    })
+}
+
+fn audited(account: &Account, command: Gpucost) -> Audited {
+    account.loopback.reset_calls();
+    let begin = Instant::now();
+    let run = command.of(account).run();
+    let took = begin.elapsed();
+    Audited {
+        report: run.json(0),
+        stderr: run.stderr,
+        calls: account.loopback.call_counts(),
+        took,
+    }
+}
+
+/// Launches the roster and puts its metrics.
+fn start(account: &Account, days: Days) -> BTreeMap<String, String> {
+    let tags: Vec<_> = ROSTER.iter().map(|role| role.all_tags()).collect();
+    let plan: Vec<Launch<'_>> = ROSTER
+        .iter()
+        .zip(&tags)
+        .flat_map(|(role, tags)| role.launches(tags))
+        .collect();
+    let mut launched = launch(&account.loopback, &plan).into_iter();
+    let mut names = BTreeMap::new();
+    for role in ROSTER {
+        for launched in launched.by_ref().take(role.instances) {
+            let subject = Subject {
+                region: role.region(),
+                instance_type: role.instance_type,
+                gpus: role.gpus,
+                launched: &launched,
+            };
+            subject.measure(&account.loopback, days, role.cpu, role.signal);
+            if role.name == ADDRESSED {
+                give_address(account, role.region(), &launched.instance_id);
+            }
+            names.insert(launched.instance_id, role.name.to_owned());
+        }
+    }
+    names
+}
+
+/// Allocates an Elastic IP address and associates it with an instance.
+fn give_address(account: &Account, region: &str, instance: &str) {
+    let ec2 = Clients::new(&account.loopback.url(), region).ec2;
+    let give = async {
+        let address = ec2.allocate_address().send().await?;
+        let associate = ec2.associate_address().instance_id(instance);
+        associate
+            .set_allocation_id(address.allocation_id().map(str::to_owned))
+            .send()
+            .await?;
+        Ok::<(), aws_sdk_ec2::Error>(())
+    };
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be started")
+        .block_on(give)
+        .expect("moto gives addresses");
+}

@@ -1,0 +1,102 @@
+//! What the audit must say of the fleet as a whole, added up by hand from the
+//! rows of [`super::expected`]. Money is in cents.
+#![allow(
+    clippy::inconsistent_digit_grouping,
+    reason = "the last two digits of an amount are its cents"
+)]
+
+use super::expected::{NO_DATA, OVER, UNDER, WELL};
+
+/// Virginia 61,920.55 + Ireland 7,142.26 + Oregon 94,199.20.
+pub const MONTHLY_COST: i64 = 163_262_01;
+/// Stops 3 × 365.00 + 2,920.00, releases 45.00 + 11.00 + 5.26.
+pub const WASTE: i64 = 4_076_26;
+/// 3,565.32 + 11,884.40 + 6,570.00 + 297.11 + 5,672.10 + 13,505.00 + 283.60 +
+/// 1,037.18.
+pub const OPTIMIZATION: i64 = 42_814_71;
+/// 4,076.26 + 42,814.71.
+pub const SAVINGS: i64 = 46_890_97;
+/// 163,262.01 − 46,890.97.
+pub const PLANNED: i64 = 116_371_04;
+/// 46,890.97 / 163,262.01 = 0.287213.
+pub const SAVINGS_PERCENT: f64 = 28.72;
+
+/// A class: name, workloads, instances, GPUs that run, cost.
+pub type Class = (&'static str, u64, u64, u64, i64);
+
+pub const CLASSES: [Class; 4] = [
+    // wide, idle × 3, held, ignored, speech, bursty, power-idle, weekly:
+    // GPUs 8 + 3 + 4 + 4 + 6 + 1 + 8 + 1, cost 8,176 + 1,095 + 2,920 + 4,088 +
+    // 5,256 + 438 + 36,500 + 766.50.
+    (OVER, 10, 16, 35, 59_239_50),
+    // chat, dirty, six-of-ten, render: 9,636 + 803 + 766.50 + 2,803.20.
+    (UNDER, 4, 22, 22, 14_008_70),
+    // pretrain, office, fractions, spotty, power-busy, full: GPUs 16 + 1 + 3 +
+    // 4 + 8 + 8, cost 32,120 + 267.67 + 442.38 + 1,387 + 15,330 + 36,500.
+    (WELL, 6, 12, 40, 86_047_05),
+    // windows, silent × 5, unknown, stopped × 3, power-between, four-of-ten:
+    // cost 547.50 + 1,825 + 61.26 + 766.50 + 766.50.
+    (NO_DATA, 12, 12, 8, 3_966_76),
+];
+
+pub const INSTANCES: u64 = 62;
+pub const STOPPED: u64 = 3;
+/// The unknown type, and the stopped instance with the io2 volume.
+pub const UNPRICED: u64 = 2;
+pub const IGNORED: u64 = 1;
+
+/// Virginia 12 + 16 + 8 + 3 + 4 + 1 + 3 + 1 + 5 + 4 + 1 = 58, Ireland 6 + 1 +
+/// 4, Oregon 8 + 8 + 1 + 8 + 1 + 1 + 1 + 8.
+pub const GPUS: u64 = 105;
+/// p99 at 1 % or more: chat 12, pretrain 16, wide 2, office 1, fractions 3,
+/// dirty 1, speech 6, bursty 1, spotty 4, full 8, the ten 2, render 8. An hour
+/// a week is 0.6 % of the periods.
+pub const ACTIVE: u64 = 64;
+/// And the memory of held 4 and weekly 1.
+pub const ALLOCATED: u64 = 69;
+/// windows 1, silent 5, power 8 + 8 + 1.
+pub const UNMEASURED: u64 = 23;
+/// 12 × .30 + 16 × .90 + 2 × .40 + .80 + 3 × .70 + .50 + 6 × .15 + .08 +
+/// 4 × .75 + 8 × .65 + .50 + .50 + .003571 + 8 × .50.
+pub const EFFECTIVE: f64 = 36.3836;
+
+/// On-Demand keys of Linux 11, Windows 1, spot zones 2.
+pub const PRICES_OF_THE_API: u64 = 14;
+/// `g6f.large`.
+pub const PRICES_OF_THE_BOOK: u64 = 1;
+
+/// What is missing, where (a name of the roster or a region), and words of the
+/// reason.
+pub const GAPS: &[(&str, &str, &str)] = &[
+    (
+        "GPU utilization",
+        "four-of-ten",
+        "coverage 40 %, 50 % needed",
+    ),
+    (
+        "GPU utilization",
+        "power-between",
+        "between the idle draw of 19.0 %",
+    ),
+    ("GPU utilization", "silent-1", "no GPU metric"),
+    ("GPU utilization", "silent-2", "no GPU metric"),
+    ("GPU utilization", "silent-3", "no GPU metric"),
+    ("GPU utilization", "silent-4", "no GPU metric"),
+    ("GPU utilization", "silent-5", "no GPU metric"),
+    ("GPU utilization", "unknown", "no GPU metric"),
+    ("GPU utilization", "windows", "no GPU metric"),
+    ("instance type", "unknown", "g99.xlarge is unknown"),
+    ("live price", "us-east-1", "none for g6f.large, g99.xlarge;"),
+    // Average and Maximum of each reading.
+    (
+        "metric points",
+        "dirty",
+        "60 points dropped: 20 negative, 40 over 100 %",
+    ),
+    (
+        "price",
+        "unknown",
+        "no price for g99.xlarge us-east-1 linux shared on-demand",
+    ),
+    ("storage price", "stopped-2", "200 GiB io2"),
+];

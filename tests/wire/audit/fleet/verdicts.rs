@@ -1,0 +1,283 @@
+//! Verdicts, sums and gaps of the fleet against those worked out by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::expected::{Plan, ROWS, Row};
+use super::gathering::{Gathered, gathered};
+use super::sums;
+
+/// Money of a report in cents; absent when it is null.
+fn cents(value: &Value) -> Option<i64> {
+    value.as_f64().map(|amount| {
+        let cents = amount * 100.0;
+        assert!((cents - cents.round()).abs() < 1e-6, "{amount} has cents");
+        cents.round() as i64
+    })
+}
+
+fn workloads(report: &Value) -> BTreeMap<&str, &Value> {
+    let list = report["workloads"].as_array().expect("a list of workloads");
+    let by_name: BTreeMap<&str, &Value> = list
+        .iter()
+        .map(|one| (one["name"].as_str().expect("a name"), one))
+        .collect();
+    assert_eq!(by_name.len(), list.len(), "no name twice");
+    by_name
+}
+
+fn plan(workload: &Value) -> Plan {
+    let actions = workload["plan"]["actions"].as_array().expect("a list");
+    let [action] = actions.as_slice() else {
+        assert_eq!(actions.len(), 0, "at most one action");
+        return Plan::Nothing;
+    };
+    let saving = cents(&action["monthly_savings"]).expect("an action saves");
+    match action["action"].as_str().expect("a name") {
+        "stop" => Plan::Stop(saving),
+        "release" => Plan::Release(saving),
+        "commit" => Plan::Commit(saving),
+        "rightsize" => {
+            let to = &action["to"];
+            let name = to["instance_type"].as_str().expect("a type");
+            let known = ["g5.xlarge"].into_iter().find(|known| *known == name);
+            let count = to["count"].as_u64().expect("a count");
+            Plan::Rightsize(count, known.unwrap_or("another type"), saving)
+        }
+        other => panic!("an unexpected action: {other}"),
+    }
+}
+
+fn saving(plan: Plan) -> i64 {
+    match plan {
+        Plan::Nothing => 0,
+        Plan::Stop(saving)
+        | Plan::Release(saving)
+        | Plan::Commit(saving)
+        | Plan::Rightsize(_, _, saving) => saving,
+    }
+}
+
+#[test]
+fn every_workload_has_its_verdict_cost_and_plan() {
+    let Some(fleet) = gathered() else { return };
+    let found = workloads(&fleet.live.report);
+    let names: BTreeSet<&str> = found.keys().copied().collect();
+    assert_eq!(names, ROWS.iter().map(|row| row.name).collect());
+    for row in ROWS {
+        check(row, found[row.name], fleet);
+    }
+}
+
+fn check(row: &Row, found: &Value, fleet: &Gathered) {
+    let name = row.name;
+    let text = |field: &str| found[field].as_str();
+    assert_eq!(text("classification"), Some(row.class), "{name}");
+    assert_eq!(text("state"), row.state, "{name}");
+    assert_eq!(text("confidence"), row.confidence, "{name}");
+    assert_eq!(text("account"), Some(fleet.account.as_str()), "{name}");
+    let ids = found["instances"].as_array().expect("a list");
+    assert_eq!(ids.len() as u64, row.instances, "{name}");
+    for id in ids {
+        let id = id.as_str().expect("an id");
+        assert_eq!(fleet.names[id], name, "{id} is of this role");
+    }
+    assert_eq!(found["utilization"]["mean"].as_f64(), row.mean, "{name}");
+    assert_eq!(cents(&found["monthly_cost"]), row.monthly_cost, "{name}");
+    assert_eq!(plan(found), row.plan, "{name}");
+    let planned = row.monthly_cost.map(|cost| cost - saving(row.plan));
+    assert_eq!(
+        cents(&found["plan"]["planned_monthly_cost"]),
+        planned,
+        "{name}"
+    );
+}
+
+#[test]
+fn every_rule_fires_where_it_should_and_nowhere_else() {
+    let Some(fleet) = gathered() else { return };
+    let report = &fleet.live.report;
+    let by_id: BTreeMap<&str, &str> = workloads(report)
+        .into_iter()
+        .map(|(name, workload)| (workload["id"].as_str().expect("an id"), name))
+        .collect();
+    let mut fired: Vec<(&str, &str)> = report["findings"]
+        .as_array()
+        .expect("a list of findings")
+        .iter()
+        .map(|finding| {
+            let evidence = finding["evidence"].as_array().expect("a list");
+            assert!(!evidence.is_empty(), "{finding} has evidence");
+            let workload = finding["workload"].as_str().expect("an id");
+            (by_id[workload], finding["rule"].as_str().expect("a rule"))
+        })
+        .collect();
+    fired.sort_unstable();
+    let mut expected: Vec<(&str, &str)> = ROWS
+        .iter()
+        .flat_map(|row| row.rules.iter().map(|rule| (row.name, *rule)))
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(fired, expected);
+}
+
+#[test]
+fn the_rows_of_the_table_add_up_to_its_sums() {
+    // The table above all checks itself: a slip of the pen shows here.
+    let cost: i64 = ROWS.iter().filter_map(|row| row.monthly_cost).sum();
+    assert_eq!(cost, sums::MONTHLY_COST);
+    let savings: i64 = ROWS.iter().map(|row| saving(row.plan)).sum();
+    assert_eq!(savings, sums::SAVINGS);
+    assert_eq!(sums::WASTE + sums::OPTIMIZATION, sums::SAVINGS);
+    assert_eq!(cost - savings, sums::PLANNED);
+    let of_classes: i64 = sums::CLASSES.iter().map(|class| class.4).sum();
+    assert_eq!(of_classes, cost);
+}
+
+#[test]
+fn sums_are_those_of_the_rows() {
+    let Some(fleet) = gathered() else { return };
+    let summary = &fleet.live.report["summary"];
+    for (field, expected) in [
+        ("monthly_cost", sums::MONTHLY_COST),
+        ("monthly_waste", sums::WASTE),
+        ("monthly_optimization", sums::OPTIMIZATION),
+        ("monthly_savings", sums::SAVINGS),
+        ("planned_monthly_cost", sums::PLANNED),
+    ] {
+        assert_eq!(cents(&summary[field]), Some(expected), "{field}");
+    }
+    assert_eq!(summary["savings_percent"], sums::SAVINGS_PERCENT);
+    for (field, expected) in [
+        ("instances", sums::INSTANCES),
+        ("stopped_instances", sums::STOPPED),
+        ("gpus", sums::GPUS),
+        ("unpriced_instances", sums::UNPRICED),
+        ("ignored_workloads", sums::IGNORED),
+    ] {
+        assert_eq!(summary[field], expected, "{field}");
+    }
+    for (class, workloads, instances, gpus, cost) in sums::CLASSES {
+        let found = &summary["by_classification"][class];
+        let counts = [&found["workloads"], &found["instances"], &found["gpus"]];
+        assert_eq!(
+            counts,
+            [workloads, instances, gpus].map(|n| json!(n)).each_ref(),
+            "{class}"
+        );
+        assert_eq!(cents(&found["monthly_cost"]), Some(cost), "{class}");
+    }
+    assert_eq!(
+        summary["funnel"],
+        json!({
+            "total_gpus": sums::GPUS,
+            "allocated_gpus": sums::ALLOCATED,
+            "active_gpus": sums::ACTIVE,
+            "effective_gpus": sums::EFFECTIVE,
+            "unmeasured_gpus": sums::UNMEASURED,
+        })
+    );
+}
+
+#[test]
+fn prices_are_of_the_account_where_it_has_them() {
+    let Some(fleet) = gathered() else { return };
+    let origins = &fleet.live.report["prices"]["origins"];
+    assert_eq!(origins["api"], sums::PRICES_OF_THE_API);
+    assert_eq!(origins["bundled"], sums::PRICES_OF_THE_BOOK);
+    let found = workloads(&fleet.live.report);
+    assert_eq!(found["idle-1"]["hourly_cost"], 0.5);
+    assert_eq!(found["windows"]["hourly_cost"], 0.75);
+    assert_eq!(found["fractions"]["hourly_cost"], 0.606);
+    // 0.50 + 0.50 + 0.45 + 0.45.
+    assert_eq!(found["spotty"]["hourly_cost"], 1.9);
+    assert_eq!(found["unknown"]["hourly_cost"], Value::Null);
+}
+
+#[test]
+fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
+    let Some(fleet) = gathered() else { return };
+    let gaps = fleet.live.report["gaps"].as_array().expect("a list");
+    let mut found: Vec<(&str, &str, &str)> = gaps
+        .iter()
+        .map(|gap| {
+            let place = gap["where"].as_str().expect("a place");
+            let name = fleet.names.get(place).map_or(place, String::as_str);
+            let text = |field: &str| gap[field].as_str().expect("words");
+            assert_ne!(text("hint"), "", "{gap} says what to do");
+            (text("what"), name, text("reason"))
+        })
+        .collect();
+    found.sort_unstable();
+    let places: Vec<_> = found.iter().map(|gap| (gap.0, gap.1)).collect();
+    let expected: Vec<_> = sums::GAPS.iter().map(|gap| (gap.0, gap.1)).collect();
+    assert_eq!(places, expected, "{found:#?}");
+    for ((_, place, reason), (_, _, words)) in found.iter().zip(sums::GAPS) {
+        assert!(reason.contains(words), "{place}: {reason}");
+    }
+    assert_eq!(
+        fleet.live.stderr,
+        // The unmeasured: windows, five silent ones and the unknown type.
+        "audited 55 of 62 instances; 14 gaps\n"
+    );
+}
+
+#[test]
+fn series_are_joined_and_roll_ups_left_out() {
+    let Some(fleet) = gathered() else { return };
+    let found = workloads(&fleet.live.report);
+    let utilization = |name: &str| &found[name]["utilization"];
+    for (name, by_host) in [("idle-1", 0), ("idle-2", 1), ("idle-3", 1), ("speech", 6)] {
+        assert_eq!(utilization(name)["joined_by_hostname"], by_host, "{name}");
+    }
+    // A roll-up or a series of a former type would bring 99 with it.
+    assert_eq!(utilization("chat")["max"], 30.0);
+    assert_eq!(utilization("pretrain")["max"], 90.0);
+    assert_eq!(utilization("idle-1")["max"], 0.0);
+    let gpus = found["pretrain"]["gpus"].as_array().expect("a list");
+    assert_eq!(gpus.len(), 16, "two instances of eight");
+    let power = ["power-idle", "power-busy", "power-between"];
+    for name in power {
+        assert_eq!(
+            utilization(name)["signal"],
+            "gpu_power_utilization",
+            "{name}"
+        );
+    }
+    for row in ROWS
+        .iter()
+        .filter(|row| row.mean.is_some() && !power.contains(&row.name))
+    {
+        assert_eq!(
+            utilization(row.name)["signal"],
+            "gpu_utilization",
+            "{}",
+            row.name
+        );
+    }
+}
+
+#[test]
+fn coverage_is_of_the_time_that_it_ran() {
+    let Some(fleet) = gathered() else { return };
+    let found = workloads(&fleet.live.report);
+    // Samples, expected samples, coverage, share of the window that it ran.
+    let cases = [
+        ("chat", 4032, 4032, 1.0, 1.0),
+        // 14 × 8 h of 12 periods.
+        ("office", 1344, 1344, 1.0, 0.3333),
+        // 30 of 4032 readings were bad.
+        ("dirty", 4002, 4032, 0.9926, 1.0),
+        // 403 tens of six, and 2 more.
+        ("six-of-ten", 2420, 4032, 0.6002, 1.0),
+        ("four-of-ten", 1614, 4032, 0.4003, 1.0),
+    ];
+    for (name, samples, expected, coverage, share) in cases {
+        let utilization = &found[name]["utilization"];
+        assert_eq!(utilization["n_samples"], samples, "{name}");
+        assert_eq!(utilization["expected_samples"], expected, "{name}");
+        assert_eq!(utilization["coverage"], coverage, "{name}");
+        assert_eq!(found[name]["running_share"], share, "{name}");
+    }
+}

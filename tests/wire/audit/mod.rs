@@ -1,0 +1,12 @@
+//! The compiled `gpucost` against a loopback AWS account: a whole fleet whose
+//! figures were worked out by hand, recording and replaying it, bad days, and
+//! tags that try to hurt whoever reads them.
+
+mod account;
+mod command;
+mod days;
+mod signals;
+
+mod bad_days;
+mod fleet;
+mod hostile;
