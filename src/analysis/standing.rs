@@ -22,22 +22,29 @@ pub(super) fn standing_costs(
                     .map_or("unknown size".to_owned(), |size| format!("{size} GiB")),
                 volume.volume_type.as_deref().unwrap_or("unknown type"),
             );
-            let quote = volume
+            let resource = volume
                 .volume_type
                 .as_deref()
-                .and_then(StorageResource::from_name)
-                .and_then(|resource| prices.get_storage(&instance.region, resource));
+                .and_then(StorageResource::from_name);
+            let quote = resource.and_then(|resource| {
+                Some((resource, prices.get_storage(&instance.region, resource)?))
+            });
             match (volume.size_gib, quote) {
-                (Some(size), Some(quote)) => {
-                    add(&mut costs, &label, "GiB-month", Decimal::from(size), &quote);
+                (Some(size), Some((resource, quote))) => {
+                    let units = Decimal::from(size);
+                    add(&mut costs, &label, "GiB-month", units, resource, quote);
                 }
                 _ => costs.unpriced.push(format!("{label} ({})", volume.id)),
             }
         }
         for address in &instance.addresses {
             let label = format!("public address {}", address.id);
-            match prices.get_storage(&instance.region, StorageResource::PublicIpv4) {
-                Some(quote) => add(&mut costs, &label, "hour", policy.hours_per_month, &quote),
+            let resource = StorageResource::PublicIpv4;
+            match prices.get_storage(&instance.region, resource) {
+                Some(quote) => {
+                    let units = policy.hours_per_month;
+                    add(&mut costs, &label, "hour", units, resource, quote);
+                }
                 None => costs.unpriced.push(label),
             }
         }
@@ -46,7 +53,14 @@ pub(super) fn standing_costs(
     costs
 }
 
-fn add(costs: &mut StandingCosts, label: &str, unit: &str, units: Decimal, quote: &StorageQuote) {
+fn add(
+    costs: &mut StandingCosts,
+    label: &str,
+    unit: &str,
+    units: Decimal,
+    resource: StorageResource,
+    quote: StorageQuote,
+) {
     let price = quote.unit_price;
     let monthly = Money::new(price.amount() * units, price.currency());
     let sum = match costs.monthly {
@@ -67,6 +81,7 @@ fn add(costs: &mut StandingCosts, label: &str, unit: &str, units: Decimal, quote
                 monthly.rounded().amount(),
                 quote.source
             ));
+            costs.quotes.insert(resource, quote);
         }
         Err(mismatch) => costs.unpriced.push(format!("{label}: {mismatch}")),
     }

@@ -3,7 +3,7 @@
 use super::AuditedWorkload;
 use crate::domain::{
     AcceleratorKind, Action, Classification, Currency, Gap, Money, PriceKey, PriceOrigin,
-    PriceQuote, Workload,
+    PriceQuote, StorageQuote, StorageResource, Workload,
 };
 use crate::savings::Offers;
 use jiff::civil::Date;
@@ -258,6 +258,7 @@ impl Funnel {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PriceUse {
     quotes: BTreeMap<PriceKey, PriceQuote>,
+    storage: BTreeMap<(String, StorageResource), StorageQuote>,
 }
 
 impl PriceUse {
@@ -265,25 +266,40 @@ impl PriceUse {
         for (key, quote) in workload.cost.iter().flat_map(|cost| &cost.quotes) {
             self.quotes.insert(key.clone(), quote.clone());
         }
+        for (resource, quote) in &workload.standing.quotes {
+            let key = (workload.key.region.clone(), *resource);
+            self.storage.insert(key, quote.clone());
+        }
         if let Some(found) = &offers.rightsize
             && let Some(target) = found.action.target()
         {
             let key = workload.price_key.with_type(&target.instance_type);
             self.quotes.insert(key, found.quote.clone());
         }
+        if let Some(found) = &offers.commit {
+            self.quotes.insert(found.key.clone(), found.quote.clone());
+        }
     }
 
     /// How many prices came from each origin.
     pub fn by_origin(&self) -> BTreeMap<PriceOrigin, u64> {
+        let compute = self.quotes.values().map(|quote| quote.origin);
+        let storage = self.storage.values().map(|quote| quote.origin);
         let mut counts = BTreeMap::new();
-        for quote in self.quotes.values() {
-            *counts.entry(quote.origin).or_insert(0) += 1;
+        for origin in compute.chain(storage) {
+            *counts.entry(origin).or_insert(0) += 1;
         }
         counts
     }
 
-    /// The oldest effective date; absent when nothing was priced.
+    /// The oldest effective date; long-standing list prices of storage have
+    /// none. Absent when nothing dated was used.
     pub fn oldest_effective_date(&self) -> Option<Date> {
-        self.quotes.values().map(|quote| quote.effective_date).min()
+        let compute = self.quotes.values().map(|quote| quote.effective_date);
+        let storage = self
+            .storage
+            .values()
+            .filter_map(|quote| quote.effective_date);
+        compute.chain(storage).min()
     }
 }

@@ -3,7 +3,7 @@
 use super::instance::named_enum;
 use super::{
     GpuUsage, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money, PriceKey, PriceQuote,
-    PurchaseOption, UtilizationSummary, VramSummary,
+    PurchaseOption, StorageQuote, StorageResource, UtilizationSummary, VramSummary,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -110,6 +110,8 @@ pub struct StandingCosts {
     pub priced: Vec<String>,
     /// Per month, rounded to cents; absent when nothing is priced.
     pub monthly: Option<Money>,
+    /// The prices behind it, each once.
+    pub quotes: BTreeMap<StorageResource, StorageQuote>,
     /// What has no price, in words.
     pub unpriced: Vec<String>,
     /// Number of volumes and addresses.
@@ -238,8 +240,9 @@ impl Workload {
             .flatten()
     }
 
-    /// Per month, compute and what stands while stopped; absent when any part
-    /// of it that should have a price has none.
+    /// Per month: compute of a running workload, what stands while a stopped one
+    /// does not run. Absent when it is unpriced; the priced part of what stands
+    /// counts, because every dollar of it is certain, and a gap names the rest.
     pub fn monthly_cost(&self) -> Option<Money> {
         if self.key.running {
             self.cost.as_ref().map(|cost| cost.compute_monthly)

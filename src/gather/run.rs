@@ -53,7 +53,7 @@ pub enum GatherError {
     #[error(transparent)]
     Aws(#[from] AwsError),
     /// Not one region could be read.
-    #[error("none of {regions} regions could be read")]
+    #[error("no region could be read ({regions} tried)")]
     EveryRegion {
         /// How many were tried.
         regions: usize,

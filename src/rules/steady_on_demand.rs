@@ -32,7 +32,8 @@ impl Rule for SteadyOnDemand {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let (action, quote, break_even) = subject.offers.commit.as_ref()?;
+        let commitment = subject.offers.commit.as_ref()?;
+        let (action, quote) = (&commitment.action, &commitment.quote);
         let running = subject.workload.running_share?.to_f64()?;
         let decisive = Evidence {
             observation: Observation::Fact {
@@ -41,7 +42,7 @@ impl Rule for SteadyOnDemand {
             },
             observed: running * 100.0,
             comparator: Comparator::GreaterThan,
-            threshold: break_even.to_f64()? * 100.0,
+            threshold: commitment.break_even_utilization.to_f64()? * 100.0,
             unit: "%",
         };
         let judgement = Judgement {

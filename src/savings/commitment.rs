@@ -2,7 +2,8 @@
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, Money, PaymentOption, Policy, PriceOption, PriceQuote, Risk, Workload,
+    Action, ActionKind, Money, PaymentOption, Policy, PriceKey, PriceOption, PriceQuote, Risk,
+    Workload,
 };
 use rust_decimal::Decimal;
 
@@ -12,16 +13,28 @@ const ONE_YEAR_NO_UPFRONT: PriceOption = PriceOption::Reserved {
     payment: PaymentOption::NoUpfront,
 };
 
+/// A commitment that pays, with the figures it was chosen by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Commitment {
+    /// The purchase.
+    pub action: Action,
+    /// What the price is for.
+    pub key: PriceKey,
+    /// Effective rate per hour of the term.
+    pub quote: PriceQuote,
+    /// Effective rate over on-demand rate, 0–1: it pays from this share of
+    /// running hours on.
+    pub break_even_utilization: Decimal,
+}
+
 /// One reserved instance of one year without upfront for each instance of the
-/// workload, with the price it is based on and the break-even utilization
-/// (effective rate over on-demand rate, 0–1). Reserved hours are billed used
-/// or not, so the saving is today's cost less the full month. `None` when the
-/// type sells none or it does not pay.
+/// workload. Reserved hours are billed used or not, so the saving is today's
+/// cost less the full month. `None` when the type sells none or it does not pay.
 pub fn one_year_no_upfront(
     workload: &Workload,
     prices: &Prices<'_>,
     policy: &Policy,
-) -> Option<(Action, PriceQuote, Decimal)> {
+) -> Option<Commitment> {
     let cost = workload.cost.as_ref()?;
     let key = workload.price_key.with_option(ONE_YEAR_NO_UPFRONT);
     let quote = prices.get(&key).ok()?;
@@ -50,5 +63,10 @@ pub fn one_year_no_upfront(
         cost.compute_monthly,
         Risk::Medium,
     )?;
-    Some((action, quote, break_even))
+    Some(Commitment {
+        action,
+        key,
+        quote,
+        break_even_utilization: break_even,
+    })
 }

@@ -5,7 +5,7 @@ mod portfolio;
 mod rightsize;
 mod spot;
 
-pub use commitment::one_year_no_upfront;
+pub use commitment::{Commitment, one_year_no_upfront};
 pub use portfolio::{Offers, best_single_action};
 pub use rightsize::{Rightsizing, same_gpu_fewer};
 pub use spot::time_weighted_mean;

@@ -1,8 +1,7 @@
 //! One plan: at most one action a workload, so that no dollar counts twice.
 
-use super::Rightsizing;
-use crate::domain::{Action, PriceQuote, Risk};
-use rust_decimal::Decimal;
+use super::{Commitment, Rightsizing};
+use crate::domain::{Action, Risk};
 
 /// What could be done about one workload, each alternative on its own.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -13,8 +12,8 @@ pub struct Offers {
     pub release: Option<Action>,
     /// Move to fewer GPUs of the same model.
     pub rightsize: Option<Rightsizing>,
-    /// Buy ahead, with the price and the break-even utilization (0–1).
-    pub commit: Option<(Action, PriceQuote, Decimal)>,
+    /// Buy ahead.
+    pub commit: Option<Commitment>,
 }
 
 impl Offers {
@@ -23,7 +22,7 @@ impl Offers {
             self.stop.as_ref(),
             self.release.as_ref(),
             self.rightsize.as_ref().map(|found| &found.action),
-            self.commit.as_ref().map(|(action, _, _)| action),
+            self.commit.as_ref().map(|found| &found.action),
         ]
         .into_iter()
         .flatten()
@@ -49,6 +48,7 @@ pub fn best_single_action(offers: &Offers, accepted: Risk) -> Option<&Action> {
 mod tests {
     use super::*;
     use crate::domain::{ActionKind, Currency, Money};
+    use rust_decimal::Decimal;
 
     fn action(kind: ActionKind, savings: i64, risk: Risk) -> Action {
         let usd = |amount| Money::new(Decimal::from(amount), Currency::Usd);
