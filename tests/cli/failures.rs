@@ -181,7 +181,7 @@ fn half_an_estate_is_refused_wherever_it_ends() {
     let outcome = world.run(&["inventory", "--demo", "--save", &saved]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let whole = std::fs::read(&saved).expect("it was saved");
-    for (numerator, denominator) in [(1, 1000), (1, 10), (1, 2), (9, 10), (999, 1000)] {
+    for (numerator, denominator) in [(1, 1000), (1, 2), (9, 10)] {
         let half = &whole[..whole.len() * numerator / denominator];
         let path = world.file("half.json", half);
         assert_refused_by("audit", &world, &path, "is not a complete estate");

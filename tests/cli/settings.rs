@@ -4,7 +4,7 @@ use crate::world::World;
 
 /// An estate whose only advice is a commitment of a year, which low risk does
 /// not accept.
-fn steady() -> String {
+pub fn steady() -> String {
     format!(
         "{}/fixtures/rules/steady-on-demand/fires.json",
         env!("CARGO_MANIFEST_DIR")
