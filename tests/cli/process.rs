@@ -25,7 +25,12 @@ fn program(folder: &std::path::Path) -> Command {
 
 fn run(arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    program(folder.path())
+    run_in(folder.path(), arguments)
+}
+
+/// Runs the program in a folder.
+pub fn run_in(folder: &std::path::Path, arguments: &[&str]) -> Output {
+    program(folder)
         .args(arguments)
         .output()
         .expect("the program starts")
