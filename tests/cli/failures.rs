@@ -9,19 +9,22 @@ use serde_json::{Value, json};
 use std::io::Write;
 
 /// Every line of a message: `error:`, then `caused by:`, then `hint:`; further
-/// problems of a file are indented under the first.
+/// lines of each are indented under it.
 fn assert_form(outcome: &Outcome, name: &str) {
     let stderr = &outcome.stderr;
     assert!(stderr.starts_with("error: "), "{name}: {stderr}");
     assert!(stderr.ends_with('\n'), "{name}: {stderr}");
     let rank = |line: &str| match line {
         line if line.starts_with("error: ") => Some(0),
-        line if line.starts_with("       ") => Some(0),
         line if line.starts_with("  caused by: ") => Some(1),
         line if line.starts_with("hint: ") => Some(2),
         _ => None,
     };
-    let ranks: Vec<Option<i32>> = stderr.lines().map(rank).collect();
+    let ranks: Vec<Option<i32>> = stderr
+        .lines()
+        .filter(|line| !line.starts_with("    "))
+        .map(rank)
+        .collect();
     assert!(ranks.iter().all(Option::is_some), "{name}: {stderr}");
     assert!(ranks.is_sorted(), "{name}: {stderr}");
 }
