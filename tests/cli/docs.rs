@@ -1,0 +1,326 @@
+//! The pages in `docs/` say what the program does: their tables name every key
+//! and no other, and their examples run.
+
+use crate::contract::DEMO;
+use crate::estates::{one, situations};
+use crate::process::run_in;
+use crate::world::World;
+use gpucost::cli::{self, ExitCode};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join("docs").join(name)).expect("a page")
+}
+
+/// The blocks of code in a language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    page.split(&fence)
+        .skip(1)
+        .map(|rest| {
+            let (block, _) = rest.split_once("```").expect("the block ends");
+            block.to_owned()
+        })
+        .collect()
+}
+
+/// Cells of the rows of every table, without its header.
+fn rows(page: &str) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for line in page.lines().filter(|line| line.starts_with('|')) {
+        if line.starts_with("|---") {
+            rows.pop();
+            continue;
+        }
+        let cells = line.trim_matches('|').split(" | ");
+        rows.push(
+            cells
+                .map(|cell| cell.trim_matches([' ', '|']).to_owned())
+                .collect(),
+        );
+    }
+    rows
+}
+
+/// What stands in backticks.
+fn quoted(text: &str) -> BTreeSet<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn exit_codes_are_those_of_the_program() {
+    // A new code does not compile until it is listed here.
+    let codes = |code: ExitCode| match code {
+        ExitCode::Done => ExitCode::Unexpected,
+        ExitCode::Unexpected => ExitCode::Input,
+        ExitCode::Input => ExitCode::Incomplete,
+        ExitCode::Incomplete => ExitCode::Nothing,
+        ExitCode::Nothing => ExitCode::Interrupted,
+        ExitCode::Interrupted => ExitCode::Done,
+    };
+    let mut numbers = vec![ExitCode::Done.number()];
+    let mut next = codes(ExitCode::Done);
+    while next != ExitCode::Done {
+        numbers.push(next.number());
+        next = codes(next);
+    }
+    let documented: Vec<u8> = rows(&page("exit-codes.md"))
+        .iter()
+        .map(|row| row[0].parse().expect("a number"))
+        .collect();
+    assert_eq!(documented, numbers);
+}
+
+#[test]
+fn examples_of_exit_codes_print_what_the_page_shows() {
+    let examples = blocks(&page("exit-codes.md"), "console");
+    assert_eq!(examples.len(), 4);
+    for example in examples {
+        let (command, rest) = example.split_once('\n').expect("a command line");
+        let (expected, code) = rest.split_once("$ echo $?\n").expect("its exit code");
+        let arguments: Vec<&str> = command
+            .strip_prefix("$ gpucost ")
+            .expect("a command of gpucost")
+            .split(' ')
+            .collect();
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let output = run_in(folder.path(), &arguments);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            expected,
+            "{command}"
+        );
+        assert!(output.stdout.is_empty(), "{command}");
+        assert_eq!(output.status.code(), code.trim().parse().ok(), "{command}");
+    }
+}
+
+#[test]
+fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
+    let text = page("configuration.md");
+    let example = blocks(&text, "toml").remove(0);
+    let world = World::new();
+    world.file("gpucost.toml", &example);
+    let estate = one();
+    let with_file = world.audit(&estate);
+    assert_eq!(with_file, World::new().audit(&estate));
+    // The program itself lists what it knows.
+    for table in ["", "[policy]\n"] {
+        let world = World::new();
+        world.file("gpucost.toml", format!("{table}unknown = 1\n"));
+        let stderr = world.run(&["audit", "--demo"]).stderr;
+        let (_, known) = stderr.split_once("known are ").expect("a list");
+        let known = known.lines().next().expect("a line").split(", ");
+        for key in known.filter(|key| *key != "policy") {
+            let line = format!("\n{key} = ");
+            assert!(
+                format!("\n{example}").contains(&line),
+                "{key} is not in the example"
+            );
+            assert!(
+                text.contains(&format!("| `{key}` |")),
+                "{key} is in no table"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_flag_and_variable_is_in_the_page() {
+    let text = page("configuration.md");
+    let quoted = quoted(&text);
+    for command in cli::command().get_subcommands() {
+        for flag in command
+            .get_arguments()
+            .filter_map(|argument| argument.get_long())
+        {
+            let flag = format!("--{flag}");
+            assert!(quoted.contains(flag.as_str()), "{flag} is not in the page");
+        }
+    }
+    let known: BTreeSet<String> = ["src/cli/estate.rs", "src/cli/audit.rs"]
+        .iter()
+        .map(|path| fs::read_to_string(root().join(path)).expect("a source"))
+        .flat_map(|source| variables(&source))
+        .collect();
+    assert!(known.len() >= 7, "{known:?}");
+    assert_eq!(variables(&text), known);
+}
+
+/// The names of this program's environment variables in a text.
+fn variables(text: &str) -> BTreeSet<String> {
+    text.match_indices("GPUCOST_")
+        .map(|(at, _)| {
+            text[at..]
+                .chars()
+                .take_while(|c| c.is_ascii_uppercase() || *c == '_')
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_word_for_a_kind_does_what_the_page_says() {
+    let text = page("tags.md");
+    let world = World::new();
+    let kind_of = |tags: Value| {
+        let mut estate = one();
+        estate["instances"][0]["tags"] = tags;
+        let workload = world.audit(&estate)["workloads"][0].clone();
+        (workload["kind"].clone(), workload["kind_basis"].clone())
+    };
+    let mut words = 0;
+    for row in rows(&text) {
+        let kind = json!(row[0].trim_matches('`'));
+        for word in quoted(&row[1]) {
+            let declared = kind_of(json!({"gpucost:kind": word}));
+            assert_eq!(declared, (kind.clone(), json!("declared")), "{word}");
+            let guessed = kind_of(json!({"Name": format!("team-{word}-7")}));
+            assert_eq!(guessed, (kind.clone(), json!("guessed")), "{word}");
+            words += 1;
+        }
+    }
+    assert!(words >= 25, "{words} words");
+    assert_eq!(
+        kind_of(json!({"workload-type": "Fine-Tuning"})).0,
+        "training"
+    );
+}
+
+#[test]
+fn every_tag_that_is_read_is_in_the_page() {
+    let text = page("tags.md");
+    let quoted = quoted(&text);
+    let source = fs::read_to_string(root().join("src/analysis/kinds.rs")).expect("a source");
+    let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
+    let literals: Vec<&str> = source.split('"').skip(1).step_by(2).collect();
+    assert!(literals.len() > 35, "{literals:?}");
+    for literal in literals {
+        assert!(quoted.contains(literal), "{literal} is not in the page");
+    }
+    let world = World::new();
+    let mut estate = one();
+    let ignored = |estate: &Value| world.audit(estate)["workloads"][0]["ignored"].clone();
+    assert_eq!(ignored(&estate), Value::Null);
+    estate["instances"][0]["tags"]["gpucost:ignore"] = json!("standby");
+    assert_eq!(ignored(&estate), "standby");
+}
+
+/// Every key of a document, but not those of free maps.
+fn keys(value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(all) => {
+            for (key, one) in all {
+                into.insert(key.clone());
+                if !["tags", "by_operation"].contains(&key.as_str()) {
+                    keys(one, into);
+                }
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|one| keys(one, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_of_the_json_is_in_the_page() {
+    let mut found = BTreeSet::new();
+    keys(&DEMO.json(), &mut found);
+    let world = World::new();
+    for path in situations() {
+        let path = path.to_str().expect("UTF-8");
+        let outcome = world.run(&["audit", "--from", path, "--format", "json"]);
+        keys(&outcome.json(), &mut found);
+    }
+    let text = page("json.md");
+    let quoted = quoted(&text);
+    let missing: Vec<&String> = found
+        .iter()
+        .filter(|key| !quoted.contains(key.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "not in the page: {missing:?}");
+}
+
+#[test]
+fn the_estate_in_the_page_is_valid_and_says_what_the_page_says() {
+    let text = page("estate.md");
+    let example: Value = serde_json::from_str(&blocks(&text, "json")[0]).expect("JSON");
+    let audit = World::new().audit(&example);
+    let workload = &audit["workloads"][0];
+    assert_eq!(workload["name"], "captions");
+    assert_eq!(workload["gpu"]["model"], "L4");
+    assert_eq!(workload["kind"], "batch");
+    assert_eq!(workload["classification"], "overprovisioned");
+    assert_eq!(workload["utilization"]["mean"], 12.0);
+    assert_eq!(workload["utilization"]["n_samples"], 4020);
+    assert_eq!(workload["utilization"]["expected_samples"], 4032);
+    assert!(
+        workload["monthly_cost"].is_f64(),
+        "the book knows the price"
+    );
+}
+
+#[test]
+fn every_key_of_a_saved_estate_is_in_the_page() {
+    let world = World::new();
+    let mut estate = one();
+    let instance = &mut estate["instances"][0];
+    instance["volumes"] = json!([{"id": "vol-1", "volume_type": "gp3", "size_gib": 1}]);
+    instance["addresses"] = json!([{"id": "eipalloc-1"}]);
+    for key in [
+        "capacity_reservation_id",
+        "attached_time",
+        "state_transition_reason",
+        "auto_scaling_group",
+        "private_dns_name",
+    ] {
+        instance[key] = json!("2026-09-01T00:00:00Z");
+    }
+    estate["metrics"][0]["rejected"] = json!({"future": 1});
+    let saved = world.path("saved.json");
+    let path = world.estate("estate.json", &estate);
+    let outcome = world.run(&["inventory", "--from", &path, "--save", &saved]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let saved: Value =
+        serde_json::from_str(&fs::read_to_string(saved).expect("saved")).expect("JSON");
+    let mut found = BTreeSet::new();
+    keys(&saved, &mut found);
+    let reasons = [
+        "not_a_number",
+        "negative",
+        "over_100",
+        "duplicate",
+        "future",
+    ];
+    let text = page("estate.md");
+    let quoted = quoted(&text);
+    let missing: Vec<&String> = found
+        .iter()
+        .filter(|key| !quoted.contains(key.as_str()) && !reasons.contains(&key.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "not in the page: {missing:?}");
+    assert!(found.len() > 40, "{found:?}");
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let folder = root().join("docs");
+    for entry in fs::read_dir(&folder).expect("pages") {
+        let path = entry.expect("a readable entry").path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a page");
+        for link in text.split("](").skip(1) {
+            let (target, _) = link.split_once(')').expect("a link ends");
+            assert!(folder.join(target).exists(), "{}: {target}", path.display());
+        }
+    }
+}

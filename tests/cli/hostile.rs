@@ -1,0 +1,141 @@
+//! Names and tags come from whoever may tag an instance. They reach a terminal
+//! without driving it, a spreadsheet without being run, and a script as data.
+
+use crate::estates::{one, series};
+use crate::world::World;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+fn hostile() -> Vec<String> {
+    let mut names: Vec<String> = [
+        "",
+        " ",
+        "\u{1b}[2J\u{1b}]0;owned\u{7}",
+        "\u{9b}2J",
+        "two\nlines\r\nand\ttabs",
+        "\u{202e}gpj.exe\u{2066}\u{200f}",
+        "line\u{2028}paragraph\u{2029}",
+        "nul\u{0}del\u{7f}",
+        "=cmd|' /C calc'!A0",
+        "<script>alert(1)</script>",
+        "\"quoted\", 'and' \\ back`tick`",
+        "模型模型模型模型模型模型模型模型模型模型模型模型",
+        "e\u{301}\u{301}\u{301}\u{301}",
+        "👩\u{200d}🔬🇩🇪",
+        "{}{0}%s%n",
+    ]
+    .map(str::to_owned)
+    .into();
+    names.push("x".repeat(10_000));
+    names.push("\u{1b}".repeat(10_000));
+    names.push("模".repeat(10_000));
+    names
+}
+
+/// Whether a character may stand in a document for people or scripts.
+fn is_harmless(c: char) -> bool {
+    let is_mark = matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c == '\n' || !(c.is_control() || is_mark)
+}
+
+/// Instances with one hostile name each, wherever an instance takes a name
+/// from people: tags, Auto Scaling group, host.
+fn fleet() -> Value {
+    let mut estate = one();
+    let template = estate["instances"][0].clone();
+    let mut instances = Vec::new();
+    let mut metrics = Vec::new();
+    for (number, name) in hostile().into_iter().enumerate() {
+        for (way, key) in ["Name", "gpucost:workload", "gpucost:ignore", "owner"]
+            .iter()
+            .enumerate()
+        {
+            let id = format!("i-{number:02}{way}");
+            let mut instance = template.clone();
+            instance["id"] = json!(id);
+            instance["tags"] = json!({*key: name, name.clone(): "value"});
+            instance["private_dns_name"] = json!(name);
+            if way == 3 && !name.is_empty() {
+                instance["auto_scaling_group"] = json!(name);
+            }
+            if way == 2 {
+                instance["state"] = json!("stopped");
+                instance["volumes"] =
+                    json!([{"id": "vol-1", "volume_type": "gp3", "size_gib": 10}]);
+            }
+            instances.push(instance);
+            metrics.push(series(&id, None, "cpu_utilization", "average", 1.0));
+            metrics.push(series(&id, Some(0), "gpu_utilization", "average", 2.0));
+            metrics.push(series(&id, Some(0), "gpu_utilization", "maximum", 3.0));
+        }
+    }
+    estate["instances"] = json!(instances);
+    estate["metrics"] = json!(metrics);
+    estate
+}
+
+#[test]
+fn no_name_drives_a_terminal_or_breaks_a_document() {
+    let world = World::new();
+    let path = world.estate("hostile.json", &fleet());
+    for command in ["audit", "inventory", "metrics"] {
+        for format in ["table", "wide", "json", "csv"] {
+            let outcome = world.run(&[command, "--from", &path, "--format", format]);
+            assert_eq!(outcome.code, 0, "{command} {format}: {}", outcome.stderr);
+            for text in [&outcome.stdout, &outcome.stderr] {
+                let stray = text.chars().find(|c| !is_harmless(*c));
+                assert_eq!(stray, None, "{command} {format}");
+            }
+        }
+    }
+    let setup = world.run(&["metrics", "setup", "--from", &path]);
+    let stray = setup.stderr.chars().find(|c| !is_harmless(*c));
+    assert_eq!(stray, None, "metrics setup");
+}
+
+#[test]
+fn a_table_stays_within_100_columns_whatever_the_names() {
+    let world = World::new();
+    let path = world.estate("hostile.json", &fleet());
+    let outcome = world.run(&["audit", "--from", &path]);
+    for line in outcome.stdout.lines() {
+        assert!(line.width() <= 100, "{} columns: {line}", line.width());
+    }
+}
+
+#[test]
+fn json_carries_names_as_they_are() {
+    let world = World::new();
+    for name in hostile().into_iter().filter(|name| !name.is_empty()) {
+        let mut estate = one();
+        estate["instances"][0]["tags"] = json!({"Name": name, "owner": name});
+        let audit = world.audit(&estate);
+        assert_eq!(audit["workloads"][0]["name"], json!(name));
+        assert_eq!(audit["workloads"][0]["tags"]["owner"], json!(name));
+    }
+}
+
+#[test]
+fn an_empty_name_falls_back_to_the_id() {
+    let mut estate = one();
+    estate["instances"][0]["tags"] = json!({"Name": ""});
+    let audit = World::new().audit(&estate);
+    assert_eq!(audit["workloads"][0]["name"], "i-one");
+}
+
+#[test]
+fn messages_quote_without_driving_the_terminal() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["state"] = json!("\u{1b}[31mred\u{202e}\nerror: forged");
+    let path = world.estate("estate.json", &estate);
+    let from_file = world.run(&["audit", "--from", &path]);
+    let from_flag = world.run(&["audit", "--demo", "--tag", "\u{1b}[31mred"]);
+    let missing = world.run(&["audit", "--from", "\u{1b}]0;owned\u{7}"]);
+    for outcome in [from_file, from_flag, missing] {
+        assert_eq!(outcome.code, 2);
+        let stray = outcome.stderr.chars().find(|c| !is_harmless(*c));
+        assert_eq!(stray, None, "{:?}", outcome.stderr);
+    }
+}

@@ -1,0 +1,19 @@
+//! The command line as users and scripts see it: documents, exit codes,
+//! messages. Commands run in-process in a made-up world; the compiled binary
+//! runs only where a process of its own is needed.
+
+mod bad_points;
+mod contract;
+mod csv_rows;
+mod docs;
+mod estates;
+mod failures;
+mod hostile;
+mod process;
+mod redact;
+mod round_trip;
+mod schema;
+mod settings;
+mod shell;
+mod snapshots;
+mod world;

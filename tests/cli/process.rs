@@ -1,0 +1,125 @@
+//! What needs a process of its own: exit codes as numbers, pipes that close
+//! early, and a host without credentials.
+
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
+
+/// A small estate.
+const SITUATION: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/fixtures/rules/idle-gpu/fires.json"
+);
+
+/// The compiled program with nothing of this environment, in a folder of its
+/// own that holds no settings.
+fn program(folder: &std::path::Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
+    command
+        .env_clear()
+        .env("HOME", folder)
+        .env("AWS_EC2_METADATA_DISABLED", "true")
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    run_in(folder.path(), arguments)
+}
+
+/// Runs the program in a folder.
+pub fn run_in(folder: &std::path::Path, arguments: &[&str]) -> Output {
+    program(folder)
+        .args(arguments)
+        .output()
+        .expect("the program starts")
+}
+
+/// The help of a command, wrapped for 100 columns whatever the terminal is.
+pub fn help(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn exit_codes_reach_the_shell_as_numbers() {
+    for (arguments, code) in [
+        (&["--version"][..], 0),
+        (&["audit", "--from", SITUATION], 0),
+        (&["audit", "--demo", "--output", "missing/report"], 1),
+        (&["audit", "--from", "missing.json"], 2),
+        (&["audit", "--demo", "--strict"], 3),
+        (&["audit", "--from", SITUATION, "--tag", "no=such"], 4),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+    }
+}
+
+#[test]
+fn without_credentials_it_is_1_with_a_hint_and_an_empty_stdout() {
+    let output = run(&["audit", "--region", "us-east-1", "--format", "json"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(output.stdout.is_empty());
+    assert!(stderr.starts_with("error: "), "{stderr}");
+    assert!(
+        stderr.contains("\nhint: ") && stderr.contains("--demo"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    for arguments in [
+        &["audit", "--demo", "--format", "json"][..],
+        &["inventory", "--from", SITUATION],
+        &["metrics", "--from", SITUATION, "--format", "csv"],
+        &["completions", "bash"],
+        &["man"],
+        &["--help"],
+        &["audit", "--help"],
+    ] {
+        let mut child = program(folder.path())
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child
+            .stderr
+            .take()
+            .expect("a pipe")
+            .read_to_string(&mut stderr)
+            .expect("UTF-8");
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_closed_stderr_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut child = program(folder.path())
+        .args(["audit", "--demo", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stderr.take());
+    let mut stdout = String::new();
+    child
+        .stdout
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut stdout)
+        .expect("UTF-8");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert_eq!(stdout, crate::contract::DEMO.stdout);
+}

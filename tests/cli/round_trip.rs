@@ -1,0 +1,167 @@
+//! What is saved is what is read.
+
+use crate::contract::DEMO;
+use crate::estates::{START_SECOND, one, situations};
+use crate::world::World;
+use gpucost::domain::{Estate, JoinedBy, Metric, Points, Series, SeriesSource, Statistic};
+use gpucost::sources::files::{parse_estate, write_estate};
+use jiff::Timestamp;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn a_saved_demo_gives_the_answer_of_the_demo() {
+    for name in ["saved.json", "saved.json.gz"] {
+        let world = World::new();
+        let path = world.path(name);
+        let saving = world.run(&["audit", "--demo", "--format", "json", "--save", &path]);
+        assert_eq!(saving.code, 0, "{}", saving.stderr);
+        assert_eq!(saving.stdout, DEMO.stdout, "saving changes nothing");
+        let bytes = fs::read(&path).expect("it was saved");
+        assert_eq!(bytes.starts_with(&[0x1f, 0x8b]), name.ends_with(".gz"));
+        let (audit, demo) = (
+            world
+                .run(&["audit", "--from", &path, "--format", "json"])
+                .json(),
+            DEMO.json(),
+        );
+        for key in [
+            "as_of",
+            "scope",
+            "summary",
+            "workloads",
+            "findings",
+            "gaps",
+            "api",
+        ] {
+            assert_eq!(audit[key], demo[key], "{name}: {key}");
+        }
+    }
+}
+
+#[test]
+fn reading_and_saving_again_changes_no_byte() {
+    let world = World::new();
+    for name in ["first.json", "first.json.gz"] {
+        let (first, second) = (world.path(name), world.path(&format!("second-{name}")));
+        let steady = crate::settings::steady();
+        world.run(&["inventory", "--from", &steady, "--save", &first]);
+        world.run(&["inventory", "--from", &first, "--save", &second]);
+        let bytes = |path: &str| fs::read(path).expect("it was saved");
+        assert_eq!(bytes(&first), bytes(&second), "{name}");
+    }
+}
+
+#[test]
+fn every_situation_survives_writing_and_reading() {
+    for path in situations() {
+        let text = fs::read(&path).expect("a readable file");
+        let estate = parse_estate(&text[..]).expect("an estate");
+        assert_eq!(written_and_read(&estate), estate, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_filtered_estate_is_saved_filtered() {
+    let world = World::new();
+    let path = world.path("part.json");
+    let outcome = world.run(&[
+        "inventory",
+        "--demo",
+        "--tag",
+        "team=quality",
+        "--save",
+        &path,
+    ]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let rows = world
+        .run(&["inventory", "--from", &path, "--format", "json"])
+        .json();
+    assert_eq!(rows["instances"].as_array().expect("a list").len(), 5);
+}
+
+fn written_and_read(estate: &Estate) -> Estate {
+    let mut text = Vec::new();
+    write_estate(estate, &mut text).expect("memory takes everything");
+    parse_estate(&text[..]).expect("what was written is an estate")
+}
+
+/// An estate with one instance and no series.
+fn bare() -> Estate {
+    let mut estate = one();
+    estate["metrics"] = json!([]);
+    parse_estate(estate.to_string().as_bytes()).expect("an estate")
+}
+
+/// Stretches of a series: a value and how often it comes, or a gap.
+fn stretches() -> impl Strategy<Value = Vec<(Option<f64>, u32)>> {
+    let value = prop_oneof![
+        3 => Just(None),
+        2 => Just(Some(0.0)),
+        3 => (0_u32..=100).prop_map(|whole| Some(f64::from(whole))),
+        3 => (0_u32..=10_000).prop_map(|hundredths| Some(f64::from(hundredths) / 100.0)),
+        3 => (0.0..100.0).prop_map(Some),
+    ];
+    vec((value, 1_u32..40), 0..40)
+}
+
+fn raw(stretches: &[(Option<f64>, u32)]) -> Vec<(Timestamp, f64)> {
+    let mut second = START_SECOND;
+    let mut points = Vec::new();
+    for (value, times) in stretches {
+        for _ in 0..*times {
+            let instant = Timestamp::from_second(second).expect("in range");
+            points.extend(value.map(|value| (instant, value)));
+            second += 300;
+        }
+    }
+    points
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_series_survives_writing_and_reading(
+        stretches in stretches(),
+        scale in prop_oneof![Just(1.0), Just(819.2)],
+        gpu in proptest::option::of(0_u16..16),
+        bad_points in vec(0_usize..5, 0..4),
+        tags in proptest::collection::btree_map(".{0,12}", ".{0,12}", 0..4),
+    ) {
+        let mut estate = bare();
+        let metric = if scale == 1.0 { Metric::GpuUtilization } else { Metric::GpuMemoryUsed };
+        let mut points: Vec<(Timestamp, f64)> = raw(&stretches)
+            .into_iter()
+            .map(|(time, value)| (time, value * scale))
+            .collect();
+        let count = points.iter().filter(|(time, _)| *time < estate.window.end).count();
+        for bad in bad_points {
+            let at = |second| Timestamp::from_second(second).expect("in range");
+            points.push(match bad {
+                0 => (at(START_SECOND), f64::NAN),
+                1 => (at(START_SECOND), -1.0),
+                2 => (at(START_SECOND), f64::INFINITY),
+                _ => (estate.window.end, 1.0),
+            });
+        }
+        let (points, rejected) = Points::clean(points, metric, estate.window, 300);
+        prop_assert_eq!(points.len(), count);
+        estate.instances[0].tags = tags;
+        estate.metrics.push(Series {
+            instance: estate.instances[0].id.clone(),
+            gpu,
+            metric,
+            statistic: Statistic::Average,
+            source: SeriesSource::CloudWatchAgent,
+            joined_by: JoinedBy::Hostname,
+            points,
+            rejected,
+        });
+        let read = written_and_read(&estate);
+        prop_assert_eq!(&read, &estate);
+        prop_assert_eq!(&read.metrics[0].points, &estate.metrics[0].points);
+    }
+}

@@ -1,0 +1,141 @@
+//! Commands that print something about the program itself: they read no file
+//! and need no account.
+
+use crate::world::{World, with_program};
+use gpucost::cli::{self, ExitCode, Io};
+use std::io::{self, ErrorKind, Write};
+
+const COMMANDS: &[&str] = &[
+    "audit",
+    "inventory",
+    "metrics",
+    "iam-policy",
+    "completions",
+    "man",
+];
+
+#[test]
+fn every_command_is_known_here() {
+    let command = cli::command();
+    let names: Vec<&str> = command
+        .get_subcommands()
+        .map(|command| command.get_name())
+        .collect();
+    assert_eq!(names, COMMANDS);
+}
+
+#[test]
+fn completions_name_every_command() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let outcome = World::new().run(&["completions", shell]);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{shell}");
+        for command in COMMANDS {
+            assert!(outcome.stdout.contains(command), "{shell}: {command}");
+        }
+        assert!(
+            outcome.stdout.contains("allow-empty"),
+            "{shell} knows flags"
+        );
+    }
+}
+
+#[test]
+fn the_manual_names_every_command() {
+    let outcome = World::new().run(&["man"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    assert!(outcome.stdout.contains(".TH gpucost"), "it is roff");
+    for command in COMMANDS {
+        // A hyphen is escaped there.
+        let escaped = command.replace('-', "\\-");
+        assert!(outcome.stdout.contains(&escaped), "{command}");
+    }
+}
+
+#[test]
+fn the_policy_is_printed_as_the_library_makes_it() {
+    let outcome = World::new().run(&["iam-policy"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    assert_eq!(outcome.stdout, gpucost::sources::aws::iam_policy());
+    assert!(outcome.json().is_object());
+}
+
+#[test]
+fn what_needs_no_settings_reads_none() {
+    let world = World::new();
+    world.file("gpucost.toml", "this is no toml");
+    assert_eq!(world.run(&["audit", "--demo"]).code, 2, "it would be read");
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["audit", "--help"],
+        &["iam-policy"],
+        &["completions", "fish"],
+        &["man"],
+    ] {
+        let outcome = world.run(arguments);
+        assert_eq!(
+            (outcome.code, outcome.stderr.as_str()),
+            (0, ""),
+            "{arguments:?}"
+        );
+        assert!(!outcome.stdout.is_empty(), "{arguments:?}");
+    }
+    let version = world.run(&["--version"]).stdout;
+    assert_eq!(version, format!("gpucost {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// A stdout that takes nothing.
+struct Refusing(ErrorKind);
+
+impl Write for Refusing {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(self.0.into())
+    }
+}
+
+#[test]
+fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
+    let world = World::new();
+    let path = world.estate("one.json", &crate::estates::one());
+    for arguments in [
+        &["audit", "--from", &path][..],
+        &["inventory", "--from", &path],
+        &["metrics", "setup", "--from", &path, "-q"],
+        &["iam-policy"],
+        &["completions", "zsh"],
+        &["man"],
+        &["--help"],
+    ] {
+        for (kind, code) in [
+            (ErrorKind::BrokenPipe, ExitCode::Done),
+            (ErrorKind::StorageFull, ExitCode::Unexpected),
+        ] {
+            let mut stderr = Vec::new();
+            let folder = tempfile::tempdir().expect("a scratch folder");
+            let found = cli::main(
+                with_program(arguments),
+                &mut Io {
+                    stdout: &mut Refusing(kind),
+                    stderr: &mut stderr,
+                    env: Default::default(),
+                    now: "2026-11-20T12:00:00Z".parse().expect("a time stamp"),
+                    folder: folder.path().to_owned(),
+                    stdout_is_terminal: false,
+                    stderr_is_terminal: false,
+                },
+            );
+            let stderr = String::from_utf8(stderr).expect("UTF-8");
+            assert_eq!(found, code, "{arguments:?}: {stderr}");
+            let is_told = stderr.starts_with("error: cannot write ");
+            assert_eq!(
+                is_told,
+                code == ExitCode::Unexpected,
+                "{arguments:?}: {stderr}"
+            );
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Read-only towards the cloud: the operations that `src/sources/aws` sends are
+//! the actions of the policy, no more and no fewer, and none of them changes
+//! anything.
+
+#[path = "../layers/source.rs"]
+#[expect(dead_code, reason = "shared with the test of the layers")]
+mod source;
+
+use gpucost::sources::aws::{ACTIONS, iam_policy};
+use serde_json::Value;
+use source::{files_under, is_word, line_of, root};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Beginnings of operations that change something.
+const MUTATING: &[&str] = &[
+    "accept",
+    "add",
+    "allocate",
+    "apply",
+    "assign",
+    "associate",
+    "attach",
+    "authorize",
+    "bundle",
+    "cancel",
+    "copy",
+    "create",
+    "delete",
+    "deregister",
+    "detach",
+    "disable",
+    "disassociate",
+    "enable",
+    "import",
+    "invoke",
+    "modify",
+    "move",
+    "provision",
+    "publish",
+    "purchase",
+    "put",
+    "reboot",
+    "register",
+    "reject",
+    "release",
+    "replace",
+    "request",
+    "reset",
+    "restore",
+    "revoke",
+    "run",
+    "send",
+    "set",
+    "start",
+    "stop",
+    "tag",
+    "terminate",
+    "unassign",
+    "untag",
+    "update",
+];
+
+/// Fields of answers whose names begin like an operation.
+const FIELDS: &[&str] = &["attach_time"];
+
+/// Beginnings of operations that only read.
+const READING: &[&str] = &["describe", "get", "list"];
+
+/// `ec2:DescribeInstances` as the SDK spells it: `describe_instances`.
+fn method_of(action: &str) -> String {
+    let (_, operation) = action.split_once(':').expect("service:Operation");
+    let mut method = String::new();
+    for c in operation.chars() {
+        if c.is_ascii_uppercase() && !method.is_empty() {
+            method.push('_');
+        }
+        method.push(c.to_ascii_lowercase());
+    }
+    method
+}
+
+/// The calls of the method chain that ends at an offset, first to last, each
+/// with whether it has no arguments. Fields of the chain are left out.
+fn chain_before(code: &str, end: usize) -> Vec<(String, bool)> {
+    let chars: Vec<char> = code[..end].chars().collect();
+    let mut calls = Vec::new();
+    let mut at = chars.len();
+    loop {
+        at = without_blanks(&chars, at);
+        let mut arguments = None;
+        if at > 0 && chars[at - 1] == ')' {
+            let open = opening(&chars, at - 1);
+            arguments = Some(chars[open + 1..at - 1].iter().all(|c| c.is_whitespace()));
+            at = without_blanks(&chars, open);
+        }
+        let word_end = at;
+        while at > 0 && is_word(chars[at - 1]) {
+            at -= 1;
+        }
+        let name: String = chars[at..word_end].iter().collect();
+        if let Some(is_empty) = arguments {
+            calls.push((name, is_empty));
+        }
+        at = without_blanks(&chars, at);
+        if at == 0 || chars[at - 1] != '.' {
+            break;
+        }
+        at -= 1;
+    }
+    calls.reverse();
+    calls
+}
+
+fn without_blanks(chars: &[char], mut at: usize) -> usize {
+    while at > 0 && chars[at - 1].is_whitespace() {
+        at -= 1;
+    }
+    at
+}
+
+/// The bracket that a closing one belongs to.
+fn opening(chars: &[char], closing: usize) -> usize {
+    let mut depth = 0;
+    for at in (0..=closing).rev() {
+        match chars[at] {
+            ')' => depth += 1,
+            '(' => {
+                depth -= 1;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    panic!("unbalanced brackets");
+}
+
+/// Every operation sent, with the places that send it.
+fn operations_sent() -> BTreeMap<String, Vec<String>> {
+    let mut sent: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in files_under("src") {
+        for (at, _) in file.code.match_indices(".send()") {
+            let place = format!("{}:{}", file.path, line_of(&file.code, at));
+            let operation = chain_before(&file.code, at)
+                .into_iter()
+                .find(|(_, is_empty)| *is_empty)
+                .unwrap_or_else(|| panic!("{place}: no operation before `.send()`"))
+                .0;
+            sent.entry(operation).or_default().push(place);
+        }
+    }
+    sent
+}
+
+#[test]
+fn the_operations_sent_are_the_actions_of_the_policy() {
+    let sent = operations_sent();
+    let allowed: BTreeSet<String> = ACTIONS.iter().map(|action| method_of(action)).collect();
+    assert_eq!(allowed.len(), ACTIONS.len(), "an action stands twice");
+    for (operation, places) in &sent {
+        assert!(
+            allowed.contains(operation),
+            "`{operation}` is not in the policy: {places:?}"
+        );
+    }
+    for action in ACTIONS {
+        assert!(
+            sent.contains_key(&method_of(action)),
+            "{action} is in the policy and never sent"
+        );
+    }
+}
+
+#[test]
+fn errors_name_the_actions_of_the_policy() {
+    let mut named = BTreeSet::new();
+    for file in files_under("src/sources/aws") {
+        for quoted in file.text.split('"') {
+            let is_action = quoted.split_once(':').is_some_and(|(service, operation)| {
+                ["ec2", "cloudwatch", "pricing", "sts"].contains(&service)
+                    && operation.starts_with(|c: char| c.is_ascii_uppercase())
+                    && operation.chars().all(|c| c.is_ascii_alphanumeric())
+            });
+            if is_action {
+                named.insert(quoted.to_owned());
+            }
+        }
+    }
+    let actions: BTreeSet<String> = ACTIONS.iter().map(|action| (*action).to_owned()).collect();
+    assert_eq!(named, actions);
+}
+
+#[test]
+fn no_operation_changes_anything() {
+    for action in ACTIONS {
+        let method = method_of(action);
+        let verb = method.split('_').next().expect("a first word");
+        assert!(READING.contains(&verb), "{action} does not only read");
+    }
+    for file in files_under("src/sources/aws") {
+        let calls = file.code.match_indices("()").map(|(at, _)| {
+            let name: Vec<char> = file.code[..at]
+                .chars()
+                .rev()
+                .take_while(|c| is_word(*c))
+                .collect();
+            (at, name.into_iter().rev().collect::<String>())
+        });
+        for (at, name) in calls {
+            // An operation has a verb and an object; `send()` has no object.
+            let mutates = name
+                .split_once('_')
+                .is_some_and(|(verb, _)| MUTATING.contains(&verb));
+            let line = line_of(&file.code, at);
+            let mutates = mutates && !FIELDS.contains(&name.as_str());
+            assert!(!mutates, "{}:{line}: `{name}()`", file.path);
+        }
+    }
+}
+
+#[test]
+fn clients_of_the_cloud_exist_in_one_folder_only() {
+    for file in files_under("src") {
+        if !file.path.starts_with("src/sources/aws/") {
+            assert!(
+                !file.code.contains("aws_sdk_"),
+                "{} names a client",
+                file.path
+            );
+        }
+    }
+}
+
+#[test]
+fn the_search_for_operations_sees_through_fields_and_arguments() {
+    let code = "let page = clients\n    .ec2\n    .run_instances()\n    .filters(a(b()).build())\n    .send()";
+    let end = code.find(".send()").expect("it is there");
+    let calls = chain_before(code, end);
+    assert_eq!(
+        calls,
+        [
+            ("run_instances".to_owned(), true),
+            ("filters".to_owned(), false)
+        ]
+    );
+    assert_eq!(
+        method_of("ec2:DescribeSpotPriceHistory"),
+        "describe_spot_price_history"
+    );
+}
+
+#[test]
+fn the_policy_is_json_with_exactly_these_actions_in_order() {
+    let policy: Value = serde_json::from_str(&iam_policy()).expect("valid JSON");
+    assert_eq!(policy["Version"], "2012-10-17");
+    let statements = policy["Statement"].as_array().expect("a list");
+    assert_eq!(statements.len(), 1);
+    assert_eq!(statements[0]["Effect"], "Allow");
+    assert_eq!(statements[0]["Resource"], "*");
+    let actions: Vec<&str> = statements[0]["Action"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|action| action.as_str().expect("text"))
+        .collect();
+    assert_eq!(actions, ACTIONS);
+    assert!(actions.is_sorted_by(|left, right| left < right));
+    assert!(actions.iter().all(|action| !action.contains('*')));
+}
+
+#[test]
+fn the_documented_policy_is_the_one_that_the_program_prints() {
+    let page = std::fs::read_to_string(root().join("docs/iam.md")).expect("a page");
+    let (_, rest) = page.split_once("```json\n").expect("the policy");
+    let (documented, _) = rest.split_once("```").expect("its end");
+    assert_eq!(documented, iam_policy());
+    for action in ACTIONS {
+        assert!(
+            page.contains(&format!("| `{action}` |")),
+            "no row says why {action} is asked for"
+        );
+    }
+}

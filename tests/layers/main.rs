@@ -1,0 +1,260 @@
+//! The layers: a file imports from layers above its own or from its own folder.
+//! The order is that of the `pub mod` lines in `src/lib.rs`. Beside it: which
+//! layers are pure, how long a file may be, and what no file may contain.
+
+mod source;
+
+use source::{SourceFile, files_under, heads, is_word, line_of, named_under, root, words};
+
+/// Layers without I/O, clock and environment.
+const PURE: [&str; 6] = [
+    "domain", "catalog", "savings", "rules", "analysis", "report",
+];
+
+/// Lines that a source file may have.
+const LONGEST_FILE: usize = 600;
+/// Files that are longer for now.
+const LONGER_FOR_NOW: [&str; 1] = ["src/gather/run.rs"];
+
+/// The layers, top to bottom.
+fn layers() -> Vec<String> {
+    let library = std::fs::read_to_string(root().join("src/lib.rs")).expect("a library");
+    let layers: Vec<String> = library
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("pub mod ")?.strip_suffix(';')?.to_owned()))
+        .collect();
+    assert_eq!(layers.first().map(String::as_str), Some("domain"));
+    assert_eq!(layers.last().map(String::as_str), Some("cli"));
+    layers
+}
+
+/// The layer that a file belongs to; none for the two roots.
+fn layer_of(path: &str) -> Option<&str> {
+    let inside = path.strip_prefix("src/")?;
+    let (layer, _) = inside.split_once('/')?;
+    Some(layer)
+}
+
+/// How many modules stand between a file and the root: `src/a/mod.rs` is 1.
+fn depth_of(path: &str) -> usize {
+    let inside = path.trim_start_matches("src/").trim_end_matches("/mod.rs");
+    inside.split('/').count()
+}
+
+/// Layers named in code, with the line: after `crate::`, and after as many
+/// `super::` as lead to the root from there.
+fn layers_named(path: &str, code: &str) -> Vec<(usize, String)> {
+    let mut named: Vec<(usize, String)> = named_under(code, "crate").into_iter().collect();
+    let chains: Vec<usize> = words(code, "super")
+        .filter(|at| !code[..*at].trim_end().ends_with("::"))
+        .collect();
+    for at in chains {
+        let mut rest = &code[at..];
+        let mut climbed = 0;
+        while let Some(after) = rest.strip_prefix("super") {
+            climbed += 1;
+            let next = after.trim_start().trim_start_matches(':').trim_start();
+            if !next.starts_with("super") {
+                rest = after;
+                break;
+            }
+            rest = next;
+        }
+        if climbed >= depth_of(path) + inline_modules(&code[..at]) {
+            let line = line_of(code, at);
+            named.extend(heads(rest).into_iter().map(|name| (line, name)));
+        }
+    }
+    named
+}
+
+/// How many `mod name { … }` are open at the end of some code.
+fn inline_modules(code: &str) -> usize {
+    let mut open = Vec::new();
+    let mut statement = String::new();
+    for c in code.chars() {
+        match c {
+            '{' => {
+                let opens_module = statement
+                    .split(|c: char| !is_word(c))
+                    .any(|word| word == "mod");
+                open.push(opens_module);
+                statement.clear();
+            }
+            '}' => {
+                open.pop();
+                statement.clear();
+            }
+            ';' => statement.clear(),
+            c => statement.push(c),
+        }
+    }
+    open.into_iter().filter(|is_module| *is_module).count()
+}
+
+/// The imports of a file from layers below its own, in words.
+fn upward(layers: &[String], path: &str, code: &str) -> Vec<String> {
+    let position = |name: &str| layers.iter().position(|layer| layer == name);
+    let Some(own) = layer_of(path) else {
+        return Vec::new();
+    };
+    let own_position = position(own).unwrap_or_else(|| panic!("{path} is in no known layer"));
+    layers_named(path, code)
+        .into_iter()
+        .filter(|(_, name)| position(name).is_some_and(|named| named > own_position))
+        .map(|(line, name)| format!("{path}:{line}: `{own}` imports from `{name}`"))
+        .collect()
+}
+
+fn assert_none(problems: &[String]) {
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+#[test]
+fn every_folder_is_a_layer_and_every_layer_a_folder() {
+    let mut folders: Vec<String> = std::fs::read_dir(root().join("src"))
+        .expect("sources")
+        .map(|entry| entry.expect("a readable entry").path())
+        .filter(|path| path.is_dir())
+        .map(|path| {
+            let name = path.file_name().expect("a name");
+            name.to_str().expect("in UTF-8").to_owned()
+        })
+        .collect();
+    folders.sort();
+    let mut layers = layers();
+    layers.sort();
+    assert_eq!(folders, layers);
+}
+
+#[test]
+fn no_file_imports_from_a_layer_below_its_own() {
+    let layers = layers();
+    let files = files_under("src");
+    let problems: Vec<String> = files
+        .iter()
+        .flat_map(|file| upward(&layers, &file.path, &file.code))
+        .collect();
+    assert_none(&problems);
+    let imports: usize = files
+        .iter()
+        .map(|file| layers_named(&file.path, &file.code).len())
+        .sum();
+    assert!(imports > 50, "only {imports} imports were seen");
+}
+
+#[test]
+fn an_upward_import_is_caught_however_it_is_written() {
+    let layers = layers();
+    let path = "src/domain/money.rs";
+    for code in [
+        "use crate::report::text::money;",
+        "use crate::{\n    domain::{Gap, Money},\n    report::{self, text},\n};",
+        "fn f() { let x = crate::report::SCHEMA_VERSION; }",
+        "use super::super::report::text;",
+        "mod tests {\n    use super::super::super::report::text;\n}",
+        "use crate :: { cli :: Io };",
+    ] {
+        let code = source::code_of(code);
+        assert_eq!(upward(&layers, path, &code).len(), 1, "{code}");
+    }
+    assert_eq!(
+        upward(&layers, path, "\n\nuse crate::cli::Io;"),
+        ["src/domain/money.rs:3: `domain` imports from `cli`"]
+    );
+    assert_eq!(
+        upward(&layers, "src/domain/mod.rs", "use super::cli::Io;").len(),
+        1
+    );
+    let allowed = "// crate::cli\nuse crate::domain::Gap;\nuse super::report;\nconst A: &str = \"crate::cli\";\nmod tests { use super::super::report; }";
+    assert_none(&upward(&layers, path, &source::code_of(allowed)));
+}
+
+#[test]
+fn code_is_told_from_comments_and_literals() {
+    let text = "a /* b /* c */ d */ \"e\\\"f\" r#\"g\"h\"# 'i' '\\'' 'j: k // l\nm";
+    let code = source::code_of(text);
+    let left: Vec<&str> = code.split_whitespace().collect();
+    assert_eq!(left, ["a", "'j:", "k", "m"]);
+    assert_eq!(line_of(&code, code.find('m').expect("kept")), 2);
+}
+
+#[test]
+fn sources_never_name_rules_and_report_never_names_sources() {
+    for (layer, stranger) in [("sources", "rules"), ("report", "sources")] {
+        let problems: Vec<String> = files_under(&format!("src/{layer}"))
+            .iter()
+            .flat_map(|file| {
+                layers_named(&file.path, &file.code)
+                    .into_iter()
+                    .filter(|(_, name)| name == stranger)
+                    .map(|(line, _)| format!("{}:{line}: names `{stranger}`", file.path))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        assert_none(&problems);
+    }
+}
+
+/// The places where any of some words stands in files.
+fn places_of(files: &[SourceFile], forbidden: &[&str]) -> Vec<String> {
+    files
+        .iter()
+        .flat_map(|file| {
+            forbidden.iter().flat_map(move |word| {
+                words(&file.code, word)
+                    .map(move |at| format!("{}:{}: {word}", file.path, line_of(&file.code, at)))
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn pure_layers_touch_neither_files_nor_network_nor_clock() {
+    for layer in PURE {
+        let files = files_under(&format!("src/{layer}"));
+        let mut problems = places_of(&files, &["tokio", "Timestamp::now", "SystemTime"]);
+        problems.extend(places_of(&files, &["Instant", "Zoned::now", "include_env"]));
+        for file in &files {
+            for (line, name) in named_under(&file.code, "std") {
+                if ["fs", "net", "env", "process", "thread", "time"].contains(&name.as_str()) {
+                    problems.push(format!("{}:{line}: std::{name}", file.path));
+                }
+            }
+        }
+        assert_none(&problems);
+    }
+}
+
+#[test]
+fn domain_types_carry_no_wire_form() {
+    let files = files_under("src/domain");
+    assert_none(&places_of(&files, &["serde", "Serialize", "Deserialize"]));
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let problems: Vec<String> = files_under("src")
+        .iter()
+        .filter(|file| !LONGER_FOR_NOW.contains(&file.path.as_str()))
+        .map(|file| (&file.path, file.text.lines().count()))
+        .filter(|(_, lines)| *lines > LONGEST_FILE)
+        .map(|(path, lines)| format!("{path}: {lines} lines"))
+        .collect();
+    assert_none(&problems);
+}
+
+#[test]
+fn nothing_is_left_to_do_or_switched_off() {
+    for folder in ["src", "tests", "examples"] {
+        let files = files_under(folder);
+        let mut problems = places_of(&files, &["todo!", "unimplemented!", "dbg!"]);
+        problems.extend(files.iter().flat_map(|file| {
+            file.code
+                .match_indices("#[ignore")
+                .map(|(at, found)| format!("{}:{}: {found}", file.path, line_of(&file.code, at)))
+                .collect::<Vec<_>>()
+        }));
+        assert_none(&problems);
+    }
+}
