@@ -111,7 +111,7 @@ fn write_estate(path: &Path) -> std::io::Result<Figures> {
     };
     write!(
         out,
-        r#"{{"estate_version":"1","as_of":"2026-11-01T00:00:00Z","period_seconds":300,"instances":["#
+        r#"{{"estate_version":"1","as_of":"2026-11-01T00:00:00Z","window_start":"2026-10-18T00:00:00Z","window_end":"2026-11-01T00:00:00Z","period_seconds":300,"instances":["#
     )?;
     for number in 0..INSTANCES {
         let (instance_type, _) = MIX[number % MIX.len()];

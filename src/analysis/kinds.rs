@@ -21,6 +21,16 @@ const RESTARTABLE_TAGS: &[&str] = &[
     "spot-eligible",
 ];
 
+/// Words for yes and for no.
+const YES: &[&str] = &["true", "yes", "1"];
+const NO: &[&str] = &["false", "no", "0"];
+
+fn says(value: &str, words: &[&str]) -> bool {
+    words
+        .iter()
+        .any(|word| value.trim().eq_ignore_ascii_case(word))
+}
+
 /// The tag that takes a workload out of advice; its value is the reason.
 pub(super) const IGNORE_TAG: &str = "gpucost:ignore";
 
@@ -77,6 +87,24 @@ fn kind_of_word(word: &str) -> Option<WorkloadKind> {
         .map(|(kind, _)| *kind)
 }
 
+/// Whether a tag is vocabulary of this program and not a name: a word for a
+/// kind, or a yes or no.
+pub fn is_vocabulary(key: &str, value: &str) -> bool {
+    let among = |keys: &[&str]| keys.iter().any(|known| known.eq_ignore_ascii_case(key));
+    (among(KIND_TAGS) && kind_of_value(value).is_some())
+        || (among(RESTARTABLE_TAGS) && (says(value, YES) || says(value, NO)))
+}
+
+/// The kind that a name suggests.
+pub fn kind_of_name(name: &str) -> Option<WorkloadKind> {
+    name.split(|c: char| !c.is_ascii_alphabetic())
+        .find_map(kind_of_word)
+}
+
+fn kind_of_value(value: &str) -> Option<WorkloadKind> {
+    kind_of_word(&value.trim().replace(['-', '_', ' '], ""))
+}
+
 fn tag<'a>(tags: &'a BTreeMap<String, String>, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| {
         tags.iter()
@@ -87,15 +115,12 @@ fn tag<'a>(tags: &'a BTreeMap<String, String>, names: &[&str]) -> Option<&'a str
 
 /// The kind of a workload from its tags, else from its names.
 pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (WorkloadKind, KindBasis) {
-    if let Some(kind) =
-        tag(tags, KIND_TAGS).and_then(|value| kind_of_word(&value.replace(['-', '_', ' '], "")))
-    {
+    if let Some(kind) = tag(tags, KIND_TAGS).and_then(kind_of_value) {
         return (kind, KindBasis::Declared);
     }
     names
         .iter()
-        .flat_map(|name| name.split(|c: char| !c.is_ascii_alphabetic()))
-        .find_map(kind_of_word)
+        .find_map(|name| kind_of_name(name))
         .map_or((WorkloadKind::Unknown, KindBasis::Unknown), |kind| {
             (kind, KindBasis::Guessed)
         })
@@ -103,11 +128,7 @@ pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (Workload
 
 /// Whether a tag declares that it may be interrupted and restarted.
 pub(super) fn restartable(tags: &BTreeMap<String, String>) -> bool {
-    tag(tags, RESTARTABLE_TAGS).is_some_and(|value| {
-        ["true", "yes", "1"]
-            .iter()
-            .any(|yes| value.eq_ignore_ascii_case(yes))
-    })
+    tag(tags, RESTARTABLE_TAGS).is_some_and(|value| says(value, YES))
 }
 
 #[cfg(test)]

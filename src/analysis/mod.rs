@@ -6,6 +6,7 @@ mod standing;
 mod totals;
 mod workloads;
 
+pub use kinds::{is_vocabulary, kind_of_name};
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 

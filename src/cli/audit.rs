@@ -42,7 +42,7 @@ pub(super) fn format(
     if let Some(format) = flag {
         return Ok(format);
     }
-    let name = io.env.get("GPUCOST_FORMAT").or(settings.format.as_ref());
+    let name = io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
     name.map_or(Ok(Format::Table), |name| {
         Format::from_str(name, true).map_err(|_| {
             Failure::input(format!("`{name}` is not a format"))
@@ -59,7 +59,7 @@ fn risk(flag: Option<RiskChoice>, settings: &SettingsFile, io: &Io<'_>) -> Resul
             RiskChoice::High => Risk::High,
         });
     }
-    match io.env.get("GPUCOST_RISK") {
+    match io.variable("GPUCOST_RISK") {
         Some(name) => Risk::from_name(name).ok_or_else(|| {
             Failure::input(format!("GPUCOST_RISK is `{name}`"))
                 .with_hint("known are low, medium and high")

@@ -36,7 +36,7 @@ pub(super) fn settings(args: &EstateArgs, io: &Io<'_>) -> Result<SettingsFile, F
     let named = args
         .config
         .clone()
-        .or_else(|| io.env.get("GPUCOST_CONFIG").map(Into::into));
+        .or_else(|| io.variable("GPUCOST_CONFIG").map(Into::into));
     let path = match named {
         Some(path) => path,
         None => {
@@ -63,9 +63,7 @@ fn layered(
     file: Option<&String>,
     io: &Io<'_>,
 ) -> Option<String> {
-    flag.or_else(|| io.env.get(variable).filter(|value| !value.is_empty()))
-        .or(file)
-        .cloned()
+    flag.or_else(|| io.variable(variable)).or(file).cloned()
 }
 
 /// Gets, filters, redacts and records the estate.

@@ -25,6 +25,11 @@ pub struct Io<'a> {
 }
 
 impl<'a> Io<'a> {
+    /// An environment variable; an empty one counts as unset.
+    pub fn variable(&self, name: &str) -> Option<&String> {
+        self.env.get(name).filter(|value| !value.is_empty())
+    }
+
     /// The world of this process.
     pub fn of_process(stdout: &'a mut dyn Write, stderr: &'a mut dyn Write) -> Self {
         Self {

@@ -54,9 +54,9 @@ fn setup(args: &EstateArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
             "save it as /opt/aws/amazon-cloudwatch-agent/etc/gpu.json and run\n  \
              amazon-cloudwatch-agent-ctl -a append-config -m ec2 -s -c file:/opt/aws/amazon-cloudwatch-agent/etc/gpu.json\n",
         );
-        if silent.is_empty() {
+        if audit.totals.gpus > 0 && silent.is_empty() {
             text.push_str("every running instance in the scope reports already\n");
-        } else {
+        } else if !silent.is_empty() {
             text.push_str("on the instances that report no GPU signal:\n");
             for line in silent {
                 text.push_str(&format!("  {line}\n"));
@@ -65,5 +65,13 @@ fn setup(args: &EstateArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         // A closed stderr does not change what stdout got.
         let _ = io.stderr.write_all(text.as_bytes());
     }
-    Ok(ExitCode::Done)
+    let (instances, unmeasured) = audit_command::seen(&audit);
+    Ok(output::close(
+        "measured",
+        instances,
+        unmeasured,
+        &audit.gaps,
+        args,
+        io,
+    ))
 }

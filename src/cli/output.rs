@@ -7,6 +7,7 @@ use crate::domain::Gap;
 use crate::report::text::counted;
 use crate::sources::files::write_whole;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Writes a document to `--output` or stdout.
@@ -35,11 +36,14 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
         _ => Path::new("."),
     };
     let checked = fs::metadata(folder).and_then(|metadata| {
-        if metadata.is_dir() && !path.is_dir() {
-            Ok(())
+        let wrong = if !metadata.is_dir() {
+            Some(ErrorKind::NotADirectory)
+        } else if path.is_dir() {
+            Some(ErrorKind::IsADirectory)
         } else {
-            Err(std::io::Error::from(std::io::ErrorKind::IsADirectory))
-        }
+            None
+        };
+        wrong.map_or(Ok(()), |kind| Err(kind.into()))
     });
     checked.map_err(|error| unwritable(path, error))
 }

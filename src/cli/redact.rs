@@ -2,14 +2,9 @@
 //! sight, so the same estate gives the same masks, and what belonged together
 //! still does.
 
+use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::Estate;
 use std::collections::BTreeMap;
-
-/// Tags whose values are vocabulary of this program, not names.
-fn is_vocabulary(key: &str) -> bool {
-    const KEYS: &[&str] = &["gpucost:kind", "gpucost:restartable"];
-    KEYS.contains(&key)
-}
 
 /// Hands out masks such as `name-1`.
 struct Masks {
@@ -26,12 +21,22 @@ impl Masks {
     }
 
     fn mask(&mut self, text: &mut String) {
+        self.mask_as(self.prefix, text);
+    }
+
+    fn mask_as(&mut self, prefix: &str, text: &mut String) {
         let next = self.given.len() + 1;
         let mask = self
             .given
             .entry(text.clone())
-            .or_insert_with(|| format!("{}-{next}", self.prefix));
+            .or_insert_with(|| format!("{prefix}-{next}"));
         text.clone_from(mask);
+    }
+
+    /// A name keeps the kind that it suggests, so that verdicts stay the same.
+    fn mask_name(&mut self, text: &mut String) {
+        let prefix = kind_of_name(text).map_or(self.prefix, |kind| kind.name());
+        self.mask_as(prefix, text);
     }
 }
 
@@ -51,12 +56,12 @@ pub(super) fn redact(estate: &mut Estate) {
             hosts.mask(host);
         }
         if let Some(group) = &mut instance.auto_scaling_group {
-            names.mask(group);
+            names.mask_name(group);
         }
         for (key, value) in &mut instance.tags {
             match key.as_str() {
-                "Name" | "gpucost:workload" | "aws:autoscaling:groupName" => names.mask(value),
-                key if is_vocabulary(key) => {}
+                "Name" | "gpucost:workload" | "aws:autoscaling:groupName" => names.mask_name(value),
+                key if is_vocabulary(key, value) => {}
                 _ => values.mask(value),
             }
         }
@@ -91,12 +96,33 @@ fn without_identities(
                 masked.push_str("arn:(masked)");
                 masked.push_str(&word[end.max(start)..]);
             }
-            None => masked.push_str(word),
+            None => masked.push_str(&without_accounts(word, accounts)),
         }
     }
-    for (name, mask) in accounts.iter().chain(hosts) {
-        masked = masked.replace(name.as_str(), mask);
+    // Full names only: a short one could be part of any word.
+    for (host, mask) in hosts.iter().filter(|(host, _)| host.contains('.')) {
+        masked = masked.replace(host.as_str(), mask);
     }
+    masked
+}
+
+/// Masks runs of exactly twelve digits, which is what account numbers are.
+fn without_accounts(word: &str, accounts: &BTreeMap<String, String>) -> String {
+    let mut masked = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        let length = from.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, after) = from.split_at(length);
+        masked.push_str(before);
+        masked.push_str(match accounts.get(digits) {
+            Some(mask) if length == 12 => mask,
+            None if length == 12 => "(account)",
+            _ => digits,
+        });
+        rest = after;
+    }
+    masked.push_str(rest);
     masked
 }
 

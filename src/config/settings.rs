@@ -142,6 +142,9 @@ struct Reader<'a> {
     problems: Vec<Problem>,
 }
 
+/// Formats that every command knows.
+const FORMATS: &[&str] = &["table", "wide", "json", "csv"];
+
 const KEYS: &[&str] = &[
     "profile",
     "region",
@@ -191,11 +194,22 @@ impl Reader<'_> {
                         known
                     });
                 }
-                "format" => settings.format = self.string(value),
+                "format" => {
+                    settings.format = self.string(value);
+                    if let Some(name) = settings.format.as_deref()
+                        && !FORMATS.contains(&name)
+                    {
+                        let message = format!("`{name}` is not one of {}", FORMATS.join(", "));
+                        self.problem(value.span(), message);
+                    }
+                }
                 "metrics_namespace" => settings.metrics_namespace = self.string(value),
                 "max_api_cost" => settings.max_api_cost = self.decimal(value),
                 "policy" => match value.get_ref() {
-                    DeValue::Table(policy) => self.policy(policy, &mut settings.policy),
+                    DeValue::Table(policy) => {
+                        self.policy(policy, &mut settings.policy);
+                        self.check_order(key.span(), &settings.policy);
+                    }
                     _ => self.problem(value.span(), "`policy` is a table".to_owned()),
                 },
                 unknown => self.unknown(key.span(), unknown, KEYS),
@@ -244,9 +258,12 @@ impl Reader<'_> {
                 unknown => self.unknown(key.span(), unknown, POLICY_KEYS),
             }
         }
+    }
+
+    fn check_order(&mut self, span: Range<usize>, policy: &Policy) {
         if policy.overprovisioned_below_percent > policy.underutilized_below_percent {
             self.problem(
-                0..0,
+                span,
                 "overprovisioned_below_percent is above underutilized_below_percent".to_owned(),
             );
         }

@@ -29,7 +29,7 @@ pub use instance::{
     Address, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, PurchaseOption,
     Tenancy, Volume,
 };
-pub use money::{Currency, CurrencyMismatch, HourlyRate, Money};
+pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use policy::Policy;
 pub use price::{
     NoPrice, PaymentOption, PriceBook, PriceKey, PriceOption, PriceOrigin, PriceQuote,

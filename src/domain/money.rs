@@ -125,6 +125,10 @@ impl Money {
     }
 }
 
+/// The highest rate that can be a price, per hour. Beyond it, months and fleets
+/// would overflow exact decimals.
+pub const MOST_PER_HOUR: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+
 /// Money per hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HourlyRate {
@@ -133,9 +137,10 @@ pub struct HourlyRate {
 }
 
 impl HourlyRate {
-    /// A rate; zero and negative rates are not prices, so they are refused.
+    /// A rate; zero, negative and absurd rates (above [`MOST_PER_HOUR`]) are not
+    /// prices, so they are refused.
     pub fn new(amount: Decimal, currency: Currency) -> Option<Self> {
-        (amount > Decimal::ZERO).then_some(Self { amount, currency })
+        (amount > Decimal::ZERO && amount <= MOST_PER_HOUR).then_some(Self { amount, currency })
     }
 
     /// The amount per hour in units of the currency.
@@ -192,5 +197,6 @@ mod tests {
     fn a_rate_is_never_zero_or_negative() {
         assert_eq!(HourlyRate::new(Decimal::ZERO, Currency::Usd), None);
         assert_eq!(HourlyRate::new(Decimal::from(-1), Currency::Usd), None);
+        assert_eq!(HourlyRate::new(Decimal::MAX, Currency::Usd), None);
     }
 }

@@ -150,7 +150,7 @@ impl Points {
             if time >= window.end {
                 rejected.future += 1;
             } else if time < window.start {
-            } else if !value.is_finite() {
+            } else if !(value as f32).is_finite() {
                 rejected.not_a_number += 1;
             } else if value < 0.0 {
                 rejected.negative += 1;

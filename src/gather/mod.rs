@@ -2,6 +2,7 @@
 //! concurrency. Partial truth travels with its gaps.
 
 mod plan;
+mod prices;
 mod run;
 
 pub use plan::{MetricsPlan, batches, plan_metrics};

@@ -58,7 +58,7 @@ pub fn audit_table(audit: &Audit, style: TableStyle) -> String {
 
 fn draw(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
     header(audit, style, out)?;
-    money_block(audit, out)?;
+    money_block(audit, style, out)?;
     funnel(audit, out)?;
     classes(audit, out)?;
     if style.wide {
@@ -94,7 +94,7 @@ fn header(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
     writeln!(out, "{}\n", style.heading(&fit(&line, style.width)))
 }
 
-fn money_block(audit: &Audit, out: &mut String) -> std::fmt::Result {
+fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let totals = &audit.totals;
     let running = totals.instances - totals.stopped_instances;
     let mut notes = vec![
@@ -103,10 +103,7 @@ fn money_block(audit: &Audit, out: &mut String) -> std::fmt::Result {
         counted(totals.gpus, "GPU", "GPUs"),
     ];
     if totals.unpriced_instances > 0 {
-        notes.push(format!(
-            "{} unpriced, not in the sums",
-            totals.unpriced_instances
-        ));
+        notes.push(format!("{} unpriced", count(totals.unpriced_instances)));
     }
     let percent = totals
         .savings_percent()
@@ -127,7 +124,7 @@ fn money_block(audit: &Audit, out: &mut String) -> std::fmt::Result {
     ];
     for (label, amount, note) in rows {
         let line = format!("  {label:<15}{:>16}   {note}", money(amount));
-        writeln!(out, "{}", line.trim_end())?;
+        writeln!(out, "{}", fit(line.trim_end(), style.width))?;
     }
     writeln!(out)
 }

@@ -3,7 +3,7 @@
 
 use super::SCHEMA_VERSION;
 use super::plain_table::PlainTable;
-use super::text::{ABSENT, counted, fit, json_document, json_rate, safe, spreadsheet_safe};
+use super::text::{ABSENT, counted, fit, json_document, json_rate, spreadsheet_safe};
 use crate::analysis::{instance_shape, price_key};
 use crate::catalog::Prices;
 use crate::domain::{Estate, Instance, PriceQuote};
@@ -256,51 +256,44 @@ fn volume_gib(instance: &Instance) -> Option<u64> {
     instance.volumes.iter().map(|volume| volume.size_gib).sum()
 }
 
-/// The inventory for a terminal.
+/// Columns of the table that is not wide.
+const TABLE_WIDTH: usize = 100;
+
+/// The inventory for a terminal: what matters first, the name last, because it
+/// gives way where the columns end.
 pub fn inventory_table(estate: &Estate, wide: bool) -> String {
-    let mut header = vec![
-        "ID", "NAME", "REGION", "TYPE", "STATE", "OPTION", "GPU", "$/HOUR",
-    ];
+    let mut header = vec!["ID", "$/HOUR", "BOUGHT AS", "TYPE", "GPU", "REGION"];
     if wide {
         header.extend([
             "ACCOUNT", "ZONE", "OS", "LAUNCHED", "GROUP", "VOLUMES", "PRICE OF",
         ]);
     }
-    let mut table = PlainTable::new(&header, [7]);
+    header.push("NAME");
+    let mut table = PlainTable::new(&header, [1]);
     let rows = rows(estate);
     for (instance, quote) in &rows {
-        let gpu = instance_shape(estate, &instance.instance_type).map_or(
-            "unknown type".to_owned(),
-            |shape| {
-                shape
-                    .gpu
-                    .as_ref()
-                    .map_or(shape.accelerator.name().to_owned(), |offer| {
-                        format!("{} × {}", offer.share, offer.model)
-                    })
-            },
-        );
-        let price = quote.as_ref().map_or("unpriced".to_owned(), |quote| {
-            format!(
-                "{}{}",
-                quote.rate.currency().sign(),
-                quote.rate.amount().round_dp(6).normalize()
-            )
-        });
         let mut row = vec![
-            safe(instance.id.as_str()),
-            fit(instance.name().unwrap_or(ABSENT), 22),
-            safe(&instance.region),
-            safe(&instance.instance_type),
-            instance.state.to_string(),
-            instance.purchase_option().to_string(),
-            safe(&gpu),
-            price,
+            fit(instance.id.as_str(), 19),
+            quote.as_ref().map_or("unpriced".to_owned(), |quote| {
+                format!(
+                    "{}{}",
+                    quote.rate.currency().sign(),
+                    quote.rate.amount().round_dp(6).normalize()
+                )
+            }),
+            if instance.state.is_running() {
+                instance.purchase_option().to_string()
+            } else {
+                instance.state.to_string()
+            },
+            fit(&instance.instance_type, 18),
+            fit(&gpu(estate, instance), 20),
+            fit(&instance.region, 16),
         ];
         if wide {
             row.extend([
-                safe(&instance.account),
-                safe(instance.zone.as_deref().unwrap_or(ABSENT)),
+                fit(&instance.account, 16),
+                fit(instance.zone.as_deref().unwrap_or(ABSENT), 18),
                 instance.operating_system.to_string(),
                 instance.launch_time.strftime("%Y-%m-%d %H:%M").to_string(),
                 fit(instance.auto_scaling_group.as_deref().unwrap_or(ABSENT), 24),
@@ -310,12 +303,28 @@ pub fn inventory_table(estate: &Estate, wide: bool) -> String {
                 }),
             ]);
         }
+        row.push(fit(instance.name().unwrap_or(ABSENT), 48));
         table.row(row);
     }
+    let lines = if wide {
+        table.lines()
+    } else {
+        table.lines_within(TABLE_WIDTH)
+    };
     format!(
         "{}\n\n{} in {}\n",
-        table.lines().join("\n"),
+        lines.join("\n"),
         counted(rows.len() as u64, "instance", "instances"),
         counted(estate.regions.len() as u64, "region", "regions"),
     )
+}
+
+fn gpu(estate: &Estate, instance: &Instance) -> String {
+    let Some(shape) = instance_shape(estate, &instance.instance_type) else {
+        return "unknown type".to_owned();
+    };
+    match &shape.gpu {
+        Some(offer) => format!("{} × {}", offer.share, offer.model),
+        None => shape.accelerator.name().to_owned(),
+    }
 }

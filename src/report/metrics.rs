@@ -7,7 +7,7 @@ use super::text::{
     ABSENT, counted, fit, json_document, json_figure, percent, safe, spreadsheet_safe,
 };
 use crate::analysis::Audit;
-use crate::domain::{GpuUsage, InstanceUsage, UtilizationSummary, Workload};
+use crate::domain::{GpuUsage, InstanceUsage, Signal, UtilizationSummary, Workload};
 use serde::Serialize;
 use serde_json::json;
 
@@ -200,44 +200,49 @@ pub fn metrics_csv(audit: &Audit) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Metrics for a terminal: one line an instance, or with `wide` one a GPU.
+/// Columns of the table that is not wide.
+const TABLE_WIDTH: usize = 100;
+
+/// Metrics for a terminal: one line an instance, with `wide` one a GPU as well.
+/// The name comes last, because it gives way where the columns end.
 pub fn metrics_table(audit: &Audit, wide: bool) -> String {
     let mut table = PlainTable::new(
         &[
-            "INSTANCE", "NAME", "TYPE", "GPU", "SIGNAL", "MEAN", "P95", "MAX", "VRAM", "COVERAGE",
+            "INSTANCE", "TYPE", "SIGNAL", "MEAN", "P95", "MAX", "VRAM", "COVERAGE", "NAME",
         ],
-        5..10,
+        3..8,
     );
     let mut silent = 0;
     let mut total = 0;
     for (workload, usage) in instances(audit) {
         total += 1;
-        let summary = usage.summary.as_ref();
-        silent += u64::from(summary.is_none());
-        table.row(instance_row(workload, usage, summary));
+        silent += u64::from(usage.summary.is_none());
+        table.row(instance_row(workload, usage));
         if wide {
             for gpu in &usage.gpus {
                 table.row(gpu_row(gpu));
             }
         }
     }
+    let lines = if wide {
+        table.lines()
+    } else {
+        table.lines_within(TABLE_WIDTH)
+    };
     let advice = if silent > 0 {
-        "; `gpucost metrics setup` prints the agent configuration for them"
+        "\n`gpucost metrics setup` prints the agent configuration for them"
     } else {
         ""
     };
     format!(
         "{}\n\n{}, {silent} without any GPU signal{advice}\n",
-        table.lines().join("\n"),
+        lines.join("\n"),
         counted(total, "running instance", "running instances"),
     )
 }
 
-fn instance_row(
-    workload: &Workload,
-    usage: &InstanceUsage,
-    summary: Option<&UtilizationSummary>,
-) -> Vec<String> {
+fn instance_row(workload: &Workload, usage: &InstanceUsage) -> Vec<String> {
+    let summary = usage.summary.as_ref();
     let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
     let peak = usage
         .gpus
@@ -246,44 +251,38 @@ fn instance_row(
         .map(|vram| vram.peak_mib)
         .reduce(f64::max);
     vec![
-        safe(usage.instance.as_str()),
-        fit(&workload.name, 16),
-        safe(&workload.key.instance_type),
-        workload
-            .shape
-            .as_ref()
-            .and_then(|shape| shape.gpu.as_ref())
-            .map_or(ABSENT.to_owned(), |offer| format!("× {}", offer.share)),
-        usage
-            .signal
-            .map_or("none", |(signal, _)| match signal {
-                crate::domain::Signal::GpuUtilization => "utilization",
-                crate::domain::Signal::GpuPowerUtilization => "power",
-            })
-            .to_owned(),
+        fit(usage.instance.as_str(), 19),
+        fit(&workload.key.instance_type, 18),
+        match usage.signal {
+            None => "none",
+            Some((Signal::GpuUtilization, _)) => "GPU",
+            Some((Signal::GpuPowerUtilization, _)) => "power",
+        }
+        .to_owned(),
         or_absent(summary.map(|summary| percent(summary.distribution.mean))),
         or_absent(summary.map(|summary| percent(summary.distribution.p95))),
         or_absent(summary.map(|summary| percent(summary.max))),
         or_absent(peak.map(|mib| format!("{:.1} GiB", mib / 1024.0))),
         or_absent(summary.map(|summary| percent(summary.coverage() * 100.0))),
+        fit(&workload.name, 48),
     ]
 }
 
 fn gpu_row(gpu: &GpuUsage) -> Vec<String> {
     let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
+    let figures = gpu.utilization;
     vec![
         String::new(),
+        format!("GPU {}", gpu.index),
         String::new(),
-        String::new(),
-        format!("#{}", gpu.index),
-        String::new(),
-        or_absent(gpu.utilization.map(|figures| percent(figures.mean))),
-        or_absent(gpu.utilization.map(|figures| percent(figures.p95))),
-        or_absent(gpu.utilization.map(|figures| percent(figures.max))),
+        or_absent(figures.map(|figures| percent(figures.mean))),
+        or_absent(figures.map(|figures| percent(figures.p95))),
+        or_absent(figures.map(|figures| percent(figures.max))),
         or_absent(
             gpu.vram
                 .map(|vram| format!("{:.1} GiB", vram.peak_mib / 1024.0)),
         ),
+        String::new(),
         String::new(),
     ]
 }

@@ -1,5 +1,6 @@
 //! A table without lines, as every listing here uses it.
 
+use super::text::fit;
 use comfy_table::{CellAlignment, Table, presets};
 
 /// A borderless table with some columns aligned right.
@@ -22,6 +23,11 @@ impl PlainTable {
     /// Adds a row; cells must be safe for a terminal.
     pub(super) fn row(&mut self, cells: Vec<String>) {
         self.0.add_row(cells);
+    }
+
+    /// The lines, cut to a number of columns: the last column gives way.
+    pub(super) fn lines_within(&self, width: usize) -> Vec<String> {
+        self.lines().iter().map(|line| fit(line, width)).collect()
     }
 
     /// The lines, without padding at either end.

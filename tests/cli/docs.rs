@@ -103,6 +103,15 @@ fn examples_of_exit_codes_print_what_the_page_shows() {
 }
 
 #[test]
+fn the_report_in_the_readme_is_the_one_that_is_printed() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let shown = blocks(&readme, "text").remove(0);
+    let (command, shown) = shown.split_once('\n').expect("a command line");
+    assert_eq!(command, "$ gpucost audit --demo");
+    assert_eq!(shown, World::new().run(&["audit", "--demo"]).stdout);
+}
+
+#[test]
 fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
     let text = page("configuration.md");
     let example = blocks(&text, "toml").remove(0);

@@ -332,11 +332,11 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| e["prices"][0]["hourly"] = json!("-1.006"),
-            "is not positive: -1.006",
+            "is not between 0 and 1000000: -1.006",
         ),
         (
             |e| e["prices"][0]["hourly"] = json!("0"),
-            "is not positive: 0",
+            "is not between 0 and 1000000: 0",
         ),
         (
             |e| e["prices"][0]["hourly"] = json!("free"),

@@ -1,16 +1,12 @@
 //! Reading an estate: every slip is named with its place, nothing is guessed.
 
 use super::ESTATE_VERSION;
-use super::wire::{
-    ApiWire, Cell, GapWire, InstanceWire, PriceWire, RejectedWire, SeriesWire, ShapeWire,
-    StoragePriceWire,
+use super::estate_fields::{
+    MOST_PERIODS, api, gap, instance, named, price, series, shape, storage_price, time,
 };
+use super::wire::{GapWire, InstanceWire, PriceWire, SeriesWire, ShapeWire, StoragePriceWire};
 use crate::domain::{
-    AcceleratorKind, Address, ApiUsage, Architecture, Currency, Estate, EstateSource, Gap,
-    GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceId, InstanceShape, InstanceState,
-    JoinedBy, Lifecycle, Metric, Money, OperatingSystem, Points, PriceBook, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, Rejected, Series, SeriesSource, Statistic, StorageQuote,
-    StorageResource, Tenancy, Volume, Window,
+    ApiUsage, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook, Series, Window,
 };
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
@@ -257,7 +253,16 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
-        let grid = self.0.grid();
+        // Only what the document has stated already counts: a default would put
+        // points on another grid than the one that follows.
+        let grid = match (
+            self.0.window_start,
+            self.0.window_end,
+            self.0.period_seconds,
+        ) {
+            (Some(start), Some(end), Some(period)) => Some((Window { start, end }, period)),
+            _ => None,
+        };
         while let Some(wire) = all.next_element::<SeriesWire<'static>>()? {
             match grid {
                 Some((window, period)) => self.0.metrics.push(series(wire, window, period)?),
@@ -291,7 +296,7 @@ impl Parts {
         let (window, period) = self
             .grid()
             .ok_or_else(|| E::custom("`as_of` is out of range"))?;
-        if window.seconds() <= 0 || window.seconds() / i64::from(period) > 1_000_000 {
+        if window.seconds() <= 0 || window.seconds() / i64::from(period) > MOST_PERIODS as i64 {
             return Err(E::custom(
                 "`window_start` must be before `window_end`, by at most a million periods",
             ));
@@ -340,246 +345,4 @@ impl Parts {
             api: self.api,
         })
     }
-}
-
-fn time<E: de::Error>(text: &str) -> Result<Timestamp, E> {
-    text.parse()
-        .map_err(|error| E::custom(format!("`{text}` is not an RFC 3339 time: {error}")))
-}
-
-fn named<T, E: de::Error>(
-    field: &str,
-    name: &str,
-    read: impl Fn(&str) -> Option<T>,
-) -> Result<T, E> {
-    read(name).ok_or_else(|| E::custom(format!("`{name}` is not a known {field}")))
-}
-
-fn decimal<E: de::Error>(field: &str, text: &str) -> Result<rust_decimal::Decimal, E> {
-    text.parse()
-        .map_err(|_| E::custom(format!("`{field}` is not a decimal number: `{text}`")))
-}
-
-fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
-    Ok(Instance {
-        id: InstanceId::new(wire.id),
-        account: wire.account,
-        region: wire.region,
-        zone: wire.zone,
-        instance_type: wire.instance_type,
-        state: named("state", &wire.state, InstanceState::from_name)?,
-        lifecycle: named("lifecycle", &wire.lifecycle, Lifecycle::from_name)?,
-        capacity_reservation_id: wire.capacity_reservation_id,
-        capacity_block_id: wire.capacity_block_id,
-        operating_system: named(
-            "operating system",
-            &wire.operating_system,
-            OperatingSystem::from_name,
-        )?,
-        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
-        launch_time: time(&wire.launch_time)?,
-        attached_time: wire.attached_time.as_deref().map(time).transpose()?,
-        state_transition_reason: wire.state_transition_reason,
-        tags: wire.tags,
-        auto_scaling_group: wire.auto_scaling_group,
-        private_dns_name: wire.private_dns_name,
-        volumes: wire
-            .volumes
-            .into_iter()
-            .map(|volume| Volume {
-                id: volume.id,
-                volume_type: volume.volume_type,
-                size_gib: volume.size_gib,
-            })
-            .collect(),
-        addresses: wire
-            .addresses
-            .into_iter()
-            .map(|address| Address { id: address.id })
-            .collect(),
-    })
-}
-
-fn shape<E: de::Error>(wire: ShapeWire) -> Result<InstanceShape, E> {
-    let gpu = match wire.gpu {
-        None => None,
-        Some(gpu) => {
-            let count = decimal("count", &gpu.count)?;
-            let share = GpuShare::from_count(count).ok_or_else(|| {
-                E::custom(format!(
-                    "{}: a GPU count is whole or a fraction of one, not {count}",
-                    wire.instance_type
-                ))
-            })?;
-            Some(GpuOffer {
-                model: GpuModel::from_name(&gpu.model),
-                share,
-                vram_mib: gpu.vram_mib,
-            })
-        }
-    };
-    Ok(InstanceShape {
-        accelerator: named("accelerator", &wire.accelerator, AcceleratorKind::from_name)?,
-        architecture: wire
-            .architecture
-            .as_deref()
-            .map(|name| named("architecture", name, Architecture::from_name))
-            .transpose()?,
-        instance_type: wire.instance_type,
-        gpu,
-        vcpu: wire.vcpu,
-        memory_mib: wire.memory_mib,
-        local_storage_gb: wire.local_storage_gb,
-        efa: wire.efa,
-    })
-}
-
-fn series<E: de::Error>(
-    wire: SeriesWire<'_>,
-    window: Window,
-    grid_period: u32,
-) -> Result<Series, E> {
-    let metric = named("metric", &wire.metric, Metric::from_name)?;
-    let name = format!("series {metric} of {}", wire.instance);
-    let on_grid = matches!(
-        metric,
-        Metric::GpuUtilization | Metric::GpuPowerUtilization | Metric::CpuUtilization
-    );
-    if wire.period_seconds == 0 || (on_grid && wire.period_seconds != grid_period) {
-        return Err(E::custom(format!(
-            "{name} has period {} s; the estate's is {grid_period} s",
-            wire.period_seconds
-        )));
-    }
-    let raw = match (wire.start.as_deref(), &wire.timestamps) {
-        (Some(start), None) => regular(time(start)?, wire.period_seconds, &wire.values),
-        (None, Some(stamps)) => {
-            let values: Vec<Option<f64>> = expand(&wire.values).collect();
-            if values.len() != stamps.len() {
-                return Err(E::custom(format!(
-                    "{name} has {} timestamps and {} values",
-                    stamps.len(),
-                    values.len()
-                )));
-            }
-            let mut raw = Vec::with_capacity(values.len());
-            for (second, value) in stamps.iter().zip(values) {
-                let instant = Timestamp::from_second(*second)
-                    .map_err(|error| E::custom(format!("{name}: {error}")))?;
-                raw.extend(value.map(|value| (instant, value)));
-            }
-            raw
-        }
-        _ => {
-            return Err(E::custom(format!(
-                "{name} needs either `start` or `timestamps`"
-            )));
-        }
-    };
-    let (points, rejected) = Points::clean(raw, metric, window, wire.period_seconds);
-    Ok(Series {
-        instance: InstanceId::new(wire.instance),
-        gpu: wire.gpu,
-        metric,
-        statistic: named("statistic", &wire.statistic, Statistic::from_name)?,
-        source: named("series source", &wire.source, SeriesSource::from_name)?,
-        joined_by: named("way of joining", &wire.joined_by, JoinedBy::from_name)?,
-        points,
-        rejected: rejected.plus(wire.rejected.map_or_else(Rejected::default, rejected_of)),
-    })
-}
-
-fn rejected_of(wire: RejectedWire) -> Rejected {
-    Rejected {
-        not_a_number: wire.not_a_number,
-        negative: wire.negative,
-        over_100: wire.over_100,
-        duplicate: wire.duplicate,
-        future: wire.future,
-    }
-}
-
-fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {
-    cells
-        .iter()
-        .flat_map(|cell| std::iter::repeat_n(cell.value, cell.times as usize))
-}
-
-fn regular(start: Timestamp, period_seconds: u32, cells: &[Cell]) -> Vec<(Timestamp, f64)> {
-    expand(cells)
-        .enumerate()
-        .filter_map(|(index, value)| {
-            let offset = i64::try_from(index).ok()? * i64::from(period_seconds);
-            let instant = Timestamp::from_second(start.as_second() + offset).ok()?;
-            Some((instant, value?))
-        })
-        .collect()
-}
-
-fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuote), E> {
-    let key = PriceKey {
-        region: wire.region,
-        instance_type: wire.instance_type,
-        operating_system: named(
-            "operating system",
-            &wire.operating_system,
-            OperatingSystem::from_name,
-        )?,
-        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
-        option: named("price option", &wire.option, PriceOption::from_name)?,
-        zone: wire.zone,
-    };
-    let currency = named("currency", &wire.currency, Currency::from_code)?;
-    let amount = decimal("hourly", &wire.hourly)?;
-    let rate = HourlyRate::new(amount, currency)
-        .ok_or_else(|| E::custom(format!("the price of {key} is not positive: {amount}")))?;
-    let quote = PriceQuote {
-        rate,
-        origin: named("price origin", &wire.origin, PriceOrigin::from_name)?,
-        effective_date: date(&wire.effective_date)?,
-        source: wire.source,
-    };
-    Ok((key, quote))
-}
-
-fn date<E: de::Error>(text: &str) -> Result<jiff::civil::Date, E> {
-    text.parse()
-        .map_err(|error| E::custom(format!("`{text}` is not a date: {error}")))
-}
-
-fn storage_price<E: de::Error>(
-    wire: StoragePriceWire,
-) -> Result<(String, StorageResource, StorageQuote), E> {
-    let resource = named(
-        "storage resource",
-        &wire.resource,
-        StorageResource::from_name,
-    )?;
-    let currency = named("currency", &wire.currency, Currency::from_code)?;
-    let amount = decimal("unit_price", &wire.unit_price)?;
-    if amount <= rust_decimal::Decimal::ZERO {
-        return Err(E::custom(format!(
-            "the price of {resource} is not positive: {amount}"
-        )));
-    }
-    let quote = StorageQuote {
-        unit_price: Money::new(amount, currency),
-        origin: named("price origin", &wire.origin, PriceOrigin::from_name)?,
-        effective_date: wire.effective_date.as_deref().map(date).transpose()?,
-        source: wire.source,
-    };
-    Ok((wire.region, resource, quote))
-}
-
-fn gap(wire: GapWire) -> Gap {
-    Gap::new(wire.what, wire.place, wire.reason, wire.hint)
-}
-
-fn api<E: de::Error>(wire: ApiWire) -> Result<ApiUsage, E> {
-    Ok(ApiUsage {
-        calls: wire.calls,
-        retries: wire.retries,
-        estimated_cost_usd: decimal("estimated_cost_usd", &wire.estimated_cost_usd)?,
-        by_operation: wire.by_operation,
-    })
 }

@@ -1,5 +1,6 @@
 //! Files: recorded estates, the demo, and writing whole or not at all.
 
+mod estate_fields;
 mod estate_read;
 mod estate_write;
 mod wire;

@@ -267,7 +267,7 @@ impl<'de> Visitor<'de> for CellVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<Cell, A::Error> {
-        let value: Option<f64> = pair
+        let Cell { value, .. } = pair
             .next_element()?
             .ok_or_else(|| de::Error::invalid_length(0, &self))?;
         let times: u32 = pair

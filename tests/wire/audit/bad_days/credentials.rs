@@ -94,7 +94,7 @@ fn expired_after_the_first_call() {
     let run = office.audit().run();
     let error = run.error(1);
     assert!(
-        error.starts_with("error: none of 2 regions could be read\n"),
+        error.starts_with("error: no region could be read (2 tried)\n"),
         "{error}"
     );
     assert!(

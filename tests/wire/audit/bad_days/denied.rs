@@ -66,7 +66,7 @@ fn every_region_is_an_error() {
     let run = office.audit().run();
     assert_eq!(
         run.error(1),
-        "error: none of 2 regions could be read\n  \
+        "error: no region could be read (2 tried)\n  \
          caused by: ec2:DescribeInstances: UnauthorizedOperation: User is not authorized to \
          perform: ec2:DescribeInstances\n\
          hint: allow ec2:DescribeInstances; `gpucost iam-policy` prints the whole policy\n"

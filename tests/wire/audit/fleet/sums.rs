@@ -60,8 +60,10 @@ pub const UNMEASURED: u64 = 23;
 /// 4 × .75 + 8 × .65 + .50 + .50 + .003571 + 8 × .50.
 pub const EFFECTIVE: f64 = 36.3836;
 
-/// On-Demand keys of Linux 11, Windows 1, spot zones 2.
-pub const PRICES_OF_THE_API: u64 = 14;
+/// On-Demand keys of Linux 11, Windows 1, spot zones 2; one-year reservations of
+/// g5.xlarge and p4d in Virginia and of g4dn, g5.xlarge, p4d and p5 in Oregon 6;
+/// gp2, gp3 and addresses in Ireland 3.
+pub const PRICES_OF_THE_API: u64 = 23;
 /// `g6f.large`.
 pub const PRICES_OF_THE_BOOK: u64 = 1;
 

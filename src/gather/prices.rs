@@ -1,0 +1,222 @@
+//! Live prices of what was found, with the bundled book behind them.
+
+use super::run::{GatherOptions, REGIONS_AT_ONCE, Region, offer};
+use crate::analysis::price_key;
+use crate::catalog::{bundled_quote, same_gpu_types};
+use crate::domain::{
+    Gap, Instance, InstanceShape, OperatingSystem, PaymentOption, PriceBook, PriceOption,
+    PurchaseOption, StorageResource, Window,
+};
+use crate::sources::aws::{self, Session, WantedPrices};
+use futures_util::StreamExt;
+use futures_util::stream;
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Prices of every region's types; what could not be read becomes gaps.
+pub(super) async fn prices(
+    session: &Session,
+    regions: &[Region],
+    options: &GatherOptions,
+    window: Window,
+    read_on: Date,
+) -> (PriceBook, Vec<Gap>) {
+    if options.offline {
+        return (PriceBook::default(), Vec::new());
+    }
+    let answers: Vec<_> = stream::iter(regions)
+        .filter(|region| std::future::ready(!region.instances.is_empty()))
+        .map(|region| region_prices(session, region, window, read_on))
+        .buffered(REGIONS_AT_ONCE)
+        .collect()
+        .await;
+    let mut book = PriceBook::default();
+    let mut gaps = Vec::new();
+    for (prices, region_gaps) in answers {
+        for (key, quote) in prices.iter() {
+            book.insert(key.clone(), quote.clone());
+        }
+        for (region, resource, quote) in prices.iter_storage() {
+            book.insert_storage(region, resource, quote.clone());
+        }
+        gaps.extend(region_gaps);
+    }
+    (book, gaps)
+}
+
+async fn region_prices(
+    session: &Session,
+    region: &Region,
+    window: Window,
+    read_on: Date,
+) -> (PriceBook, Vec<Gap>) {
+    let mut book = PriceBook::default();
+    let mut gaps = Vec::new();
+    let place = &region.clients.region;
+    for wanted in wanted_prices(region) {
+        match aws::on_demand_prices(session, &wanted, read_on).await {
+            Ok(found) => {
+                let found_types: BTreeSet<String> = found
+                    .iter()
+                    .map(|(key, _)| key.instance_type.clone())
+                    .collect();
+                for (key, quote) in found {
+                    book.insert(key, quote);
+                }
+                let missing = missing_types(region, &wanted, &found_types);
+                if !missing.is_empty() {
+                    gaps.push(Gap::new(
+                        "live price",
+                        place,
+                        format!(
+                            "the price list has none for {}; the bundled book is used where it \
+                             has one",
+                            missing.join(", ")
+                        ),
+                        "the type may be sold by Capacity Block only",
+                    ));
+                }
+            }
+            Err(error) => gaps.push(Gap::new(
+                "live prices",
+                place,
+                format!("{error}; the bundled book is used where it has a price"),
+                error.hint(),
+            )),
+        }
+    }
+    for (operating_system, types) in spot_types(region) {
+        match aws::spot_prices(&region.clients, operating_system, &types, window).await {
+            Ok(found) => {
+                for (key, quote) in found {
+                    book.insert(key, quote);
+                }
+            }
+            Err(error) => gaps.push(Gap::new(
+                "spot prices",
+                place,
+                format!("{error}; the bundled average is used where there is one"),
+                error.hint(),
+            )),
+        }
+    }
+    let resources = standing_resources(region);
+    if !resources.is_empty() {
+        match aws::storage_prices(session, place, &resources).await {
+            Ok(found) => {
+                for (resource, quote) in found {
+                    book.insert_storage(place, resource, quote);
+                }
+            }
+            Err(error) => gaps.push(Gap::new(
+                "storage prices",
+                place,
+                error.to_string(),
+                error.hint(),
+            )),
+        }
+    }
+    (book, gaps)
+}
+
+/// Types in use and the ones they could move to, by system and tenancy.
+fn wanted_prices(region: &Region) -> Vec<WantedPrices> {
+    let mut wanted: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for instance in &region.instances {
+        let types = wanted
+            .entry((instance.operating_system, instance.tenancy))
+            .or_default();
+        types.insert(instance.instance_type.clone());
+        if let Some(offer) = offer(&region.shapes, &instance.instance_type) {
+            types.extend(same_gpu_types(offer).map(|shape| shape.instance_type.clone()));
+        }
+    }
+    wanted
+        .into_iter()
+        .map(|((operating_system, tenancy), types)| WantedPrices {
+            region: region.clients.region.clone(),
+            operating_system,
+            tenancy,
+            instance_types: types.into_iter().collect(),
+        })
+        .collect()
+}
+
+/// Types that run on demand and that the price list did not know.
+fn missing_types(region: &Region, wanted: &WantedPrices, found: &BTreeSet<String>) -> Vec<String> {
+    let in_use: BTreeSet<&String> = region
+        .instances
+        .iter()
+        .filter(|instance| {
+            instance.state.is_running()
+                && instance.operating_system == wanted.operating_system
+                && instance.tenancy == wanted.tenancy
+                && instance.purchase_option() == PurchaseOption::OnDemand
+        })
+        .map(|instance| &instance.instance_type)
+        .collect();
+    in_use
+        .into_iter()
+        .filter(|name| !found.contains(*name))
+        .cloned()
+        .collect()
+}
+
+fn spot_types(region: &Region) -> BTreeMap<OperatingSystem, Vec<String>> {
+    let mut types: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for instance in &region.instances {
+        if instance.state.is_running() && instance.purchase_option() == PurchaseOption::Spot {
+            types
+                .entry(instance.operating_system)
+                .or_default()
+                .insert(instance.instance_type.clone());
+        }
+    }
+    types
+        .into_iter()
+        .map(|(key, types)| (key, types.into_iter().collect()))
+        .collect()
+}
+
+/// What stopped instances still pay for in the region.
+fn standing_resources(region: &Region) -> Vec<StorageResource> {
+    let stopped = || region.instances.iter().filter(|i| !i.state.is_running());
+    let mut resources: BTreeSet<StorageResource> = stopped()
+        .flat_map(|instance| &instance.volumes)
+        .filter_map(|volume| StorageResource::from_name(volume.volume_type.as_deref()?))
+        .collect();
+    if stopped().any(|instance| !instance.addresses.is_empty()) {
+        resources.insert(StorageResource::PublicIpv4);
+    }
+    resources.into_iter().collect()
+}
+
+/// Copies the bundled prices that figures may rest on into the estate, so that
+/// a recorded one gives the same answer under a later book.
+pub(super) fn add_bundled_prices(
+    book: &mut PriceBook,
+    instances: &[Instance],
+    shapes: &BTreeMap<String, InstanceShape>,
+) {
+    for instance in instances {
+        let Some(key) = price_key(instance) else {
+            continue;
+        };
+        let on_demand = key.with_option(PriceOption::OnDemand);
+        let one_year = key.with_option(PriceOption::Reserved {
+            term_years: 1,
+            payment: PaymentOption::NoUpfront,
+        });
+        let mut keys = vec![key.in_zone(None), on_demand.clone(), one_year];
+        if let Some(offer) = offer(shapes, &instance.instance_type) {
+            keys.extend(
+                same_gpu_types(offer).map(|shape| on_demand.with_type(&shape.instance_type)),
+            );
+        }
+        for key in keys {
+            if let Some(quote) = bundled_quote(&key) {
+                book.insert(key, quote);
+            }
+        }
+    }
+}
