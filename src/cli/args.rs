@@ -3,9 +3,9 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Where the estate comes from.
+/// How AWS is reached.
 #[derive(Debug, Args)]
-pub(super) struct EstateArgs {
+pub(super) struct AwsArgs {
     /// AWS named profile
     #[arg(long, value_name = "NAME", help_heading = "AWS")]
     pub profile: Option<String>,
@@ -15,6 +15,33 @@ pub(super) struct EstateArgs {
     /// Another endpoint for every AWS service
     #[arg(long, value_name = "URL", help_heading = "AWS")]
     pub endpoint_url: Option<String>,
+}
+
+/// Where the document goes, and what is said beside it.
+#[derive(Debug, Args)]
+pub(super) struct OutputArgs {
+    /// Settings file [default: gpucost.toml in the current folder, if there]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub config: Option<PathBuf>,
+    /// Write the document to a file, whole or not at all
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub color: ColorChoice,
+    /// No progress and no closing line on stderr
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Log what is called (-v), and every detail (-vv)
+    #[arg(long, short, action = clap::ArgAction::Count, help_heading = "Output")]
+    pub verbose: u8,
+}
+
+/// Where the estate comes from, and what of it is looked at.
+#[derive(Debug, Args)]
+pub(super) struct EstateArgs {
+    #[command(flatten)]
+    pub aws: AwsArgs,
     /// Bundled prices only
     #[arg(long, help_heading = "AWS")]
     pub offline: bool,
@@ -58,27 +85,15 @@ pub(super) struct EstateArgs {
     #[arg(long, value_name = "K=V", help_heading = "Estate")]
     pub exclude_tag: Vec<String>,
 
-    /// Settings file [default: gpucost.toml in the current folder, if there]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub config: Option<PathBuf>,
     /// Exit with 3 when anything could not be read
     #[arg(long, help_heading = "Output")]
     pub strict: bool,
     /// Exit with 0 instead of 4 when the scope holds no instance
     #[arg(long, help_heading = "Output")]
     pub allow_empty: bool,
-    /// Write the document to a file, whole or not at all
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
-    pub color: ColorChoice,
-    /// No progress and no closing line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
-    /// Log what is called (-v), and every detail (-vv)
-    #[arg(long, short, action = clap::ArgAction::Count, help_heading = "Output")]
-    pub verbose: u8,
+
+    #[command(flatten)]
+    pub out: OutputArgs,
 }
 
 /// `gpucost audit`.

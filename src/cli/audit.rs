@@ -15,13 +15,13 @@ const TABLE_WIDTH: usize = 100;
 const WIDE_WIDTH: usize = 200;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.estate, io)?;
+    let settings = estate::settings(&args.estate.out, io)?;
     let format = format(args.format, &settings, io)?;
     let accepted = risk(args.risk, &settings, io)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let audit = audit(&estate, &settings.policy, accepted);
-    let text = render(&audit, format, output::color(&args.estate, io))?;
-    output::document(&text, &args.estate, io)?;
+    let text = render(&audit, format, output::color(&args.estate.out, io))?;
+    output::document(&text, &args.estate.out, io)?;
     let (instances, unmeasured) = seen(&audit);
     Ok(output::close(
         "audited",

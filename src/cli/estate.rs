@@ -2,7 +2,7 @@
 //! live account.
 
 use super::Io;
-use super::args::{EstateArgs, MetricsSource};
+use super::args::{EstateArgs, MetricsSource, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::output::{check_writable, unwritable};
 use super::redact::redact;
@@ -32,7 +32,7 @@ const PROGRESS_STEP: Duration = Duration::from_millis(120);
 
 /// The settings file that applies: `--config`, `GPUCOST_CONFIG`, or
 /// `gpucost.toml` in the current folder.
-pub(super) fn settings(args: &EstateArgs, io: &Io<'_>) -> Result<SettingsFile, Failure> {
+pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, Failure> {
     let named = args
         .config
         .clone()
@@ -93,7 +93,7 @@ fn obtain(
     metrics: bool,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    for path in args.output.iter().chain(&args.save) {
+    for path in args.out.output.iter().chain(&args.save) {
         check_writable(path)?;
     }
     let mut estate = if args.demo {
@@ -142,7 +142,7 @@ fn save(estate: &Estate, path: &Path) -> std::io::Result<()> {
 
 /// On a recorded estate `--region` selects.
 fn keep_regions(estate: &mut Estate, args: &EstateArgs) {
-    let Some(regions) = args.region.as_deref().filter(|names| *names != "all") else {
+    let Some(regions) = args.aws.region.as_deref().filter(|names| *names != "all") else {
         return;
     };
     let wanted: BTreeSet<&str> = regions.split(',').map(str::trim).collect();
@@ -209,7 +209,7 @@ fn options(
             .with_hint("CloudWatch keeps nothing older"));
     }
     let regions = layered(
-        args.region.as_ref(),
+        args.aws.region.as_ref(),
         "GPUCOST_REGION",
         settings.region.as_ref(),
         io,
@@ -230,12 +230,12 @@ fn options(
     Ok(GatherOptions {
         aws: AwsOptions {
             profile: layered(
-                args.profile.as_ref(),
+                args.aws.profile.as_ref(),
                 "GPUCOST_PROFILE",
                 settings.profile.as_ref(),
                 io,
             ),
-            endpoint_url: args.endpoint_url.clone(),
+            endpoint_url: args.aws.endpoint_url.clone(),
         },
         regions,
         as_of: args.as_of.unwrap_or(io.now),
@@ -266,12 +266,12 @@ fn live(
 ) -> Result<Estate, Failure> {
     let mut options = options(args, settings, io)?;
     options.metrics &= metrics;
-    log(args.verbose);
+    log(args.out.verbose);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
-    let progress = Progress::new(io.stderr_is_terminal && !args.quiet);
+    let progress = Progress::new(io.stderr_is_terminal && !args.out.quiet);
     let show = |stage: &str| progress.stage(stage);
     let gathered = runtime.block_on(async {
         tokio::select! {

@@ -14,7 +14,7 @@ pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
         return self::setup(&setup.estate, io);
     }
     let (_, estate, audit) = measure(&args.estate, io)?;
-    let settings = estate::settings(&args.estate, io)?;
+    let settings = estate::settings(&args.estate.out, io)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let text = match audit_command::format(args.format, &settings, io)? {
         Format::Table => metrics_table(&audit, false),
@@ -24,7 +24,7 @@ pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
         }
         Format::Csv => metrics_csv(&audit).map_err(|error| internal(error.into()))?,
     };
-    output::document(&text, &args.estate, io)?;
+    output::document(&text, &args.estate.out, io)?;
     let (instances, unmeasured) = audit_command::seen(&audit);
     Ok(output::close(
         "measured",
@@ -37,7 +37,7 @@ pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
 }
 
 fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Result<(SettingsFile, Estate, Audit), Failure> {
-    let settings = estate::settings(args, io)?;
+    let settings = estate::settings(&args.out, io)?;
     let estate = estate::estate(args, &settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Low);
     Ok((settings, estate, audit))
@@ -48,8 +48,8 @@ fn setup(args: &EstateArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let namespace = estate::agent_namespace(args, &settings, io);
     let (configuration, silent) = agent_configuration(&audit, &namespace)
         .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
-    output::document(&configuration, args, io)?;
-    if !args.quiet {
+    output::document(&configuration, &args.out, io)?;
+    if !args.out.quiet {
         let mut text = String::from(
             "save it as /opt/aws/amazon-cloudwatch-agent/etc/gpu.json and run\n  \
              amazon-cloudwatch-agent-ctl -a append-config -m ec2 -s -c file:/opt/aws/amazon-cloudwatch-agent/etc/gpu.json\n",

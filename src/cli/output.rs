@@ -1,7 +1,7 @@
 //! Where documents go, and what is said beside them.
 
 use super::Io;
-use super::args::{ColorChoice, EstateArgs};
+use super::args::{ColorChoice, EstateArgs, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use crate::domain::Gap;
 use crate::report::text::counted;
@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Writes a document to `--output` or stdout.
-pub(super) fn document(text: &str, args: &EstateArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+pub(super) fn document(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
     match &args.output {
         Some(path) => write_whole(path, |out| out.write_all(text.as_bytes()))
             .map_err(|error| unwritable(path, error)),
@@ -49,7 +49,7 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
 }
 
 /// Whether tables are coloured.
-pub(super) fn color(args: &EstateArgs, io: &Io<'_>) -> bool {
+pub(super) fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
     match args.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
@@ -72,7 +72,7 @@ pub(super) fn close(
     args: &EstateArgs,
     io: &mut Io<'_>,
 ) -> ExitCode {
-    if !args.quiet {
+    if !args.out.quiet {
         let seen = if unmeasured > 0 {
             format!("{} of {instances} instances", instances - unmeasured)
         } else {
