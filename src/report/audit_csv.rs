@@ -1,7 +1,7 @@
 //! `audit --format csv`: one row a workload, the names of the JSON flattened,
 //! text cells that no spreadsheet runs.
 
-use super::text::spreadsheet_safe;
+use super::text::{rounded, spreadsheet_safe};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::Money;
 use rust_decimal::Decimal;
@@ -68,11 +68,8 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
     let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
     let summary = workload.utilization.as_ref();
     let figure = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
-    let money = |value: Option<Money>| {
-        value.map_or(String::new(), |value| {
-            format!("{:.2}", value.rounded().amount())
-        })
-    };
+    let money =
+        |value: Option<Money>| value.map_or(String::new(), |value| rounded(value.amount(), 2));
     let rate = |value: Option<Decimal>| {
         value.map_or(String::new(), |value| {
             value.round_dp(6).normalize().to_string()

@@ -3,7 +3,9 @@
 //! and what to type next. Readable without colour.
 
 use super::plain_table::PlainTable;
-use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap};
+use super::text::{
+    ABSENT, count, counted, fit, money, money_or_absent, percent, rounded, safe, wrap,
+};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
     Classification, Comparator, EstateSource, Evidence, Finding, Money, Observation, Severity,
@@ -105,9 +107,9 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
     if totals.unpriced_instances > 0 {
         notes.push(format!("{} unpriced", count(totals.unpriced_instances)));
     }
-    let percent = totals
-        .savings_percent()
-        .map_or(String::new(), |share| format!("{:.1} % less", share));
+    let percent = totals.savings_percent().map_or(String::new(), |share| {
+        format!("{} % less", rounded(share, 1))
+    });
     let rows: [(&str, Money, String); 4] = [
         ("Monthly cost", totals.monthly_cost, notes.join(", ")),
         (
@@ -470,5 +472,5 @@ fn next(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
 
 /// Fractions of a cent matter here: a whole audit costs less than one.
 fn api_cost(audit: &Audit) -> String {
-    format!("${:.4}", audit.api.estimated_cost_usd)
+    format!("${}", rounded(audit.api.estimated_cost_usd, 4))
 }

@@ -2,8 +2,8 @@
 //! or a spreadsheet, lines that fit.
 
 use crate::domain::Money;
-use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -18,13 +18,20 @@ pub fn money(money: Money) -> String {
     } else {
         ""
     };
-    let digits = format!("{:.2}", amount.abs());
+    let digits = rounded(amount.abs(), 2);
     let (whole, cents) = digits.split_once('.').unwrap_or((&digits, "00"));
     format!(
         "{sign}{}{}.{cents}",
         money.currency().sign(),
         separated(whole)
     )
+}
+
+/// A decimal number with so many decimals, half away from zero: formatting one
+/// by itself cuts instead of rounding.
+pub(super) fn rounded(value: Decimal, decimals: u32) -> String {
+    let value = value.round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero);
+    format!("{value:.0$}", decimals as usize)
 }
 
 /// An amount that may be absent.
@@ -183,6 +190,15 @@ mod tests {
         assert_eq!(usd("999.995"), "$1,000.00");
         assert_eq!(usd("-1234.5"), "-$1,234.50");
         assert_eq!(usd("1000000"), "$1,000,000.00");
+    }
+
+    #[test]
+    fn decimals_are_rounded_and_not_cut() {
+        let read = |text: &str| -> Decimal { text.parse().expect("a decimal") };
+        assert_eq!(rounded(read("34.178"), 1), "34.2");
+        assert_eq!(rounded(read("0.00839"), 4), "0.0084");
+        assert_eq!(rounded(read("-0.25"), 1), "-0.3");
+        assert_eq!(rounded(read("7"), 2), "7.00");
     }
 
     #[test]

@@ -16,4 +16,5 @@ mod schema;
 mod settings;
 mod shell;
 mod snapshots;
+mod tables;
 mod world;
