@@ -3,16 +3,13 @@
 use super::Io;
 use super::args::{AuditArgs, Format, RiskChoice};
 use super::exit::{ExitCode, Failure};
+use super::scope::invocation;
 use super::{estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
-use crate::report::{TableStyle, audit_csv, audit_json, audit_table};
+use crate::report::{audit_csv, audit_json, audit_table};
 use clap::ValueEnum;
-
-/// Columns of a table; `wide` is bounded by nothing.
-const TABLE_WIDTH: usize = 100;
-const WIDE_WIDTH: usize = 200;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
@@ -20,7 +17,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let accepted = risk(args.risk, &settings, io)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let audit = audit(&estate, &settings.policy, accepted);
-    let text = render(&audit, format, output::color(&args.estate.out, io))?;
+    let text = render(&audit, format, args, io)?;
     output::document(&text, &args.estate.out, io)?;
     let (instances, unmeasured) = seen(&audit);
     Ok(output::close(
@@ -68,24 +65,13 @@ fn risk(flag: Option<RiskChoice>, settings: &SettingsFile, io: &Io<'_>) -> Resul
     }
 }
 
-fn render(audit: &Audit, format: Format, color: bool) -> Result<String, Failure> {
+fn render(audit: &Audit, format: Format, args: &AuditArgs, io: &Io<'_>) -> Result<String, Failure> {
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     match format {
-        Format::Table => Ok(audit_table(
+        Format::Table | Format::Wide => Ok(audit_table(
             audit,
-            TableStyle {
-                width: TABLE_WIDTH,
-                color,
-                wide: false,
-            },
-        )),
-        Format::Wide => Ok(audit_table(
-            audit,
-            TableStyle {
-                width: WIDE_WIDTH,
-                color,
-                wide: true,
-            },
+            &invocation(&args.estate, args.risk),
+            output::style(format == Format::Wide, &args.estate.out, io),
         )),
         Format::Json => audit_json(audit).map_err(|error| internal(error.into())),
         Format::Csv => audit_csv(audit).map_err(|error| internal(error.into())),

@@ -6,15 +6,15 @@ use super::args::{EstateArgs, MetricsSource, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::output::{check_writable, unwritable};
 use super::redact::redact;
+use super::scope::{Scope, regions};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Estate, Instance};
+use crate::domain::Estate;
 use crate::gather::{GatherError, GatherOptions, gather};
 use crate::sources::aws::AwsOptions;
 use crate::sources::files::{EstateError, demo_estate, read_estate, write_estate, write_whole};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 use tracing_subscriber::Layer;
@@ -93,6 +93,7 @@ fn obtain(
     metrics: bool,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
+    let scope = Scope::of(args)?;
     for path in args.out.output.iter().chain(&args.save) {
         check_writable(path)?;
     }
@@ -103,10 +104,7 @@ fn obtain(
     } else {
         live(args, settings, metrics, io)?
     };
-    if args.from.is_some() || args.demo {
-        keep_regions(&mut estate, args);
-    }
-    keep_tags(&mut estate, args)?;
+    scope.keep(&mut estate);
     if args.redact {
         redact(&mut estate);
     }
@@ -140,57 +138,6 @@ fn save(estate: &Estate, path: &Path) -> std::io::Result<()> {
     })
 }
 
-/// On a recorded estate `--region` selects.
-fn keep_regions(estate: &mut Estate, args: &EstateArgs) {
-    let Some(regions) = args.aws.region.as_deref().filter(|names| *names != "all") else {
-        return;
-    };
-    let wanted: BTreeSet<&str> = regions.split(',').map(str::trim).collect();
-    estate
-        .regions
-        .retain(|region| wanted.contains(region.as_str()));
-    keep(estate, |instance| wanted.contains(instance.region.as_str()));
-}
-
-fn keep_tags(estate: &mut Estate, args: &EstateArgs) -> Result<(), Failure> {
-    let parse = |flag: &str, text: &String| -> Result<(String, String), Failure> {
-        text.split_once('=')
-            .filter(|(key, _)| !key.is_empty())
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .ok_or_else(|| Failure::input(format!("`{flag} {text}` is not of the form KEY=VALUE")))
-    };
-    let wanted: Vec<_> = args
-        .tag
-        .iter()
-        .map(|text| parse("--tag", text))
-        .collect::<Result<_, _>>()?;
-    let unwanted: Vec<_> = args
-        .exclude_tag
-        .iter()
-        .map(|text| parse("--exclude-tag", text))
-        .collect::<Result<_, _>>()?;
-    if wanted.is_empty() && unwanted.is_empty() {
-        return Ok(());
-    }
-    keep(estate, |instance| {
-        let has = |(key, value): &(String, String)| instance.tags.get(key) == Some(value);
-        wanted.iter().all(has) && !unwanted.iter().any(has)
-    });
-    Ok(())
-}
-
-fn keep(estate: &mut Estate, wanted: impl Fn(&Instance) -> bool) {
-    estate.instances.retain(wanted);
-    let ids: BTreeSet<_> = estate
-        .instances
-        .iter()
-        .map(|instance| instance.id.clone())
-        .collect();
-    estate
-        .metrics
-        .retain(|series| ids.contains(&series.instance));
-}
-
 fn options(
     args: &EstateArgs,
     settings: &SettingsFile,
@@ -208,25 +155,13 @@ fn options(
         return Err(Failure::input("`--lookback` is at most 455d")
             .with_hint("CloudWatch keeps nothing older"));
     }
-    let regions = layered(
+    let names = layered(
         args.aws.region.as_ref(),
         "GPUCOST_REGION",
         settings.region.as_ref(),
         io,
     );
-    let regions = regions.filter(|names| names != "all").map(|names| {
-        names
-            .split(',')
-            .map(|name| name.trim().to_owned())
-            .collect::<Vec<_>>()
-    });
-    let is_name = |name: &String| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
-    if let Some(bad) = regions.iter().flatten().find(|name| !is_name(name)) {
-        return Err(Failure::input(format!("`{bad}` is not a region's name"))
-            .with_hint("`--region us-east-1,eu-west-1`, or `--region all`"));
-    }
+    let regions = names.as_deref().map(regions).transpose()?.flatten();
     Ok(GatherOptions {
         aws: AwsOptions {
             profile: layered(

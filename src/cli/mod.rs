@@ -11,6 +11,7 @@ mod io;
 mod metrics;
 mod output;
 mod redact;
+mod scope;
 mod shell;
 
 pub use command::command;

@@ -4,6 +4,7 @@ use super::Io;
 use super::args::{ColorChoice, EstateArgs, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use crate::domain::Gap;
+use crate::report::TableStyle;
 use crate::report::text::counted;
 use crate::sources::files::write_whole;
 use std::fs;
@@ -48,8 +49,21 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
     checked.map_err(|error| unwritable(path, error))
 }
 
+/// Columns of a table; `wide` is bounded by nothing.
+const TABLE_WIDTH: usize = 100;
+const WIDE_WIDTH: usize = 200;
+
+/// How tables are drawn.
+pub(super) fn style(wide: bool, args: &OutputArgs, io: &Io<'_>) -> TableStyle {
+    TableStyle {
+        width: if wide { WIDE_WIDTH } else { TABLE_WIDTH },
+        color: color(args, io),
+        wide,
+    }
+}
+
 /// Whether tables are coloured.
-pub(super) fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
+fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
     match args.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,

@@ -2,10 +2,11 @@
 //! here are serialized, so a refactor elsewhere cannot change it by accident.
 
 use super::SCHEMA_VERSION;
+use super::gaps::GapView;
 use super::text::{json_document, json_figure, json_money, json_rate};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Action, Classification, Evidence, Finding, Gap, GpuUsage, Money, Observation, PriceOrigin,
+    Action, Classification, Evidence, Finding, GpuUsage, Money, Observation, PriceOrigin,
     UtilizationSummary,
 };
 use rust_decimal::prelude::ToPrimitive;
@@ -206,15 +207,6 @@ struct EvidenceView {
 }
 
 #[derive(Serialize)]
-struct GapView {
-    what: String,
-    #[serde(rename = "where")]
-    place: String,
-    reason: String,
-    hint: String,
-}
-
-#[derive(Serialize)]
 struct Api {
     calls: u64,
     retries: u64,
@@ -239,7 +231,7 @@ impl Document {
             summary: summary(audit),
             workloads: audit.workloads.iter().map(workload).collect(),
             findings: audit.findings.iter().map(finding).collect(),
-            gaps: audit.gaps.iter().map(gap).collect(),
+            gaps: GapView::list(&audit.gaps),
             api: Api {
                 calls: audit.api.calls,
                 retries: audit.api.retries,
@@ -468,14 +460,5 @@ fn evidence(evidence: &Evidence) -> EvidenceView {
             origin: origin.clone(),
             ..view
         },
-    }
-}
-
-fn gap(gap: &Gap) -> GapView {
-    GapView {
-        what: gap.what.clone(),
-        place: gap.place.clone(),
-        reason: gap.reason.clone(),
-        hint: gap.hint.clone(),
     }
 }

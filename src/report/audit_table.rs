@@ -1,64 +1,38 @@
 //! `audit --format table` and `wide`: money first, then how far the GPUs are
-//! used, then classes, findings by money with one line of evidence each, gaps,
-//! and what to type next. Readable without colour.
+//! used, then classes, findings by money with one line of evidence each, what is
+//! ignored, gaps, and what to type next. Readable without colour.
 
+use super::gaps::gap_section;
+use super::next::{Invocation, next_section};
 use super::plain_table::PlainTable;
-use super::text::{
-    ABSENT, count, counted, fit, money, money_or_absent, percent, rounded, safe, wrap,
-};
+use super::style::{TableStyle, left_out};
+use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, rounded, safe};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
-    Classification, Comparator, EstateSource, Evidence, Finding, Money, Observation, Severity,
+    Action, Classification, Comparator, EstateSource, Evidence, Finding, Money, Observation,
+    Severity, Workload,
 };
 use std::fmt::Write;
 
-/// How a table is drawn.
-#[derive(Debug, Clone, Copy)]
-pub struct TableStyle {
-    /// Columns to fill.
-    pub width: usize,
-    /// Whether to use colour.
-    pub color: bool,
-    /// Whether to list every workload with its figures.
-    pub wide: bool,
-}
-
-/// Findings and gaps shown before the rest is announced.
+/// Rows shown before the rest is announced.
+const SHOWN_ACTIONS: usize = 12;
 const SHOWN_FINDINGS: usize = 12;
-const SHOWN_GAPS: usize = 8;
+const SHOWN_IGNORED: usize = 8;
 
-impl TableStyle {
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.color {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    fn heading(self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    fn severity(self, severity: Severity) -> String {
-        let padded = format!("{:<8}", severity.name());
-        match severity {
-            Severity::Critical => self.paint("1;31", &padded),
-            Severity::Warning => self.paint("33", &padded),
-            Severity::Info => padded,
-        }
-    }
-}
-
-/// The audit for a terminal.
-pub fn audit_table(audit: &Audit, style: TableStyle) -> String {
+/// The audit for a terminal; `invocation` is what led to it.
+pub fn audit_table(audit: &Audit, invocation: &Invocation, style: TableStyle) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = draw(audit, style, &mut out);
+    let _ = draw(audit, invocation, style, &mut out);
     out
 }
 
-fn draw(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+fn draw(
+    audit: &Audit,
+    invocation: &Invocation,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
     header(audit, style, out)?;
     money_block(audit, style, out)?;
     funnel(audit, out)?;
@@ -68,8 +42,19 @@ fn draw(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
     }
     plan(audit, style, out)?;
     findings(audit, style, out)?;
-    gaps(audit, style, out)?;
-    next(audit, style, out)
+    ignored(audit, style, out)?;
+    gap_section(&audit.gaps, style, out)?;
+    next_section(invocation, audit.funnel.unmeasured_gpus > 0, style, out)?;
+    footer(audit, out)
+}
+
+fn severity(severity: Severity, style: TableStyle) -> String {
+    let padded = format!("{:<8}", severity.name());
+    match severity {
+        Severity::Critical => style.paint("1;31", &padded),
+        Severity::Warning => style.paint("33", &padded),
+        Severity::Info => padded,
+    }
 }
 
 fn header(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
@@ -238,17 +223,17 @@ fn workload_row(audited: &AuditedWorkload) -> Vec<String> {
 }
 
 fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let mut planned: Vec<&AuditedWorkload> = audit
+    let mut planned: Vec<(&Workload, &Action)> = audit
         .workloads
         .iter()
-        .filter(|audited| !audited.actions.is_empty())
+        .flat_map(|audited| {
+            let actions = audited.actions.iter();
+            actions.map(|action| (&audited.workload, action))
+        })
         .collect();
-    planned.sort_by_cached_key(|audited| {
-        let savings = audited
-            .actions
-            .first()
-            .map(|action| action.monthly_savings().amount());
-        (std::cmp::Reverse(savings), audited.workload.id())
+    planned.sort_by_cached_key(|(workload, action)| {
+        let savings = action.monthly_savings().amount();
+        (std::cmp::Reverse(savings), workload.id())
     });
     if planned.is_empty() {
         return Ok(());
@@ -258,21 +243,27 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         "{}",
         style.heading("PLAN  one action a workload; these savings add up")
     )?;
-    for audited in planned {
-        for action in &audited.actions {
-            let what = action.target().map_or(String::new(), |target| {
-                format!(" to {} × {}", target.count, target.instance_type)
-            });
-            let line = format!(
-                "{:>14}  {}: {}{}",
-                money(action.monthly_savings()),
-                safe(&audited.workload.name),
-                action.kind(),
-                what,
-            );
-            writeln!(out, "{}", fit(&line, style.width))?;
-        }
+    let (shown, hidden) = planned.split_at(style.shown(planned.len(), SHOWN_ACTIONS));
+    for (workload, action) in shown {
+        let what = action.target().map_or(String::new(), |target| {
+            format!(" to {} × {}", target.count, target.instance_type)
+        });
+        let line = format!(
+            "{:>14}  {}: {}{}",
+            money(action.monthly_savings()),
+            safe(&workload.name),
+            action.kind(),
+            what,
+        );
+        writeln!(out, "{}", fit(&line, style.width))?;
     }
+    // Two currencies have no sum.
+    let worth = hidden
+        .iter()
+        .map(|(_, action)| Some(action.monthly_savings()))
+        .reduce(|sum, part| sum?.checked_add(part?).ok())
+        .flatten();
+    left_out(hidden.len(), "action", "actions", worth, out)?;
     writeln!(out)
 }
 
@@ -285,22 +276,17 @@ fn findings(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Res
         "{}",
         style.heading("FINDINGS  each saving stands alone; they overlap and do not add up")
     )?;
-    let shown = if style.wide {
-        audit.findings.len()
-    } else {
-        SHOWN_FINDINGS
-    };
-    for one in audit.findings.iter().take(shown) {
+    let shown = style.shown(audit.findings.len(), SHOWN_FINDINGS);
+    for one in &audit.findings[..shown] {
         finding(audit, one, style, out)?;
     }
-    let hidden = audit.findings.len().saturating_sub(shown);
-    if hidden > 0 {
-        writeln!(
-            out,
-            "  … {} more: `--format wide` or `--format json` shows all",
-            counted(hidden as u64, "finding", "findings")
-        )?;
-    }
+    left_out(
+        audit.findings.len() - shown,
+        "finding",
+        "findings",
+        None,
+        out,
+    )?;
     writeln!(out)
 }
 
@@ -321,7 +307,7 @@ fn finding(
     writeln!(
         out,
         "{saving:>14}  {} {}",
-        style.severity(finding.severity),
+        severity(finding.severity, style),
         fit(
             &format!("{}  {}", finding.rule(), safe(name)),
             style.width.saturating_sub(25)
@@ -382,70 +368,35 @@ fn evidence(evidence: &Evidence) -> String {
     }
 }
 
-fn gaps(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    if audit.gaps.is_empty() {
+/// Workloads that a tag takes out of advice, each with the tag's value.
+fn ignored(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let ignored: Vec<(&str, &str)> = audit
+        .workloads
+        .iter()
+        .filter_map(|audited| {
+            let workload = &audited.workload;
+            Some((workload.name.as_str(), workload.ignored.as_deref()?))
+        })
+        .collect();
+    if ignored.is_empty() {
         return Ok(());
     }
     let title = format!(
-        "GAPS  {}",
-        counted(
-            audit.gaps.len() as u64,
-            "thing was not seen",
-            "things were not seen"
-        )
+        "IGNORED  {} no advice, because a tag says so",
+        counted(ignored.len() as u64, "workload gets", "workloads get")
     );
     writeln!(out, "{}", style.heading(&title))?;
-    let shown = if style.wide {
-        audit.gaps.len()
-    } else {
-        SHOWN_GAPS
-    };
-    for gap in audit.gaps.iter().take(shown) {
-        let line = format!("{} of {}: {}", gap.what, gap.place, gap.reason);
-        for (index, part) in wrap(&line, style.width.saturating_sub(4))
-            .iter()
-            .enumerate()
-        {
-            writeln!(out, "  {}{part}", if index == 0 { "" } else { "  " })?;
-        }
-        for part in wrap(
-            &format!("hint: {}", gap.hint),
-            style.width.saturating_sub(4),
-        ) {
-            writeln!(out, "    {part}")?;
-        }
+    let shown = style.shown(ignored.len(), SHOWN_IGNORED);
+    for (name, reason) in &ignored[..shown] {
+        let line = format!("  {}: {}", safe(name), safe(reason));
+        writeln!(out, "{}", fit(&line, style.width))?;
     }
-    let hidden = audit.gaps.len().saturating_sub(shown);
-    if hidden > 0 {
-        writeln!(
-            out,
-            "  … {} more: `--format wide` or `--format json` shows all",
-            counted(hidden as u64, "gap", "gaps")
-        )?;
-    }
+    left_out(ignored.len() - shown, "workload", "workloads", None, out)?;
     writeln!(out)
 }
 
-fn next(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let from = match audit.source {
-        EstateSource::Demo => " --demo",
-        _ => "",
-    };
-    writeln!(out, "{}", style.heading("NEXT"))?;
-    writeln!(
-        out,
-        "  gpucost audit{from} --format wide      every workload with its figures"
-    )?;
-    writeln!(
-        out,
-        "  gpucost audit{from} --format json      everything, with all evidence"
-    )?;
-    if audit.funnel.unmeasured_gpus > 0 {
-        writeln!(
-            out,
-            "  gpucost metrics setup{from}            the agent configuration for unmeasured GPUs"
-        )?;
-    }
+/// Where the prices come from, and what the calls cost.
+fn footer(audit: &Audit, out: &mut String) -> std::fmt::Result {
     let prices = audit.prices.by_origin();
     let origins: Vec<String> = prices
         .iter()

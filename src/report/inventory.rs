@@ -2,6 +2,7 @@
 //! and price, one row each.
 
 use super::SCHEMA_VERSION;
+use super::gaps::GapView;
 use super::plain_table::PlainTable;
 use super::text::{ABSENT, counted, fit, json_document, json_rate, spreadsheet_safe};
 use crate::analysis::{instance_shape, price_key};
@@ -85,15 +86,6 @@ struct VolumeView {
     size_gib: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct GapView {
-    what: String,
-    #[serde(rename = "where")]
-    place: String,
-    reason: String,
-    hint: String,
-}
-
 /// The inventory as a JSON document.
 ///
 /// # Errors
@@ -108,16 +100,7 @@ pub fn inventory_json(estate: &Estate) -> Result<String, serde_json::Error> {
             .iter()
             .map(|(instance, quote)| view(estate, instance, quote.as_ref()))
             .collect(),
-        gaps: estate
-            .gaps
-            .iter()
-            .map(|gap| GapView {
-                what: gap.what.clone(),
-                place: gap.place.clone(),
-                reason: gap.reason.clone(),
-                hint: gap.hint.clone(),
-            })
-            .collect(),
+        gaps: GapView::list(&estate.gaps),
     })
 }
 

@@ -1,19 +1,24 @@
 //! What users read: one model, one renderer a file. Renderers do no arithmetic
-//! beyond rounding for display.
+//! beyond rounding for display and adding up the rows that they leave out.
 
 mod audit_csv;
 mod audit_json;
 mod audit_table;
+mod gaps;
 mod inventory;
 mod metrics;
+mod next;
 mod plain_table;
+mod style;
 pub mod text;
 
 pub use audit_csv::audit_csv;
 pub use audit_json::audit_json;
-pub use audit_table::{TableStyle, audit_table};
+pub use audit_table::audit_table;
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use metrics::{agent_configuration, metrics_csv, metrics_json, metrics_table};
+pub use next::Invocation;
+pub use style::TableStyle;
 
 /// The version of every JSON document that this program writes.
 pub const SCHEMA_VERSION: &str = "1";

@@ -92,6 +92,35 @@ pub fn safe(name: &str) -> String {
     shown
 }
 
+/// A word that a POSIX shell reads back as it was, and that cannot hurt the
+/// terminal it is shown on. What `safe` would escape is written in octal inside
+/// `$'…'`, which bash, zsh and ksh know.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.chars().any(is_unsafe) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let mut quoted = String::from("$'");
+    for c in word.chars() {
+        if is_unsafe(c) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                quoted.push_str(&format!("\\{byte:03o}"));
+            }
+        } else {
+            if matches!(c, '\'' | '\\') {
+                quoted.push('\\');
+            }
+            quoted.push(c);
+        }
+    }
+    quoted.push('\'');
+    quoted
+}
+
 /// A name that is safe and at most `width` columns wide, cut with `…`.
 pub fn fit(name: &str, width: usize) -> String {
     let shown = safe(name);
@@ -207,6 +236,18 @@ mod tests {
         assert_eq!(safe("x\u{202e}gpj.exe"), "x\\u{202e}gpj.exe");
         assert_eq!(safe("two\nlines"), "two\\u{a}lines");
         assert_eq!(safe("Grüße 模型"), "Grüße 模型");
+    }
+
+    #[test]
+    fn words_of_a_shell_are_quoted_where_they_must_be() {
+        assert_eq!(shell_word("estate.json.gz"), "estate.json.gz");
+        assert_eq!(shell_word("my estate.json"), "'my estate.json'");
+        assert_eq!(shell_word("it's; rm $x"), "'it'\\''s; rm $x'");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(
+            shell_word("a'\\\u{1b}1\u{9b}"),
+            "$'a\\'\\\\\\0331\\302\\233'"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::contract::{DEMO, DEMO_TABLE};
 use crate::estates::one;
 use crate::world::World;
 use serde_json::{Value, json};
+use std::process::Command;
 
 /// An amount of the document in cents.
 fn cents(value: &Value) -> i64 {
@@ -38,4 +39,152 @@ fn the_cost_of_the_calls_is_rounded() {
         let expected = format!("about {shown} of API cost");
         assert!(table.contains(&expected), "{expected}\n{table}");
     }
+}
+
+/// The commands that a report advises, as a shell reads them, without `gpucost`.
+fn advised(table: &str) -> Vec<Vec<String>> {
+    let (_, next) = table.split_once("\nNEXT\n").expect("a section NEXT");
+    let commands = next
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  gpucost "));
+    commands
+        .map(|line| {
+            let command = line.trim().split("      ").next().expect("a command");
+            let output = Command::new("bash")
+                .args(["-c", &format!("printf '%s\\0' {command}")])
+                .output()
+                .expect("a shell");
+            let words = String::from_utf8(output.stdout).expect("UTF-8");
+            let words = words.trim_end_matches('\0').split('\0');
+            words.skip(1).map(str::to_owned).collect()
+        })
+        .collect()
+}
+
+fn run(world: &World, words: &[String]) -> crate::world::Outcome {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    world.run(&words)
+}
+
+#[test]
+fn next_names_commands_that_look_at_the_same_things() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["tags"] = json!({"Name": "one", "team": "R&D; it's\u{1b}[2J"});
+    estate["metrics"] = json!([]);
+    let path = world.estate("the team's estate.json", &estate);
+    let typed = [
+        "audit",
+        "--from",
+        &path,
+        "--region",
+        "us-east-1",
+        "--tag",
+        "team=R&D; it's\u{1b}[2J",
+        "--exclude-tag=-x=1",
+        "--risk",
+        "high",
+    ];
+    let outcome = world.run(&typed);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let all = advised(&outcome.stdout);
+    assert_eq!(all.len(), 3, "{}", outcome.stdout);
+    for command in &all[..2] {
+        for word in &typed[1..] {
+            assert!(
+                command.iter().any(|given| given == word),
+                "{word:?} is not in {command:?}"
+            );
+        }
+    }
+    let wide = run(&world, &all[0]);
+    assert!(wide.stdout.contains("\nWORKLOADS"), "{}", wide.stdout);
+    let json = run(&world, &all[1]).json();
+    assert_eq!(json["scope"]["source"], "estate");
+    assert_eq!(json["summary"]["instances"], 1);
+    let setup = run(&world, &all[2]);
+    assert_eq!(setup.code, 0, "{}", setup.stderr);
+    assert!(setup.stderr.contains("i-one"), "{}", setup.stderr);
+}
+
+#[test]
+fn next_does_not_tell_what_was_typed_when_the_report_is_redacted() {
+    let world = World::new();
+    let path = world.estate("falcon.json", &one());
+    let arguments = ["audit", "--from", &path, "--tag", "Name=one", "--redact"];
+    let table = world.run(&arguments).stdout;
+    let (_, next) = table.split_once("\nNEXT\n").expect("a section NEXT");
+    assert!(
+        next.contains("gpucost audit --from FILE --tag K=V --redact --format wide"),
+        "{next}"
+    );
+    assert!(!table.contains("falcon") && !table.contains("Name=one"));
+}
+
+/// Stopped instances that keep a volume of 101 GiB, 102 GiB and so on.
+fn stopped(number: u64) -> Value {
+    let mut estate = one();
+    let instance = estate["instances"][0].clone();
+    let stopped = (1..=number).map(|index| {
+        let mut one = instance.clone();
+        one["id"] = json!(format!("i-{index:02}"));
+        one["state"] = json!("stopped");
+        one["tags"] = json!({"Name": format!("old-{index:02}")});
+        one["volumes"] = json!([{"id": "vol", "volume_type": "gp3", "size_gib": 100 + index}]);
+        one
+    });
+    estate["instances"] = stopped.collect();
+    estate["metrics"] = json!([]);
+    estate
+}
+
+#[test]
+fn a_long_plan_is_cut_in_the_table_and_whole_in_wide() {
+    let world = World::new();
+    let path = world.estate("estate.json", &stopped(15));
+    let run = |format: &str| world.run(&["audit", "--from", &path, "--format", format]);
+    let document = run("json").json();
+    let mut savings: Vec<i64> = document["workloads"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|workload| cents(&workload["plan"]["actions"][0]["monthly_savings"]))
+        .collect();
+    savings.sort_unstable();
+    assert_eq!(savings.len(), 15);
+    let rest: i64 = savings[..3].iter().sum();
+    let line = format!(
+        "  … and 3 more actions worth ${}.{:02}: `--format wide` or `--format json` shows all\n",
+        rest / 100,
+        rest % 100
+    );
+    let rows = |table: &str| table.matches(": release\n").count();
+    let table = run("table").stdout;
+    assert!(table.contains(&line), "{line}\n{table}");
+    assert_eq!(rows(&table), 12);
+    let findings = "  … and 3 more findings: `--format wide` or `--format json` shows all\n";
+    assert!(table.contains(findings), "{table}");
+    let wide = run("wide").stdout;
+    assert_eq!(rows(&wide), 15);
+    assert!(!wide.contains('…'), "{wide}");
+}
+
+#[test]
+fn ignored_workloads_are_shown_with_their_reason() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["tags"]["gpucost:ignore"] = json!("standby until March");
+    let path = world.estate("estate.json", &estate);
+    for format in ["table", "wide"] {
+        let text = world
+            .run(&["audit", "--from", &path, "--format", format])
+            .stdout;
+        assert!(
+            text.contains("\nIGNORED  1 workload gets no advice"),
+            "{text}"
+        );
+        assert!(text.contains("\n  one: standby until March\n"), "{text}");
+    }
+    assert!(!DEMO_TABLE.stdout.contains("IGNORED"));
 }

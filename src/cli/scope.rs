@@ -1,0 +1,182 @@
+//! What of an estate is looked at, and the flags that say so.
+
+use super::args::{EstateArgs, MetricsSource, RiskChoice};
+use super::exit::Failure;
+use crate::domain::{Estate, Instance};
+use crate::report::Invocation;
+use clap::ValueEnum;
+use std::collections::BTreeSet;
+
+/// A tag's key and value.
+type Tag = (String, String);
+
+/// Which instances a command looks at.
+#[derive(Debug)]
+pub(super) struct Scope {
+    /// Recorded regions to keep; `None` for all.
+    regions: Option<BTreeSet<String>>,
+    /// Tags that an instance must have.
+    wanted: Vec<Tag>,
+    /// Tags that it must not have.
+    unwanted: Vec<Tag>,
+}
+
+impl Scope {
+    /// Reads the flags; `--region` selects in recorded estates only, because a
+    /// live account was asked about these regions alone.
+    pub(super) fn of(args: &EstateArgs) -> Result<Self, Failure> {
+        let is_recorded = args.demo || args.from.is_some();
+        let names = args.aws.region.as_deref().filter(|_| is_recorded);
+        Ok(Self {
+            regions: match names {
+                Some(names) => regions(names)?.map(BTreeSet::from_iter),
+                None => None,
+            },
+            wanted: tags("--tag", &args.tag)?,
+            unwanted: tags("--exclude-tag", &args.exclude_tag)?,
+        })
+    }
+
+    /// Drops what is out of scope, with its series.
+    pub(super) fn keep(&self, estate: &mut Estate) {
+        let of_region = |name: &String| self.regions.as_ref().is_none_or(|r| r.contains(name));
+        let has = |instance: &Instance, (key, value): &Tag| instance.tags.get(key) == Some(value);
+        estate.regions.retain(of_region);
+        estate.instances.retain(|instance| {
+            of_region(&instance.region)
+                && self.wanted.iter().all(|tag| has(instance, tag))
+                && !self.unwanted.iter().any(|tag| has(instance, tag))
+        });
+        let ids: BTreeSet<_> = estate.instances.iter().map(|one| one.id.clone()).collect();
+        estate
+            .metrics
+            .retain(|series| ids.contains(&series.instance));
+    }
+}
+
+/// Names of regions separated by commas; `None` for `all`.
+pub(super) fn regions(names: &str) -> Result<Option<Vec<String>>, Failure> {
+    if names == "all" {
+        return Ok(None);
+    }
+    let is_name = |name: &String| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let names: Vec<String> = names
+        .split(',')
+        .map(|name| name.trim().to_owned())
+        .collect();
+    match names.iter().find(|name| !is_name(name)) {
+        Some(bad) => Err(Failure::input(format!("`{bad}` is not a region's name"))
+            .with_hint("`--region us-east-1,eu-west-1`, or `--region all`")),
+        None => Ok(Some(names)),
+    }
+}
+
+fn tags(flag: &str, texts: &[String]) -> Result<Vec<Tag>, Failure> {
+    let tag = |text: &String| {
+        text.split_once('=')
+            .filter(|(key, _)| !key.is_empty())
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .ok_or_else(|| {
+                Failure::input(format!("`{flag} {text}` is not of the form KEY=VALUE")).with_hint(
+                    format!("name a key and its value, such as `{flag} team=search`"),
+                )
+            })
+    };
+    texts.iter().map(tag).collect()
+}
+
+/// The flags that led to a report, for the commands that it advises. A report
+/// that is redacted leaves the house: what the user typed is not shown in it.
+pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocation {
+    let mut scope = Words::new(args.redact);
+    if args.demo {
+        scope.flag("--demo");
+    }
+    let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
+    scope.named("--config", args.out.config.as_ref().map(path), "FILE");
+    scope.named("--from", args.from.as_ref().map(path), "FILE");
+    scope.named("--profile", args.aws.profile.clone(), "NAME");
+    scope.open("--region", args.aws.region.clone());
+    scope.named("--endpoint-url", args.aws.endpoint_url.clone(), "URL");
+    scope.named(
+        "--metrics-namespace",
+        args.metrics_namespace.clone(),
+        "NAME",
+    );
+    if args.metrics_source != MetricsSource::Auto {
+        scope.open("--metrics-source", name_of(args.metrics_source));
+    }
+    scope.open("--as-of", args.as_of.map(|time| time.to_string()));
+    scope.open("--lookback", args.lookback.clone());
+    scope.open(
+        "--max-api-cost",
+        args.max_api_cost.map(|usd| usd.to_string()),
+    );
+    for tag in &args.tag {
+        scope.named("--tag", Some(tag.clone()), "K=V");
+    }
+    for tag in &args.exclude_tag {
+        scope.named("--exclude-tag", Some(tag.clone()), "K=V");
+    }
+    for (flag, given) in [("--offline", args.offline), ("--redact", args.redact)] {
+        if given {
+            scope.flag(flag);
+        }
+    }
+    let mut audit = Words::new(args.redact);
+    audit.open("--risk", risk.and_then(name_of));
+    Invocation {
+        scope: scope.words,
+        audit: audit.words,
+    }
+}
+
+/// What a flag's value is called on the command line.
+fn name_of(choice: impl ValueEnum) -> Option<String> {
+    Some(choice.to_possible_value()?.get_name().to_owned())
+}
+
+/// Words of a command line.
+struct Words {
+    words: Vec<String>,
+    redacted: bool,
+}
+
+impl Words {
+    fn new(redacted: bool) -> Self {
+        Self {
+            words: Vec::new(),
+            redacted,
+        }
+    }
+
+    fn flag(&mut self, flag: &str) {
+        self.words.push(flag.to_owned());
+    }
+
+    /// A flag with a value that names nobody.
+    fn open(&mut self, flag: &str, value: Option<String>) {
+        let Some(value) = value else { return };
+        if value.starts_with('-') {
+            // Apart from its flag it would be taken for one.
+            self.words.push(format!("{flag}={value}"));
+        } else {
+            self.words.extend([flag.to_owned(), value]);
+        }
+    }
+
+    /// A flag with a value that may name somebody.
+    fn named(&mut self, flag: &str, value: Option<String>, placeholder: &str) {
+        let shown = |value| {
+            if self.redacted {
+                placeholder.to_owned()
+            } else {
+                value
+            }
+        };
+        let value = value.map(shown);
+        self.open(flag, value);
+    }
+}
