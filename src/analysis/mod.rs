@@ -1,11 +1,13 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
+mod inventory;
 mod kinds;
 mod standing;
 mod totals;
 mod workloads;
 
+pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_vocabulary, kind_of_name};
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};

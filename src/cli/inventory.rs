@@ -4,6 +4,7 @@ use super::Io;
 use super::args::{Format, InventoryArgs};
 use super::exit::{ExitCode, Failure};
 use super::{audit, estate, output};
+use crate::analysis::list_instances;
 use crate::report::{inventory_csv, inventory_json, inventory_table};
 
 pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -11,18 +12,21 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let format = audit::format(args.format, &settings, io)?;
     let estate = estate::estate_without_metrics(&args.estate, &settings, io)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
+    let listing = list_instances(&estate, &settings.policy);
     let text = match format {
-        Format::Table => inventory_table(&estate, false),
-        Format::Wide => inventory_table(&estate, true),
-        Format::Json => inventory_json(&estate).map_err(|error| internal(error.into()))?,
-        Format::Csv => inventory_csv(&estate).map_err(|error| internal(error.into()))?,
+        Format::Table | Format::Wide => {
+            let style = output::style(format == Format::Wide, &args.estate.out, io);
+            inventory_table(&listing, style)
+        }
+        Format::Json => inventory_json(&listing).map_err(|error| internal(error.into()))?,
+        Format::Csv => inventory_csv(&listing).map_err(|error| internal(error.into()))?,
     };
     output::document(&text, &args.estate.out, io)?;
     Ok(output::close(
         "listed",
-        estate.instances.len(),
+        listing.instances.len(),
         0,
-        &estate.gaps,
+        &listing.gaps,
         &args.estate,
         io,
     ))

@@ -3,22 +3,25 @@
 use super::Io;
 use super::args::{EstateArgs, Format, MetricsAction, MetricsArgs};
 use super::exit::{ExitCode, Failure};
+use super::scope::invocation;
 use super::{audit as audit_command, estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::{Estate, Risk};
-use crate::report::{agent_configuration, metrics_csv, metrics_json, metrics_table};
+use crate::report::{AgentSetup, agent_setup, metrics_csv, metrics_json, metrics_table};
 
 pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if let Some(MetricsAction::Setup(setup)) = &args.action {
         return self::setup(&setup.estate, io);
     }
-    let (_, estate, audit) = measure(&args.estate, io)?;
-    let settings = estate::settings(&args.estate.out, io)?;
+    let (settings, estate, audit) = measure(&args.estate, io)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
-    let text = match audit_command::format(args.format, &settings, io)? {
-        Format::Table => metrics_table(&audit, false),
-        Format::Wide => metrics_table(&audit, true),
+    let format = audit_command::format(args.format, &settings, io)?;
+    let text = match format {
+        Format::Table | Format::Wide => {
+            let style = output::style(format == Format::Wide, &args.estate.out, io);
+            metrics_table(&audit, &invocation(&args.estate, None), style)
+        }
         Format::Json => {
             metrics_json(&audit, estate.period_seconds).map_err(|error| internal(error.into()))?
         }
@@ -46,24 +49,12 @@ fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Result<(SettingsFile, Estate, 
 fn setup(args: &EstateArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let (settings, _, audit) = measure(args, io)?;
     let namespace = estate::agent_namespace(args, &settings, io);
-    let (configuration, silent) = agent_configuration(&audit, &namespace)
+    let setup = agent_setup(&audit, &namespace)
         .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
-    output::document(&configuration, &args.out, io)?;
+    output::document(&setup.configuration, &args.out, io)?;
     if !args.out.quiet {
-        let mut text = String::from(
-            "save it as /opt/aws/amazon-cloudwatch-agent/etc/gpu.json and run\n  \
-             amazon-cloudwatch-agent-ctl -a append-config -m ec2 -s -c file:/opt/aws/amazon-cloudwatch-agent/etc/gpu.json\n",
-        );
-        if audit.totals.gpus > 0 && silent.is_empty() {
-            text.push_str("every running instance in the scope reports already\n");
-        } else if !silent.is_empty() {
-            text.push_str("on the instances that report no GPU signal:\n");
-            for line in silent {
-                text.push_str(&format!("  {line}\n"));
-            }
-        }
         // A closed stderr does not change what stdout got.
-        let _ = io.stderr.write_all(text.as_bytes());
+        let _ = io.stderr.write_all(instructions(&setup, &audit).as_bytes());
     }
     let (instances, unmeasured) = audit_command::seen(&audit);
     Ok(output::close(
@@ -74,4 +65,31 @@ fn setup(args: &EstateArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         args,
         io,
     ))
+}
+
+/// What to do with the configuration, and where.
+fn instructions(setup: &AgentSetup, audit: &Audit) -> String {
+    let mut text = String::from(
+        "save it as /opt/aws/amazon-cloudwatch-agent/etc/gpu.json and run\n  \
+         amazon-cloudwatch-agent-ctl -a append-config -m ec2 -s -c file:/opt/aws/amazon-cloudwatch-agent/etc/gpu.json\n",
+    );
+    let mut section = |title: &str, lines: &[String]| {
+        text.push_str(title);
+        for line in lines {
+            text.push_str(&format!("\n  {line}"));
+        }
+        text.push('\n');
+    };
+    if !setup.lacking.is_empty() {
+        section(
+            "on the NVIDIA GPU instances that report no GPU utilization:",
+            &setup.lacking,
+        );
+    } else if audit.totals.gpus > 0 {
+        section("no running NVIDIA GPU instance in the scope lacks it", &[]);
+    }
+    if !setup.beyond.is_empty() {
+        section("it is not for these:", &setup.beyond);
+    }
+    text
 }

@@ -37,21 +37,45 @@ impl Scope {
         })
     }
 
-    /// Drops what is out of scope, with its series.
+    /// Drops what is out of scope, with its series and gaps.
     pub(super) fn keep(&self, estate: &mut Estate) {
-        let of_region = |name: &String| self.regions.as_ref().is_none_or(|r| r.contains(name));
+        let of_region = |name: &str| self.regions.as_ref().is_none_or(|r| r.contains(name));
         let has = |instance: &Instance, (key, value): &Tag| instance.tags.get(key) == Some(value);
-        estate.regions.retain(of_region);
+        let mut dropped = BTreeSet::new();
+        estate.regions.retain(|region| of_region(region));
         estate.instances.retain(|instance| {
-            of_region(&instance.region)
+            let kept = of_region(&instance.region)
                 && self.wanted.iter().all(|tag| has(instance, tag))
-                && !self.unwanted.iter().any(|tag| has(instance, tag))
+                && !self.unwanted.iter().any(|tag| has(instance, tag));
+            if !kept {
+                dropped.insert(instance.id.to_string());
+            }
+            kept
         });
-        let ids: BTreeSet<_> = estate.instances.iter().map(|one| one.id.clone()).collect();
         estate
             .metrics
-            .retain(|series| ids.contains(&series.instance));
+            .retain(|series| !dropped.contains(series.instance.as_str()));
+        estate.gaps.retain(|gap| {
+            let elsewhere = is_region(&gap.place) && !of_region(&gap.place);
+            !elsewhere && !dropped.contains(&gap.place)
+        });
     }
+}
+
+/// Whether a word is a region's name, such as `us-gov-west-1`: a gap names the
+/// place where it was met, which can be a region or a thing in it.
+fn is_region(place: &str) -> bool {
+    let parts: Vec<&str> = place.split('-').collect();
+    let [area, middle @ .., number] = parts.as_slice() else {
+        return false;
+    };
+    let is_word = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase());
+    let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+    area.len() == 2
+        && is_number
+        && !middle.is_empty()
+        && is_word(area)
+        && middle.iter().all(is_word)
 }
 
 /// Names of regions separated by commas; `None` for `all`.
@@ -178,5 +202,27 @@ impl Words {
         };
         let value = value.map(shown);
         self.open(flag, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_are_told_from_other_places() {
+        for region in ["us-east-1", "us-gov-west-1", "ap-southeast-12"] {
+            assert!(is_region(region), "{region}");
+        }
+        for place in [
+            "account",
+            "i-0123456789",
+            "us-east-1a",
+            "us-1",
+            "gpu-fleet-7",
+            "-a-1",
+        ] {
+            assert!(!is_region(place), "{place}");
+        }
     }
 }

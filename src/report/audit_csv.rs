@@ -1,7 +1,7 @@
 //! `audit --format csv`: one row a workload, the names of the JSON flattened,
 //! text cells that no spreadsheet runs.
 
-use super::text::{rounded, spreadsheet_safe};
+use super::text::{rounded, spreadsheet_safe, tags_cell};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::Money;
 use rust_decimal::Decimal;
@@ -78,11 +78,6 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
     let text = |value: &str| spreadsheet_safe(value);
     let action = audited.actions.first();
     let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
-    let tags: Vec<String> = workload
-        .tags
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
     vec![
         text(&workload.id()),
         text(&workload.name),
@@ -137,6 +132,6 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         action.map_or(String::new(), |action| action.risk().to_string()),
         money(audited.planned_monthly_cost()),
         text(workload.ignored.as_deref().unwrap_or("")),
-        text(&tags.join("; ")),
+        text(&tags_cell(&workload.tags)),
     ]
 }

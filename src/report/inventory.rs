@@ -2,38 +2,18 @@
 //! and price, one row each.
 
 use super::SCHEMA_VERSION;
-use super::gaps::GapView;
+use super::gaps::{GapView, gap_section};
 use super::plain_table::PlainTable;
-use super::text::{ABSENT, counted, fit, json_document, json_rate, spreadsheet_safe};
-use crate::analysis::{instance_shape, price_key};
-use crate::catalog::Prices;
-use crate::domain::{Estate, Instance, PriceQuote};
+use super::style::TableStyle;
+use super::text::{
+    ABSENT, counted, fit, json_document, json_money, json_rate, money_or_absent, rounded,
+    spreadsheet_safe, tags_cell,
+};
+use crate::analysis::{ListedInstance, Listing};
+use crate::domain::{Instance, InstanceShape, Money, StandingCosts};
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Instances in order of account, region, type and id, with the price each is
-/// billed by while it runs.
-fn rows(estate: &Estate) -> Vec<(&Instance, Option<PriceQuote>)> {
-    let prices = Prices::new(&estate.prices);
-    let mut rows: Vec<_> = estate
-        .instances
-        .iter()
-        .map(|instance| {
-            let quote = price_key(instance).and_then(|key| prices.get(&key).ok());
-            (instance, quote)
-        })
-        .collect();
-    rows.sort_by(|(left, _), (right, _)| {
-        (&left.account, &left.region, &left.instance_type, &left.id).cmp(&(
-            &right.account,
-            &right.region,
-            &right.instance_type,
-            &right.id,
-        ))
-    });
-    rows
-}
 
 #[derive(Serialize)]
 struct Document {
@@ -67,8 +47,9 @@ struct InstanceView {
     hourly_cost: Option<f64>,
     price_origin: Option<&'static str>,
     price_effective_date: Option<String>,
-    volumes: Vec<VolumeView>,
-    addresses: Vec<String>,
+    standing_monthly_cost: Option<f64>,
+    volumes: Option<Vec<VolumeView>>,
+    addresses: Option<Vec<String>>,
     tags: BTreeMap<String, String>,
 }
 
@@ -90,22 +71,24 @@ struct VolumeView {
 ///
 /// # Errors
 /// When a value cannot be written as JSON.
-pub fn inventory_json(estate: &Estate) -> Result<String, serde_json::Error> {
+pub fn inventory_json(listing: &Listing<'_>) -> Result<String, serde_json::Error> {
     json_document(&Document {
         schema_version: SCHEMA_VERSION,
-        as_of: estate.as_of.to_string(),
-        accounts: estate.accounts.clone(),
-        regions: estate.regions.clone(),
-        instances: rows(estate)
-            .iter()
-            .map(|(instance, quote)| view(estate, instance, quote.as_ref()))
-            .collect(),
-        gaps: GapView::list(&estate.gaps),
+        as_of: listing.estate.as_of.to_string(),
+        accounts: listing.estate.accounts.clone(),
+        regions: listing.estate.regions.clone(),
+        instances: listing.instances.iter().map(view).collect(),
+        gaps: GapView::list(&listing.gaps),
     })
 }
 
-fn view(estate: &Estate, instance: &Instance, quote: Option<&PriceQuote>) -> InstanceView {
-    let shape = instance_shape(estate, &instance.instance_type);
+fn view(listed: &ListedInstance<'_>) -> InstanceView {
+    let ListedInstance {
+        instance,
+        shape,
+        quote,
+        standing,
+    } = listed;
     InstanceView {
         id: instance.id.to_string(),
         name: instance.name().map(str::to_owned),
@@ -130,32 +113,45 @@ fn view(estate: &Estate, instance: &Instance, quote: Option<&PriceQuote>) -> Ins
             }),
         vcpu: shape.map(|shape| shape.vcpu),
         memory_mib: shape.map(|shape| shape.memory_mib),
-        hourly_cost: quote.and_then(|quote| json_rate(quote.rate.amount())),
-        price_origin: quote.map(|quote| quote.origin.name()),
-        price_effective_date: quote.map(|quote| quote.effective_date.to_string()),
-        volumes: instance
-            .volumes
-            .iter()
-            .map(|volume| VolumeView {
-                id: volume.id.clone(),
-                volume_type: volume.volume_type.clone(),
-                size_gib: volume.size_gib,
-            })
-            .collect(),
-        addresses: instance
-            .addresses
-            .iter()
-            .map(|address| address.id.clone())
-            .collect(),
+        hourly_cost: quote
+            .as_ref()
+            .and_then(|quote| json_rate(quote.rate.amount())),
+        price_origin: quote.as_ref().map(|quote| quote.origin.name()),
+        price_effective_date: quote.as_ref().map(|quote| quote.effective_date.to_string()),
+        standing_monthly_cost: standing_monthly(standing.as_ref()).and_then(json_money),
+        volumes: known(instance, &instance.volumes).map(|volumes| {
+            volumes
+                .iter()
+                .map(|volume| VolumeView {
+                    id: volume.id.clone(),
+                    volume_type: volume.volume_type.clone(),
+                    size_gib: volume.size_gib,
+                })
+                .collect()
+        }),
+        addresses: known(instance, &instance.addresses)
+            .map(|addresses| addresses.iter().map(|address| address.id.clone()).collect()),
         tags: instance.tags.clone(),
     }
+}
+
+/// What a stopped instance costs each month; absent when nothing is priced.
+fn standing_monthly(standing: Option<&StandingCosts>) -> Option<Money> {
+    standing.and_then(|costs| costs.monthly)
+}
+
+/// Volumes or addresses of an instance; absent when they were not read: they
+/// are read for stopped ones alone, where they are what still costs.
+fn known<'a, T>(instance: &Instance, resources: &'a [T]) -> Option<&'a [T]> {
+    let unread = instance.state.is_running() && resources.is_empty();
+    (!unread).then_some(resources)
 }
 
 /// The inventory as comma-separated values, one row an instance.
 ///
 /// # Errors
 /// When a row cannot be written, which memory always can.
-pub fn inventory_csv(estate: &Estate) -> Result<String, csv::Error> {
+pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
         "id",
@@ -179,11 +175,23 @@ pub fn inventory_csv(estate: &Estate) -> Result<String, csv::Error> {
         "hourly_cost",
         "price_origin",
         "price_effective_date",
+        "standing_monthly_cost",
         "volume_gib",
         "addresses",
+        "tags",
     ])?;
-    for (instance, quote) in rows(estate) {
-        let shape = instance_shape(estate, &instance.instance_type);
+    for listed in &listing.instances {
+        let ListedInstance {
+            instance,
+            shape,
+            quote,
+            standing,
+        } = listed;
+        let standing = standing_monthly(standing.as_ref());
+        let currency = quote
+            .as_ref()
+            .map(|quote| quote.rate.currency())
+            .or(standing.map(Money::currency));
         let offer = shape.and_then(|shape| shape.gpu.as_ref());
         let text = spreadsheet_safe;
         let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
@@ -205,9 +213,7 @@ pub fn inventory_csv(estate: &Estate) -> Result<String, csv::Error> {
             instance.tenancy.to_string(),
             instance.launch_time.to_string(),
             text(instance.auto_scaling_group.as_deref().unwrap_or("")),
-            quote
-                .as_ref()
-                .map_or(String::new(), |quote| quote.rate.currency().to_string()),
+            currency.map_or(String::new(), |currency| currency.to_string()),
             quote.as_ref().map_or(String::new(), |quote| {
                 quote.rate.amount().round_dp(6).normalize().to_string()
             }),
@@ -217,15 +223,10 @@ pub fn inventory_csv(estate: &Estate) -> Result<String, csv::Error> {
             quote
                 .as_ref()
                 .map_or(String::new(), |quote| quote.effective_date.to_string()),
+            standing.map_or(String::new(), |cost| rounded(cost.amount(), 2)),
             volume_gib(instance).map_or(String::new(), |gib| gib.to_string()),
-            text(
-                &instance
-                    .addresses
-                    .iter()
-                    .map(|address| address.id.as_str())
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            ),
+            text(&addresses(instance).unwrap_or_default()),
+            text(&tags_cell(&instance.tags)),
         ])?;
     }
     let bytes = writer
@@ -234,76 +235,106 @@ pub fn inventory_csv(estate: &Estate) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// GiB of its volumes; absent when one of them is unknown.
+/// GiB of its volumes; absent when they were not read or one is unknown.
 fn volume_gib(instance: &Instance) -> Option<u64> {
-    instance.volumes.iter().map(|volume| volume.size_gib).sum()
+    let volumes = known(instance, &instance.volumes)?;
+    volumes.iter().map(|volume| volume.size_gib).sum()
 }
 
-/// Columns of the table that is not wide.
-const TABLE_WIDTH: usize = 100;
+/// Its addresses, separated by blanks; absent when they were not read.
+fn addresses(instance: &Instance) -> Option<String> {
+    let ids: Vec<&str> = known(instance, &instance.addresses)?
+        .iter()
+        .map(|address| address.id.as_str())
+        .collect();
+    Some(ids.join(" "))
+}
 
 /// The inventory for a terminal: what matters first, the name last, because it
-/// gives way where the columns end.
-pub fn inventory_table(estate: &Estate, wide: bool) -> String {
+/// gives way where the columns end; then what could not be seen.
+pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
     let mut header = vec!["ID", "$/HOUR", "BOUGHT AS", "TYPE", "GPU", "REGION"];
-    if wide {
+    if style.wide {
         header.extend([
-            "ACCOUNT", "ZONE", "OS", "LAUNCHED", "GROUP", "VOLUMES", "PRICE OF",
+            "ACCOUNT",
+            "ZONE",
+            "OS",
+            "LAUNCHED",
+            "GROUP",
+            "VOLUMES",
+            "ADDRESSES",
+            "KEPT $/MONTH",
+            "PRICE OF",
         ]);
     }
     header.push("NAME");
-    let mut table = PlainTable::new(&header, [1]);
-    let rows = rows(estate);
-    for (instance, quote) in &rows {
-        let mut row = vec![
-            fit(instance.id.as_str(), 19),
-            quote.as_ref().map_or("unpriced".to_owned(), |quote| {
-                format!(
-                    "{}{}",
-                    quote.rate.currency().sign(),
-                    quote.rate.amount().round_dp(6).normalize()
-                )
-            }),
-            if instance.state.is_running() {
-                instance.purchase_option().to_string()
-            } else {
-                instance.state.to_string()
-            },
-            fit(&instance.instance_type, 18),
-            fit(&gpu(estate, instance), 20),
-            fit(&instance.region, 16),
-        ];
-        if wide {
-            row.extend([
-                fit(&instance.account, 16),
-                fit(instance.zone.as_deref().unwrap_or(ABSENT), 18),
-                instance.operating_system.to_string(),
-                instance.launch_time.strftime("%Y-%m-%d %H:%M").to_string(),
-                fit(instance.auto_scaling_group.as_deref().unwrap_or(ABSENT), 24),
-                volume_gib(instance).map_or(ABSENT.to_owned(), |gib| format!("{gib} GiB")),
-                quote.as_ref().map_or(ABSENT.to_owned(), |quote| {
-                    format!("{} ({})", quote.effective_date, quote.origin)
-                }),
-            ]);
+    let mut table = PlainTable::new(&header, if style.wide { vec![1, 13] } else { vec![1] });
+    for listed in &listing.instances {
+        let mut row = table_row(listed);
+        if style.wide {
+            row.extend(wide_cells(listed));
         }
-        row.push(fit(instance.name().unwrap_or(ABSENT), 48));
+        row.push(fit(listed.instance.name().unwrap_or(ABSENT), 48));
         table.row(row);
     }
-    let lines = if wide {
-        table.lines()
-    } else {
-        table.lines_within(TABLE_WIDTH)
-    };
-    format!(
-        "{}\n\n{} in {}\n",
-        lines.join("\n"),
-        counted(rows.len() as u64, "instance", "instances"),
-        counted(estate.regions.len() as u64, "region", "regions"),
-    )
+    let mut out = table.text(style);
+    // Writing to a string cannot fail.
+    let _ = gap_section(&listing.gaps, style, &mut out);
+    out.push_str(&format!(
+        "{} in {}\n",
+        counted(listing.instances.len() as u64, "instance", "instances"),
+        counted(listing.estate.regions.len() as u64, "region", "regions"),
+    ));
+    out
 }
 
-fn gpu(estate: &Estate, instance: &Instance) -> String {
-    let Some(shape) = instance_shape(estate, &instance.instance_type) else {
+fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {
+    let instance = listed.instance;
+    let is_running = instance.state.is_running();
+    let price = match &listed.quote {
+        Some(quote) => format!(
+            "{}{}",
+            quote.rate.currency().sign(),
+            quote.rate.amount().round_dp(6).normalize()
+        ),
+        None if is_running => "unpriced".to_owned(),
+        None => ABSENT.to_owned(),
+    };
+    vec![
+        fit(instance.id.as_str(), 19),
+        price,
+        if is_running {
+            instance.purchase_option().to_string()
+        } else {
+            instance.state.to_string()
+        },
+        fit(&instance.instance_type, 18),
+        fit(&gpu(listed.shape), 20),
+        fit(&instance.region, 16),
+    ]
+}
+
+fn wide_cells(listed: &ListedInstance<'_>) -> [String; 9] {
+    let instance = listed.instance;
+    let text = |value: Option<&str>, width| fit(value.unwrap_or(ABSENT), width);
+    let addresses = addresses(instance).filter(|ids| !ids.is_empty());
+    [
+        fit(&instance.account, 16),
+        text(instance.zone.as_deref(), 18),
+        instance.operating_system.to_string(),
+        instance.launch_time.strftime("%Y-%m-%d %H:%M").to_string(),
+        text(instance.auto_scaling_group.as_deref(), 24),
+        volume_gib(instance).map_or(ABSENT.to_owned(), |gib| format!("{gib} GiB")),
+        text(addresses.as_deref(), 40),
+        money_or_absent(standing_monthly(listed.standing.as_ref())),
+        listed.quote.as_ref().map_or(ABSENT.to_owned(), |quote| {
+            format!("{} ({})", quote.effective_date, quote.origin)
+        }),
+    ]
+}
+
+fn gpu(shape: Option<&InstanceShape>) -> String {
+    let Some(shape) = shape else {
         return "unknown type".to_owned();
     };
     match &shape.gpu {

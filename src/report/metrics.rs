@@ -1,18 +1,17 @@
-//! `gpucost metrics`: utilization per instance and GPU with its coverage, and
-//! the agent configuration for the instances that report nothing.
+//! `gpucost metrics`: utilization per instance and GPU with its coverage.
 
 use super::SCHEMA_VERSION;
+use super::gaps::{GapView, gap_section};
+use super::next::Invocation;
 use super::plain_table::PlainTable;
-use super::text::{
-    ABSENT, counted, fit, json_document, json_figure, percent, safe, spreadsheet_safe,
-};
+use super::style::TableStyle;
+use super::text::{ABSENT, counted, fit, json_document, json_figure, percent, spreadsheet_safe};
 use crate::analysis::Audit;
 use crate::domain::{GpuUsage, InstanceUsage, Signal, UtilizationSummary, Workload};
 use serde::Serialize;
-use serde_json::json;
 
 /// Running instances with their workload, in order of the audit.
-fn instances(audit: &Audit) -> impl Iterator<Item = (&Workload, &InstanceUsage)> {
+pub(super) fn instances(audit: &Audit) -> impl Iterator<Item = (&Workload, &InstanceUsage)> {
     audit
         .workloads
         .iter()
@@ -34,6 +33,7 @@ struct Document {
     window_end: String,
     period_seconds: u32,
     instances: Vec<InstanceView>,
+    gaps: Vec<GapView>,
 }
 
 #[derive(Serialize)]
@@ -88,6 +88,7 @@ pub fn metrics_json(audit: &Audit, period_seconds: u32) -> Result<String, serde_
         instances: instances(audit)
             .map(|(workload, usage)| instance_view(workload, usage))
             .collect(),
+        gaps: GapView::list(&audit.gaps),
     })
 }
 
@@ -200,45 +201,55 @@ pub fn metrics_csv(audit: &Audit) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Columns of the table that is not wide.
-const TABLE_WIDTH: usize = 100;
-
-/// Metrics for a terminal: one line an instance, with `wide` one a GPU as well.
-/// The name comes last, because it gives way where the columns end.
-pub fn metrics_table(audit: &Audit, wide: bool) -> String {
+/// Metrics for a terminal: one line an instance, with `wide` one a GPU as well,
+/// then what could not be seen. The name comes last, because it gives way where
+/// the columns end.
+pub fn metrics_table(audit: &Audit, invocation: &Invocation, style: TableStyle) -> String {
     let mut table = PlainTable::new(
         &[
             "INSTANCE", "TYPE", "SIGNAL", "MEAN", "P95", "MAX", "VRAM", "COVERAGE", "NAME",
         ],
         3..8,
     );
-    let mut silent = 0;
-    let mut total = 0;
     for (workload, usage) in instances(audit) {
-        total += 1;
-        silent += u64::from(usage.summary.is_none());
         table.row(instance_row(workload, usage));
-        if wide {
+        if style.wide {
             for gpu in &usage.gpus {
                 table.row(gpu_row(gpu));
             }
         }
     }
-    let lines = if wide {
-        table.lines()
-    } else {
-        table.lines_within(TABLE_WIDTH)
+    let mut out = table.text(style);
+    // Writing to a string cannot fail.
+    let _ = gap_section(&audit.gaps, style, &mut out);
+    out.push_str(&closing(audit, invocation));
+    out
+}
+
+/// How many instances lack a signal, and what to type about it.
+fn closing(audit: &Audit, invocation: &Invocation) -> String {
+    let having = |wanted: Option<Signal>| {
+        instances(audit)
+            .filter(|(_, usage)| usage.signal.map(|(signal, _)| signal) == wanted)
+            .count() as u64
     };
-    let advice = if silent > 0 {
-        "\n`gpucost metrics setup` prints the agent configuration for them"
-    } else {
-        ""
-    };
-    format!(
-        "{}\n\n{}, {silent} without any GPU signal{advice}\n",
-        lines.join("\n"),
-        counted(total, "running instance", "running instances"),
-    )
+    let (silent, power) = (having(None), having(Some(Signal::GpuPowerUtilization)));
+    let total = instances(audit).count() as u64;
+    let mut text = format!(
+        "{}, {silent} without any GPU signal",
+        counted(total, "running instance", "running instances")
+    );
+    if power > 0 {
+        text.push_str(&format!(", {power} with power alone"));
+    }
+    text.push('\n');
+    if silent + power > 0 {
+        let command = invocation.command("metrics setup", false, "");
+        text.push_str(&format!(
+            "`{command}` prints the agent configuration for them\n"
+        ));
+    }
+    text
 }
 
 fn instance_row(workload: &Workload, usage: &InstanceUsage) -> Vec<String> {
@@ -285,53 +296,4 @@ fn gpu_row(gpu: &GpuUsage) -> Vec<String> {
         String::new(),
         String::new(),
     ]
-}
-
-/// `gpucost metrics setup`: the CloudWatch agent configuration that makes GPU
-/// metrics carry the instance id and the GPU's index, for the running
-/// instances that report no GPU signal. JSON has no comments, so the list of
-/// instances is returned beside it.
-///
-/// # Errors
-/// When a value cannot be written as JSON.
-pub fn agent_configuration(
-    audit: &Audit,
-    namespace: &str,
-) -> Result<(String, Vec<String>), serde_json::Error> {
-    let silent = instances(audit)
-        .filter(|(_, usage)| usage.signal.is_none())
-        .map(|(workload, usage)| {
-            format!(
-                "{} ({}, {}, {})",
-                usage.instance,
-                safe(&workload.name),
-                workload.key.instance_type,
-                workload.key.region
-            )
-        })
-        .collect();
-    let configuration = json!({
-        "agent": { "metrics_collection_interval": 60 },
-        "metrics": {
-            "namespace": namespace,
-            "append_dimensions": {
-                "InstanceId": "${aws:InstanceId}",
-                "InstanceType": "${aws:InstanceType}"
-            },
-            "metrics_collected": {
-                "nvidia_gpu": {
-                    "measurement": [
-                        "utilization_gpu",
-                        "memory_used",
-                        "memory_total",
-                        "power_draw",
-                        "temperature_gpu",
-                        "encoder_stats_session_count"
-                    ],
-                    "metrics_collection_interval": 60
-                }
-            }
-        }
-    });
-    Ok((json_document(&configuration)?, silent))
 }

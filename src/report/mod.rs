@@ -1,6 +1,7 @@
 //! What users read: one model, one renderer a file. Renderers do no arithmetic
 //! beyond rounding for display and adding up the rows that they leave out.
 
+mod agent;
 mod audit_csv;
 mod audit_json;
 mod audit_table;
@@ -12,11 +13,12 @@ mod plain_table;
 mod style;
 pub mod text;
 
+pub use agent::{AgentSetup, agent_setup};
 pub use audit_csv::audit_csv;
 pub use audit_json::audit_json;
 pub use audit_table::audit_table;
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
-pub use metrics::{agent_configuration, metrics_csv, metrics_json, metrics_table};
+pub use metrics::{metrics_csv, metrics_json, metrics_table};
 pub use next::Invocation;
 pub use style::TableStyle;
 

@@ -17,7 +17,7 @@ pub struct Invocation {
 
 impl Invocation {
     /// A whole command, quoted for a shell.
-    fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
+    pub(super) fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
         let audit = self.audit.iter().filter(|_| for_audit);
         let words: Vec<String> = self
             .scope

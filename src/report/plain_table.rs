@@ -1,5 +1,6 @@
 //! A table without lines, as every listing here uses it.
 
+use super::style::TableStyle;
 use super::text::fit;
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -25,9 +26,21 @@ impl PlainTable {
         self.0.add_row(cells);
     }
 
-    /// The lines, cut to a number of columns: the last column gives way.
-    pub(super) fn lines_within(&self, width: usize) -> Vec<String> {
-        self.lines().iter().map(|line| fit(line, width)).collect()
+    /// The whole table with an empty line after it. Unless it is wide, the last
+    /// column gives way where the columns end.
+    pub(super) fn text(&self, style: TableStyle) -> String {
+        let mut text = String::new();
+        for line in self.lines() {
+            let line = if style.wide {
+                line
+            } else {
+                fit(&line, style.width)
+            };
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text.push('\n');
+        text
     }
 
     /// The lines, without padding at either end.

@@ -5,6 +5,7 @@ use crate::domain::Money;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What stands for an absent value in tables.
@@ -164,6 +165,15 @@ pub fn spreadsheet_safe(cell: &str) -> String {
     let runs = cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
         || shown.trim_start().starts_with(['=', '+', '-', '@']);
     if runs { format!("'{shown}") } else { shown }
+}
+
+/// Tags in one cell: `key=value`, separated by semicolons.
+pub(super) fn tags_cell(tags: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = tags
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    pairs.join(";")
 }
 
 /// A JSON document, indented, with everything unsafe in strings escaped.

@@ -9,6 +9,7 @@ mod docs;
 mod estates;
 mod failures;
 mod hostile;
+mod listings;
 mod process;
 mod redact;
 mod round_trip;

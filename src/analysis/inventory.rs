@@ -1,0 +1,120 @@
+//! The instances one by one: what each is, what its hours cost while it runs,
+//! and what it keeps costing once stopped.
+
+use super::standing::standing_costs;
+use super::workloads::{instance_shape, price_key};
+use crate::catalog::Prices;
+use crate::domain::{
+    Estate, Gap, Instance, InstanceShape, InstanceState, Policy, PriceQuote, StandingCosts,
+};
+
+/// One instance with what is known about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedInstance<'a> {
+    /// The instance.
+    pub instance: &'a Instance,
+    /// What its type offers; absent for a type that nobody knows.
+    pub shape: Option<&'a InstanceShape>,
+    /// The hourly price that it is billed by; absent when it does not run, is
+    /// paid ahead, or has no known price.
+    pub quote: Option<PriceQuote>,
+    /// Its volumes and addresses with their prices; absent unless it is stopped.
+    pub standing: Option<StandingCosts>,
+}
+
+/// The instances of an estate, and what is not known about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing<'a> {
+    /// The estate.
+    pub estate: &'a Estate,
+    /// In order of account, region, type and id.
+    pub instances: Vec<ListedInstance<'a>>,
+    /// What could not be seen, in order.
+    pub gaps: Vec<Gap>,
+}
+
+/// Lists the instances of an estate.
+pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
+    let prices = Prices::new(&estate.prices);
+    let mut gaps = estate.gaps.clone();
+    let mut instances: Vec<ListedInstance<'a>> = estate
+        .instances
+        .iter()
+        .map(|instance| listed(instance, estate, &prices, policy, &mut gaps))
+        .collect();
+    instances.sort_by_key(|listed| {
+        let one = listed.instance;
+        (&one.account, &one.region, &one.instance_type, &one.id)
+    });
+    gaps.sort();
+    gaps.dedup();
+    Listing {
+        estate,
+        instances,
+        gaps,
+    }
+}
+
+fn listed<'a>(
+    instance: &'a Instance,
+    estate: &'a Estate,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    gaps: &mut Vec<Gap>,
+) -> ListedInstance<'a> {
+    let place = instance.id.as_str();
+    let shape = instance_shape(estate, &instance.instance_type);
+    if shape.is_none() {
+        gaps.push(Gap::new(
+            "instance type",
+            place,
+            format!(
+                "{} is unknown to EC2's answer and to the book",
+                instance.instance_type
+            ),
+            "report the type; it is listed as unknown and unpriced",
+        ));
+    }
+    let quote = if instance.state.is_running() {
+        quote(instance, prices, gaps)
+    } else {
+        None
+    };
+    let is_stopped = matches!(
+        instance.state,
+        InstanceState::Stopped | InstanceState::Stopping
+    );
+    let standing = is_stopped.then(|| standing_costs(&[instance], prices, policy));
+    for what in standing.iter().flat_map(|costs| &costs.unpriced) {
+        gaps.push(Gap::new(
+            "storage price",
+            place,
+            format!("{what} is unpriced in {}", instance.region),
+            ASK_FOR_PRICES,
+        ));
+    }
+    ListedInstance {
+        instance,
+        shape,
+        quote,
+        standing,
+    }
+}
+
+/// What to do about a missing price.
+const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pricing API";
+
+fn quote(instance: &Instance, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> Option<PriceQuote> {
+    let (reason, hint) = match price_key(instance) {
+        None => (
+            "is paid ahead and has no hourly price".to_owned(),
+            "see the purchase in the bill",
+        ),
+        Some(key) => match prices.get(&key) {
+            Ok(quote) => return Some(quote),
+            Err(missing) => (format!("{missing}: unpriced"), ASK_FOR_PRICES),
+        },
+    };
+    gaps.push(Gap::new("price", instance.id.as_str(), reason, hint));
+    None
+}
