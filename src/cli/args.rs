@@ -1,7 +1,53 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
 use clap::{Args, Subcommand, ValueEnum};
+use rust_decimal::Decimal;
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
+
+/// An amount of USD that is not below zero.
+fn amount(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .filter(|amount: &Decimal| *amount >= Decimal::ZERO)
+        .ok_or_else(|| "expected an amount of zero or more".to_owned())
+}
+
+/// An address that AWS clients can be sent to: scheme, host, perhaps a port.
+fn endpoint(text: &str) -> Result<String, String> {
+    let expected = || "expected a URL such as https://localhost:4566".to_owned();
+    let rest = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"))
+        .ok_or_else(expected)?;
+    let place = rest.split('/').next().unwrap_or_default();
+    let (host, port) = match place
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((address, port)) => {
+            address.parse::<Ipv6Addr>().map_err(|_| expected())?;
+            let port = if port.is_empty() {
+                None
+            } else {
+                Some(port.strip_prefix(':').ok_or_else(expected)?)
+            };
+            (address, port)
+        }
+        None => place
+            .split_once(':')
+            .map_or((place, None), |(host, port)| (host, Some(port))),
+    };
+    let is_host = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let is_path = rest
+        .chars()
+        .all(|c| c.is_ascii_graphic() && !"?#@".contains(c));
+    if host.is_empty() || !host.chars().all(is_host) || !is_port || !is_path {
+        return Err(expected());
+    }
+    Ok(text.to_owned())
+}
 
 /// How AWS is reached.
 #[derive(Debug, Args)]
@@ -13,7 +59,7 @@ pub(super) struct AwsArgs {
     #[arg(long, value_name = "R[,R…]|all", help_heading = "AWS")]
     pub region: Option<String>,
     /// Another endpoint for every AWS service
-    #[arg(long, value_name = "URL", help_heading = "AWS")]
+    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
     pub endpoint_url: Option<String>,
 }
 
@@ -52,8 +98,8 @@ pub(super) struct EstateArgs {
     #[arg(long, value_name = "NAME", help_heading = "AWS")]
     pub metrics_namespace: Option<String>,
     /// Refuse to start when the AWS calls would cost more than this many USD
-    #[arg(long, value_name = "USD", help_heading = "AWS")]
-    pub max_api_cost: Option<rust_decimal::Decimal>,
+    #[arg(long, value_name = "USD", value_parser = amount, help_heading = "AWS")]
+    pub max_api_cost: Option<Decimal>,
     /// End of the window, RFC 3339 [default: now]
     #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
     pub as_of: Option<jiff::Timestamp>,
@@ -186,4 +232,48 @@ pub(super) enum Format {
     Json,
     /// For spreadsheets
     Csv,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_urls_with_a_host() {
+        for good in [
+            "http://localhost",
+            "https://vpce-1.ec2.us-east-1.vpce.amazonaws.com",
+            "http://127.0.0.1:4566/path",
+            "https://[::1]:4566",
+        ] {
+            assert_eq!(endpoint(good).as_deref(), Ok(good));
+        }
+        for bad in [
+            "",
+            "nonsense",
+            "localhost:4566",
+            "ftp://localhost",
+            "http://",
+            "http://:4566",
+            "https:///path",
+            "http://host:port",
+            "http://host:0",
+            "http://host:70000",
+            "http://a b",
+            "http://[::g]",
+            "http://[::1]4566x",
+            "http://user@host",
+            "http://host?x",
+            "http://host/\u{1b}",
+        ] {
+            assert!(endpoint(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_not_below_zero() {
+        assert_eq!(amount("0.50"), Ok(Decimal::new(50, 2)));
+        assert_eq!(amount("0"), Ok(Decimal::ZERO));
+        assert!(amount("-1").is_err() && amount("much").is_err());
+    }
 }

@@ -4,7 +4,7 @@
 use super::Io;
 use super::args::{EstateArgs, MetricsSource, OutputArgs};
 use super::exit::{ExitCode, Failure};
-use super::output::{check_writable, unwritable};
+use super::output::{check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
@@ -94,9 +94,7 @@ fn obtain(
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     let scope = Scope::of(args)?;
-    for path in args.out.output.iter().chain(&args.save) {
-        check_writable(path)?;
-    }
+    check_files(args)?;
     let mut estate = if args.demo {
         demo_estate().map_err(unreadable)?
     } else if let Some(path) = &args.from {

@@ -6,10 +6,9 @@ use super::exit::{ExitCode, Failure};
 use crate::domain::Gap;
 use crate::report::TableStyle;
 use crate::report::text::counted;
-use crate::sources::files::write_whole;
+use crate::sources::files::{try_writing, write_whole};
 use std::fs;
-use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes a document to `--output` or stdout.
 pub(super) fn document(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
@@ -30,23 +29,45 @@ pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
         .with_hint("name a file in a folder that exists and that you may write to")
 }
 
-/// Fails before any work is done when a file could not be written at the end.
-pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
+/// Fails before any work is done when a file could not be written at the end,
+/// or when one would take the place of another.
+pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
+    let named = [
+        ("--from", args.from.as_ref()),
+        ("--save", args.save.as_ref()),
+        ("--output", args.out.output.as_ref()),
+    ];
+    let named: Vec<(&str, &PathBuf)> = named
+        .into_iter()
+        .filter_map(|(flag, path)| Some((flag, path?)))
+        .collect();
+    for (index, (flag, path)) in named.iter().enumerate() {
+        let same = |other: &Path| resolved(path).is_some_and(|one| Some(one) == resolved(other));
+        if let Some((other, _)) = named[..index].iter().find(|(_, other)| same(other)) {
+            return Err(Failure::input(format!(
+                "`{other}` and `{flag}` name the same file, {}",
+                path.display()
+            ))
+            .with_hint("name a file for each"));
+        }
+    }
+    for (_, path) in named.iter().filter(|(flag, _)| *flag != "--from") {
+        try_writing(path).map_err(|error| unwritable(path, error))?;
+    }
+    Ok(())
+}
+
+/// Where a file is or would be, with every link followed; `None` for what
+/// cannot be replaced, such as a device, and where there is no folder.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    if let Ok(there) = fs::canonicalize(path) {
+        return there.is_file().then_some(there);
+    }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let checked = fs::metadata(folder).and_then(|metadata| {
-        let wrong = if !metadata.is_dir() {
-            Some(ErrorKind::NotADirectory)
-        } else if path.is_dir() {
-            Some(ErrorKind::IsADirectory)
-        } else {
-            None
-        };
-        wrong.map_or(Ok(()), |kind| Err(kind.into()))
-    });
-    checked.map_err(|error| unwritable(path, error))
+    Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
 }
 
 /// Columns of a table; `wide` is bounded by nothing.

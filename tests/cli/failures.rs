@@ -81,6 +81,9 @@ fn flags_that_do_not_exist_or_contradict_are_the_users_slip() {
         &["audit", "--demo", "--lookback", "7d"],
         &["audit", "--as-of", "yesterday"],
         &["audit", "--max-api-cost", "much"],
+        &["audit", "--max-api-cost=-1"],
+        &["audit", "--endpoint-url", "nonsense"],
+        &["audit", "--demo", "--endpoint-url", "https://"],
         &["metrics", "--demo", "setup"],
         &["completions", "csh"],
         &["audit", "--from"],
@@ -93,6 +96,21 @@ fn flags_that_do_not_exist_or_contradict_are_the_users_slip() {
             "{arguments:?}: {}",
             outcome.stderr
         );
+    }
+}
+
+#[test]
+fn values_that_a_flag_does_not_take_are_named_with_it() {
+    let world = World::new();
+    for (argument, flag, expected) in [
+        ("--max-api-cost=-1", "--max-api-cost", "zero or more"),
+        ("--endpoint-url=nonsense", "--endpoint-url", "a URL such as"),
+        ("--endpoint-url=http://", "--endpoint-url", "a URL such as"),
+    ] {
+        let outcome = world.run(&["audit", argument]);
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        let first = outcome.stderr.lines().next().expect("a line");
+        assert!(first.contains(flag) && first.contains(expected), "{first}");
     }
 }
 
@@ -112,6 +130,10 @@ fn values_that_make_no_sense_are_named() {
         (
             &["audit", "--lookback", "fortnight"],
             "`fortnight` is not a length of time",
+        ),
+        (
+            &["audit", "--tag", "team"],
+            "hint: name a key and its value, such as `--tag team=search`",
         ),
         (&["audit", "--lookback", "0d"], "`0d`"),
         (&["audit", "--lookback", "456d"], "at most 455d"),
@@ -426,6 +448,83 @@ fn documents_that_cannot_be_written_are_1_and_found_before_the_work() {
         ["occupied"],
         "nothing half-written is left"
     );
+}
+
+#[test]
+fn a_folder_that_takes_no_file_is_found_before_the_work() {
+    let world = World::new();
+    // A folder that exists, and where nobody may make a file, not even root.
+    for flag in ["--output", "--save"] {
+        let arguments = ["audit", "--from", "nowhere.json", flag, "/proc/report.json"];
+        let outcome = world.run(&arguments);
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+        assert!(
+            outcome
+                .stderr
+                .starts_with("error: cannot write /proc/report.json\n"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn trying_a_file_leaves_the_old_one_and_no_debris() {
+    let world = World::new();
+    let target = world.file("report.json", "an older report");
+    let outcome = world.run(&["audit", "--from", "nowhere.json", "--output", &target]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert_eq!(
+        std::fs::read_to_string(&target).expect("it is there"),
+        "an older report"
+    );
+    assert_eq!(world.listing(), ["report.json"]);
+}
+
+#[test]
+fn no_file_takes_the_place_of_another() {
+    let world = World::new();
+    let from = world.estate("estate.json", &one());
+    let new = world.path("new.json");
+    let again = world.path("./new.json");
+    let link = world.path("link.json");
+    std::os::unix::fs::symlink(&from, &link).expect("a link");
+    for (arguments, flags) in [
+        (
+            &["--from", &from, "--save", &new, "--output", &again][..],
+            "`--save` and `--output`",
+        ),
+        (&["--from", &from, "--save", &from], "`--from` and `--save`"),
+        (
+            &["--from", &from, "--output", &from],
+            "`--from` and `--output`",
+        ),
+        (
+            &["--from", &link, "--output", &from],
+            "`--from` and `--output`",
+        ),
+    ] {
+        for command in ["audit", "inventory", "metrics"] {
+            let outcome = world.run(&[&[command], arguments].concat());
+            assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+            assert_form(&outcome, flags);
+            assert!(outcome.stderr.contains(flags), "{}", outcome.stderr);
+        }
+    }
+    assert_eq!(
+        std::fs::read_to_string(&from).expect("it is there"),
+        one().to_string()
+    );
+    assert_eq!(world.listing(), ["estate.json", "link.json"]);
+    let nowhere = [
+        "audit",
+        "--demo",
+        "--save",
+        "/dev/null",
+        "--output",
+        "/dev/null",
+    ];
+    assert_eq!(world.run(&nowhere).code, 0, "a device keeps nothing");
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod write;
 
 pub use estate_read::{EstateError, demo_estate, parse_estate, read_estate};
 pub use estate_write::write_estate;
-pub use write::write_whole;
+pub use write::{try_writing, write_whole};
 
 /// The version of the estate format that this program reads and writes.
 pub const ESTATE_VERSION: &str = "1";

@@ -28,6 +28,27 @@ pub fn write_whole(
     written
 }
 
+/// Tries whether [`write_whole`] could put a file there: makes a temporary file
+/// beside it and removes that again. The file itself is left alone.
+///
+/// # Errors
+/// Whatever stands in the way.
+pub fn try_writing(path: &Path) -> io::Result<()> {
+    if let Ok(metadata) = fs::metadata(path)
+        && !metadata.is_file()
+    {
+        // A device or a pipe says no only when it is written to.
+        return if metadata.is_dir() {
+            Err(io::ErrorKind::IsADirectory.into())
+        } else {
+            Ok(())
+        };
+    }
+    let temporary = temporary_beside(path)?;
+    File::create_new(&temporary)?;
+    fs::remove_file(&temporary)
+}
+
 fn write_new(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut file = BufWriter::new(File::create_new(path)?);
     fill(&mut file)?;
