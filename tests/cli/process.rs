@@ -64,7 +64,14 @@ fn without_credentials_it_is_1_with_a_hint_and_an_empty_stdout() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(output.stdout.is_empty());
-    assert!(stderr.starts_with("error: "), "{stderr}");
+    assert!(
+        stderr.starts_with("error: no AWS credentials were found\n  caused by: "),
+        "{stderr}"
+    );
+    let form = ["error: ", "  caused by: ", "hint: "];
+    for line in stderr.lines() {
+        assert!(form.iter().any(|start| line.starts_with(start)), "{line}");
+    }
     assert!(
         stderr.contains("\nhint: ") && stderr.contains("--demo"),
         "{stderr}"

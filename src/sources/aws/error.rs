@@ -25,19 +25,69 @@ pub enum ErrorKind {
     Other,
 }
 
-/// A failed call.
+/// A failed call, or no call for want of credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{action}: {message}")]
+#[error("{}{message}", action.map_or(String::new(), |action| format!("{action}: ")))]
 pub struct AwsError {
-    /// The IAM action, such as `ec2:DescribeInstances`.
-    pub action: &'static str,
+    /// The IAM action, such as `ec2:DescribeInstances`; absent before the first
+    /// call.
+    pub action: Option<&'static str>,
     /// What kind of failure it is.
     pub kind: ErrorKind,
     /// The service's code and words, without credentials.
     pub message: String,
+    /// Why, where the message does not say it.
+    #[source]
+    pub cause: Option<Cause>,
+}
+
+/// Why something failed, in one line, and why that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}")]
+pub struct Cause {
+    line: String,
+    #[source]
+    next: Option<Box<Cause>>,
+}
+
+impl Cause {
+    /// The lines of an error and of everything behind it, each once and without
+    /// credentials; `None` when it says nothing.
+    fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut lines: Vec<String> = anyhow::Chain::new(error)
+            .flat_map(|error| {
+                let text = without_credentials(&error.to_string());
+                let lines = text.lines().map(|line| line.trim().to_owned());
+                lines.collect::<Vec<_>>()
+            })
+            .filter(|line| !line.is_empty())
+            .collect();
+        lines.dedup();
+        lines.into_iter().rev().fold(None, |next, line| {
+            Some(Self {
+                line,
+                next: next.map(Box::new),
+            })
+        })
+    }
 }
 
 impl AwsError {
+    /// No credentials could be loaded: from the usual places, or from a profile
+    /// that was asked for by name.
+    pub(super) fn no_credentials(
+        profile: Option<&str>,
+        why: Option<&(dyn Error + 'static)>,
+    ) -> Self {
+        let place = profile.map_or(String::new(), |name| format!(" in profile `{name}`"));
+        Self {
+            action: None,
+            kind: ErrorKind::NoCredentials,
+            message: format!("no AWS credentials were found{place}"),
+            cause: why.and_then(Cause::of),
+        }
+    }
+
     /// Sorts an SDK error of an action.
     pub(super) fn of<E, R>(action: &'static str, error: &SdkError<E, R>) -> Self
     where
@@ -74,9 +124,10 @@ impl AwsError {
             other => (ErrorKind::Other, chain(other)),
         };
         Self {
-            action,
+            action: Some(action),
             kind,
             message: without_credentials(&message),
+            cause: None,
         }
     }
 
@@ -93,10 +144,12 @@ impl AwsError {
             ErrorKind::RejectedCredentials => {
                 "check the keys, and that the region is enabled for the account".to_owned()
             }
-            ErrorKind::Denied => format!(
-                "allow {}; `gpucost iam-policy` prints the whole policy",
-                self.action
-            ),
+            ErrorKind::Denied => {
+                let allow = self
+                    .action
+                    .map_or(String::new(), |action| format!("allow {action}; "));
+                format!("{allow}`gpucost iam-policy` prints the whole policy")
+            }
             ErrorKind::Throttled => "run again later, or audit fewer regions at once".to_owned(),
             ErrorKind::Unreachable => {
                 "check the network, the region's name and `--endpoint-url`".to_owned()
@@ -132,7 +185,7 @@ fn kind_of_code(code: &str) -> ErrorKind {
 }
 
 /// Every cause, outermost first, each once.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+fn chain(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = vec![error.to_string()];
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -146,7 +199,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 }
 
 /// Blanks access key ids, which some services repeat in their messages.
-pub(super) fn without_credentials(text: &str) -> String {
+fn without_credentials(text: &str) -> String {
     const PREFIXES: [&str; 2] = ["AKIA", "ASIA"];
     const LENGTH: usize = 20;
     let mut rest = text;
@@ -183,6 +236,36 @@ mod tests {
         assert_eq!(
             without_credentials("ASIAIOSFODNN7EXAMPLE,AKIAIOSFODNN7EXAMPLE"),
             "(access key),(access key)"
+        );
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Says(&'static str, #[source] Option<Box<Says>>);
+
+    #[test]
+    fn causes_are_single_lines_each_once_and_without_keys() {
+        let inner = Says("key AKIAIOSFODNN7EXAMPLE is bad", None);
+        let same = Says("tried:\n    A: no\n\n    B: no", Some(Box::new(inner)));
+        let outer = Says("B: no", Some(Box::new(same)));
+        let error = AwsError::no_credentials(Some("audit"), Some(&outer));
+        assert_eq!(
+            error.to_string(),
+            "no AWS credentials were found in profile `audit`"
+        );
+        let causes: Vec<String> = anyhow::Chain::new(&error)
+            .skip(1)
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            causes,
+            [
+                "B: no",
+                "tried:",
+                "A: no",
+                "B: no",
+                "key (access key) is bad"
+            ]
         );
     }
 

@@ -12,7 +12,7 @@ mod products;
 mod session;
 mod shapes;
 
-pub use error::{AwsError, ErrorKind};
+pub use error::{AwsError, Cause, ErrorKind};
 pub use inventory::{RegionInventory, inventory, standing_resources};
 pub use meter::metric_cost_usd;
 pub use metrics::{

@@ -161,9 +161,10 @@ async fn products(
     filters: Vec<Filter>,
 ) -> Result<Vec<serde_json::Value>, AwsError> {
     let endpoint = endpoint_of(region).ok_or_else(|| AwsError {
-        action: "pricing:GetProducts",
+        action: Some("pricing:GetProducts"),
         kind: super::ErrorKind::Unsupported,
         message: format!("the partition of {region} has no price list endpoint"),
+        cause: None,
     })?;
     let client = session.pricing(endpoint);
     let mut found = Vec::new();

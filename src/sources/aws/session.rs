@@ -1,6 +1,6 @@
 //! Credentials, clients and identity.
 
-use super::error::{AwsError, ErrorKind, chain, without_credentials};
+use super::error::AwsError;
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
 use crate::domain::ApiUsage;
@@ -117,22 +117,15 @@ impl Session {
                 .credentials_provider(SharedCredentialsProvider::new(provider))
                 .build();
         }
-        let of_profile = options
-            .profile
-            .as_ref()
-            .map_or(String::new(), |name| format!("profile `{name}`: "));
-        let no_credentials = |reason: String| AwsError {
-            action: "credentials",
-            kind: ErrorKind::NoCredentials,
-            message: without_credentials(&format!("{of_profile}{reason}")),
-        };
+        let profile = options.profile.as_deref();
         let provider = config
             .credentials_provider()
-            .ok_or_else(|| no_credentials("no source of credentials is configured".to_owned()))?;
+            .ok_or_else(|| AwsError::no_credentials(profile, None))?;
         provider
             .provide_credentials()
             .await
-            .map_err(|error| no_credentials(chain(error.source().unwrap_or(&error))))?;
+            // The outermost error says only that there is a cause.
+            .map_err(|error| AwsError::no_credentials(profile, error.source().or(Some(&error))))?;
         Ok(Self {
             config,
             meter: Meter::default(),
@@ -254,6 +247,7 @@ pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Times
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::aws::ErrorKind;
     use aws_sdk_ec2::config::Credentials;
     use std::time::Instant;
 

@@ -11,7 +11,10 @@ fn none_at_all() {
     let loopback = Loopback::start(None);
     let run = Gpucost::audit(Days::ahead()).at(&loopback.url()).run();
     let error = run.error(1);
-    assert!(error.starts_with("error: credentials: "), "{error}");
+    assert!(
+        error.starts_with("error: no AWS credentials were found\n  caused by: "),
+        "{error}"
+    );
     let hint = "\nhint: set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs \
                 none\n";
     assert!(error.ends_with(hint), "{error}");
@@ -27,7 +30,7 @@ fn a_profile_that_does_not_exist() {
         .run();
     let error = run.error(1);
     assert!(
-        error.starts_with("error: credentials: profile `nobody`: "),
+        error.starts_with("error: no AWS credentials were found in profile `nobody`\n"),
         "{error}"
     );
     assert!(error.contains("\nhint: "), "{error}");
