@@ -263,18 +263,15 @@ pub struct PriceUse {
 
 impl PriceUse {
     pub(super) fn record(&mut self, workload: &Workload, offers: &Offers) {
-        for (key, quote) in workload.cost.iter().flat_map(|cost| &cost.quotes) {
-            self.quotes.insert(key.clone(), quote.clone());
+        for one in workload.cost.iter().flat_map(|cost| &cost.instances) {
+            self.quotes.insert(one.key.clone(), one.quote.clone());
         }
         for (resource, quote) in &workload.standing.quotes {
             let key = (workload.key.region.clone(), *resource);
             self.storage.insert(key, quote.clone());
         }
-        if let Some(found) = &offers.rightsize
-            && let Some(target) = found.action.target()
-        {
-            let key = workload.price_key.with_type(&target.instance_type);
-            self.quotes.insert(key, found.quote.clone());
+        for (key, quote) in offers.rightsize.iter().flat_map(|found| &found.quotes) {
+            self.quotes.insert(key.clone(), quote.clone());
         }
         if let Some(found) = &offers.commit {
             self.quotes.insert(found.key.clone(), found.quote.clone());

@@ -44,5 +44,6 @@ pub use usage::{
 };
 pub use verdict::{Classification, UsageState, Verdict};
 pub use workload::{
-    Group, KindBasis, StandingCosts, Workload, WorkloadCost, WorkloadKey, WorkloadKind,
+    Group, InstanceCost, KindBasis, StandingCosts, Workload, WorkloadCost, WorkloadKey,
+    WorkloadKind,
 };

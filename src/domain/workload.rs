@@ -84,19 +84,30 @@ impl WorkloadKey {
     }
 }
 
+/// What one instance costs while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceCost {
+    /// What its price is for: of its zone where spot was read by zone, else of
+    /// the whole region.
+    pub key: PriceKey,
+    /// The price with its evidence.
+    pub quote: PriceQuote,
+    /// Hours in a month at today's running time.
+    pub monthly_hours: Decimal,
+}
+
 impl WorkloadCost {
     /// Mean hourly rate of one instance.
-    pub fn per_instance(&self, instances: usize) -> Decimal {
-        self.hourly.amount() / Decimal::from(instances.max(1))
+    pub fn per_instance(&self) -> Decimal {
+        self.hourly.amount() / Decimal::from(self.instances.len().max(1))
     }
 }
 
 /// What a workload costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadCost {
-    /// The prices of its instances with their evidence, each once: one for most
-    /// workloads, one a zone for spot.
-    pub quotes: Vec<(PriceKey, PriceQuote)>,
+    /// Each of its instances, in their order.
+    pub instances: Vec<InstanceCost>,
     /// All its instances together while they run.
     pub hourly: HourlyRate,
     /// Compute per month at today's running time, rounded to cents.

@@ -8,5 +8,6 @@ mod everywhere;
 mod fixtures;
 mod properties;
 mod registry;
+mod rightsizing;
 mod situations;
 mod traps;
