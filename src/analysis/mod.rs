@@ -16,7 +16,7 @@ use crate::domain::{
     Money, Policy, PurchaseOption, Risk, Verdict, Window, Workload,
 };
 use crate::rules::{self, Subject};
-use crate::savings::{Offers, best_single_action, one_year_no_upfront, same_gpu_fewer};
+use crate::savings::{Offers, best_single_action, one_year_no_upfront, smaller_with_same_gpu};
 use jiff::Timestamp;
 
 /// One workload with its verdict and its part of the plan.
@@ -190,8 +190,8 @@ fn offers(
         .utilization
         .as_ref()
         .is_some_and(|summary| summary.sampled_hours() >= policy.commit_min_days * 24.0);
-    // Fewer GPUs of the same model cost a well-used workload nothing only when
-    // the others were never used, which its mean would show.
+    // A smaller type costs a well-used workload nothing only when GPUs were
+    // never used, which its mean would show.
     let shrinkable = matches!(
         verdict.classification,
         Classification::Overprovisioned | Classification::Underutilized
@@ -200,7 +200,7 @@ fn offers(
         stop,
         release,
         rightsize: if shrinkable {
-            same_gpu_fewer(workload, prices, policy, accepted)
+            smaller_with_same_gpu(workload, prices, policy, accepted)
         } else {
             None
         },

@@ -169,7 +169,12 @@ impl Subject<'_> {
             .and_then(|found| Some((found, found.action.target()?)))
         {
             Some((found, target)) => Recommendation {
-                action: "right-size to fewer GPUs of the same model".to_owned(),
+                action: if found.frees_gpus {
+                    "right-size to fewer GPUs of the same model"
+                } else {
+                    "right-size to a smaller type with the same GPU"
+                }
+                .to_owned(),
                 to: format!("{} × {}", target.count, target.instance_type),
                 steps: found.steps.clone(),
             },

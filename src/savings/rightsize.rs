@@ -14,6 +14,8 @@ pub struct Rightsizing {
     pub action: Action,
     /// GPUs that the fullest instance ever used.
     pub gpus_needed: u16,
+    /// Whether each instance gives up GPUs, and not only vCPUs and memory.
+    pub frees_gpus: bool,
     /// The prices of the new type: one for most workloads, one a zone for spot.
     pub quotes: Vec<(PriceKey, PriceQuote)>,
     /// What to check before moving.
@@ -33,7 +35,7 @@ struct Needs {
 /// with headroom, and host memory: all of today's at low risk, else as much per
 /// GPU as today or twice the VRAM needed plus 8 GiB, whichever is less. `None`
 /// when a figure is missing, prices cannot be compared or nothing is cheaper.
-pub fn same_gpu_fewer(
+pub fn smaller_with_same_gpu(
     workload: &Workload,
     prices: &Prices<'_>,
     policy: &Policy,
@@ -78,7 +80,12 @@ pub fn same_gpu_fewer(
     Some(Rightsizing {
         action,
         gpus_needed: needs.gpus,
-        steps: steps(workload, moved.to),
+        frees_gpus: moved
+            .to
+            .gpu
+            .as_ref()
+            .is_some_and(|to| to.share.count() < offer.share.count()),
+        steps: steps(workload, shape, moved.to),
         quotes: moved.quotes,
     })
 }
@@ -201,7 +208,7 @@ fn fits(candidate: &InstanceShape, today: &InstanceShape, needs: &Needs) -> bool
         && keeps_fabric
 }
 
-fn steps(workload: &Workload, candidate: &InstanceShape) -> Vec<String> {
+fn steps(workload: &Workload, today: &InstanceShape, candidate: &InstanceShape) -> Vec<String> {
     let mut steps = vec![
         format!(
             "check the vCPU quota for {} in {}",
@@ -212,15 +219,14 @@ fn steps(workload: &Workload, candidate: &InstanceShape) -> Vec<String> {
             "check that your zone offers {} and your image's driver supports it",
             candidate.instance_type
         ),
-        format!(
+    ];
+    if candidate.memory_mib < today.memory_mib {
+        steps.push(format!(
             "verify host memory: {} GiB instead of {} GiB",
             candidate.memory_mib / 1024,
-            workload
-                .shape
-                .as_ref()
-                .map_or(0, |shape| shape.memory_mib / 1024)
-        ),
-    ];
+            today.memory_mib / 1024
+        ));
+    }
     if workload.has_instance_store() {
         steps.push("confirm that nothing on the instance store is needed".to_owned());
     }

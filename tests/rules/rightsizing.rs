@@ -1,7 +1,7 @@
 //! When a smaller type is offered: what its price must be comparable with, and
 //! what it may not have more of.
 
-use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
+use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, judge};
 use crate::fixtures::decimal;
 use gpucost::domain::{
     Action, ActionKind, Currency, Estate, HourlyRate, Lifecycle, PriceKey, PriceOption,
@@ -120,4 +120,31 @@ fn a_cheaper_type_with_more_of_everything_is_not_a_right_size() {
         quote("0.50", PriceOrigin::User, today()),
     );
     assert_eq!(moved(&negotiated), None);
+}
+
+#[test]
+fn host_memory_is_verified_only_where_it_falls() {
+    let steps = |machine: Machine| {
+        let judged = judge(machine);
+        let finding = judged.finding("overprovisioned-gpu").expect("a finding");
+        finding.recommendation.steps.join("\n")
+    };
+    // 64 GiB of a g5.4xlarge, 16 GiB of a g5.xlarge.
+    let falls = steps(small("i-1", "g5.4xlarge"));
+    assert!(
+        falls.contains("verify host memory: 16 GiB instead of 64 GiB"),
+        "{falls}"
+    );
+    // A g5.12xlarge has 192 GiB and 48 vCPUs. At 100 % they take the 64 vCPUs of
+    // a g5.16xlarge, which has 256 GiB and one GPU.
+    let rises = (1..4).fold(
+        Machine::new("i-1", "g5.12xlarge")
+            .cpu(flat(100.0))
+            .gpu(0, flat(40.0))
+            .vram(0, 1_000.0, A10G_MIB),
+        |machine, gpu| machine.gpu(gpu, flat(0.0)).vram(gpu, 3.0, A10G_MIB),
+    );
+    let rises = steps(rises);
+    assert!(rises.contains("check the vCPU quota"), "{rises}");
+    assert!(!rises.contains("host memory"), "{rises}");
 }
