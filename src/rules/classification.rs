@@ -20,7 +20,7 @@ const SATURATED_HOURS_SHARE: f64 = 0.10;
 /// Judges a workload as of an instant.
 pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
     let Some(utilization) = &workload.utilization else {
-        return insufficient("no GPU metric was delivered".to_owned());
+        return insufficient(without_periods(workload).to_owned());
     };
     if utilization.sampled_hours() < policy.min_hours {
         return insufficient(format!(
@@ -39,6 +39,20 @@ pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdi
     match utilization.signal {
         Signal::GpuUtilization => by_utilization(workload, utilization, policy, as_of),
         Signal::GpuPowerUtilization => by_power(workload, utilization, policy, as_of),
+    }
+}
+
+/// Why no period counts.
+fn without_periods(workload: &Workload) -> &'static str {
+    let signals = workload.usage.iter().filter_map(|usage| usage.signal);
+    match signals.map(|(signal, _)| signal).min() {
+        None => "no GPU metric was delivered",
+        Some(Signal::GpuUtilization) => {
+            "fewer than half of the GPUs reported utilization at any time"
+        }
+        Some(Signal::GpuPowerUtilization) => {
+            "fewer than half of the GPUs reported power at any time"
+        }
     }
 }
 

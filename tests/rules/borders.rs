@@ -386,3 +386,14 @@ fn a_period_counts_when_half_of_the_gpus_reported() {
     assert_eq!(reporting(2), "underutilized/steady");
     assert_eq!(reporting(1), "insufficient-data/-");
 }
+
+#[test]
+fn too_few_gpus_is_another_reason_than_no_metric() {
+    let reason = |machine: Machine| judge(machine).workload().verdict.reason.clone();
+    let four = || Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
+    assert_eq!(reason(four()), "no GPU metric was delivered");
+    assert_eq!(
+        reason(four().gpu(0, flat(40.0))),
+        "fewer than half of the GPUs reported utilization at any time"
+    );
+}
