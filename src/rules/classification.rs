@@ -4,7 +4,7 @@
 use crate::catalog::gpu_spec;
 use crate::domain::{
     Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary, Verdict, Workload,
-    WorkloadKind,
+    WorkloadKind, decimals_apart, floored,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,17 +22,18 @@ pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdi
     let Some(utilization) = &workload.utilization else {
         return insufficient(without_periods(workload).to_owned());
     };
-    if utilization.sampled_hours() < policy.min_hours {
+    let hours = utilization.sampled_hours();
+    if hours < policy.min_hours {
+        let decimals = decimals_apart(hours, policy.min_hours);
         return insufficient(format!(
-            "{:.1} h of samples, {} h needed",
-            utilization.sampled_hours(),
+            "{hours:.decimals$} h of samples, {} h needed",
             policy.min_hours
         ));
     }
     if utilization.coverage() < policy.min_coverage {
         return insufficient(format!(
-            "coverage {:.0} %, {:.0} % needed",
-            utilization.coverage() * 100.0,
+            "coverage {} %, {:.0} % needed",
+            floored(utilization.coverage() * 100.0, 0),
             policy.min_coverage * 100.0
         ));
     }
@@ -73,22 +74,18 @@ fn by_utilization(
     as_of: Timestamp,
 ) -> Verdict {
     let mean = utilization.distribution.mean;
-    let (classification, bounds) = if mean < policy.overprovisioned_below_percent {
-        (
-            Classification::Overprovisioned,
-            format!("< {} %", policy.overprovisioned_below_percent),
-        )
-    } else if mean < policy.underutilized_below_percent {
-        (
-            Classification::Underutilized,
-            format!("< {} %", policy.underutilized_below_percent),
-        )
+    let (overprovisioned, underutilized) = (
+        policy.overprovisioned_below_percent,
+        policy.underutilized_below_percent,
+    );
+    let (classification, comparator, bound) = if mean < overprovisioned {
+        (Classification::Overprovisioned, "<", overprovisioned)
+    } else if mean < underutilized {
+        (Classification::Underutilized, "<", underutilized)
     } else {
-        (
-            Classification::WellUtilized,
-            format!("≥ {} %", policy.underutilized_below_percent),
-        )
+        (Classification::WellUtilized, "≥", underutilized)
     };
+    let decimals = decimals_apart(mean, bound);
     let confidence = if utilization.coverage() >= policy.measured_coverage {
         Confidence::Measured
     } else {
@@ -98,7 +95,7 @@ fn by_utilization(
         classification,
         state: state(workload, utilization, policy, as_of),
         confidence: Some(confidence),
-        reason: format!("mean GPU utilization {mean:.1} % ({bounds})"),
+        reason: format!("mean GPU utilization {mean:.decimals$} % ({comparator} {bound} %)"),
         idle_power_percent: None,
     }
 }
@@ -166,7 +163,7 @@ fn by_power(
     policy: &Policy,
     as_of: Timestamp,
 ) -> Verdict {
-    let distribution = &utilization.distribution;
+    let (mean, p99) = (utilization.distribution.mean, utilization.distribution.p99);
     let idle_power_percent = workload
         .shape
         .as_ref()
@@ -181,36 +178,37 @@ fn by_power(
         reason,
         idle_power_percent,
     };
-    if distribution.mean > BUSY_POWER_PERCENT {
+    if mean > BUSY_POWER_PERCENT {
+        let decimals = decimals_apart(mean, BUSY_POWER_PERCENT);
         return verdict(
             Classification::WellUtilized,
             None,
-            format!(
-                "mean power {:.1} % of the limit (> {BUSY_POWER_PERCENT} %)",
-                distribution.mean
-            ),
+            format!("mean power {mean:.decimals$} % of the limit (> {BUSY_POWER_PERCENT} %)"),
         );
     }
-    match idle_power_percent {
-        Some(idle) if distribution.p99 <= idle + IDLE_POWER_MARGIN_POINTS => verdict(
-            Classification::Overprovisioned,
-            is_old_enough(workload, utilization, policy, as_of).then_some(UsageState::Idle),
-            format!(
-                "power p99 {:.1} %, within {IDLE_POWER_MARGIN_POINTS} points of the card's idle \
-                 draw of {idle:.1} %",
-                distribution.p99
-            ),
-        ),
-        Some(idle) => insufficient(format!(
-            "power alone, between the idle draw of {idle:.1} % and {BUSY_POWER_PERCENT} % of the \
-             limit: mean {:.1} %",
-            distribution.mean
-        )),
-        None => insufficient(format!(
-            "power alone, mean {:.1} % of the limit, and the card's idle draw is unknown",
-            distribution.mean
-        )),
+    let Some(idle) = idle_power_percent else {
+        return insufficient(format!(
+            "power alone, mean {mean:.1} % of the limit, and the card's idle draw is unknown"
+        ));
+    };
+    let bound = idle + IDLE_POWER_MARGIN_POINTS;
+    let decimals = decimals_apart(p99, bound);
+    let power = format!("p99 {p99:.decimals$} %");
+    let of_idle = format!(
+        "{bound:.decimals$} %, {IDLE_POWER_MARGIN_POINTS} points above the card's idle draw of \
+         {idle:.1} %"
+    );
+    if p99 > bound {
+        return insufficient(format!(
+            "power alone: {power} is more than {of_idle}, and the mean of {mean:.1} % is no more \
+             than {BUSY_POWER_PERCENT} % of the limit"
+        ));
     }
+    verdict(
+        Classification::Overprovisioned,
+        is_old_enough(workload, utilization, policy, as_of).then_some(UsageState::Idle),
+        format!("power {power} is at most {of_idle}"),
+    )
 }
 
 /// Whether saturation matters: only where somebody waits for an answer.

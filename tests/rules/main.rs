@@ -7,6 +7,7 @@ mod builder;
 mod everywhere;
 mod fixtures;
 mod properties;
+mod prose;
 mod registry;
 mod rightsizing;
 mod situations;
