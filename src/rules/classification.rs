@@ -3,8 +3,8 @@
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary, Verdict, Workload,
-    WorkloadKind, decimals_apart, floored,
+    ACTIVE_PERCENT, Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary,
+    Verdict, Workload, WorkloadKind, decimals_apart, floored,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,8 +12,6 @@ use jiff::{SignedDuration, Timestamp};
 const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
 const BUSY_POWER_PERCENT: f64 = 60.0;
-/// p99 of the largest maximum below which nothing computed.
-const IDLE_MAXIMUM_PERCENT: f64 = 1.0;
 /// Share of hours close to 100 % from which a workload is saturated.
 const SATURATED_HOURS_SHARE: f64 = 0.10;
 
@@ -101,15 +99,15 @@ fn by_utilization(
 }
 
 /// First that holds: idle, idle-held, saturated, bursty, steady. `None` when
-/// the GPUs look idle but their memory was not measured, because idle and
-/// idle-held cannot be told apart then.
+/// the GPUs look idle but maxima or memory were not measured: without maxima a
+/// short job is not seen, without memory idle and idle-held look the same.
 fn state(
     workload: &Workload,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
 ) -> Option<UsageState> {
-    if computes_nothing(workload, utilization, policy, as_of) {
+    if computes_nothing(workload, utilization, policy, as_of)? {
         let held = workload.vram()?.peak_percent()? >= policy.idle_held_vram_percent;
         return Some(if held {
             UsageState::IdleHeld
@@ -131,18 +129,23 @@ fn state(
     })
 }
 
+/// Whether it computes nothing; `None` when only maxima could tell and there
+/// are none.
 fn computes_nothing(
     workload: &Workload,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
-) -> bool {
-    workload.measures_every_gpu()
-        && utilization
-            .maximum_p99
-            .is_some_and(|p99| p99 < IDLE_MAXIMUM_PERCENT)
-        && !utilization.has_consecutive_activity
-        && is_old_enough(workload, utilization, policy, as_of)
+) -> Option<bool> {
+    // A maximum is at least its average, so that averages alone can rule it out.
+    let is_ruled_out = !workload.measures_every_gpu()
+        || utilization.has_consecutive_activity
+        || utilization.distribution.p99 >= ACTIVE_PERCENT
+        || !is_old_enough(workload, utilization, policy, as_of);
+    if is_ruled_out {
+        return Some(false);
+    }
+    utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
 }
 
 /// Nothing is called idle before it was observed, and existed, for a week.

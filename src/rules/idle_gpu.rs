@@ -18,7 +18,7 @@ const META: RuleMeta = RuleMeta {
     id: "idle-gpu",
     title: "GPUs that compute nothing and hold nothing",
     severity: Severity::Critical,
-    needs: &[Need::Utilization, Need::Vram],
+    needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
 
 impl Rule for IdleGpu {

@@ -26,6 +26,8 @@ pub enum Need {
     Utilization,
     /// Utilization of each GPU.
     PerGpuUtilization,
+    /// Maxima of GPU utilization, where averages do not rule idleness out.
+    Maxima,
     /// VRAM in use.
     Vram,
     /// A price.
@@ -38,6 +40,7 @@ impl Need {
         match self {
             Self::Utilization => "GPU utilization",
             Self::PerGpuUtilization => "utilization per GPU",
+            Self::Maxima => "GPU utilization maxima",
             Self::Vram => "VRAM use",
             Self::Price => "price",
         }
@@ -46,6 +49,9 @@ impl Need {
     /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
+            Self::Maxima => {
+                "ask for the statistic `maximum` beside `average`, or record it in the estate"
+            }
             Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
                 "`gpucost metrics setup` prints the CloudWatch agent configuration"
             }
@@ -66,6 +72,14 @@ impl Subject<'_> {
                     .filter(|gpu| gpu.utilization.is_some())
                     .count() as u64;
                 measured > 0 && Some(measured) == self.workload.visible_gpus()
+            }
+            // A verdict without a state but for memory and power lacks maxima.
+            Need::Maxima => {
+                self.is_judged_by_power()
+                    || self.verdict.state.is_some()
+                    || self
+                        .utilization()
+                        .is_some_and(|summary| summary.maximum_p99.is_some())
             }
             // Power alone never tells what memory holds; rules that read it
             // judge without.
