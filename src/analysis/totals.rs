@@ -222,6 +222,9 @@ pub struct Funnel {
     pub total_gpus: u64,
     /// With VRAM at or above 5 %, or ever active.
     pub allocated_gpus: u64,
+    /// Measured and never active, while their VRAM was not measured: they may
+    /// be allocated or not.
+    pub unknown_allocation_gpus: u64,
     /// Ever active: p99 at or above 1 %.
     pub active_gpus: u64,
     /// Sum of mean utilization.
@@ -245,7 +248,10 @@ impl Funnel {
                     measured += 1;
                     funnel.effective_gpus += utilization.mean / 100.0;
                     funnel.active_gpus += u64::from(gpu.is_active() == Some(true));
-                    funnel.allocated_gpus += u64::from(gpu.is_allocated() == Some(true));
+                    match gpu.is_allocated() {
+                        Some(allocated) => funnel.allocated_gpus += u64::from(allocated),
+                        None => funnel.unknown_allocation_gpus += 1,
+                    }
                 }
             }
             funnel.unmeasured_gpus += total.saturating_sub(measured);

@@ -163,8 +163,9 @@ fn needs_of(
         }
         let mut active = 0;
         for gpu in &usage.gpus {
-            // At low risk a GPU that only holds memory counts too.
-            let holds = accepted == Risk::Low && gpu.is_allocated()?;
+            // At low risk a GPU that only holds memory, or may hold some, counts
+            // too.
+            let holds = accepted == Risk::Low && gpu.is_allocated() != Some(false);
             active += u16::from(gpu.is_active()? || holds);
         }
         gpus = gpus.max(active);
