@@ -64,7 +64,8 @@ pub struct Totals {
     pub by_classification: BTreeMap<Classification, ClassTotals>,
     /// The stopped workloads, which are part of a class above.
     pub stopped: ClassTotals,
-    /// Running instances without a price, and stopped ones with unpriced parts.
+    /// Running instances without a price, and stopped ones with unpriced parts;
+    /// the priced parts of the latter are in the sums.
     pub unpriced_instances: u64,
     /// Workloads that a tag takes out of advice.
     pub ignored_workloads: u64,

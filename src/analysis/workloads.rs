@@ -9,6 +9,7 @@ use crate::domain::{
     Rejected, Series, Signal, StandingCosts, Timeline, UtilizationSummary, Workload, WorkloadCost,
     WorkloadKey,
 };
+use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -188,6 +189,14 @@ impl Gather<'_> {
                 |key| key.in_zone(None),
             ),
             cost,
+            stopped_at: if running {
+                Vec::new()
+            } else {
+                instances
+                    .iter()
+                    .map(|instance| self.stopped_at(instance))
+                    .collect()
+            },
             standing,
             running_share: running_share(&usage),
             youngest_launch: instances
@@ -200,6 +209,14 @@ impl Gather<'_> {
             shape,
             key,
         }
+    }
+
+    /// When an instance stopped: what is still stopping does so now.
+    fn stopped_at(&self, instance: &Instance) -> Option<Timestamp> {
+        if instance.state == InstanceState::Stopping {
+            return Some(self.estate.as_of);
+        }
+        instance.stopped_at()
     }
 
     /// Every instance by itself, and the statistics over all their GPUs.

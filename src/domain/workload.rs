@@ -5,7 +5,7 @@ use super::{
     GpuUsage, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money, PriceKey, PriceQuote,
     PurchaseOption, StorageQuote, StorageResource, UtilizationSummary, VramSummary,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
@@ -119,16 +119,21 @@ pub struct WorkloadCost {
 pub struct StandingCosts {
     /// What is priced, in words with its arithmetic.
     pub priced: Vec<String>,
-    /// Per month, rounded to cents; absent when nothing is priced.
+    /// Per month, rounded to cents: the sum of what is priced, zero where
+    /// nothing stands; absent when something stands and nothing is priced.
     pub monthly: Option<Money>,
     /// The prices behind it, each once.
     pub quotes: BTreeMap<StorageResource, StorageQuote>,
     /// What has no price, in words.
     pub unpriced: Vec<String>,
-    /// Number of volumes and addresses.
-    pub resources: u64,
-    /// GiB in all volumes whose size is known.
+    /// Number of volumes.
+    pub volumes: u64,
+    /// Those among them whose size is not known.
+    pub volumes_of_unknown_size: u64,
+    /// GiB in all the others.
     pub volume_gib: u64,
+    /// Number of addresses.
+    pub addresses: u64,
 }
 
 /// Instances that do one job, with everything that is known about them.
@@ -156,6 +161,9 @@ pub struct Workload {
     pub price_key: PriceKey,
     /// What it costs; absent when it is unpriced or not running.
     pub cost: Option<WorkloadCost>,
+    /// When each of its instances stopped, in their order, as far as that is
+    /// known; empty while they run.
+    pub stopped_at: Vec<Option<Timestamp>>,
     /// What it costs beside compute while stopped.
     pub standing: StandingCosts,
     /// Mean over its instances of the share of the window that each ran, 0–1.
@@ -179,6 +187,15 @@ impl Workload {
         self.shape
             .as_ref()
             .is_some_and(|shape| shape.local_storage_gb.is_some())
+    }
+
+    /// Whether any of its instances is known to have stopped less than a while
+    /// ago: it may be started again any day.
+    pub fn stopped_within(&self, while_ago: SignedDuration, as_of: Timestamp) -> bool {
+        self.stopped_at
+            .iter()
+            .flatten()
+            .any(|stopped| as_of.duration_since(*stopped) < while_ago)
     }
 
     /// GPUs in all its instances as a number (0.125 for an eighth); absent for

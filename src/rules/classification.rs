@@ -6,7 +6,7 @@ use crate::domain::{
     ACTIVE_PERCENT, Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary,
     Verdict, Workload, WorkloadKind, decimals_apart, floored,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 /// Points within which a power p99 counts as the card's idle draw.
 const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
@@ -155,9 +155,8 @@ fn is_old_enough(
     policy: &Policy,
     as_of: Timestamp,
 ) -> bool {
-    let grace = SignedDuration::from_secs((policy.idle_min_days * 86_400.0) as i64);
     utilization.sampled_hours() >= policy.idle_min_days * 24.0
-        && as_of.duration_since(workload.youngest_launch) > grace
+        && as_of.duration_since(workload.youngest_launch) > policy.idle_grace()
 }
 
 fn by_power(

@@ -5,6 +5,7 @@ use crate::domain::{
     Statistic, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::Offers;
+use jiff::Timestamp;
 
 /// One workload with everything known and judged about it.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,8 @@ pub struct Subject<'a> {
     pub offers: &'a Offers,
     /// The thresholds.
     pub policy: &'a Policy,
+    /// The instant that the audit describes.
+    pub as_of: Timestamp,
 }
 
 /// Data without which a rule stays silent.

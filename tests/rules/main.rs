@@ -11,4 +11,5 @@ mod prose;
 mod registry;
 mod rightsizing;
 mod situations;
+mod stopped;
 mod traps;
