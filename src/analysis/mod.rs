@@ -18,7 +18,7 @@ use crate::domain::{
     Money, Policy, PurchaseOption, Risk, Verdict, Window, Workload,
 };
 use crate::rules::{self, Subject};
-use crate::savings::{Offers, best_single_action, one_year_no_upfront, same_gpu_fewer};
+use crate::savings::{Offers, best_single_action, one_year_no_upfront, smaller_with_same_gpu};
 use jiff::Timestamp;
 
 /// One workload with its verdict and its part of the plan.
@@ -93,7 +93,13 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let mut price_use = PriceUse::default();
     for workload in workloads {
         let verdict = judge(&workload, policy, estate.as_of);
-        let offers = offers(&workload, &verdict, &prices, policy, accepted);
+        let weighing = Weighing {
+            prices: &prices,
+            policy,
+            accepted,
+            as_of: estate.as_of,
+        };
+        let offers = weighing.offers(&workload, &verdict);
         price_use.record(&workload, &offers);
         let mut actions = Vec::new();
         if workload.ignored.is_none() {
@@ -102,6 +108,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
                 verdict: &verdict,
                 offers: &offers,
                 policy,
+                as_of: estate.as_of,
             });
             findings.extend(fired);
             gaps.extend(silent);
@@ -145,74 +152,88 @@ fn judge(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
     }
 }
 
-/// What could be done about a workload, each alternative on its own.
-fn offers(
-    workload: &Workload,
-    verdict: &Verdict,
-    prices: &Prices<'_>,
-    policy: &Policy,
+/// What alternatives are weighed by.
+struct Weighing<'a> {
+    prices: &'a Prices<'a>,
+    policy: &'a Policy,
     accepted: Risk,
-) -> Offers {
-    let stop = workload.cost.as_ref().and_then(|cost| {
-        // Power alone never justifies a stop.
-        let justified = verdict.is_idle() && verdict.idle_power_percent.is_none();
-        justified
-            .then(|| {
-                Action::saving(
-                    ActionKind::Stop,
-                    None,
-                    "stop: nothing computes on it; volumes stay and keep their price",
-                    cost.compute_monthly,
-                    cost.compute_monthly,
-                    Risk::Low,
-                )
-            })
-            .flatten()
-    });
-    let release = workload
-        .standing
-        .monthly
-        .filter(|_| !workload.key.running)
-        .and_then(|monthly| {
-            Action::saving(
-                ActionKind::Release,
-                None,
-                workload.standing.priced.join("; "),
-                monthly,
-                monthly,
-                Risk::Low,
-            )
-        });
-    let works = matches!(
-        verdict.classification,
-        Classification::Underutilized | Classification::WellUtilized
-    );
-    let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
-    let long_enough = workload
-        .utilization
-        .as_ref()
-        .is_some_and(|summary| summary.sampled_hours() >= policy.commit_min_days * 24.0);
-    // Fewer GPUs of the same model cost a well-used workload nothing only when
-    // the others were never used, which its mean would show.
-    let shrinkable = matches!(
-        verdict.classification,
-        Classification::Overprovisioned | Classification::Underutilized
-    ) && !verdict.is_idle();
-    Offers {
-        stop,
-        release,
-        rightsize: if shrinkable {
-            same_gpu_fewer(workload, prices, policy, accepted)
-        } else {
-            None
-        },
-        // What is overprovisioned shrinks first; a commitment would fix it.
-        commit: if works && on_demand && long_enough {
-            one_year_no_upfront(workload, prices, policy)
-        } else {
-            None
-        },
+    as_of: Timestamp,
+}
+
+impl Weighing<'_> {
+    /// What could be done about a workload, each alternative on its own.
+    fn offers(&self, workload: &Workload, verdict: &Verdict) -> Offers {
+        let works = matches!(
+            verdict.classification,
+            Classification::Underutilized | Classification::WellUtilized
+        );
+        let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
+        let long_enough = workload
+            .utilization
+            .as_ref()
+            .is_some_and(|summary| summary.sampled_hours() >= self.policy.commit_min_days * 24.0);
+        // A smaller type costs a well-used workload nothing only when GPUs were
+        // never used, which its mean would show.
+        let shrinkable = matches!(
+            verdict.classification,
+            Classification::Overprovisioned | Classification::Underutilized
+        ) && !verdict.is_idle();
+        Offers {
+            stop: stop(workload, verdict),
+            release: self.release(workload),
+            rightsize: if shrinkable {
+                smaller_with_same_gpu(workload, self.prices, self.policy, self.accepted)
+            } else {
+                None
+            },
+            // What is overprovisioned shrinks first; a commitment would fix it.
+            commit: if works && on_demand && long_enough {
+                one_year_no_upfront(workload, self.prices, self.policy)
+            } else {
+                None
+            },
+        }
     }
+
+    /// Ends what stands while a workload is stopped, unless it stopped so lately
+    /// that it may be started again.
+    fn release(&self, workload: &Workload) -> Option<Action> {
+        let lately = workload.stopped_within(self.policy.idle_grace(), self.as_of);
+        if workload.key.running || lately {
+            return None;
+        }
+        let standing = &workload.standing;
+        let mut detail = standing.priced.join("; ");
+        if !standing.unpriced.is_empty() {
+            let unpriced = standing.unpriced.join(", ");
+            detail.push_str(&format!("; unpriced and not counted: {unpriced}"));
+        }
+        let monthly = standing.monthly?;
+        Action::saving(
+            ActionKind::Release,
+            None,
+            detail,
+            monthly,
+            monthly,
+            Risk::Low,
+        )
+    }
+}
+
+/// Stops what computes nothing. Power alone never justifies it.
+fn stop(workload: &Workload, verdict: &Verdict) -> Option<Action> {
+    let cost = workload.cost.as_ref()?;
+    if !verdict.is_idle() || verdict.idle_power_percent.is_some() {
+        return None;
+    }
+    Action::saving(
+        ActionKind::Stop,
+        None,
+        "stop: nothing computes on it; volumes stay and keep their price",
+        cost.compute_monthly,
+        cost.compute_monthly,
+        Risk::Low,
+    )
 }
 
 /// The stated total orders.

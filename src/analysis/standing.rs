@@ -1,7 +1,9 @@
 //! What a stopped instance still costs: volumes and addresses.
 
 use crate::catalog::Prices;
-use crate::domain::{Instance, Money, Policy, StandingCosts, StorageQuote, StorageResource};
+use crate::domain::{
+    Currency, Instance, Money, Policy, StandingCosts, StorageQuote, StorageResource,
+};
 use rust_decimal::Decimal;
 
 /// Volumes and addresses of stopped instances, priced where a price is known.
@@ -12,9 +14,13 @@ pub(super) fn standing_costs(
 ) -> StandingCosts {
     let mut costs = StandingCosts::default();
     for instance in instances {
-        costs.resources += (instance.volumes.len() + instance.addresses.len()) as u64;
+        costs.volumes += instance.volumes.len() as u64;
+        costs.addresses += instance.addresses.len() as u64;
         for volume in &instance.volumes {
-            costs.volume_gib += volume.size_gib.unwrap_or(0);
+            match volume.size_gib {
+                Some(size) => costs.volume_gib += size,
+                None => costs.volumes_of_unknown_size += 1,
+            }
             let label = format!(
                 "{} {}",
                 volume
@@ -49,7 +55,14 @@ pub(super) fn standing_costs(
             }
         }
     }
-    costs.monthly = costs.monthly.map(Money::rounded);
+    costs.monthly = if costs.volumes + costs.addresses == 0 {
+        // Nothing attached costs nothing, which is known and not absent.
+        instances
+            .first()
+            .map(|instance| Money::zero(Currency::of_region(&instance.region)))
+    } else {
+        costs.monthly.map(Money::rounded)
+    };
     costs
 }
 

@@ -64,7 +64,8 @@ pub struct Totals {
     pub by_classification: BTreeMap<Classification, ClassTotals>,
     /// The stopped workloads, which are part of a class above.
     pub stopped: ClassTotals,
-    /// Running instances without a price, and stopped ones with unpriced parts.
+    /// Running instances without a price, and stopped ones with unpriced parts;
+    /// the priced parts of the latter are in the sums.
     pub unpriced_instances: u64,
     /// Workloads that a tag takes out of advice.
     pub ignored_workloads: u64,
@@ -222,6 +223,9 @@ pub struct Funnel {
     pub total_gpus: u64,
     /// With VRAM at or above 5 %, or ever active.
     pub allocated_gpus: u64,
+    /// Measured and never active, while their VRAM was not measured: they may
+    /// be allocated or not.
+    pub unknown_allocation_gpus: u64,
     /// Ever active: p99 at or above 1 %.
     pub active_gpus: u64,
     /// Sum of mean utilization.
@@ -245,7 +249,10 @@ impl Funnel {
                     measured += 1;
                     funnel.effective_gpus += utilization.mean / 100.0;
                     funnel.active_gpus += u64::from(gpu.is_active() == Some(true));
-                    funnel.allocated_gpus += u64::from(gpu.is_allocated() == Some(true));
+                    match gpu.is_allocated() {
+                        Some(allocated) => funnel.allocated_gpus += u64::from(allocated),
+                        None => funnel.unknown_allocation_gpus += 1,
+                    }
                 }
             }
             funnel.unmeasured_gpus += total.saturating_sub(measured);
@@ -263,18 +270,15 @@ pub struct PriceUse {
 
 impl PriceUse {
     pub(super) fn record(&mut self, workload: &Workload, offers: &Offers) {
-        for (key, quote) in workload.cost.iter().flat_map(|cost| &cost.quotes) {
-            self.quotes.insert(key.clone(), quote.clone());
+        for one in workload.cost.iter().flat_map(|cost| &cost.instances) {
+            self.quotes.insert(one.key.clone(), one.quote.clone());
         }
         for (resource, quote) in &workload.standing.quotes {
             let key = (workload.key.region.clone(), *resource);
             self.storage.insert(key, quote.clone());
         }
-        if let Some(found) = &offers.rightsize
-            && let Some(target) = found.action.target()
-        {
-            let key = workload.price_key.with_type(&target.instance_type);
-            self.quotes.insert(key, found.quote.clone());
+        for (key, quote) in offers.rightsize.iter().flat_map(|found| &found.quotes) {
+            self.quotes.insert(key.clone(), quote.clone());
         }
         if let Some(found) = &offers.commit {
             self.quotes.insert(found.key.clone(), found.quote.clone());

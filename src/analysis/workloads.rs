@@ -4,20 +4,18 @@ use super::kinds;
 use super::standing::standing_costs;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Estate, Gap, GpuOffer, Group, HourlyRate, Instance, InstanceId, InstanceShape, InstanceState,
-    InstanceUsage, Lifecycle, Money, Policy, PriceKey, PriceOption, PurchaseOption, Rejected,
-    Series, Signal, StandingCosts, Timeline, UtilizationSummary, Workload, WorkloadCost,
+    Estate, Gap, GpuOffer, Group, HourlyRate, Instance, InstanceCost, InstanceId, InstanceShape,
+    InstanceState, InstanceUsage, Lifecycle, Money, Policy, PriceKey, PriceOption, PurchaseOption,
+    Rejected, Series, Signal, StandingCosts, Timeline, UtilizationSummary, Workload, WorkloadCost,
     WorkloadKey,
 };
+use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// What a type offers: as the estate recorded it, else as the book knows it.
 pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
-    estate
-        .shapes
-        .get(instance_type)
-        .or_else(|| catalog::shape(instance_type))
+    catalog::known_shape(&estate.shapes, instance_type)
 }
 
 /// The key of the price that an instance is billed by; `None` for what is paid
@@ -191,6 +189,14 @@ impl Gather<'_> {
                 |key| key.in_zone(None),
             ),
             cost,
+            stopped_at: if running {
+                Vec::new()
+            } else {
+                instances
+                    .iter()
+                    .map(|instance| self.stopped_at(instance))
+                    .collect()
+            },
             standing,
             running_share: running_share(&usage),
             youngest_launch: instances
@@ -203,6 +209,14 @@ impl Gather<'_> {
             shape,
             key,
         }
+    }
+
+    /// When an instance stopped: what is still stopping does so now.
+    fn stopped_at(&self, instance: &Instance) -> Option<Timestamp> {
+        if instance.state == InstanceState::Stopping {
+            return Some(self.estate.as_of);
+        }
+        instance.stopped_at()
     }
 
     /// Every instance by itself, and the statistics over all their GPUs.
@@ -246,7 +260,7 @@ impl Gather<'_> {
         usage: &[InstanceUsage],
         gaps: &mut Vec<Gap>,
     ) -> Option<WorkloadCost> {
-        let mut quotes = BTreeMap::new();
+        let mut costs = Vec::with_capacity(instances.len());
         let mut hourly: Option<HourlyRate> = None;
         let mut monthly: Option<Money> = None;
         for (instance, usage) in instances.iter().zip(usage) {
@@ -264,8 +278,8 @@ impl Gather<'_> {
                 ));
                 return None;
             };
-            let quote = match self.prices.get(&key) {
-                Ok(quote) => quote,
+            let (key, quote) = match self.prices.find(&key) {
+                Ok(found) => found,
                 Err(missing) => {
                     gaps.push(Gap::new(
                         "price",
@@ -279,17 +293,22 @@ impl Gather<'_> {
             // Observed for no time at all: launched in the current period, and
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
-            let month = quote.rate.times_hours(self.policy.hours_per_month * share);
+            let monthly_hours = self.policy.hours_per_month * share;
+            let month = quote.rate.times_hours(monthly_hours);
             monthly = Some(match monthly {
                 None => month,
                 Some(sum) => sum.checked_add(month).ok()?,
             });
             let sum = hourly.map_or(Decimal::ZERO, HourlyRate::amount) + quote.rate.amount();
             hourly = HourlyRate::new(sum, quote.rate.currency());
-            quotes.insert(key, quote);
+            costs.push(InstanceCost {
+                key,
+                quote,
+                monthly_hours,
+            });
         }
         Some(WorkloadCost {
-            quotes: quotes.into_iter().collect(),
+            instances: costs,
             hourly: hourly?,
             compute_monthly: monthly?.rounded(),
         })

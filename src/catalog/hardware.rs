@@ -131,15 +131,30 @@ pub fn gpu_spec(offer: &GpuOffer) -> Option<&'static GpuSpec> {
         .find(|spec| spec.model == offer.model && Some(spec.memory_mib) == offer.vram_mib)
 }
 
-/// Other types with whole devices of the same model and memory, in order of
-/// name.
-pub fn same_gpu_types(offer: &GpuOffer) -> impl Iterator<Item = &'static InstanceShape> {
-    shapes().filter(move |shape| {
-        shape.gpu.as_ref().is_some_and(|other| {
-            other.model == offer.model
-                && other.vram_mib == offer.vram_mib
-                && matches!(other.share, GpuShare::Whole(_))
-        })
+/// What a type offers: as it was gathered, else as the book knows it.
+pub fn known_shape<'a>(
+    gathered: &'a BTreeMap<String, InstanceShape>,
+    instance_type: &str,
+) -> Option<&'a InstanceShape> {
+    gathered.get(instance_type).or_else(|| shape(instance_type))
+}
+
+/// Other types with whole devices of the same model and memory that are smaller:
+/// fewer devices, or as many and neither more vCPUs nor more host memory. In
+/// order of name.
+pub fn smaller_types(today: &InstanceShape) -> impl Iterator<Item = &'static InstanceShape> {
+    shapes().filter(|candidate| {
+        let (Some(offer), Some(other)) = (&today.gpu, &candidate.gpu) else {
+            return false;
+        };
+        let no_larger = other.share == offer.share
+            && candidate.vcpu <= today.vcpu
+            && candidate.memory_mib <= today.memory_mib;
+        candidate.instance_type != today.instance_type
+            && other.model == offer.model
+            && other.vram_mib == offer.vram_mib
+            && matches!(other.share, GpuShare::Whole(_))
+            && (other.share.count() < offer.share.count() || no_larger)
     })
 }
 
@@ -188,13 +203,17 @@ mod tests {
     }
 
     #[test]
-    fn p3_types_share_the_sixteen_gigabyte_v100() {
-        let offer = shape("p3.8xlarge")
-            .and_then(|s| s.gpu.clone())
-            .expect("known");
-        let types: Vec<_> = same_gpu_types(&offer)
-            .map(|s| s.instance_type.as_str())
-            .collect();
-        assert_eq!(types, ["p3.16xlarge", "p3.2xlarge", "p3.8xlarge"]);
+    fn smaller_types_have_the_same_gpu_and_more_of_nothing() {
+        let smaller = |name: &str| -> Vec<&str> {
+            smaller_types(shape(name).expect("known"))
+                .map(|s| s.instance_type.as_str())
+                .collect()
+        };
+        assert_eq!(smaller("p3.16xlarge"), ["p3.2xlarge", "p3.8xlarge"]);
+        assert_eq!(smaller("p3.8xlarge"), ["p3.2xlarge"]);
+        assert_eq!(smaller("g5.4xlarge"), ["g5.2xlarge", "g5.xlarge"]);
+        // One GPU is fewer than four, however many vCPUs come with it.
+        assert!(smaller("g5.12xlarge").contains(&"g5.16xlarge"));
+        assert_eq!(smaller("g5.xlarge"), [""; 0]);
     }
 }

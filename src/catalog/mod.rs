@@ -5,5 +5,5 @@
 mod hardware;
 mod prices;
 
-pub use hardware::{GpuSpec, gpu_spec, same_gpu_types, shape, shapes};
+pub use hardware::{GpuSpec, gpu_spec, known_shape, shape, shapes, smaller_types};
 pub use prices::{Prices, bundled_prices_of, bundled_quote, bundled_storage_quote};

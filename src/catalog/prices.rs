@@ -140,12 +140,24 @@ impl<'a> Prices<'a> {
     /// # Errors
     /// [`NoPrice`] when neither source states it.
     pub fn get(&self, key: &PriceKey) -> Result<PriceQuote, NoPrice> {
+        self.find(key).map(|(_, quote)| quote)
+    }
+
+    /// The price of a key, with what it is a price of: the zone, or the whole
+    /// region.
+    ///
+    /// # Errors
+    /// [`NoPrice`] when neither source states it.
+    pub fn find(&self, key: &PriceKey) -> Result<(PriceKey, PriceQuote), NoPrice> {
+        if let Ok(quote) = self.gathered.get(key) {
+            return Ok((key.clone(), quote.clone()));
+        }
         let region_wide = key.in_zone(None);
-        self.gathered
-            .get(key)
-            .or_else(|_| self.gathered.get(&region_wide))
-            .cloned()
-            .or_else(|_| bundled_quote(&region_wide).ok_or_else(|| NoPrice(key.clone())))
+        let quote = match self.gathered.get(&region_wide) {
+            Ok(quote) => quote.clone(),
+            Err(_) => bundled_quote(&region_wide).ok_or_else(|| NoPrice(key.clone()))?,
+        };
+        Ok((region_wide, quote))
     }
 
     /// The price of a storage resource in a region.

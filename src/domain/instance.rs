@@ -2,6 +2,8 @@
 //! costs live elsewhere.
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -259,6 +261,23 @@ impl Instance {
         self.attached_time.unwrap_or(self.launch_time)
     }
 
+    /// When it stopped, as far as EC2 says: the time in a reason such as `User
+    /// initiated (2026-09-20 08:00:00 GMT)`. Absent while it runs, and for
+    /// reasons without a time.
+    pub fn stopped_at(&self) -> Option<Timestamp> {
+        if self.state.is_running() {
+            return None;
+        }
+        let reason = self.state_transition_reason.as_deref()?;
+        let (_, time) = reason.rsplit_once('(')?;
+        let (time, _) = time.split_once(')')?;
+        let time = time
+            .strip_suffix(" GMT")
+            .or_else(|| time.strip_suffix(" UTC"))?;
+        let time = DateTime::strptime("%Y-%m-%d %H:%M:%S", time).ok()?;
+        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    }
+
     /// How its hours are paid for, as far as EC2's own fields tell. Coverage by
     /// reserved instances and savings plans needs their lists beside it.
     pub fn purchase_option(&self) -> PurchaseOption {
@@ -292,5 +311,54 @@ mod tests {
             read(Some("RunInstances:0006"), None, None),
             OperatingSystem::OtherLicensed
         );
+    }
+
+    #[test]
+    fn the_time_of_a_stop_is_in_ec2s_words() {
+        let stopped_at = |state, reason: Option<&str>| {
+            let instance = Instance {
+                id: InstanceId::new("i-1"),
+                account: "111122223333".to_owned(),
+                region: "us-east-1".to_owned(),
+                zone: None,
+                instance_type: "g5.xlarge".to_owned(),
+                state,
+                lifecycle: Lifecycle::OnDemand,
+                capacity_reservation_id: None,
+                capacity_block_id: None,
+                operating_system: OperatingSystem::Linux,
+                tenancy: Tenancy::Shared,
+                launch_time: Timestamp::UNIX_EPOCH,
+                attached_time: None,
+                state_transition_reason: reason.map(str::to_owned),
+                tags: BTreeMap::new(),
+                auto_scaling_group: None,
+                private_dns_name: None,
+                volumes: Vec::new(),
+                addresses: Vec::new(),
+            };
+            instance.stopped_at().map(|time| time.to_string())
+        };
+        let found = Some("2026-10-30T23:55:00Z".to_owned());
+        for reason in [
+            "User initiated (2026-10-30 23:55:00 GMT)",
+            "User initiated (2026-10-30 23:55:00 UTC)",
+            "Server.ScheduledStop: Stopped due to scheduled retirement (2026-10-30 23:55:00 GMT)",
+        ] {
+            let stopped = stopped_at(InstanceState::Stopped, Some(reason));
+            assert_eq!(stopped, found, "{reason}");
+            assert_eq!(stopped_at(InstanceState::Running, Some(reason)), None);
+        }
+        for reason in [
+            None,
+            Some(""),
+            Some("User initiated"),
+            Some("User initiated (yesterday)"),
+            Some("User initiated (2026-10-30 23:55:00 CET)"),
+            Some("User initiated (2026-13-30 23:55:00 GMT)"),
+            Some("Server.SpotInstanceShutdown: Spot instance shutdown"),
+        ] {
+            assert_eq!(stopped_at(InstanceState::Stopped, reason), None);
+        }
     }
 }

@@ -9,6 +9,7 @@ mod instance;
 mod money;
 mod policy;
 mod price;
+mod prose;
 mod series;
 mod shape;
 mod statistics;
@@ -35,6 +36,7 @@ pub use price::{
     NoPrice, PaymentOption, PriceBook, PriceKey, PriceOption, PriceOrigin, PriceQuote,
     StorageQuote, StorageResource,
 };
+pub use prose::{decimals_apart, floored};
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use statistics::{Distribution, mean, quantile};
@@ -44,5 +46,6 @@ pub use usage::{
 };
 pub use verdict::{Classification, UsageState, Verdict};
 pub use workload::{
-    Group, KindBasis, StandingCosts, Workload, WorkloadCost, WorkloadKey, WorkloadKind,
+    Group, InstanceCost, KindBasis, StandingCosts, Workload, WorkloadCost, WorkloadKey,
+    WorkloadKind,
 };

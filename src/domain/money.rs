@@ -32,6 +32,15 @@ impl Currency {
         }
     }
 
+    /// What a region is billed in.
+    pub fn of_region(region: &str) -> Self {
+        if region.starts_with("cn-") {
+            Self::Cny
+        } else {
+            Self::Usd
+        }
+    }
+
     /// The sign written before an amount in tables.
     pub fn sign(self) -> &'static str {
         match self {

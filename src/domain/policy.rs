@@ -1,5 +1,6 @@
 //! Thresholds. Every verdict names the ones it was judged by.
 
+use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
 /// The thresholds of an audit. Percentages are 0–100, shares 0–1.
@@ -17,7 +18,8 @@ pub struct Policy {
     pub min_coverage: f64,
     /// Coverage from which a verdict counts as measured, 0–1.
     pub measured_coverage: f64,
-    /// Days of samples without which nothing is called idle.
+    /// Days of samples without which nothing is called idle, and days since a stop
+    /// without which no storage is called forgotten.
     pub idle_min_days: f64,
     /// Days of samples without which no commitment is advised.
     pub commit_min_days: f64,
@@ -33,6 +35,14 @@ pub struct Policy {
     pub vcpu_headroom: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
+}
+
+impl Policy {
+    /// How long something must have been idle or stopped before anybody calls it
+    /// forgotten: [`Self::idle_min_days`].
+    pub fn idle_grace(&self) -> SignedDuration {
+        SignedDuration::from_secs((self.idle_min_days * 86_400.0) as i64)
+    }
 }
 
 impl Default for Policy {

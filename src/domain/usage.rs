@@ -10,6 +10,14 @@ use super::{
 /// period whose maximum is below it was idle.
 pub const ACTIVE_PERCENT: f64 = 1.0;
 
+/// Share of its VRAM from which something is allocated on a GPU, percent: less
+/// is what a driver takes for itself.
+const ALLOCATED_VRAM_PERCENT: f64 = 5.0;
+
+/// Average of a period from which a GPU worked in it; two such periods in a row
+/// are a job.
+const WORKING_PERCENT: f64 = 5.0;
+
 /// CloudWatch delivers a few minutes late: an instance that runs now and whose
 /// newest CPU point is at most this many periods old ran until the end.
 const DELIVERY_LAG_PERIODS: usize = 3;
@@ -154,7 +162,7 @@ impl Timeline {
             } else {
                 None
             },
-            has_consecutive_activity: self.has_consecutive_average_at_least(5.0),
+            has_consecutive_activity: self.has_consecutive_average_at_least(WORKING_PERCENT),
             saturated_hours_share: self.share_of_hours_above(95.0),
             distribution,
             n_samples: n_samples as u64,
@@ -298,14 +306,16 @@ impl GpuUsage {
     }
 
     /// Whether something was allocated on it: VRAM at or above 5 %, or active.
+    /// Absent when what was measured does not tell.
     pub fn is_allocated(&self) -> Option<bool> {
         let held = self
             .vram
             .and_then(|vram| vram.peak_percent())
-            .map(|percent| percent >= 5.0);
+            .map(|percent| percent >= ALLOCATED_VRAM_PERCENT);
         match (self.is_active(), held) {
-            (None, None) => None,
-            (active, held) => Some(active == Some(true) || held == Some(true)),
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            (None, _) | (_, None) => None,
         }
     }
 }

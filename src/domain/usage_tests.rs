@@ -226,7 +226,6 @@ fn vram_peak_comes_from_maxima_and_the_drivers_total_is_preferred() {
     assert_eq!(vram.peak_mib, 900.0);
     assert_eq!(vram.p95_mib, Some(195.0));
     assert_eq!(vram.total_mib, Some(23_028.0));
-    assert_eq!(usage.gpus[0].is_allocated(), Some(false));
 }
 
 #[test]
@@ -261,4 +260,34 @@ fn one_active_period_is_not_consecutive_activity() {
     let usage = measure(1, InstanceState::Running, 0, &all);
     let summary = usage.summary.expect("data");
     assert!(!summary.has_consecutive_activity);
+}
+
+#[test]
+fn what_an_inactive_gpu_holds_is_unknown_without_memory() {
+    let level = |percent: f64| {
+        series(
+            Metric::GpuUtilization,
+            Statistic::Average,
+            Some(0),
+            (0..120).map(move |period| (period, percent)),
+        )
+    };
+    let holding = |mib: f64| {
+        series(
+            Metric::GpuMemoryUsed,
+            Statistic::Maximum,
+            Some(0),
+            [(0, mib)],
+        )
+    };
+    let allocated = |all: &[Series]| {
+        let usage = measure(1, InstanceState::Running, 0, all);
+        usage.gpus[0].is_allocated()
+    };
+    assert_eq!(allocated(&[level(0.0)]), None);
+    assert_eq!(allocated(&[level(7.0)]), Some(true));
+    // 5 % of 24 576 MiB are 1 228.8.
+    assert_eq!(allocated(&[level(0.0), holding(1_228.0)]), Some(false));
+    assert_eq!(allocated(&[level(0.0), holding(1_229.0)]), Some(true));
+    assert_eq!(allocated(&[holding(1_228.0)]), None);
 }

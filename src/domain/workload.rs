@@ -5,7 +5,7 @@ use super::{
     GpuUsage, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money, PriceKey, PriceQuote,
     PurchaseOption, StorageQuote, StorageResource, UtilizationSummary, VramSummary,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
@@ -84,19 +84,30 @@ impl WorkloadKey {
     }
 }
 
+/// What one instance costs while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceCost {
+    /// What its price is for: of its zone where spot was read by zone, else of
+    /// the whole region.
+    pub key: PriceKey,
+    /// The price with its evidence.
+    pub quote: PriceQuote,
+    /// Hours in a month at today's running time.
+    pub monthly_hours: Decimal,
+}
+
 impl WorkloadCost {
     /// Mean hourly rate of one instance.
-    pub fn per_instance(&self, instances: usize) -> Decimal {
-        self.hourly.amount() / Decimal::from(instances.max(1))
+    pub fn per_instance(&self) -> Decimal {
+        self.hourly.amount() / Decimal::from(self.instances.len().max(1))
     }
 }
 
 /// What a workload costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadCost {
-    /// The prices of its instances with their evidence, each once: one for most
-    /// workloads, one a zone for spot.
-    pub quotes: Vec<(PriceKey, PriceQuote)>,
+    /// Each of its instances, in their order.
+    pub instances: Vec<InstanceCost>,
     /// All its instances together while they run.
     pub hourly: HourlyRate,
     /// Compute per month at today's running time, rounded to cents.
@@ -108,16 +119,21 @@ pub struct WorkloadCost {
 pub struct StandingCosts {
     /// What is priced, in words with its arithmetic.
     pub priced: Vec<String>,
-    /// Per month, rounded to cents; absent when nothing is priced.
+    /// Per month, rounded to cents: the sum of what is priced, zero where
+    /// nothing stands; absent when something stands and nothing is priced.
     pub monthly: Option<Money>,
     /// The prices behind it, each once.
     pub quotes: BTreeMap<StorageResource, StorageQuote>,
     /// What has no price, in words.
     pub unpriced: Vec<String>,
-    /// Number of volumes and addresses.
-    pub resources: u64,
-    /// GiB in all volumes whose size is known.
+    /// Number of volumes.
+    pub volumes: u64,
+    /// Those among them whose size is not known.
+    pub volumes_of_unknown_size: u64,
+    /// GiB in all the others.
     pub volume_gib: u64,
+    /// Number of addresses.
+    pub addresses: u64,
 }
 
 /// Instances that do one job, with everything that is known about them.
@@ -145,6 +161,9 @@ pub struct Workload {
     pub price_key: PriceKey,
     /// What it costs; absent when it is unpriced or not running.
     pub cost: Option<WorkloadCost>,
+    /// When each of its instances stopped, in their order, as far as that is
+    /// known; empty while they run.
+    pub stopped_at: Vec<Option<Timestamp>>,
     /// What it costs beside compute while stopped.
     pub standing: StandingCosts,
     /// Mean over its instances of the share of the window that each ran, 0–1.
@@ -168,6 +187,15 @@ impl Workload {
         self.shape
             .as_ref()
             .is_some_and(|shape| shape.local_storage_gb.is_some())
+    }
+
+    /// Whether any of its instances is known to have stopped less than a while
+    /// ago: it may be started again any day.
+    pub fn stopped_within(&self, while_ago: SignedDuration, as_of: Timestamp) -> bool {
+        self.stopped_at
+            .iter()
+            .flatten()
+            .any(|stopped| as_of.duration_since(*stopped) < while_ago)
     }
 
     /// GPUs in all its instances as a number (0.125 for an eighth); absent for

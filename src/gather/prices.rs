@@ -1,8 +1,8 @@
 //! Live prices of what was found, with the bundled book behind them.
 
-use super::run::{GatherOptions, REGIONS_AT_ONCE, Region, offer};
+use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
 use crate::analysis::price_key;
-use crate::catalog::{bundled_quote, same_gpu_types};
+use crate::catalog::{bundled_quote, known_shape, smaller_types};
 use crate::domain::{
     Gap, Instance, InstanceShape, OperatingSystem, PaymentOption, PriceBook, PriceOption,
     PurchaseOption, StorageResource, Window,
@@ -85,7 +85,7 @@ async fn region_prices(
             )),
         }
     }
-    for (operating_system, types) in spot_types(region) {
+    for (operating_system, types) in spot_types(&region.instances, &region.shapes) {
         match aws::spot_prices(&region.clients, operating_system, &types, window).await {
             Ok(found) => {
                 for (key, quote) in found {
@@ -119,6 +119,17 @@ async fn region_prices(
     (book, gaps)
 }
 
+/// Types that an instance could move to.
+fn candidates(
+    shapes: &BTreeMap<String, InstanceShape>,
+    instance_type: &str,
+) -> impl Iterator<Item = String> {
+    known_shape(shapes, instance_type)
+        .into_iter()
+        .flat_map(smaller_types)
+        .map(|shape| shape.instance_type.clone())
+}
+
 /// Types in use and the ones they could move to, by system and tenancy.
 fn wanted_prices(region: &Region) -> Vec<WantedPrices> {
     let mut wanted: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
@@ -127,9 +138,7 @@ fn wanted_prices(region: &Region) -> Vec<WantedPrices> {
             .entry((instance.operating_system, instance.tenancy))
             .or_default();
         types.insert(instance.instance_type.clone());
-        if let Some(offer) = offer(&region.shapes, &instance.instance_type) {
-            types.extend(same_gpu_types(offer).map(|shape| shape.instance_type.clone()));
-        }
+        types.extend(candidates(&region.shapes, &instance.instance_type));
     }
     wanted
         .into_iter()
@@ -162,14 +171,18 @@ fn missing_types(region: &Region, wanted: &WantedPrices, found: &BTreeSet<String
         .collect()
 }
 
-fn spot_types(region: &Region) -> BTreeMap<OperatingSystem, Vec<String>> {
+/// Types that run on the spot market and the ones they could move to, whose
+/// prices compare only when both are read at once.
+fn spot_types(
+    instances: &[Instance],
+    shapes: &BTreeMap<String, InstanceShape>,
+) -> BTreeMap<OperatingSystem, Vec<String>> {
     let mut types: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-    for instance in &region.instances {
+    for instance in instances {
         if instance.state.is_running() && instance.purchase_option() == PurchaseOption::Spot {
-            types
-                .entry(instance.operating_system)
-                .or_default()
-                .insert(instance.instance_type.clone());
+            let types = types.entry(instance.operating_system).or_default();
+            types.insert(instance.instance_type.clone());
+            types.extend(candidates(shapes, &instance.instance_type));
         }
     }
     types
@@ -202,21 +215,21 @@ pub(super) fn add_bundled_prices(
         let Some(key) = price_key(instance) else {
             continue;
         };
-        let on_demand = key.with_option(PriceOption::OnDemand);
+        let own = key.in_zone(None);
         let one_year = key.with_option(PriceOption::Reserved {
             term_years: 1,
             payment: PaymentOption::NoUpfront,
         });
-        let mut keys = vec![key.in_zone(None), on_demand.clone(), one_year];
-        if let Some(offer) = offer(shapes, &instance.instance_type) {
-            keys.extend(
-                same_gpu_types(offer).map(|shape| on_demand.with_type(&shape.instance_type)),
-            );
-        }
-        for key in keys {
+        let moved = candidates(shapes, &instance.instance_type).map(|name| own.with_type(&name));
+        let on_demand = key.with_option(PriceOption::OnDemand);
+        for key in [own.clone(), on_demand, one_year].into_iter().chain(moved) {
             if let Some(quote) = bundled_quote(&key) {
                 book.insert(key, quote);
             }
         }
     }
 }
+
+#[cfg(test)]
+#[path = "prices_tests.rs"]
+mod tests;

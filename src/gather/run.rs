@@ -4,9 +4,8 @@
 
 use super::plan::{MetricsPlan, batches, plan_metrics};
 use super::prices::{add_bundled_prices, prices};
-use crate::domain::{
-    Estate, EstateSource, Gap, GpuOffer, Instance, InstanceShape, Points, Series, Window,
-};
+use crate::catalog::known_shape;
+use crate::domain::{Estate, EstateSource, Gap, Instance, InstanceShape, Points, Series, Window};
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
 };
@@ -288,7 +287,8 @@ async fn discovered(mut region: Region, options: &GatherOptions, period_seconds:
                 }
             };
             let visible = |instance: &Instance| {
-                offer(&region.shapes, &instance.instance_type)
+                known_shape(&region.shapes, &instance.instance_type)
+                    .and_then(|shape| shape.gpu.as_ref())
                     .map(|offer| offer.share.visible_devices())
             };
             region.plan = plan_metrics(
@@ -301,17 +301,6 @@ async fn discovered(mut region: Region, options: &GatherOptions, period_seconds:
         }
     }
     region
-}
-
-pub(super) fn offer<'a>(
-    shapes: &'a BTreeMap<String, InstanceShape>,
-    instance_type: &str,
-) -> Option<&'a GpuOffer> {
-    shapes
-        .get(instance_type)
-        .or_else(|| crate::catalog::shape(instance_type))?
-        .gpu
-        .as_ref()
 }
 
 fn check_cost(regions: &[Region], options: &GatherOptions) -> Result<(), GatherError> {

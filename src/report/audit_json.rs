@@ -80,6 +80,7 @@ struct ClassView {
 struct FunnelView {
     total_gpus: u64,
     allocated_gpus: u64,
+    unknown_allocation_gpus: u64,
     active_gpus: u64,
     effective_gpus: f64,
     unmeasured_gpus: u64,
@@ -289,6 +290,7 @@ fn summary(audit: &Audit) -> Summary {
         funnel: FunnelView {
             total_gpus: audit.funnel.total_gpus,
             allocated_gpus: audit.funnel.allocated_gpus,
+            unknown_allocation_gpus: audit.funnel.unknown_allocation_gpus,
             active_gpus: audit.funnel.active_gpus,
             effective_gpus: json_figure(audit.funnel.effective_gpus),
             unmeasured_gpus: audit.funnel.unmeasured_gpus,

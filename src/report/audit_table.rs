@@ -10,7 +10,7 @@ use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, 
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
     Action, Classification, Comparator, EstateSource, Evidence, Finding, Money, Observation,
-    Severity, Workload,
+    Severity, Workload, decimals_apart, floored,
 };
 use std::fmt::Write;
 
@@ -216,7 +216,7 @@ fn workload_row(audited: &AuditedWorkload) -> Vec<String> {
                 .vram()
                 .map(|vram| format!("{:.1} GiB", vram.peak_mib / 1024.0)),
         ),
-        or_absent(summary.map(|summary| percent(summary.coverage() * 100.0))),
+        or_absent(summary.map(|summary| format!("{} %", floored(summary.coverage() * 100.0, 1)))),
         money_or_absent(workload.monthly_cost()),
         money_or_absent(audited.planned_monthly_cost()),
     ]
@@ -330,11 +330,12 @@ fn finding(
 }
 
 fn evidence(evidence: &Evidence) -> String {
+    let decimals = decimals_apart(evidence.observed, evidence.threshold);
     let number = |value: f64| {
         if value.fract() == 0.0 {
             format!("{value:.0}")
         } else {
-            format!("{value:.1}")
+            format!("{value:.decimals$}")
         }
     };
     // The unit of a count is in its name.
@@ -360,9 +361,9 @@ fn evidence(evidence: &Evidence) -> String {
             coverage,
             ..
         } => format!(
-            "{figure} of {metric} {judged}; {} samples, coverage {:.0} %",
+            "{figure} of {metric} {judged}; {} samples, coverage {} %",
             count(*n_samples),
-            coverage * 100.0
+            floored(coverage * 100.0, 0)
         ),
         Observation::Fact { name, .. } => format!("{name}: {judged}"),
     }

@@ -7,7 +7,7 @@ use super::plain_table::PlainTable;
 use super::style::TableStyle;
 use super::text::{ABSENT, counted, fit, json_document, json_figure, percent, spreadsheet_safe};
 use crate::analysis::Audit;
-use crate::domain::{GpuUsage, InstanceUsage, Signal, UtilizationSummary, Workload};
+use crate::domain::{GpuUsage, InstanceUsage, Signal, UtilizationSummary, Workload, floored};
 use serde::Serialize;
 
 /// Running instances with their workload, in order of the audit.
@@ -274,7 +274,7 @@ fn instance_row(workload: &Workload, usage: &InstanceUsage) -> Vec<String> {
         or_absent(summary.map(|summary| percent(summary.distribution.p95))),
         or_absent(summary.map(|summary| percent(summary.max))),
         or_absent(peak.map(|mib| format!("{:.1} GiB", mib / 1024.0))),
-        or_absent(summary.map(|summary| percent(summary.coverage() * 100.0))),
+        or_absent(summary.map(|summary| format!("{} %", floored(summary.coverage() * 100.0, 1)))),
         fit(&workload.name, 48),
     ]
 }

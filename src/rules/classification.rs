@@ -3,42 +3,55 @@
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary, Verdict, Workload,
-    WorkloadKind,
+    ACTIVE_PERCENT, Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary,
+    Verdict, Workload, WorkloadKind, decimals_apart, floored,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 /// Points within which a power p99 counts as the card's idle draw.
 const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
 const BUSY_POWER_PERCENT: f64 = 60.0;
-/// p99 of the largest maximum below which nothing computed.
-const IDLE_MAXIMUM_PERCENT: f64 = 1.0;
 /// Share of hours close to 100 % from which a workload is saturated.
 const SATURATED_HOURS_SHARE: f64 = 0.10;
 
 /// Judges a workload as of an instant.
 pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
     let Some(utilization) = &workload.utilization else {
-        return insufficient("no GPU metric was delivered".to_owned());
+        return insufficient(without_periods(workload).to_owned());
     };
-    if utilization.sampled_hours() < policy.min_hours {
+    let hours = utilization.sampled_hours();
+    if hours < policy.min_hours {
+        let decimals = decimals_apart(hours, policy.min_hours);
         return insufficient(format!(
-            "{:.1} h of samples, {} h needed",
-            utilization.sampled_hours(),
+            "{hours:.decimals$} h of samples, {} h needed",
             policy.min_hours
         ));
     }
     if utilization.coverage() < policy.min_coverage {
         return insufficient(format!(
-            "coverage {:.0} %, {:.0} % needed",
-            utilization.coverage() * 100.0,
+            "coverage {} %, {:.0} % needed",
+            floored(utilization.coverage() * 100.0, 0),
             policy.min_coverage * 100.0
         ));
     }
     match utilization.signal {
         Signal::GpuUtilization => by_utilization(workload, utilization, policy, as_of),
         Signal::GpuPowerUtilization => by_power(workload, utilization, policy, as_of),
+    }
+}
+
+/// Why no period counts.
+fn without_periods(workload: &Workload) -> &'static str {
+    let signals = workload.usage.iter().filter_map(|usage| usage.signal);
+    match signals.map(|(signal, _)| signal).min() {
+        None => "no GPU metric was delivered",
+        Some(Signal::GpuUtilization) => {
+            "fewer than half of the GPUs reported utilization at any time"
+        }
+        Some(Signal::GpuPowerUtilization) => {
+            "fewer than half of the GPUs reported power at any time"
+        }
     }
 }
 
@@ -59,22 +72,18 @@ fn by_utilization(
     as_of: Timestamp,
 ) -> Verdict {
     let mean = utilization.distribution.mean;
-    let (classification, bounds) = if mean < policy.overprovisioned_below_percent {
-        (
-            Classification::Overprovisioned,
-            format!("< {} %", policy.overprovisioned_below_percent),
-        )
-    } else if mean < policy.underutilized_below_percent {
-        (
-            Classification::Underutilized,
-            format!("< {} %", policy.underutilized_below_percent),
-        )
+    let (overprovisioned, underutilized) = (
+        policy.overprovisioned_below_percent,
+        policy.underutilized_below_percent,
+    );
+    let (classification, comparator, bound) = if mean < overprovisioned {
+        (Classification::Overprovisioned, "<", overprovisioned)
+    } else if mean < underutilized {
+        (Classification::Underutilized, "<", underutilized)
     } else {
-        (
-            Classification::WellUtilized,
-            format!("≥ {} %", policy.underutilized_below_percent),
-        )
+        (Classification::WellUtilized, "≥", underutilized)
     };
+    let decimals = decimals_apart(mean, bound);
     let confidence = if utilization.coverage() >= policy.measured_coverage {
         Confidence::Measured
     } else {
@@ -84,21 +93,21 @@ fn by_utilization(
         classification,
         state: state(workload, utilization, policy, as_of),
         confidence: Some(confidence),
-        reason: format!("mean GPU utilization {mean:.1} % ({bounds})"),
+        reason: format!("mean GPU utilization {mean:.decimals$} % ({comparator} {bound} %)"),
         idle_power_percent: None,
     }
 }
 
 /// First that holds: idle, idle-held, saturated, bursty, steady. `None` when
-/// the GPUs look idle but their memory was not measured, because idle and
-/// idle-held cannot be told apart then.
+/// the GPUs look idle but maxima or memory were not measured: without maxima a
+/// short job is not seen, without memory idle and idle-held look the same.
 fn state(
     workload: &Workload,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
 ) -> Option<UsageState> {
-    if computes_nothing(workload, utilization, policy, as_of) {
+    if computes_nothing(workload, utilization, policy, as_of)? {
         let held = workload.vram()?.peak_percent()? >= policy.idle_held_vram_percent;
         return Some(if held {
             UsageState::IdleHeld
@@ -120,18 +129,23 @@ fn state(
     })
 }
 
+/// Whether it computes nothing; `None` when only maxima could tell and there
+/// are none.
 fn computes_nothing(
     workload: &Workload,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
-) -> bool {
-    workload.measures_every_gpu()
-        && utilization
-            .maximum_p99
-            .is_some_and(|p99| p99 < IDLE_MAXIMUM_PERCENT)
-        && !utilization.has_consecutive_activity
-        && is_old_enough(workload, utilization, policy, as_of)
+) -> Option<bool> {
+    // A maximum is at least its average, so that averages alone can rule it out.
+    let is_ruled_out = !workload.measures_every_gpu()
+        || utilization.has_consecutive_activity
+        || utilization.distribution.p99 >= ACTIVE_PERCENT
+        || !is_old_enough(workload, utilization, policy, as_of);
+    if is_ruled_out {
+        return Some(false);
+    }
+    utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
 }
 
 /// Nothing is called idle before it was observed, and existed, for a week.
@@ -141,9 +155,8 @@ fn is_old_enough(
     policy: &Policy,
     as_of: Timestamp,
 ) -> bool {
-    let grace = SignedDuration::from_secs((policy.idle_min_days * 86_400.0) as i64);
     utilization.sampled_hours() >= policy.idle_min_days * 24.0
-        && as_of.duration_since(workload.youngest_launch) > grace
+        && as_of.duration_since(workload.youngest_launch) > policy.idle_grace()
 }
 
 fn by_power(
@@ -152,7 +165,7 @@ fn by_power(
     policy: &Policy,
     as_of: Timestamp,
 ) -> Verdict {
-    let distribution = &utilization.distribution;
+    let (mean, p99) = (utilization.distribution.mean, utilization.distribution.p99);
     let idle_power_percent = workload
         .shape
         .as_ref()
@@ -167,36 +180,37 @@ fn by_power(
         reason,
         idle_power_percent,
     };
-    if distribution.mean > BUSY_POWER_PERCENT {
+    if mean > BUSY_POWER_PERCENT {
+        let decimals = decimals_apart(mean, BUSY_POWER_PERCENT);
         return verdict(
             Classification::WellUtilized,
             None,
-            format!(
-                "mean power {:.1} % of the limit (> {BUSY_POWER_PERCENT} %)",
-                distribution.mean
-            ),
+            format!("mean power {mean:.decimals$} % of the limit (> {BUSY_POWER_PERCENT} %)"),
         );
     }
-    match idle_power_percent {
-        Some(idle) if distribution.p99 <= idle + IDLE_POWER_MARGIN_POINTS => verdict(
-            Classification::Overprovisioned,
-            is_old_enough(workload, utilization, policy, as_of).then_some(UsageState::Idle),
-            format!(
-                "power p99 {:.1} %, within {IDLE_POWER_MARGIN_POINTS} points of the card's idle \
-                 draw of {idle:.1} %",
-                distribution.p99
-            ),
-        ),
-        Some(idle) => insufficient(format!(
-            "power alone, between the idle draw of {idle:.1} % and {BUSY_POWER_PERCENT} % of the \
-             limit: mean {:.1} %",
-            distribution.mean
-        )),
-        None => insufficient(format!(
-            "power alone, mean {:.1} % of the limit, and the card's idle draw is unknown",
-            distribution.mean
-        )),
+    let Some(idle) = idle_power_percent else {
+        return insufficient(format!(
+            "power alone, mean {mean:.1} % of the limit, and the card's idle draw is unknown"
+        ));
+    };
+    let bound = idle + IDLE_POWER_MARGIN_POINTS;
+    let decimals = decimals_apart(p99, bound);
+    let power = format!("p99 {p99:.decimals$} %");
+    let of_idle = format!(
+        "{bound:.decimals$} %, {IDLE_POWER_MARGIN_POINTS} points above the card's idle draw of \
+         {idle:.1} %"
+    );
+    if p99 > bound {
+        return insufficient(format!(
+            "power alone: {power} is more than {of_idle}, and the mean of {mean:.1} % is no more \
+             than {BUSY_POWER_PERCENT} % of the limit"
+        ));
     }
+    verdict(
+        Classification::Overprovisioned,
+        is_old_enough(workload, utilization, policy, as_of).then_some(UsageState::Idle),
+        format!("power {power} is at most {of_idle}"),
+    )
 }
 
 /// Whether saturation matters: only where somebody waits for an answer.

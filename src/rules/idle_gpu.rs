@@ -8,7 +8,7 @@
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation, Severity,
-    Statistic, UsageState,
+    Statistic, UsageState, decimals_apart,
 };
 
 /// The rule.
@@ -18,7 +18,7 @@ const META: RuleMeta = RuleMeta {
     id: "idle-gpu",
     title: "GPUs that compute nothing and hold nothing",
     severity: Severity::Critical,
-    needs: &[Need::Utilization, Need::Vram],
+    needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
 
 impl Rule for IdleGpu {
@@ -58,6 +58,7 @@ impl Rule for IdleGpu {
             .into_iter()
             .collect();
         let confidence = subject.confidence();
+        let decimals = decimals_apart(decisive.observed, decisive.threshold);
         let stop = subject.offers.stop.as_ref();
         let judgement = Judgement {
             severity: META.severity,
@@ -68,7 +69,7 @@ impl Rule for IdleGpu {
                 FindingKind::Optimization
             },
             title: format!(
-                "{} computes nothing: {} {:.1} % (p99) for {:.0} days",
+                "{} computes nothing: {} {:.decimals$} % (p99) for {:.0} days",
                 subject.fleet(),
                 if by_power {
                     "power stays at"

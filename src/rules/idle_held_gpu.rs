@@ -17,7 +17,7 @@ const META: RuleMeta = RuleMeta {
     id: "idle-held-gpu",
     title: "GPUs that hold memory and compute nothing",
     severity: Severity::Critical,
-    needs: &[Need::Utilization, Need::Vram],
+    needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
 
 impl Rule for IdleHeldGpu {

@@ -7,6 +7,7 @@
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Classification, Comparator, Finding, FindingKind, Judgement, Severity, Statistic, UsageState,
+    decimals_apart, floored,
 };
 
 /// The rule.
@@ -46,19 +47,20 @@ impl Rule for OverprovisionedGpu {
             Comparator::LessThan,
             subject.policy.bursty_p95_percent,
         );
+        let mean = summary.distribution.mean;
+        let decimals = decimals_apart(mean, decisive.threshold);
         let bursty = subject.verdict.state == Some(UsageState::Bursty);
         let idle_hours = summary
             .idle_share
             .filter(|share| *share >= 0.5)
-            .map(|share| format!(", idle {:.0} % of the time", share * 100.0));
+            .map(|share| format!(", idle {} % of the time", floored(share * 100.0, 0)));
         let judgement = Judgement {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} is used {:.1} % on average{}{}",
+                "{} is used {mean:.decimals$} % on average{}{}",
                 subject.fleet(),
-                summary.distribution.mean,
                 idle_hours.unwrap_or_default(),
                 if bursty { ", in bursts" } else { "" }
             ),

@@ -6,7 +6,7 @@ use super::classification::saturation_is_a_risk;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, KindBasis, Recommendation, Severity,
-    Statistic, UsageState,
+    Statistic, UsageState, decimals_apart, floored,
 };
 
 /// The rule.
@@ -44,6 +44,7 @@ impl Rule for SaturatedGpu {
             Comparator::AtLeast,
             10.0,
         )?;
+        let decimals = decimals_apart(mean.observed, mean.threshold);
         let by_mean = mean.observed > mean.threshold;
         let (decisive, further) = if by_mean {
             (mean, Vec::new())
@@ -59,10 +60,10 @@ impl Rule for SaturatedGpu {
             }),
             kind: FindingKind::Risk,
             title: format!(
-                "{} serves at {:.1} % on average, above 95 % in {:.0} % of the hours",
+                "{} serves at {:.decimals$} % on average, above 95 % in {} % of the hours",
                 subject.fleet(),
                 summary.distribution.mean,
-                summary.saturated_hours_share * 100.0
+                floored(summary.saturated_hours_share * 100.0, 0)
             ),
             monthly_savings: None,
             recommendation: Recommendation {

@@ -7,7 +7,7 @@
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, PurchaseOption,
-    Recommendation, Severity,
+    Recommendation, Severity, floored,
 };
 use rust_decimal::prelude::ToPrimitive;
 
@@ -51,9 +51,9 @@ impl Rule for SteadyOnDemand {
             confidence: subject.confidence().min(Confidence::Derived),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} works {:.0} % of the hours at on-demand price",
+                "{} works {} % of the hours at on-demand price",
                 subject.fleet(),
-                running * 100.0
+                floored(running * 100.0, 0)
             ),
             monthly_savings: Some(action.monthly_savings()),
             recommendation: Recommendation {

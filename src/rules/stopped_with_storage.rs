@@ -1,12 +1,13 @@
 //! Catches stopped instances whose volumes and addresses are still billed.
 //!
-//! Must not be fooled by volumes without a known price: they are listed in GiB
-//! and the saving counts only what is priced.
+//! Must not be fooled by an instance that stopped this week, which may be started
+//! again any day, or by volumes without a known price or size: they are named and
+//! the saving counts only what is priced.
 
 use super::{Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
-    Severity,
+    Severity, StandingCosts,
 };
 
 /// The rule.
@@ -30,7 +31,11 @@ impl Rule for StoppedWithStorage {
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         let standing = &subject.workload.standing;
-        if standing.resources == 0 {
+        let resources = standing.volumes + standing.addresses;
+        let lately = subject
+            .workload
+            .stopped_within(subject.policy.idle_grace(), subject.as_of);
+        if resources == 0 || lately {
             return None;
         }
         let fact = |name, observed: u64, threshold, unit| Evidence {
@@ -43,14 +48,13 @@ impl Rule for StoppedWithStorage {
             threshold,
             unit,
         };
-        let decisive = fact(
-            "volumes and addresses",
-            standing.resources,
-            1.0,
-            "resources",
-        );
-        let gib = (standing.volume_gib > 0)
-            .then(|| fact("size of the volumes", standing.volume_gib, 1.0, "GiB"));
+        let decisive = fact("volumes and addresses", resources, 1.0, "resources");
+        let size = if standing.volumes_of_unknown_size > 0 {
+            "size of the volumes whose size is known"
+        } else {
+            "size of the volumes"
+        };
+        let gib = (standing.volume_gib > 0).then(|| fact(size, standing.volume_gib, 1.0, "GiB"));
         let mut steps: Vec<String> = standing.priced.clone();
         steps.extend(
             standing
@@ -62,21 +66,15 @@ impl Rule for StoppedWithStorage {
         steps.push("release addresses that nothing uses".to_owned());
         let judgement = Judgement {
             severity: META.severity,
-            confidence: Confidence::Measured,
-            kind: FindingKind::Waste,
-            title: if standing.volume_gib > 0 {
-                format!(
-                    "stopped {} still keeps {} GiB",
-                    subject.fleet(),
-                    standing.volume_gib
-                )
+            // The bill is a fact; that nobody comes back is one only after a
+            // known while.
+            confidence: if subject.workload.stopped_at.contains(&None) {
+                Confidence::Derived
             } else {
-                format!(
-                    "stopped {} still keeps {} volumes or addresses",
-                    subject.fleet(),
-                    standing.resources
-                )
+                Confidence::Measured
             },
+            kind: FindingKind::Waste,
+            title: format!("stopped {} still keeps {}", subject.fleet(), kept(standing)),
             monthly_savings: standing.monthly,
             recommendation: Recommendation {
                 action: "release the storage".to_owned(),
@@ -92,4 +90,23 @@ impl Rule for StoppedWithStorage {
             gib.into_iter().collect(),
         ))
     }
+}
+
+/// What stands, such as `600 GiB and 1 volume of unknown size`.
+fn kept(standing: &StandingCosts) -> String {
+    let of = |number: u64, singular: &str, plural: &str| {
+        let noun = if number == 1 { singular } else { plural };
+        (number > 0).then(|| format!("{number} {noun}"))
+    };
+    let unknown = of(
+        standing.volumes_of_unknown_size,
+        "volume of unknown size",
+        "volumes of unknown size",
+    );
+    let mut parts: Vec<String> = of(standing.volume_gib, "GiB", "GiB").into_iter().collect();
+    parts.extend(unknown);
+    if parts.is_empty() {
+        parts.extend(of(standing.addresses, "address", "addresses"));
+    }
+    parts.join(" and ")
 }

@@ -5,6 +5,7 @@ use crate::domain::{
     Statistic, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::Offers;
+use jiff::Timestamp;
 
 /// One workload with everything known and judged about it.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,8 @@ pub struct Subject<'a> {
     pub offers: &'a Offers,
     /// The thresholds.
     pub policy: &'a Policy,
+    /// The instant that the audit describes.
+    pub as_of: Timestamp,
 }
 
 /// Data without which a rule stays silent.
@@ -26,6 +29,8 @@ pub enum Need {
     Utilization,
     /// Utilization of each GPU.
     PerGpuUtilization,
+    /// Maxima of GPU utilization, where averages do not rule idleness out.
+    Maxima,
     /// VRAM in use.
     Vram,
     /// A price.
@@ -38,6 +43,7 @@ impl Need {
         match self {
             Self::Utilization => "GPU utilization",
             Self::PerGpuUtilization => "utilization per GPU",
+            Self::Maxima => "GPU utilization maxima",
             Self::Vram => "VRAM use",
             Self::Price => "price",
         }
@@ -46,6 +52,9 @@ impl Need {
     /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
+            Self::Maxima => {
+                "ask for the statistic `maximum` beside `average`, or record it in the estate"
+            }
             Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
                 "`gpucost metrics setup` prints the CloudWatch agent configuration"
             }
@@ -66,6 +75,14 @@ impl Subject<'_> {
                     .filter(|gpu| gpu.utilization.is_some())
                     .count() as u64;
                 measured > 0 && Some(measured) == self.workload.visible_gpus()
+            }
+            // A verdict without a state but for memory and power lacks maxima.
+            Need::Maxima => {
+                self.is_judged_by_power()
+                    || self.verdict.state.is_some()
+                    || self
+                        .utilization()
+                        .is_some_and(|summary| summary.maximum_p99.is_some())
             }
             // Power alone never tells what memory holds; rules that read it
             // judge without.
@@ -169,7 +186,12 @@ impl Subject<'_> {
             .and_then(|found| Some((found, found.action.target()?)))
         {
             Some((found, target)) => Recommendation {
-                action: "right-size to fewer GPUs of the same model".to_owned(),
+                action: if found.frees_gpus {
+                    "right-size to fewer GPUs of the same model"
+                } else {
+                    "right-size to a smaller type with the same GPU"
+                }
+                .to_owned(),
                 to: format!("{} × {}", target.count, target.instance_type),
                 steps: found.steps.clone(),
             },

@@ -6,6 +6,7 @@
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Classification, Comparator, Finding, FindingKind, Judgement, Severity, UsageState,
+    decimals_apart,
 };
 
 /// The rule.
@@ -36,6 +37,7 @@ impl Rule for UnderutilizedGpu {
             Comparator::LessThan,
             subject.policy.underutilized_below_percent,
         )?;
+        let decimals = decimals_apart(mean, decisive.threshold);
         let lower = subject.mean_evidence(
             Comparator::AtLeast,
             subject.policy.overprovisioned_below_percent,
@@ -46,7 +48,7 @@ impl Rule for UnderutilizedGpu {
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} is used {mean:.1} % on average{}",
+                "{} is used {mean:.decimals$} % on average{}",
                 subject.fleet(),
                 if saturated {
                     ", with saturated hours"

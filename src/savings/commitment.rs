@@ -42,7 +42,7 @@ pub fn one_year_no_upfront(
         return None;
     }
     let count = workload.instances.len();
-    let on_demand = cost.per_instance(count);
+    let on_demand = cost.per_instance();
     let break_even = quote.rate.amount() / on_demand;
     let committed = Money::new(
         quote.rate.amount() * policy.hours_per_month * Decimal::from(count),

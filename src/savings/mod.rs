@@ -7,5 +7,5 @@ mod spot;
 
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use portfolio::{Offers, best_single_action};
-pub use rightsize::{Rightsizing, same_gpu_fewer};
+pub use rightsize::{Rightsizing, smaller_with_same_gpu};
 pub use spot::time_weighted_mean;

@@ -10,7 +10,7 @@ pub struct Offers {
     pub stop: Option<Action>,
     /// Release what stands while it is stopped.
     pub release: Option<Action>,
-    /// Move to fewer GPUs of the same model.
+    /// Move to a smaller type with the same GPU model.
     pub rightsize: Option<Rightsizing>,
     /// Buy ahead.
     pub commit: Option<Commitment>,

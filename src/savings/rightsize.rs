@@ -1,10 +1,11 @@
-//! The safest move: another type with the same GPU model and fewer GPUs.
+//! The safest move: a smaller type with the same GPU model.
 
-use crate::catalog::{Prices, gpu_spec, same_gpu_types};
+use crate::catalog::{Prices, gpu_spec, smaller_types};
 use crate::domain::{
-    Action, ActionKind, GpuOffer, GpuShare, InstanceShape, Money, Policy, PriceQuote, Risk, Target,
-    Workload,
+    Action, ActionKind, GpuOffer, GpuShare, InstanceCost, InstanceShape, Money, Policy, PriceKey,
+    PriceOption, PriceQuote, Risk, Target, Workload, WorkloadCost,
 };
+use rust_decimal::Decimal;
 
 /// A cheaper type that the workload fits, with the figures it was chosen by.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +14,10 @@ pub struct Rightsizing {
     pub action: Action,
     /// GPUs that the fullest instance ever used.
     pub gpus_needed: u16,
-    /// Price of the new type.
-    pub quote: PriceQuote,
+    /// Whether each instance gives up GPUs, and not only vCPUs and memory.
+    pub frees_gpus: bool,
+    /// The prices of the new type: one for most workloads, one a zone for spot.
+    pub quotes: Vec<(PriceKey, PriceQuote)>,
     /// What to check before moving.
     pub steps: Vec<String>,
 }
@@ -27,12 +30,12 @@ struct Needs {
     memory_mib: f64,
 }
 
-/// The cheapest type with whole GPUs of the same model that holds what each
-/// instance of the workload uses: GPUs ever active, VRAM peak and vCPU p95 with
-/// headroom, and host memory: all of today's at low risk, else as much per GPU
-/// as today or twice the VRAM needed plus 8 GiB, whichever is less. `None` when
-/// a figure is missing or nothing is cheaper.
-pub fn same_gpu_fewer(
+/// The cheapest smaller type with whole GPUs of the same model that holds what
+/// each instance of the workload uses: GPUs ever active, VRAM peak and vCPU p95
+/// with headroom, and host memory: all of today's at low risk, else as much per
+/// GPU as today or twice the VRAM needed plus 8 GiB, whichever is less. `None`
+/// when a figure is missing, prices cannot be compared or nothing is cheaper.
+pub fn smaller_with_same_gpu(
     workload: &Workload,
     prices: &Prices<'_>,
     policy: &Policy,
@@ -42,45 +45,33 @@ pub fn same_gpu_fewer(
     let offer = shape.gpu.as_ref()?;
     let cost = workload.cost.as_ref()?;
     let needs = needs_of(workload, shape, offer, policy, accepted)?;
-    let (candidate, quote) = same_gpu_types(offer)
-        .filter(|candidate| candidate.instance_type != shape.instance_type)
+    let moved = smaller_types(shape)
         .filter(|candidate| fits(candidate, shape, &needs))
-        .filter_map(|candidate| {
-            let key = workload.price_key.with_type(&candidate.instance_type);
-            Some((candidate, prices.get(&key).ok()?))
-        })
-        .filter(|(_, quote)| quote.rate.currency() == cost.hourly.currency())
-        .min_by(|(left, left_quote), (right, right_quote)| {
-            (left_quote.rate.amount(), &left.instance_type)
-                .cmp(&(right_quote.rate.amount(), &right.instance_type))
+        .filter_map(|candidate| Move::of(cost, candidate, prices))
+        .min_by(|left, right| {
+            (left.monthly.amount(), &left.to.instance_type)
+                .cmp(&(right.monthly.amount(), &right.to.instance_type))
         })?;
-    let today = cost.per_instance(workload.instances.len());
-    let share_kept = quote.rate.amount() / today;
-    let kept = Money::new(
-        cost.compute_monthly.amount() * share_kept,
-        cost.compute_monthly.currency(),
-    )
-    .rounded();
     let count = u32::try_from(workload.instances.len()).ok()?;
     let action = Action::saving(
         ActionKind::Rightsize,
         Some(Target {
-            instance_type: candidate.instance_type.clone(),
+            instance_type: moved.to.instance_type.clone(),
             count,
         }),
         format!(
             "{} × {} at {}/h instead of {}/h: the busiest instance uses {} of {} {}",
             count,
-            candidate.instance_type,
-            quote.rate.amount().normalize(),
-            today.normalize(),
+            moved.to.instance_type,
+            moved.per_instance().normalize(),
+            cost.per_instance().normalize(),
             needs.gpus,
             offer.share,
             offer.model
         ),
-        cost.compute_monthly.checked_sub(kept).ok()?,
+        cost.compute_monthly.checked_sub(moved.monthly).ok()?,
         cost.compute_monthly,
-        if candidate.memory_mib < shape.memory_mib {
+        if moved.to.memory_mib < shape.memory_mib {
             Risk::Medium
         } else {
             Risk::Low
@@ -89,9 +80,67 @@ pub fn same_gpu_fewer(
     Some(Rightsizing {
         action,
         gpus_needed: needs.gpus,
-        quote,
-        steps: steps(workload, candidate),
+        frees_gpus: moved
+            .to
+            .gpu
+            .as_ref()
+            .is_some_and(|to| to.share.count() < offer.share.count()),
+        steps: steps(workload, shape, moved.to),
+        quotes: moved.quotes,
     })
+}
+
+/// Every instance of a workload on another type.
+struct Move {
+    to: &'static InstanceShape,
+    /// The price for each instance, in their order.
+    quotes: Vec<(PriceKey, PriceQuote)>,
+    /// All of them per month at today's running time, rounded to cents.
+    monthly: Money,
+}
+
+impl Move {
+    /// `None` when one of the instances has no price on the other type, or none
+    /// that compares with today's.
+    fn of(cost: &WorkloadCost, to: &'static InstanceShape, prices: &Prices<'_>) -> Option<Self> {
+        let currency = cost.hourly.currency();
+        let mut quotes = Vec::with_capacity(cost.instances.len());
+        let mut monthly = Money::zero(currency);
+        for today in &cost.instances {
+            let (key, quote) = prices.find(&today.key.with_type(&to.instance_type)).ok()?;
+            if !compares(today, &key, &quote) {
+                return None;
+            }
+            let month = quote.rate.times_hours(today.monthly_hours);
+            monthly = monthly.checked_add(month).ok()?;
+            quotes.push((key, quote));
+        }
+        Some(Self {
+            to,
+            quotes,
+            monthly: monthly.rounded(),
+        })
+    }
+
+    /// Mean hourly rate of one instance.
+    fn per_instance(&self) -> Decimal {
+        let sum: Decimal = self
+            .quotes
+            .iter()
+            .map(|(_, quote)| quote.rate.amount())
+            .sum();
+        sum / Decimal::from(self.quotes.len().max(1))
+    }
+}
+
+/// Whether the difference of two prices is a saving. List prices hold until they
+/// change; spot prices move by the day and by zone, so that those of different
+/// origin, date or scope tell nothing about each other.
+fn compares(today: &InstanceCost, key: &PriceKey, quote: &PriceQuote) -> bool {
+    key.option != PriceOption::Spot
+        || (today.quote.origin == quote.origin
+            && today.quote.effective_date == quote.effective_date
+            && today.key.zone == key.zone)
 }
 
 fn needs_of(
@@ -114,8 +163,9 @@ fn needs_of(
         }
         let mut active = 0;
         for gpu in &usage.gpus {
-            // At low risk a GPU that only holds memory counts too.
-            let holds = accepted == Risk::Low && gpu.is_allocated()?;
+            // At low risk a GPU that only holds memory, or may hold some, counts
+            // too.
+            let holds = accepted == Risk::Low && gpu.is_allocated() != Some(false);
             active += u16::from(gpu.is_active()? || holds);
         }
         gpus = gpus.max(active);
@@ -159,7 +209,7 @@ fn fits(candidate: &InstanceShape, today: &InstanceShape, needs: &Needs) -> bool
         && keeps_fabric
 }
 
-fn steps(workload: &Workload, candidate: &InstanceShape) -> Vec<String> {
+fn steps(workload: &Workload, today: &InstanceShape, candidate: &InstanceShape) -> Vec<String> {
     let mut steps = vec![
         format!(
             "check the vCPU quota for {} in {}",
@@ -170,15 +220,14 @@ fn steps(workload: &Workload, candidate: &InstanceShape) -> Vec<String> {
             "check that your zone offers {} and your image's driver supports it",
             candidate.instance_type
         ),
-        format!(
+    ];
+    if candidate.memory_mib < today.memory_mib {
+        steps.push(format!(
             "verify host memory: {} GiB instead of {} GiB",
             candidate.memory_mib / 1024,
-            workload
-                .shape
-                .as_ref()
-                .map_or(0, |shape| shape.memory_mib / 1024)
-        ),
-    ];
+            today.memory_mib / 1024
+        ));
+    }
     if workload.has_instance_store() {
         steps.push("confirm that nothing on the instance store is needed".to_owned());
     }

@@ -150,6 +150,7 @@ fn summary() -> Shape {
             Object(vec![
                 ("total_gpus", Count),
                 ("allocated_gpus", Count),
+                ("unknown_allocation_gpus", Count),
                 ("active_gpus", Count),
                 ("effective_gpus", Figure),
                 ("unmeasured_gpus", Count),

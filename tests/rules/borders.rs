@@ -162,7 +162,35 @@ fn without_maxima_nothing_is_called_idle() {
             flat(0.0),
         )
         .vram(0, 460.56, A10G_MIB);
-    assert_eq!(judge(machine).verdict(), "overprovisioned/steady");
+    let judged = judge(machine);
+    assert_eq!(judged.verdict(), "overprovisioned/-");
+    assert!(judged.has_gap("GPU utilization maxima"));
+    assert_eq!(judged.actions(), []);
+}
+
+#[test]
+fn averages_of_work_need_no_maxima() {
+    let averages = |level: f64| {
+        judge(
+            g5("i-1")
+                .series(
+                    Metric::GpuUtilization,
+                    Statistic::Average,
+                    Some(0),
+                    flat(level),
+                )
+                .vram(0, 460.56, A10G_MIB),
+        )
+    };
+    assert_eq!(averages(0.99).verdict(), "overprovisioned/-");
+    for (level, verdict) in [
+        (1.0, "overprovisioned/steady"),
+        (92.0, "well-utilized/saturated"),
+    ] {
+        let judged = averages(level);
+        assert_eq!(judged.verdict(), verdict);
+        assert!(!judged.has_gap("GPU utilization maxima"), "{level}");
+    }
 }
 
 #[test]
@@ -385,4 +413,15 @@ fn a_period_counts_when_half_of_the_gpus_reported() {
     };
     assert_eq!(reporting(2), "underutilized/steady");
     assert_eq!(reporting(1), "insufficient-data/-");
+}
+
+#[test]
+fn too_few_gpus_is_another_reason_than_no_metric() {
+    let reason = |machine: Machine| judge(machine).workload().verdict.reason.clone();
+    let four = || Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
+    assert_eq!(reason(four()), "no GPU metric was delivered");
+    assert_eq!(
+        reason(four().gpu(0, flat(40.0))),
+        "fewer than half of the GPUs reported utilization at any time"
+    );
 }

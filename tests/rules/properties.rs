@@ -263,7 +263,8 @@ proptest! {
         prop_assert_eq!(members, drafts.len());
         let funnel = &audit.funnel;
         prop_assert!(funnel.active_gpus <= funnel.allocated_gpus);
-        prop_assert!(funnel.allocated_gpus + funnel.unmeasured_gpus <= funnel.total_gpus);
+        let others = funnel.unknown_allocation_gpus + funnel.unmeasured_gpus;
+        prop_assert!(funnel.allocated_gpus + others <= funnel.total_gpus);
         prop_assert!(funnel.effective_gpus <= funnel.active_gpus as f64 + 1e-6);
     }
 

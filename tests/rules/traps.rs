@@ -6,7 +6,7 @@ use crate::builder::{
 };
 use crate::fixtures::{audit_of, holds, of, silence};
 use gpucost::analysis::audit;
-use gpucost::domain::{Address, Confidence, InstanceState, Policy, Risk};
+use gpucost::domain::{Address, Confidence, InstanceState, Metric, Policy, Risk, Statistic};
 
 #[test]
 fn saturated_hours_under_a_low_mean_are_no_evidence_of_a_low_p95() {
@@ -160,7 +160,38 @@ fn gpus_that_report_nothing_are_not_idle() {
 }
 
 #[test]
+fn the_gap_about_maxima_names_the_idle_rules() {
+    let machine = g5("i-1")
+        .series(
+            Metric::GpuUtilization,
+            Statistic::Average,
+            Some(0),
+            flat(0.0),
+        )
+        .vram(0, 460.56, A10G_MIB);
+    let audit = audited(&estate(vec![machine]));
+    for rule in ["idle-gpu", "idle-held-gpu"] {
+        silence(&audit, "GPU utilization maxima", rule);
+    }
+}
+
+#[test]
 fn the_gap_about_memory_names_the_idle_rule_too() {
     let audit = audit_of("idle-held-gpu", "missing");
     silence(&audit, "VRAM use", "idle-gpu");
+}
+
+#[test]
+fn gpus_of_unknown_allocation_are_counted_as_such() {
+    let machine = (1..4).fold(
+        Machine::new("i-1", "g5.12xlarge")
+            .cpu(flat(5.0))
+            .gpu(0, flat(40.0)),
+        |machine, gpu| machine.gpu(gpu, flat(0.0)),
+    );
+    let funnel = audited(&estate(vec![machine.vram(1, 3.0, A10G_MIB)])).funnel;
+    assert_eq!(funnel.total_gpus, 4);
+    // GPU 0 works, GPU 1 is empty, of 2 and 3 only idleness is known.
+    assert_eq!(funnel.allocated_gpus, 1);
+    assert_eq!(funnel.unknown_allocation_gpus, 2);
 }

@@ -263,11 +263,7 @@ pub async fn spot_prices(
                 option: PriceOption::Spot,
                 zone: Some(zone),
             };
-            let currency = if clients.region.starts_with("cn-") {
-                Currency::Cny
-            } else {
-                Currency::Usd
-            };
+            let currency = Currency::of_region(&clients.region);
             let quote = PriceQuote {
                 rate: HourlyRate::new(mean.round_dp(6), currency)?,
                 origin: PriceOrigin::Api,

@@ -78,7 +78,7 @@ pub const GAPS: &[(&str, &str, &str)] = &[
     (
         "GPU utilization",
         "power-between",
-        "between the idle draw of 19.0 %",
+        "p99 40.0 % is more than 24.0 %, 5 points above the card's idle draw of 19.0 %",
     ),
     ("GPU utilization", "silent-1", "no GPU metric"),
     ("GPU utilization", "silent-2", "no GPU metric"),

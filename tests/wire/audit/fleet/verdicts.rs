@@ -173,6 +173,7 @@ fn sums_are_those_of_the_rows() {
         json!({
             "total_gpus": sums::GPUS,
             "allocated_gpus": sums::ALLOCATED,
+            "unknown_allocation_gpus": 0,
             "active_gpus": sums::ACTIVE,
             "effective_gpus": sums::EFFECTIVE,
             "unmeasured_gpus": sums::UNMEASURED,

@@ -1,0 +1,50 @@
+//! Figures in sentences: rounded so that what is said stays true.
+
+/// Most decimals that a sentence shows.
+const MOST_DECIMALS: usize = 6;
+
+/// The fewest decimals, one at least, with which two figures read in the order
+/// in which they stand: 24.96 and 25 take two, because 25.0 is not below 25.
+pub fn decimals_apart(left: f64, right: f64) -> usize {
+    (1..MOST_DECIMALS)
+        .find(|decimals| {
+            shown(left, *decimals).partial_cmp(&shown(right, *decimals)) == left.partial_cmp(&right)
+        })
+        .unwrap_or(MOST_DECIMALS)
+}
+
+/// The figure that a reader sees.
+fn shown(value: f64, decimals: usize) -> f64 {
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
+/// A percentage with so many decimals, never rounded up: what is not complete
+/// must not read as 100 %.
+pub fn floored(percent: f64, decimals: usize) -> String {
+    let scale = 10_f64.powi(i32::try_from(decimals).unwrap_or(0));
+    // 0.29 × 100 is a hair below 29.
+    let floored = (percent * scale + 1e-6).floor() / scale;
+    format!("{floored:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_decimals_as_a_comparison_takes() {
+        assert_eq!(decimals_apart(24.94, 25.0), 1);
+        assert_eq!(decimals_apart(24.96, 25.0), 2);
+        assert_eq!(decimals_apart(24.996, 25.0), 3);
+        assert_eq!(decimals_apart(25.0, 25.0), 1);
+        assert_eq!(decimals_apart(63.04, 62.98), 2);
+    }
+
+    #[test]
+    fn percentages_are_floored() {
+        assert_eq!(floored(99.65, 0), "99");
+        assert_eq!(floored(99.99, 1), "99.9");
+        assert_eq!(floored(100.0, 0), "100");
+        assert_eq!(floored(0.29 * 100.0, 0), "29");
+    }
+}

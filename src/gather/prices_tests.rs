@@ -1,0 +1,45 @@
+use super::*;
+use crate::domain::{InstanceId, InstanceState, Lifecycle, PriceKey, Tenancy};
+use jiff::Timestamp;
+
+fn spot(instance_type: &str) -> Instance {
+    Instance {
+        id: InstanceId::new("i-1"),
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        zone: Some("us-east-1a".to_owned()),
+        instance_type: instance_type.to_owned(),
+        state: InstanceState::Running,
+        lifecycle: Lifecycle::Spot,
+        capacity_reservation_id: None,
+        capacity_block_id: None,
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        launch_time: Timestamp::UNIX_EPOCH,
+        attached_time: None,
+        state_transition_reason: None,
+        tags: BTreeMap::new(),
+        auto_scaling_group: None,
+        private_dns_name: None,
+        volumes: Vec::new(),
+        addresses: Vec::new(),
+    }
+}
+
+#[test]
+fn the_spot_market_is_asked_for_the_types_that_spot_could_move_to() {
+    let found = spot_types(&[spot("g5.4xlarge")], &BTreeMap::new());
+    let types = &found[&OperatingSystem::Linux];
+    assert_eq!(*types, ["g5.2xlarge", "g5.4xlarge", "g5.xlarge"]);
+}
+
+#[test]
+fn an_estate_keeps_the_bundled_spot_prices_that_a_move_was_judged_by() {
+    let mut book = PriceBook::default();
+    add_bundled_prices(&mut book, &[spot("g5.4xlarge")], &BTreeMap::new());
+    for name in ["g5.4xlarge", "g5.2xlarge", "g5.xlarge"] {
+        let key = PriceKey::linux_on_demand("us-east-1", name).with_option(PriceOption::Spot);
+        assert_eq!(book.get(&key).ok(), bundled_quote(&key).as_ref(), "{name}");
+        assert!(book.get(&key).is_ok(), "{name}");
+    }
+}
