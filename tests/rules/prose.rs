@@ -1,7 +1,7 @@
 //! Sentences that stay true when their figures are rounded.
 
 use crate::builder::{A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge};
-use gpucost::report::{TableStyle, audit_table};
+use gpucost::report::{Invocation, TableStyle, audit_table};
 
 fn at(percent: f64) -> Machine {
     g5("i-1").gpu(0, flat(percent)).vram(0, 9_000.0, A10G_MIB)
@@ -17,7 +17,11 @@ fn table(machine: Machine) -> String {
         color: false,
         wide: true,
     };
-    audit_table(&audited(&estate(vec![machine])), style)
+    audit_table(
+        &audited(&estate(vec![machine])),
+        &Invocation::default(),
+        style,
+    )
 }
 
 #[test]
