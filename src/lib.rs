@@ -6,6 +6,7 @@
 //! above its own or from its own folder. `tests/layers` enforces it.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod domain;
 

@@ -118,6 +118,7 @@ fn unreadable(error: EstateError) -> Failure {
         EstateError::Malformed { .. } => {
             "an estate is what `gpucost audit --save FILE` writes; record it again"
         }
+        EstateError::Wrong { .. } => "docs/estate.md says what each key holds",
         EstateError::Newer { .. } => "update gpucost, or record the estate with this version",
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)

@@ -11,6 +11,7 @@ mod io;
 mod metrics;
 mod output;
 mod redact;
+mod redact_text;
 mod scope;
 mod shell;
 

@@ -2,6 +2,7 @@
 //! sight, so the same estate gives the same masks, and what belonged together
 //! still does.
 
+use super::redact_text::{TextMasks, state_transition};
 use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::Estate;
 use std::collections::BTreeMap;
@@ -47,6 +48,7 @@ pub(super) fn redact(estate: &mut Estate) {
     let mut values = Masks::new("value");
     let mut hosts = Masks::new("host");
     let mut addresses = Masks::new("address");
+    let mut texts = TextMasks::new(estate);
     for account in &mut estate.accounts {
         accounts.mask(account);
     }
@@ -57,6 +59,9 @@ pub(super) fn redact(estate: &mut Estate) {
         }
         if let Some(group) = &mut instance.auto_scaling_group {
             names.mask_name(group);
+        }
+        if let Some(reason) = &mut instance.state_transition_reason {
+            *reason = state_transition(reason);
         }
         for (key, value) in &mut instance.tags {
             match key.as_str() {
@@ -69,6 +74,10 @@ pub(super) fn redact(estate: &mut Estate) {
             addresses.mask(&mut address.id);
         }
     }
+    for masks in [&accounts, &names, &values, &hosts, &addresses] {
+        texts.add(&masks.given);
+    }
+    texts.add(&labels(&hosts.given));
     for gap in &mut estate.gaps {
         for text in [
             &mut gap.what,
@@ -76,69 +85,22 @@ pub(super) fn redact(estate: &mut Estate) {
             &mut gap.reason,
             &mut gap.hint,
         ] {
-            *text = without_identities(text, &accounts.given, &hosts.given);
+            *text = texts.apply(text);
         }
     }
 }
 
-/// Error messages quote ARNs, account numbers and host names.
-fn without_identities(
-    text: &str,
-    accounts: &BTreeMap<String, String>,
-    hosts: &BTreeMap<String, String>,
-) -> String {
-    let mut masked = String::with_capacity(text.len());
-    for word in text.split_inclusive(char::is_whitespace) {
-        match word.find("arn:") {
-            Some(start) => {
-                let end = word.trim_end().len();
-                masked.push_str(&word[..start]);
-                masked.push_str("arn:(masked)");
-                masked.push_str(&word[end.max(start)..]);
-            }
-            None => masked.push_str(&without_accounts(word, accounts)),
-        }
-    }
-    // Full names only: a short one could be part of any word.
-    for (host, mask) in hosts.iter().filter(|(host, _)| host.contains('.')) {
-        masked = masked.replace(host.as_str(), mask);
-    }
-    masked
-}
-
-/// Masks runs of exactly twelve digits, which is what account numbers are.
-fn without_accounts(word: &str, accounts: &BTreeMap<String, String>) -> String {
-    let mut masked = String::with_capacity(word.len());
-    let mut rest = word;
-    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-        let (before, from) = rest.split_at(start);
-        let length = from.bytes().take_while(u8::is_ascii_digit).count();
-        let (digits, after) = from.split_at(length);
-        masked.push_str(before);
-        masked.push_str(match accounts.get(digits) {
-            Some(mask) if length == 12 => mask,
-            None if length == 12 => "(account)",
-            _ => digits,
-        });
-        rest = after;
-    }
-    masked.push_str(rest);
-    masked
+/// Host names without their domain, by which messages call them too.
+fn labels(hosts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    hosts
+        .iter()
+        .filter_map(|(host, mask)| Some((host.split('.').next()?.to_owned(), mask.clone())))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_lose_arns_accounts_and_hosts() {
-        let accounts = BTreeMap::from([("111122223333".to_owned(), "account-1".to_owned())]);
-        let text = "User: arn:aws:iam::111122223333:user/eve is not allowed in 111122223333";
-        assert_eq!(
-            without_identities(text, &accounts, &BTreeMap::new()),
-            "User: arn:(masked) is not allowed in account-1"
-        );
-    }
 
     #[test]
     fn the_same_name_gets_the_same_mask() {

@@ -64,7 +64,7 @@ impl Scope {
 
 /// Whether a word is a region's name, such as `us-gov-west-1`: a gap names the
 /// place where it was met, which can be a region or a thing in it.
-fn is_region(place: &str) -> bool {
+pub(super) fn is_region(place: &str) -> bool {
     let parts: Vec<&str> = place.split('-').collect();
     let [area, middle @ .., number] = parts.as_slice() else {
         return false;

@@ -1,6 +1,7 @@
 //! `audit --format csv`: one row a workload, the names of the JSON flattened,
 //! text cells that no spreadsheet runs.
 
+use super::audit_json::joined_by_hostname;
 use super::text::{rounded, spreadsheet_safe, tags_cell};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::Money;
@@ -12,6 +13,7 @@ const COLUMNS: &[&str] = &[
     "account",
     "region",
     "kind",
+    "kind_basis",
     "instances",
     "instance_type",
     "gpu_model",
@@ -27,7 +29,10 @@ const COLUMNS: &[&str] = &[
     "classification",
     "state",
     "confidence",
+    "reason",
+    "ignored",
     "utilization_signal",
+    "utilization_effective",
     "utilization_mean",
     "utilization_p50",
     "utilization_p95",
@@ -35,15 +40,19 @@ const COLUMNS: &[&str] = &[
     "utilization_max",
     "utilization_idle_share",
     "utilization_vram_peak_mib",
+    "utilization_vram_p95_mib",
     "utilization_n_samples",
+    "utilization_expected_samples",
     "utilization_coverage",
+    "utilization_source",
+    "utilization_joined_by_hostname",
     "plan_action",
     "plan_to_instance_type",
     "plan_to_count",
+    "plan_detail",
     "plan_monthly_savings",
     "plan_risk",
-    "planned_monthly_cost",
-    "ignored",
+    "plan_planned_monthly_cost",
     "tags",
 ];
 
@@ -84,6 +93,7 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         text(&workload.key.account),
         text(&workload.key.region),
         workload.kind.to_string(),
+        workload.kind_basis.to_string(),
         text(&instances.join(" ")),
         text(&workload.key.instance_type),
         text(offer.map_or("", |offer| offer.model.name())),
@@ -109,7 +119,11 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
             .verdict
             .confidence
             .map_or(String::new(), |confidence| confidence.to_string()),
+        text(&audited.verdict.reason),
+        text(workload.ignored.as_deref().unwrap_or("")),
         summary.map_or(String::new(), |summary| summary.signal.to_string()),
+        // Needs SM or tensor activity, which CloudWatch does not carry.
+        String::new(),
         figure(summary.map(|summary| summary.distribution.mean)),
         figure(summary.map(|summary| summary.distribution.p50)),
         figure(summary.map(|summary| summary.distribution.p95)),
@@ -117,8 +131,14 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         figure(summary.map(|summary| summary.max)),
         figure(summary.and_then(|summary| summary.idle_share)),
         figure(workload.vram().map(|vram| vram.peak_mib)),
+        figure(workload.vram().and_then(|vram| vram.p95_mib)),
         summary.map_or(String::new(), |summary| summary.n_samples.to_string()),
+        summary.map_or(String::new(), |summary| {
+            summary.expected_samples.to_string()
+        }),
         figure(summary.map(|summary| summary.coverage())),
+        summary.map_or(String::new(), |summary| summary.source.to_string()),
+        summary.map_or(String::new(), |_| joined_by_hostname(workload).to_string()),
         action.map_or(String::new(), |action| action.kind().to_string()),
         text(
             action
@@ -128,10 +148,10 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         action
             .and_then(|action| action.target())
             .map_or(String::new(), |target| target.count.to_string()),
+        text(action.map_or("", |action| action.detail())),
         money(action.map(|action| action.monthly_savings())),
         action.map_or(String::new(), |action| action.risk().to_string()),
         money(audited.planned_monthly_cost()),
-        text(workload.ignored.as_deref().unwrap_or("")),
         text(&tags_cell(&workload.tags)),
     ]
 }

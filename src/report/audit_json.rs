@@ -7,7 +7,7 @@ use super::text::{json_document, json_figure, json_money, json_rate};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     Action, Classification, Evidence, Finding, GpuUsage, Money, Observation, PriceOrigin,
-    UtilizationSummary,
+    UtilizationSummary, Workload,
 };
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
@@ -371,13 +371,17 @@ fn utilization(audited: &AuditedWorkload, summary: &UtilizationSummary) -> Utili
         expected_samples: summary.expected_samples,
         coverage: json_figure(summary.coverage()),
         source: summary.source.name(),
-        joined_by_hostname: audited
-            .workload
-            .usage
-            .iter()
-            .filter(|usage| usage.joined_by_hostname)
-            .count() as u64,
+        joined_by_hostname: joined_by_hostname(&audited.workload),
     }
+}
+
+/// Instances whose metrics were matched by host name.
+pub(super) fn joined_by_hostname(workload: &Workload) -> u64 {
+    let matched = workload
+        .usage
+        .iter()
+        .filter(|usage| usage.joined_by_hostname);
+    matched.count() as u64
 }
 
 fn gpu_usage(gpu: &GpuUsage) -> GpuUsageView {

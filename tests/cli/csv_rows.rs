@@ -4,7 +4,7 @@
 use crate::contract::{DEMO, DEMO_CSV};
 use crate::estates::one;
 use crate::world::World;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Header and rows of a document.
@@ -44,11 +44,14 @@ const NUMBERS: &[&str] = &[
     "utilization_max",
     "utilization_idle_share",
     "utilization_vram_peak_mib",
+    "utilization_vram_p95_mib",
     "utilization_n_samples",
+    "utilization_expected_samples",
+    "utilization_joined_by_hostname",
     "utilization_coverage",
     "plan_to_count",
     "plan_monthly_savings",
-    "planned_monthly_cost",
+    "plan_planned_monthly_cost",
 ];
 
 #[test]
@@ -81,10 +84,80 @@ fn one_header_and_one_row_a_workload_with_the_figures_of_the_json() {
             workload["utilization"]["mean"].as_f64()
         );
         assert_eq!(
-            number("planned_monthly_cost"),
+            number("plan_planned_monthly_cost"),
             workload["plan"]["planned_monthly_cost"].as_f64()
         );
     }
+}
+
+/// Every key of a value joined by underscores, and what it holds; lists are
+/// leaves, and so are tags.
+fn flattened(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(all) if prefix != "tags" => {
+            for (key, one) in all {
+                let name = if prefix.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{prefix}_{key}")
+                };
+                flattened(&name, one, into);
+            }
+        }
+        leaf => {
+            into.insert(prefix.to_owned(), leaf.clone());
+        }
+    }
+}
+
+#[test]
+fn every_key_of_a_workload_is_a_column_with_its_value() {
+    let (header, rows) = table(&DEMO_CSV.stdout);
+    let audit = DEMO.json();
+    let workloads = audit["workloads"].as_array().expect("a list");
+    let mut seen = std::collections::BTreeSet::new();
+    for (row, workload) in rows.iter().zip(workloads) {
+        let mut workload = workload.clone();
+        let plan = &mut workload["plan"];
+        // The one action stands for the list.
+        for (key, value) in plan["actions"][0].as_object().cloned().unwrap_or_default() {
+            plan[key] = value;
+        }
+        let mut keys = BTreeMap::new();
+        flattened("", &workload, &mut keys);
+        for (key, value) in keys {
+            // A row has no place for these lists, and no parts of what is null.
+            let is_list = ["gpus", "plan_actions"].contains(&key.as_str());
+            let is_whole = ["gpu", "utilization", "plan_to"].contains(&key.as_str());
+            if is_list || (is_whole && value.is_null()) {
+                continue;
+            }
+            let cell = row.get(&key).unwrap_or_else(|| panic!("no column {key}"));
+            match &value {
+                Value::Number(number) => {
+                    assert_eq!(cell.parse::<f64>().ok(), number.as_f64(), "{key}");
+                }
+                Value::Null => assert_eq!(cell, "", "{key}"),
+                Value::String(text) => assert_eq!(cell, text, "{key}"),
+                Value::Bool(flag) => assert_eq!(cell, &flag.to_string(), "{key}"),
+                Value::Array(all) => {
+                    let words: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+                    assert_eq!(cell, &words.join(" "), "{key}");
+                }
+                Value::Object(all) => {
+                    let tag = |(key, value): (&String, &Value)| {
+                        format!("{key}={}", value.as_str().expect("text"))
+                    };
+                    let tags: Vec<String> = all.iter().map(tag).collect();
+                    assert_eq!(cell, &tags.join(";"), "{key}");
+                }
+            }
+            seen.insert(key);
+        }
+    }
+    // No column has a name of its own but the currency.
+    let own: Vec<&String> = header.iter().filter(|one| !seen.contains(*one)).collect();
+    assert_eq!(own, ["currency"]);
 }
 
 #[test]

@@ -236,6 +236,13 @@ fn half_a_compressed_estate_is_refused() {
         let path = world.file("half.json.gz", &whole[..end]);
         assert_refused(&world, &path, "is not a complete estate");
     }
+    let mut estate = one();
+    estate["instances"][0]["volumes"] = json!([{"id": 7}]);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let text = serde_json::to_vec_pretty(&estate).expect("JSON");
+    encoder.write_all(&text).expect("memory");
+    let path = world.file("wrong.json.gz", encoder.finish().expect("memory"));
+    assert_refused(&world, &path, "is wrong at `instances[0].volumes[0].id`");
     let mut damaged = whole.clone();
     let checksum = damaged.len() - 6;
     damaged[checksum] ^= 0xff;
@@ -277,11 +284,11 @@ fn slips_in_an_estate_are_named() {
         (|e| e["surprise"] = json!(1), "unknown key `surprise`"),
         (
             |e| e["instances"][0]["surprise"] = json!(1),
-            "unknown field `surprise`",
+            "unknown key `surprise`",
         ),
         (
             |e| e["metrics"][0]["surprise"] = json!(1),
-            "unknown field `surprise`",
+            "unknown key `surprise`",
         ),
         (
             |e| e["period_seconds"] = json!(0),
@@ -343,7 +350,46 @@ fn slips_in_an_estate_are_named() {
             "`odd` is not a known tenancy",
         ),
         (|e| e["instances"][0]["launch_time"] = json!(7), "7"),
-        (|e| e["instances"] = json!({}), "expected a sequence"),
+        (
+            |e| e["instances"] = json!({}),
+            "at `instances`\n  caused by: found an object, expected a list",
+        ),
+        (
+            |e| e["instances"][0]["addresses"] = json!(["eipalloc-1"]),
+            "at `instances[0].addresses[0]`\n  caused by: found the text \"eipalloc-1\", \
+             expected an address such as {\"id\": \"eipalloc-1\"}",
+        ),
+        (
+            |e| e["instances"][0]["account"] = json!(111122223333_u64),
+            "at `instances[0].account`\n  caused by: found the number `111122223333`, expected \
+             a text in quotes",
+        ),
+        (
+            |e| e["instances"][0]["tags"] = json!([1]),
+            "at `instances[0].tags`\n  caused by: found a list, expected an object",
+        ),
+        (
+            |e| e["instances"][0]["tags"]["Name"] = json!({}),
+            "at `instances[0].tags.Name`\n  caused by: found an object, expected a text",
+        ),
+        (
+            |e| {
+                e["instances"][0]
+                    .as_object_mut()
+                    .expect("an object")
+                    .remove("launch_time");
+            },
+            "at `instances[0]`\n  caused by: the key `launch_time` is missing",
+        ),
+        (
+            |e| e["metrics"][2]["gpu"] = json!("first"),
+            "at `metrics[2].gpu`\n  caused by: found the text \"first\", expected a whole number \
+             from 0 to 65535",
+        ),
+        (
+            |e| e["prices"][0]["hourly"] = json!(1.006),
+            "at `prices[0].hourly`\n  caused by: found the number `1.006`, expected a text",
+        ),
         (
             |e| {
                 e["window_start"] = json!("2026-11-01T00:00:00Z");
@@ -382,6 +428,7 @@ fn slips_in_an_estate_are_named() {
         estate["prices"] = json!([price]);
         slip(&mut estate);
         assert_estate_refused(&estate, reason);
+        assert_estate_refused(&estate, "is wrong");
     }
 }
 

@@ -147,15 +147,30 @@ fn addresses_groups_and_messages_are_masked_too() {
         "what": "region", "where": "eu-west-1",
         "reason": "User: arn:aws:iam::444455556666:user/mallory is not authorized; host ip-10-1-2-3.ec2.internal",
         "hint": "ask the owner of 444455556666",
+    }, {
+        "what": "metrics", "where": "falcon-trainers",
+        "reason": "falcon-7 on ip-10-1-2-3 and hobbes (198.51.100.4, 2001:db8::4) publishes no gpu_utilization for g5.xlarge in us-east-1",
+        "hint": "ask mallory@example.com",
     }]);
+    estate["instances"][0]["state_transition_reason"] = json!("User initiated by mallory");
+    let mut twin = estate["instances"][0].clone();
+    twin["id"] = json!("i-twin");
+    twin["private_dns_name"] = json!("hobbes.ec2.internal");
+    estate["instances"]
+        .as_array_mut()
+        .expect("a list")
+        .push(twin);
     let secrets: BTreeSet<String> = [
         "444455556666",
+        "hobbes",
         "ip-10-1-2-3",
         "falcon",
         "203.0.113.7",
         "mallory",
         "example.com",
         "arn:aws",
+        "198.51.100.4",
+        "2001:db8",
     ]
     .map(str::to_owned)
     .into();
@@ -174,4 +189,8 @@ fn addresses_groups_and_messages_are_masked_too() {
             assert_silent(&saved, &secrets, "the saved estate");
         }
     }
+    let saved: Value =
+        serde_json::from_str(&fs::read_to_string(&masked).expect("saved")).expect("JSON");
+    let reason = &saved["instances"][0]["state_transition_reason"];
+    assert_eq!(reason, "User initiated");
 }

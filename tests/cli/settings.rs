@@ -85,6 +85,28 @@ fn the_settings_file_is_named_by_flag_then_environment_then_folder() {
 }
 
 #[test]
+fn only_the_flag_selects_regions_of_a_recorded_estate() {
+    let mut world = World::new();
+    let path = steady();
+    let count = |world: &World, more: &[&str]| {
+        let arguments = [&["inventory", "--from", &path, "--allow-empty"], more].concat();
+        let outcome = world.run(&[&arguments[..], &["--format", "json"]].concat());
+        let instances = outcome.json()["instances"].clone();
+        instances.as_array().expect("a list").len()
+    };
+    assert_eq!(count(&world, &[]), 1);
+    world.file(
+        "gpucost.toml",
+        "region = \"eu-west-1\"\nlookback = \"1d\"\n",
+    );
+    world.set("GPUCOST_REGION", "eu-west-1");
+    world.set("GPUCOST_LOOKBACK", "1d");
+    assert_eq!(count(&world, &[]), 1, "a setting for the live account");
+    assert_eq!(count(&world, &["--region", "eu-west-1"]), 0);
+    assert_eq!(count(&world, &["--region", "all"]), 1);
+}
+
+#[test]
 fn unknown_words_in_the_environment_are_refused() {
     for (name, value) in [("GPUCOST_FORMAT", "xml"), ("GPUCOST_RISK", "none")] {
         let mut world = World::new();

@@ -4,6 +4,7 @@ use super::ESTATE_VERSION;
 use super::estate_fields::{
     MOST_PERIODS, api, gap, instance, named, price, series, shape, storage_price, time,
 };
+use super::estate_slip::{Slip, place_of};
 use super::wire::{GapWire, InstanceWire, PriceWire, SeriesWire, ShapeWire, StoragePriceWire};
 use crate::domain::{
     ApiUsage, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook, Series, Window,
@@ -39,6 +40,16 @@ pub enum EstateError {
         /// What is wrong, with line and column.
         source: serde_json::Error,
     },
+    /// It is complete, and something in it is not as it must be.
+    #[error("the estate {} is wrong{}", path.display(), at(place))]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The keys that lead there; empty when it is about the whole.
+        place: String,
+        /// What was found and what was expected.
+        source: Slip,
+    },
     /// A newer program wrote it.
     #[error(
         "{} has estate version {found}; this program reads version {ESTATE_VERSION}",
@@ -52,27 +63,35 @@ pub enum EstateError {
     },
 }
 
+fn at(place: &str) -> String {
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{place}`")
+    }
+}
+
+/// A file as it is or, when it is compressed, as it was.
+fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut reader = BufReader::with_capacity(1 << 16, File::open(path)?);
+    Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        let decoder = GzDecoder::new(reader);
+        Box::new(BufReader::with_capacity(1 << 16, decoder))
+    } else {
+        Box::new(reader)
+    })
+}
+
 /// Reads an estate file, plain or gzip-compressed.
 ///
 /// # Errors
 /// When it cannot be read, is not a complete estate, or is of another version.
 pub fn read_estate(path: &Path) -> Result<Estate, EstateError> {
-    let io_error = |source| EstateError::Io {
+    let reader = open(path).map_err(|source| EstateError::Io {
         path: path.to_owned(),
         source,
-    };
-    let file = File::open(path).map_err(io_error)?;
-    let mut reader = BufReader::with_capacity(1 << 16, file);
-    let is_gzip = reader
-        .fill_buf()
-        .map_err(io_error)?
-        .starts_with(&[0x1f, 0x8b]);
-    let parsed = if is_gzip {
-        parse_estate(BufReader::with_capacity(1 << 16, GzDecoder::new(reader)))
-    } else {
-        parse_estate(reader)
-    };
-    parsed.map_err(|source| explain(path, source))
+    })?;
+    parse_estate(reader).map_err(|source| explain(path, source))
 }
 
 /// The estate that ships inside the binary.
@@ -111,15 +130,29 @@ const OTHER_VERSION: &str = "estate version ";
 
 fn explain(path: &Path, source: serde_json::Error) -> EstateError {
     let text = source.to_string();
-    match text.strip_prefix(OTHER_VERSION) {
-        Some(rest) => EstateError::Newer {
+    if let Some(rest) = text.strip_prefix(OTHER_VERSION) {
+        return EstateError::Newer {
             path: path.to_owned(),
             found: rest.split(' ').next().unwrap_or_default().to_owned(),
-        },
-        None => EstateError::Malformed {
+        };
+    }
+    let lacks_key = text.starts_with("missing field");
+    let place = open(path).map_or(String::new(), |document| {
+        place_of(document, source.line(), source.column(), lacks_key)
+    });
+    // Without its own keys, or as another kind of value, it is no estate.
+    let is_other = place.is_empty() && (lacks_key || text.starts_with("invalid type"));
+    if source.is_data() && !is_other {
+        EstateError::Wrong {
+            path: path.to_owned(),
+            place,
+            source: Slip::of(&text),
+        }
+    } else {
+        EstateError::Malformed {
             path: path.to_owned(),
             source,
-        },
+        }
     }
 }
 

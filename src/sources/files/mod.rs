@@ -2,11 +2,13 @@
 
 mod estate_fields;
 mod estate_read;
+mod estate_slip;
 mod estate_write;
 mod wire;
 mod write;
 
 pub use estate_read::{EstateError, demo_estate, parse_estate, read_estate};
+pub use estate_slip::Slip;
 pub use estate_write::write_estate;
 pub use write::{try_writing, write_whole};
 

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// Everything but the metrics, which are streamed.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an instance as an object")]
 pub(super) struct InstanceWire {
     pub id: String,
     pub account: String,
@@ -59,7 +59,10 @@ fn shared() -> String {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a volume such as {\"id\": \"vol-1\"}"
+)]
 pub(super) struct VolumeWire {
     pub id: String,
     pub volume_type: Option<String>,
@@ -67,13 +70,16 @@ pub(super) struct VolumeWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an address such as {\"id\": \"eipalloc-1\"}"
+)]
 pub(super) struct AddressWire {
     pub id: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a shape as an object")]
 pub(super) struct ShapeWire {
     pub instance_type: String,
     pub accelerator: String,
@@ -86,7 +92,10 @@ pub(super) struct ShapeWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a GPU with `model`, `count` and `vram_mib`"
+)]
 pub(super) struct GpuWire {
     pub model: String,
     /// Decimal as text: whole devices, or a fraction of one.
@@ -95,7 +104,7 @@ pub(super) struct GpuWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a price as an object")]
 pub(super) struct PriceWire {
     pub region: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +122,7 @@ pub(super) struct PriceWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a storage price as an object")]
 pub(super) struct StoragePriceWire {
     pub region: String,
     pub resource: String,
@@ -126,7 +135,10 @@ pub(super) struct StoragePriceWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a gap with `what`, `where`, `reason` and `hint`"
+)]
 pub(super) struct GapWire {
     pub what: String,
     #[serde(rename = "where")]
@@ -136,7 +148,10 @@ pub(super) struct GapWire {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with `calls`, `retries` and `estimated_cost_usd`"
+)]
 pub(super) struct ApiWire {
     pub calls: u64,
     pub retries: u64,
@@ -147,7 +162,11 @@ pub(super) struct ApiWire {
 }
 
 #[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object of numbers by reason",
+    default
+)]
 pub(super) struct RejectedWire {
     pub not_a_number: u64,
     pub negative: u64,
@@ -159,7 +178,7 @@ pub(super) struct RejectedWire {
 /// One series. Values stand on a regular grid from `start`, or beside explicit
 /// `timestamps` (seconds since the epoch) of the same number.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a series as an object")]
 pub(super) struct SeriesWire<'a> {
     pub instance: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
