@@ -339,7 +339,7 @@ fn a_rule_without_its_data_is_silent_and_says_so() {
         // 1 612 of 4 032 samples are 39.98 %.
         ("overprovisioned-gpu", "GPU utilization", "coverage 39 %"),
         ("saturated-gpu", "GPU utilization", "no GPU metric"),
-        ("steady-on-demand", "price", "not known"),
+        ("steady-on-demand", "price", "no price for"),
         ("underutilized-gpu", "GPU utilization", "29.0 h of samples"),
         ("unused-gpus", "utilization per GPU", "not delivered"),
     ];

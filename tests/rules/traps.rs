@@ -242,3 +242,33 @@ fn running_workloads_are_summed_apart_from_stopped_ones() {
     assert!(free.amount().is_zero());
     assert_eq!(totals.by_classification[&class].workloads, 2);
 }
+
+#[test]
+fn an_unpriced_workload_is_one_gap_with_a_hint_that_applies() {
+    let in_region = |mut machine: Machine| {
+        machine.instance.region = "mars-1".to_owned();
+        machine
+    };
+    let busy = || g5("i-1").gpu(0, flat(70.0)).vram(0, 9_211.2, A10G_MIB);
+    for (machine, silences) in [
+        (in_region(busy()), true),
+        // No utilization, so that the price is not what silences the rule.
+        (in_region(g5("i-1")), false),
+        (in_region(busy().tag("gpucost:ignore", "demo")), false),
+    ] {
+        let audit = audited(&estate(vec![machine]));
+        let prices: Vec<_> = audit.gaps.iter().filter(|g| g.what == "price").collect();
+        let [gap] = prices.as_slice() else {
+            panic!("one gap: {prices:?}");
+        };
+        let reason = "no price for g5.xlarge mars-1 linux shared on-demand: unpriced";
+        let silent = if silences {
+            "; silent: steady-on-demand"
+        } else {
+            ""
+        };
+        assert_eq!(gap.reason, format!("{reason}{silent}"));
+        // The estate was recorded: nobody can be asked any more.
+        assert!(!gap.hint.contains("--offline"), "{}", gap.hint);
+    }
+}
