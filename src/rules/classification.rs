@@ -9,11 +9,11 @@ use crate::domain::{
 use jiff::Timestamp;
 
 /// Points within which a power p99 counts as the card's idle draw.
-const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
+pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
 const BUSY_POWER_PERCENT: f64 = 60.0;
 /// Share of hours close to 100 % from which a workload is saturated.
-const SATURATED_HOURS_SHARE: f64 = 0.10;
+pub(super) const SATURATED_HOURS_SHARE: f64 = 0.10;
 
 /// Judges a workload as of an instant.
 pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {

@@ -5,10 +5,11 @@
 //! week, or by a box whose memory was not measured. Power alone may call a GPU
 //! idle but never recommends a stop by itself.
 
+use super::classification::IDLE_POWER_MARGIN_POINTS;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation, Severity,
-    Statistic, UsageState, decimals_apart,
+    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation,
+    Severity, Statistic, UsageState, decimals_apart,
 };
 
 /// The rule.
@@ -42,7 +43,7 @@ impl Rule for IdleGpu {
                 Statistic::Average,
                 summary.distribution.p99,
                 Comparator::AtMost,
-                subject.verdict.idle_power_percent? + 5.0,
+                subject.verdict.idle_power_percent? + IDLE_POWER_MARGIN_POINTS,
             )?
         } else {
             subject.sampled(
@@ -50,7 +51,7 @@ impl Rule for IdleGpu {
                 Statistic::Maximum,
                 summary.maximum_p99?,
                 Comparator::LessThan,
-                1.0,
+                ACTIVE_PERCENT,
             )?
         };
         let further = subject
