@@ -2,10 +2,11 @@
 //!
 //! Must not be fooled by a quiet CPU or network, by a job of an hour a week (two
 //! consecutive active periods are enough to spare it), by a box launched this
-//! week, or by a box whose memory was not measured. Power alone may call a GPU
+//! week, by an encoder at work, or by a box whose memory was not measured. Power alone may call a GPU
 //! idle but never recommends a stop by itself.
 
 use super::classification::IDLE_POWER_MARGIN_POINTS;
+use super::compute_optimizer::second_opinion;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation,
@@ -57,6 +58,7 @@ impl Rule for IdleGpu {
         let further = subject
             .vram_evidence(Comparator::LessThan, subject.policy.idle_held_vram_percent)
             .into_iter()
+            .chain(second_opinion(subject.workload))
             .collect();
         let confidence = subject.confidence();
         let decimals = decimals_apart(decisive.observed, decisive.threshold);

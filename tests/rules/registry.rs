@@ -5,7 +5,13 @@ use gpucost::rules::Need;
 use std::collections::BTreeSet;
 
 /// Files in `src/rules/` that hold no rule.
-const SHARED_FILES: [&str; 4] = ["classification", "mod", "registry", "subject"];
+const SHARED_FILES: [&str; 5] = [
+    "classification",
+    "compute_optimizer",
+    "mod",
+    "registry",
+    "subject",
+];
 
 fn ids() -> BTreeSet<String> {
     rule_ids().into_iter().map(str::to_owned).collect()
