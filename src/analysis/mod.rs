@@ -111,8 +111,11 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
                 as_of: estate.as_of,
             });
             findings.extend(fired);
+            gaps.extend(unpriced_gap(&workload, &silent));
             gaps.extend(silent);
             actions.extend(best_single_action(&offers, accepted).cloned());
+        } else {
+            gaps.extend(unpriced_gap(&workload, &[]));
         }
         audited.push(AuditedWorkload {
             workload,
@@ -137,6 +140,14 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         prices: price_use,
         api: estate.api.clone(),
     }
+}
+
+/// The gap of a workload without a price, unless a rule that it silenced has
+/// said so already.
+fn unpriced_gap(workload: &Workload, silent: &[Gap]) -> Option<Gap> {
+    let gap = workload.unpriced.as_ref()?.gap(&workload.id());
+    let is_said = silent.iter().any(|said| said.what == gap.what);
+    (!is_said).then_some(gap)
 }
 
 fn judge(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {

@@ -11,7 +11,7 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// Sums of one class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClassTotals {
     /// Number of workloads.
     pub workloads: u64,
@@ -19,28 +19,30 @@ pub struct ClassTotals {
     pub instances: u64,
     /// GPUs of running instances.
     pub gpus: u64,
-    /// Per month, unpriced ones left out.
-    pub monthly_cost: Money,
+    /// Per month, unpriced ones left out; absent when none is priced.
+    pub monthly_cost: Option<Money>,
 }
 
 impl ClassTotals {
-    fn none(currency: Currency) -> Self {
-        Self {
-            workloads: 0,
-            instances: 0,
-            gpus: 0,
-            monthly_cost: Money::zero(currency),
-        }
-    }
-
-    fn count(&mut self, instances: u64, gpus: u64) {
+    fn add(&mut self, workload: &Workload, cost: Option<Money>) {
         self.workloads += 1;
-        self.instances += instances;
-        self.gpus += gpus;
+        self.instances += workload.instances.len() as u64;
+        self.gpus += gpus(workload);
+        self.monthly_cost = plus(self.monthly_cost, cost);
     }
 }
 
-/// Sums over all workloads, in one currency.
+/// A sum and its next part; absent when neither is known.
+fn plus(sum: Option<Money>, part: Option<Money>) -> Option<Money> {
+    match (sum, part) {
+        // Only parts in the currency of the sums get here.
+        (Some(sum), Some(part)) => Some(Money::new(sum.amount() + part.amount(), sum.currency())),
+        (known, None) | (None, known) => known,
+    }
+}
+
+/// Sums over all workloads, in one currency. Money is absent when there are
+/// workloads and none of them is priced: what they cost is unknown, not zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totals {
     /// The currency of every sum.
@@ -52,16 +54,18 @@ pub struct Totals {
     /// GPUs of running instances.
     pub gpus: u64,
     /// Today's cost per month.
-    pub monthly_cost: Money,
+    pub monthly_cost: Option<Money>,
     /// Cost per month after the plan.
-    pub planned_monthly_cost: Money,
+    pub planned_monthly_cost: Option<Money>,
     /// Savings that are certain: measured stops and orphaned things.
-    pub monthly_waste: Money,
+    pub monthly_waste: Option<Money>,
     /// The other savings.
-    pub monthly_optimization: Money,
+    pub monthly_optimization: Option<Money>,
     /// By class, in its order; stopped workloads have too little data by
     /// definition.
     pub by_classification: BTreeMap<Classification, ClassTotals>,
+    /// The running workloads among them.
+    pub running_by_classification: BTreeMap<Classification, ClassTotals>,
     /// The stopped workloads, which are part of a class above.
     pub stopped: ClassTotals,
     /// Running instances without a price, and stopped ones with unpriced parts;
@@ -72,38 +76,18 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Waste and optimization together.
-    pub fn monthly_savings(&self) -> Money {
-        Money::new(
-            self.monthly_waste.amount() + self.monthly_optimization.amount(),
-            self.currency,
-        )
-    }
-
-    /// Sums of the running workloads of a class; `None` when there are none.
-    pub fn running_by_classification(&self, class: Classification) -> Option<ClassTotals> {
-        let all = self.by_classification.get(&class)?;
-        // Everything stopped has too little data.
-        if class != Classification::InsufficientData {
-            return Some(*all);
-        }
-        let running = ClassTotals {
-            workloads: all.workloads - self.stopped.workloads,
-            instances: all.instances - self.stopped.instances,
-            gpus: all.gpus - self.stopped.gpus,
-            monthly_cost: all
-                .monthly_cost
-                .checked_sub(self.stopped.monthly_cost)
-                .ok()?,
-        };
-        (running.workloads > 0).then_some(running)
+    /// Waste and optimization together; absent when nothing is priced.
+    pub fn monthly_savings(&self) -> Option<Money> {
+        plus(self.monthly_waste, self.monthly_optimization)
     }
 
     /// Savings as a percentage of today's cost; absent when nothing is priced.
     pub fn savings_percent(&self) -> Option<Decimal> {
-        (self.monthly_cost.amount() > Decimal::ZERO).then(|| {
-            self.monthly_savings().amount() / self.monthly_cost.amount() * Decimal::ONE_HUNDRED
-        })
+        let (savings, cost) = (
+            self.monthly_savings()?.amount(),
+            self.monthly_cost?.amount(),
+        );
+        (savings * Decimal::ONE_HUNDRED).checked_div(cost)
     }
 
     /// Adds up. Where currencies meet, the sums are in dollars, and workloads in
@@ -116,88 +100,95 @@ impl Totals {
             Some(first) if currencies.all(|other| other == first) => first,
             _ => Currency::Usd,
         };
-        let zero = Money::zero(currency);
+        let nothing = audited.is_empty().then_some(Money::zero(currency));
         let mut totals = Self {
             currency,
             instances: 0,
             stopped_instances: 0,
             gpus: 0,
-            monthly_cost: zero,
-            planned_monthly_cost: zero,
-            monthly_waste: zero,
-            monthly_optimization: zero,
+            monthly_cost: nothing,
+            planned_monthly_cost: nothing,
+            monthly_waste: nothing,
+            monthly_optimization: nothing,
             by_classification: BTreeMap::new(),
-            stopped: ClassTotals::none(currency),
+            running_by_classification: BTreeMap::new(),
+            stopped: ClassTotals::default(),
             unpriced_instances: 0,
             ignored_workloads: 0,
         };
         for one in audited {
-            totals.count(one);
-            match one.workload.monthly_cost() {
-                Some(cost) if cost.currency() == currency => totals.add(one, cost),
-                Some(cost) => gaps.push(Gap::new(
-                    "sum",
-                    one.workload.id(),
-                    format!(
-                        "costs {} and is left out of the {currency} sums",
-                        cost.currency()
-                    ),
-                    "audit accounts of each currency apart",
-                )),
-                None => {}
-            }
+            totals.add(one, gaps);
         }
         totals
     }
 
-    fn count(&mut self, one: &AuditedWorkload) {
-        let workload = &one.workload;
-        let instances = workload.instances.len() as u64;
-        let gpus = gpus(workload);
-        self.instances += instances;
-        self.gpus += gpus;
-        self.ignored_workloads += u64::from(workload.ignored.is_some());
-        if workload.key.running {
-            if workload.cost.is_none() {
-                self.unpriced_instances += instances;
-            }
-        } else {
-            self.stopped_instances += instances;
-            if !workload.standing.unpriced.is_empty() {
-                self.unpriced_instances += instances;
-            }
-        }
-        let class = self
-            .by_classification
-            .entry(one.verdict.classification)
-            .or_insert(ClassTotals::none(self.currency));
-        class.count(instances, gpus);
-        if !workload.key.running {
-            self.stopped.count(instances, gpus);
-        }
-    }
-
-    fn add(&mut self, one: &AuditedWorkload, cost: Money) {
-        let plus =
-            |sum: Money, part: Money| Money::new(sum.amount() + part.amount(), sum.currency());
-        self.monthly_cost = plus(self.monthly_cost, cost);
-        self.planned_monthly_cost = plus(
-            self.planned_monthly_cost,
-            one.planned_monthly_cost().unwrap_or(cost),
-        );
-        if let Some(class) = self.by_classification.get_mut(&one.verdict.classification) {
-            class.monthly_cost = plus(class.monthly_cost, cost);
-        }
-        if !one.workload.key.running {
-            self.stopped.monthly_cost = plus(self.stopped.monthly_cost, cost);
-        }
+    fn add(&mut self, one: &AuditedWorkload, gaps: &mut Vec<Gap>) {
+        let cost = one
+            .workload
+            .monthly_cost()
+            .filter(|cost| self.is_in_currency(one, *cost, gaps));
+        self.count(one, cost);
+        let Some(cost) = cost else {
+            return;
+        };
+        let zero = Money::zero(self.currency);
+        let (mut waste, mut optimization) = (Some(zero), Some(zero));
         for action in &one.actions {
             let sum = if one.is_waste(action) {
-                &mut self.monthly_waste
+                &mut waste
             } else {
-                &mut self.monthly_optimization
+                &mut optimization
             };
-            *sum = plus(*sum, Action::monthly_savings(action));
+            *sum = plus(*sum, Some(Action::monthly_savings(action)));
+        }
+        self.monthly_cost = plus(self.monthly_cost, Some(cost));
+        self.planned_monthly_cost = plus(
+            self.planned_monthly_cost,
+            one.planned_monthly_cost().or(Some(cost)),
+        );
+        self.monthly_waste = plus(self.monthly_waste, waste);
+        self.monthly_optimization = plus(self.monthly_optimization, optimization);
+    }
+
+    fn is_in_currency(&self, one: &AuditedWorkload, cost: Money, gaps: &mut Vec<Gap>) -> bool {
+        if cost.currency() == self.currency {
+            return true;
+        }
+        gaps.push(Gap::new(
+            "sum",
+            one.workload.id(),
+            format!(
+                "costs {} and is left out of the {} sums",
+                cost.currency(),
+                self.currency
+            ),
+            "audit accounts of each currency apart",
+        ));
+        false
+    }
+
+    fn count(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
+        let workload = &one.workload;
+        let instances = workload.instances.len() as u64;
+        let class = one.verdict.classification;
+        self.instances += instances;
+        self.gpus += gpus(workload);
+        self.ignored_workloads += u64::from(workload.ignored.is_some());
+        self.by_classification
+            .entry(class)
+            .or_default()
+            .add(workload, cost);
+        let is_unpriced = if workload.key.running {
+            let running = self.running_by_classification.entry(class).or_default();
+            running.add(workload, cost);
+            workload.cost.is_none()
+        } else {
+            self.stopped_instances += instances;
+            self.stopped.add(workload, cost);
+            !workload.standing.unpriced.is_empty()
+        };
+        if is_unpriced {
+            self.unpriced_instances += instances;
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::catalog::{self, Prices};
 use crate::domain::{
     Estate, Gap, GpuOffer, Group, HourlyRate, Instance, InstanceCost, InstanceId, InstanceShape,
     InstanceState, InstanceUsage, Lifecycle, Money, Policy, PriceKey, PriceOption, PurchaseOption,
-    Rejected, Series, Signal, StandingCosts, Timeline, UtilizationSummary, Workload, WorkloadCost,
-    WorkloadKey,
+    Rejected, Series, Signal, StandingCosts, Timeline, Unpriced, UtilizationSummary, Workload,
+    WorkloadCost, WorkloadKey,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -141,10 +141,10 @@ impl Gather<'_> {
         let name = name(&key.group, instances);
         let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
         let running = key.running;
-        let cost = if running {
-            self.cost(&id, instances, &usage, gaps)
-        } else {
-            None
+        let (cost, unpriced) = match running.then(|| self.cost(instances, &usage)) {
+            Some(Ok(cost)) => (Some(cost), None),
+            Some(Err(unpriced)) => (None, Some(unpriced)),
+            None => (None, None),
         };
         if running {
             usage_gaps(&id, &usage, gaps);
@@ -159,7 +159,7 @@ impl Gather<'_> {
                 "storage price",
                 &id,
                 format!("{what} is unpriced in {}", key.region),
-                "run without `--offline` to ask the Pricing API",
+                Unpriced::NO_SOURCE,
             ));
         }
         let first = instances.first().copied();
@@ -189,6 +189,7 @@ impl Gather<'_> {
                 |key| key.in_zone(None),
             ),
             cost,
+            unpriced,
             stopped_at: if running {
                 Vec::new()
             } else {
@@ -251,45 +252,26 @@ impl Gather<'_> {
         (usage, utilization)
     }
 
-    /// Every instance at its own rate and running time; `None` and a gap as
-    /// soon as one of them is unpriced.
+    /// Every instance at its own rate and running time; why not as soon as one
+    /// of them is unpriced.
     fn cost(
         &self,
-        id: &str,
         instances: &[&Instance],
         usage: &[InstanceUsage],
-        gaps: &mut Vec<Gap>,
-    ) -> Option<WorkloadCost> {
+    ) -> Result<WorkloadCost, Unpriced> {
+        let no_source = |reason: String| Unpriced {
+            reason: format!("{reason}: unpriced"),
+            hint: Unpriced::NO_SOURCE,
+        };
         let mut costs = Vec::with_capacity(instances.len());
         let mut hourly: Option<HourlyRate> = None;
         let mut monthly: Option<Money> = None;
         for (instance, usage) in instances.iter().zip(usage) {
-            let Some(key) = price_key(instance) else {
-                let paid = if instance.lifecycle == Lifecycle::Scheduled {
-                    "a scheduled instance"
-                } else {
-                    "a Capacity Block"
-                };
-                gaps.push(Gap::new(
-                    "price",
-                    id,
-                    format!("{paid} is paid ahead and has no hourly price"),
-                    "see the purchase in the bill",
-                ));
-                return None;
-            };
-            let (key, quote) = match self.prices.find(&key) {
-                Ok(found) => found,
-                Err(missing) => {
-                    gaps.push(Gap::new(
-                        "price",
-                        id,
-                        format!("{missing}: unpriced"),
-                        "run without `--offline` to ask the Pricing API",
-                    ));
-                    return None;
-                }
-            };
+            let key = price_key(instance).ok_or_else(|| paid_ahead(instance))?;
+            let (key, quote) = self
+                .prices
+                .find(&key)
+                .map_err(|missing| no_source(missing.to_string()))?;
             // Observed for no time at all: launched in the current period, and
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
@@ -297,7 +279,9 @@ impl Gather<'_> {
             let month = quote.rate.times_hours(monthly_hours);
             monthly = Some(match monthly {
                 None => month,
-                Some(sum) => sum.checked_add(month).ok()?,
+                Some(sum) => sum
+                    .checked_add(month)
+                    .map_err(|mismatch| no_source(mismatch.to_string()))?,
             });
             let sum = hourly.map_or(Decimal::ZERO, HourlyRate::amount) + quote.rate.amount();
             hourly = HourlyRate::new(sum, quote.rate.currency());
@@ -307,11 +291,27 @@ impl Gather<'_> {
                 monthly_hours,
             });
         }
-        Some(WorkloadCost {
+        let (Some(hourly), Some(monthly)) = (hourly, monthly) else {
+            return Err(no_source("the sum is beyond every price".to_owned()));
+        };
+        Ok(WorkloadCost {
             instances: costs,
-            hourly: hourly?,
-            compute_monthly: monthly?.rounded(),
+            hourly,
+            compute_monthly: monthly.rounded(),
         })
+    }
+}
+
+/// Why an instance has no hourly price at all.
+fn paid_ahead(instance: &Instance) -> Unpriced {
+    let paid = if instance.lifecycle == Lifecycle::Scheduled {
+        "a scheduled instance"
+    } else {
+        "a Capacity Block"
+    };
+    Unpriced {
+        reason: format!("{paid} is paid ahead and has no hourly price"),
+        hint: "see the purchase in the bill",
     }
 }
 

@@ -46,6 +46,6 @@ pub use usage::{
 };
 pub use verdict::{Classification, UsageState, Verdict};
 pub use workload::{
-    Group, InstanceCost, KindBasis, StandingCosts, Workload, WorkloadCost, WorkloadKey,
+    Group, InstanceCost, KindBasis, StandingCosts, Unpriced, Workload, WorkloadCost, WorkloadKey,
     WorkloadKind,
 };

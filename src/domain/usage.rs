@@ -295,12 +295,23 @@ pub struct GpuUsage {
     pub power_mean_w: Option<f64>,
     /// Highest temperature in degrees Celsius.
     pub temperature_max_c: Option<f64>,
+    /// Most encoder sessions at once; absent when they were not measured.
+    pub encoder_sessions_max: Option<f64>,
 }
 
 impl GpuUsage {
-    /// Whether it was ever active (p99 at or above 1 %); absent when it was not
-    /// measured.
+    /// Whether it ever encoded: media work is work, though no kernel runs.
+    pub fn encodes(&self) -> bool {
+        self.encoder_sessions_max
+            .is_some_and(|sessions| sessions > 0.0)
+    }
+
+    /// Whether it was ever active (p99 at or above 1 %, or an encoder session);
+    /// absent when it was not measured.
     pub fn is_active(&self) -> Option<bool> {
+        if self.encodes() {
+            return Some(true);
+        }
         self.utilization
             .map(|utilization| utilization.p99 >= ACTIVE_PERCENT)
     }
@@ -335,6 +346,10 @@ pub struct InstanceUsage {
     pub gpus: Vec<GpuUsage>,
     /// 95th percentile of CPU utilization, percent.
     pub cpu_p95: Option<f64>,
+    /// Largest average of CPU utilization over a period, percent.
+    pub cpu_max: Option<f64>,
+    /// Bytes received and sent in a day, as far as both were measured.
+    pub network_bytes_per_day: Option<f64>,
     /// Whether any series was matched by hostname.
     pub joined_by_hostname: bool,
     /// Points dropped on reading, over all series.
@@ -369,13 +384,18 @@ impl InstanceUsage {
         }
         let cpu = points_of(series, Metric::CpuUtilization, Statistic::Average).next();
         let running = mark_running(&mut timeline, instance, cpu, visible);
+        let cpu_figures = cpu.and_then(|points| Distribution::of(points.values().collect()));
         let usage = Self {
             instance: instance.id.clone(),
             running,
             signal,
             summary: signal.and_then(|(signal, source)| timeline.summary(signal, source)),
             gpus,
-            cpu_p95: cpu.and_then(|points| Some(Distribution::of(points.values().collect())?.p95)),
+            cpu_p95: cpu_figures.map(|figures| figures.p95),
+            cpu_max: cpu_figures.map(|figures| figures.max),
+            network_bytes_per_day: per_day(series, Metric::NetworkIn)
+                .zip(per_day(series, Metric::NetworkOut))
+                .map(|(received, sent)| received + sent),
             joined_by_hostname: series.iter().any(|s| s.joined_by == JoinedBy::Hostname),
             rejected: series
                 .iter()
@@ -420,6 +440,14 @@ fn points_of<'a>(
         .iter()
         .filter(move |s| s.metric == metric && s.statistic == statistic && !s.points.is_empty())
         .map(|s| &s.points)
+}
+
+/// What a metric of the instance sums up to in a day, over the periods with a
+/// point.
+fn per_day(series: &[&Series], metric: Metric) -> Option<f64> {
+    let points = points_of(series, metric, Statistic::Sum).next()?;
+    let days = points.len() as f64 * f64::from(points.period_seconds()) / 86_400.0;
+    Some(points.values().sum::<f64>() / days)
 }
 
 fn add_signal(timeline: &mut Timeline, series: &[&Series], signal: Signal, visible: u32) {
@@ -556,6 +584,8 @@ fn gpu_usage(
         power_mean_w: values(Metric::GpuPowerDraw, Statistic::Average)
             .and_then(|values| mean(&values)),
         temperature_max_c: values(Metric::GpuTemperature, Statistic::Maximum).and_then(largest),
+        encoder_sessions_max: values(Metric::GpuEncoderSessions, Statistic::Maximum)
+            .and_then(largest),
     }
 }
 

@@ -291,3 +291,49 @@ fn what_an_inactive_gpu_holds_is_unknown_without_memory() {
     assert_eq!(allocated(&[level(0.0), holding(1_229.0)]), Some(true));
     assert_eq!(allocated(&[holding(1_228.0)]), None);
 }
+
+#[test]
+fn network_is_counted_by_the_day_and_only_in_both_directions() {
+    let sum = |metric, bytes: f64, periods: i64| {
+        series(
+            metric,
+            Statistic::Sum,
+            None,
+            (0..periods).map(move |period| (period, bytes)),
+        )
+    };
+    let both = [
+        sum(Metric::NetworkIn, 1_000.0, 120),
+        // Half of the points are missing, not half of the traffic.
+        sum(Metric::NetworkOut, 500.0, 60),
+    ];
+    let usage = measure(1, InstanceState::Running, 0, &both);
+    // 288 periods a day: 288 × 1 000 + 288 × 500.
+    assert_eq!(usage.network_bytes_per_day, Some(432_000.0));
+    let usage = measure(1, InstanceState::Running, 0, &both[..1]);
+    assert_eq!(usage.network_bytes_per_day, None);
+}
+
+#[test]
+fn an_encoder_session_is_activity() {
+    let all = [
+        series(
+            Metric::GpuUtilization,
+            Statistic::Average,
+            Some(0),
+            (0..120).map(|period| (period, 0.0)),
+        ),
+        series(
+            Metric::GpuEncoderSessions,
+            Statistic::Maximum,
+            Some(0),
+            [(0, 0.0), (1, 2.0), (2, 0.0)],
+        ),
+    ];
+    let usage = measure(1, InstanceState::Running, 0, &all);
+    assert_eq!(usage.gpus[0].encoder_sessions_max, Some(2.0));
+    assert_eq!(usage.gpus[0].is_active(), Some(true));
+    let usage = measure(1, InstanceState::Running, 0, &all[..1]);
+    assert_eq!(usage.gpus[0].encoder_sessions_max, None);
+    assert_eq!(usage.gpus[0].is_active(), Some(false));
+}

@@ -2,8 +2,8 @@
 
 use super::instance::named_enum;
 use super::{
-    GpuUsage, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money, PriceKey, PriceQuote,
-    PurchaseOption, StorageQuote, StorageResource, UtilizationSummary, VramSummary,
+    Gap, GpuUsage, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money, PriceKey,
+    PriceQuote, PurchaseOption, StorageQuote, StorageResource, UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -114,6 +114,27 @@ pub struct WorkloadCost {
     pub compute_monthly: Money,
 }
 
+/// Why a running workload has no price.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unpriced {
+    /// What is missing, such as `no price for …: unpriced`.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+impl Unpriced {
+    /// What to do where no price list has a price: whether they were asked
+    /// cannot be seen here, and more asking may not help.
+    pub const NO_SOURCE: &str =
+        "record the price in the estate file (`--save`), with the origin `user`";
+
+    /// The gap of a workload.
+    pub fn gap(&self, workload: &str) -> Gap {
+        Gap::new("price", workload, &self.reason, self.hint)
+    }
+}
+
 /// Storage and addresses that cost while nothing runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StandingCosts {
@@ -161,6 +182,8 @@ pub struct Workload {
     pub price_key: PriceKey,
     /// What it costs; absent when it is unpriced or not running.
     pub cost: Option<WorkloadCost>,
+    /// Why it runs without a price; absent when it has one or does not run.
+    pub unpriced: Option<Unpriced>,
     /// When each of its instances stopped, in their order, as far as that is
     /// known; empty while they run.
     pub stopped_at: Vec<Option<Timestamp>>,

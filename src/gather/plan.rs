@@ -2,7 +2,7 @@
 //! calls. Pure: discovery goes in, queries come out.
 
 use crate::domain::{Gap, Instance, InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
-use crate::sources::aws::{DiscoveredMetric, MetricQuery, agent_metric};
+use crate::sources::aws::{DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,6 @@ const POINTS_PER_CALL: i64 = 100_800;
 
 const HOUR_SECONDS: u32 = 3_600;
 const DAY_SECONDS: u32 = 86_400;
-const EC2_NAMESPACE: &str = "AWS/EC2";
 
 /// What to ask CloudWatch in one region.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -230,34 +229,24 @@ struct QuerySource<'a> {
     dimensions: &'a BTreeMap<String, String>,
 }
 
-/// CPU proves that the instance ran and bounds a smaller type; network is for
-/// right-sizing. Neither stands in for the GPU.
+/// CPU proves that the instance ran and bounds a smaller type; both feed the
+/// second oracle of idleness. Neither stands in for the GPU.
 fn instance_queries(instance: &Instance, period_seconds: u32) -> Vec<MetricQuery> {
     let dimensions = BTreeMap::from([("InstanceId".to_owned(), instance.id.to_string())]);
     [
-        (
-            Metric::CpuUtilization,
-            "CPUUtilization",
-            Statistic::Average,
-            period_seconds,
-        ),
-        (Metric::NetworkIn, "NetworkIn", Statistic::Sum, HOUR_SECONDS),
-        (
-            Metric::NetworkOut,
-            "NetworkOut",
-            Statistic::Sum,
-            HOUR_SECONDS,
-        ),
+        (Metric::CpuUtilization, Statistic::Average, period_seconds),
+        (Metric::NetworkIn, Statistic::Sum, HOUR_SECONDS),
+        (Metric::NetworkOut, Statistic::Sum, HOUR_SECONDS),
     ]
     .into_iter()
-    .map(|(metric, name, statistic, period_seconds)| MetricQuery {
+    .map(|(metric, statistic, period_seconds)| MetricQuery {
         instance: instance.id.clone(),
         gpu: None,
         metric,
         statistic,
         period_seconds,
         namespace: EC2_NAMESPACE.to_owned(),
-        name,
+        name: cloudwatch_name(metric),
         dimensions: dimensions.clone(),
         source: SeriesSource::Ec2,
         joined_by: JoinedBy::InstanceId,
@@ -275,7 +264,7 @@ fn power_queries(source: &QuerySource<'_>, period_seconds: u32) -> Vec<MetricQue
             statistic,
             period_seconds,
             namespace: EC2_NAMESPACE.to_owned(),
-            name: "GPUPowerUtilization",
+            name: cloudwatch_name(Metric::GpuPowerUtilization),
             dimensions: source.dimensions.clone(),
             source: SeriesSource::Ec2,
             joined_by: source.joined_by,
@@ -309,23 +298,21 @@ fn agent_queries(
     };
     wanted
         .iter()
-        .filter_map(|(metric, statistic, period)| {
-            Some(MetricQuery {
-                instance: source.instance.clone(),
-                gpu: source.gpu,
-                metric: *metric,
-                statistic: *statistic,
-                period_seconds: if *period == 0 {
-                    period_seconds
-                } else {
-                    *period
-                },
-                namespace: namespace.to_owned(),
-                name: agent_metric(*metric)?.name,
-                dimensions: source.dimensions.clone(),
-                source: SeriesSource::CloudWatchAgent,
-                joined_by: source.joined_by,
-            })
+        .map(|(metric, statistic, period)| MetricQuery {
+            instance: source.instance.clone(),
+            gpu: source.gpu,
+            metric: *metric,
+            statistic: *statistic,
+            period_seconds: if *period == 0 {
+                period_seconds
+            } else {
+                *period
+            },
+            namespace: namespace.to_owned(),
+            name: cloudwatch_name(*metric),
+            dimensions: source.dimensions.clone(),
+            source: SeriesSource::CloudWatchAgent,
+            joined_by: source.joined_by,
         })
         .collect()
 }

@@ -230,6 +230,34 @@ pub(super) fn add_bundled_prices(
     }
 }
 
+/// A gap for each region in which something runs that the book has no price of,
+/// when nothing but the book was to be asked.
+pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> Vec<Gap> {
+    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for instance in instances.iter().filter(|one| one.state.is_running()) {
+        let key = price_key(instance).map(|key| key.in_zone(None));
+        if key.is_some_and(|key| book.get(&key).is_err()) {
+            let types = missing.entry(&instance.region).or_default();
+            types.insert(&instance.instance_type);
+        }
+    }
+    missing
+        .into_iter()
+        .map(|(region, types)| {
+            let types: Vec<&str> = types.into_iter().collect();
+            Gap::new(
+                "live prices",
+                region,
+                format!(
+                    "not asked for, and the bundled book has none for {}",
+                    types.join(", ")
+                ),
+                "run without `--offline` to ask the Pricing API",
+            )
+        })
+        .collect()
+}
+
 #[cfg(test)]
 #[path = "prices_tests.rs"]
 mod tests;

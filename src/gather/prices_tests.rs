@@ -43,3 +43,29 @@ fn an_estate_keeps_the_bundled_spot_prices_that_a_move_was_judged_by() {
         assert!(book.get(&key).is_ok(), "{name}");
     }
 }
+
+#[test]
+fn offline_names_what_the_book_lacks() {
+    let mut book = PriceBook::default();
+    let mut windows = spot("g5.xlarge");
+    windows.operating_system = OperatingSystem::Windows;
+    let mut unknown = spot("zz9.huge");
+    unknown.region = "eu-west-1".to_owned();
+    let instances = [spot("g5.xlarge"), windows, unknown];
+    add_bundled_prices(&mut book, &instances, &BTreeMap::new());
+    let gaps = prices_not_asked_for(&book, &instances);
+    let found: Vec<_> = gaps
+        .iter()
+        .map(|gap| (gap.place.as_str(), gap.reason.as_str()))
+        .collect();
+    let reason = |names| format!("not asked for, and the bundled book has none for {names}");
+    assert_eq!(
+        found,
+        [
+            ("eu-west-1", reason("zz9.huge").as_str()),
+            ("us-east-1", reason("g5.xlarge").as_str())
+        ]
+    );
+    assert!(gaps.iter().all(|gap| gap.hint.contains("--offline")));
+    assert_eq!(prices_not_asked_for(&book, &instances[..1]), []);
+}

@@ -3,7 +3,7 @@
 //! all is an error.
 
 use super::plan::{MetricsPlan, batches, plan_metrics};
-use super::prices::{add_bundled_prices, prices};
+use super::prices::{add_bundled_prices, prices, prices_not_asked_for};
 use crate::catalog::known_shape;
 use crate::domain::{Estate, EstateSource, Gap, Instance, InstanceShape, Points, Series, Window};
 use crate::sources::aws::{
@@ -136,6 +136,9 @@ pub async fn gather(
         shapes.extend(region.shapes);
     }
     add_bundled_prices(&mut book, &instances, &shapes);
+    if options.offline {
+        gaps.extend(prices_not_asked_for(&book, &instances));
+    }
     instances.sort_by(|left, right| left.id.cmp(&right.id));
     gaps.sort();
     gaps.dedup();

@@ -264,11 +264,11 @@ fn summary(audit: &Audit) -> Summary {
         instances: totals.instances,
         stopped_instances: totals.stopped_instances,
         gpus: totals.gpus,
-        monthly_cost: json_money(totals.monthly_cost),
-        planned_monthly_cost: json_money(totals.planned_monthly_cost),
-        monthly_savings: json_money(totals.monthly_savings()),
-        monthly_waste: json_money(totals.monthly_waste),
-        monthly_optimization: json_money(totals.monthly_optimization),
+        monthly_cost: totals.monthly_cost.and_then(json_money),
+        planned_monthly_cost: totals.planned_monthly_cost.and_then(json_money),
+        monthly_savings: totals.monthly_savings().and_then(json_money),
+        monthly_waste: totals.monthly_waste.and_then(json_money),
+        monthly_optimization: totals.monthly_optimization.and_then(json_money),
         savings_percent: totals
             .savings_percent()
             .and_then(|percent| percent.round_dp(2).to_f64()),
@@ -280,9 +280,9 @@ fn summary(audit: &Audit) -> Summary {
                     workloads: sums.map_or(0, |sums| sums.workloads),
                     instances: sums.map_or(0, |sums| sums.instances),
                     gpus: sums.map_or(0, |sums| sums.gpus),
-                    monthly_cost: json_money(
-                        sums.map_or(Money::zero(totals.currency), |sums| sums.monthly_cost),
-                    ),
+                    monthly_cost: sums
+                        .map_or(Some(Money::zero(totals.currency)), |sums| sums.monthly_cost)
+                        .and_then(json_money),
                 };
                 (class.name(), view)
             })

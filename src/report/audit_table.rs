@@ -95,7 +95,7 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
     let percent = totals.savings_percent().map_or(String::new(), |share| {
         format!("{} % less", rounded(share, 1))
     });
-    let rows: [(&str, Money, String); 4] = [
+    let rows: [(&str, Option<Money>, String); 4] = [
         ("Monthly cost", totals.monthly_cost, notes.join(", ")),
         (
             "Waste",
@@ -110,7 +110,7 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
         ("After the plan", totals.planned_monthly_cost, percent),
     ];
     for (label, amount, note) in rows {
-        let line = format!("  {label:<15}{:>16}   {note}", money(amount));
+        let line = format!("  {label:<15}{:>16}   {note}", money_or_absent(amount));
         writeln!(out, "{}", fit(line.trim_end(), style.width))?;
     }
     writeln!(out)
@@ -151,12 +151,12 @@ fn classes(audit: &Audit, out: &mut String) -> std::fmt::Result {
             count(sums.workloads),
             count(sums.instances),
             count(sums.gpus),
-            money(sums.monthly_cost),
+            money_or_absent(sums.monthly_cost),
         ]);
     };
     for class in Classification::ALL {
-        if let Some(sums) = audit.totals.running_by_classification(*class) {
-            row(class.name(), &sums);
+        if let Some(sums) = audit.totals.running_by_classification.get(class) {
+            row(class.name(), sums);
         }
     }
     if audit.totals.stopped.workloads > 0 {

@@ -3,17 +3,17 @@
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, Confidence, Policy, Signal, UsageState, UtilizationSummary,
-    Verdict, Workload, WorkloadKind, decimals_apart, floored,
+    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, Policy, Signal, UsageState,
+    UtilizationSummary, Verdict, Workload, WorkloadKind, decimals_apart, floored,
 };
 use jiff::Timestamp;
 
 /// Points within which a power p99 counts as the card's idle draw.
-const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
+pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
 const BUSY_POWER_PERCENT: f64 = 60.0;
 /// Share of hours close to 100 % from which a workload is saturated.
-const SATURATED_HOURS_SHARE: f64 = 0.10;
+pub(super) const SATURATED_HOURS_SHARE: f64 = 0.10;
 
 /// Judges a workload as of an instant.
 pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
@@ -139,6 +139,7 @@ fn computes_nothing(
 ) -> Option<bool> {
     // A maximum is at least its average, so that averages alone can rule it out.
     let is_ruled_out = !workload.measures_every_gpu()
+        || workload.gpus().any(GpuUsage::encodes)
         || utilization.has_consecutive_activity
         || utilization.distribution.p99 >= ACTIVE_PERCENT
         || !is_old_enough(workload, utilization, policy, as_of);
@@ -206,9 +207,11 @@ fn by_power(
              than {BUSY_POWER_PERCENT} % of the limit"
         ));
     }
+    let is_idle = is_old_enough(workload, utilization, policy, as_of)
+        && !workload.gpus().any(GpuUsage::encodes);
     verdict(
         Classification::Overprovisioned,
-        is_old_enough(workload, utilization, policy, as_of).then_some(UsageState::Idle),
+        is_idle.then_some(UsageState::Idle),
         format!("power {power} is at most {of_idle}"),
     )
 }

@@ -2,13 +2,15 @@
 //!
 //! Must not be fooled by a quiet CPU or network, by a job of an hour a week (two
 //! consecutive active periods are enough to spare it), by a box launched this
-//! week, or by a box whose memory was not measured. Power alone may call a GPU
+//! week, by an encoder at work, or by a box whose memory was not measured. Power alone may call a GPU
 //! idle but never recommends a stop by itself.
 
+use super::classification::IDLE_POWER_MARGIN_POINTS;
+use super::compute_optimizer::second_opinion;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation, Severity,
-    Statistic, UsageState, decimals_apart,
+    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation,
+    Severity, Statistic, UsageState, decimals_apart,
 };
 
 /// The rule.
@@ -42,7 +44,7 @@ impl Rule for IdleGpu {
                 Statistic::Average,
                 summary.distribution.p99,
                 Comparator::AtMost,
-                subject.verdict.idle_power_percent? + 5.0,
+                subject.verdict.idle_power_percent? + IDLE_POWER_MARGIN_POINTS,
             )?
         } else {
             subject.sampled(
@@ -50,12 +52,13 @@ impl Rule for IdleGpu {
                 Statistic::Maximum,
                 summary.maximum_p99?,
                 Comparator::LessThan,
-                1.0,
+                ACTIVE_PERCENT,
             )?
         };
         let further = subject
             .vram_evidence(Comparator::LessThan, subject.policy.idle_held_vram_percent)
             .into_iter()
+            .chain(second_opinion(subject.workload))
             .collect();
         let confidence = subject.confidence();
         let decimals = decimals_apart(decisive.observed, decisive.threshold);

@@ -6,8 +6,8 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, Statistic,
-    UsageState,
+    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation,
+    Severity, Statistic, UsageState,
 };
 
 /// The rule.
@@ -40,7 +40,7 @@ impl Rule for IdleHeldGpu {
             Statistic::Maximum,
             summary.maximum_p99?,
             Comparator::LessThan,
-            1.0,
+            ACTIVE_PERCENT,
         )?;
         let held =
             subject.vram_evidence(Comparator::AtLeast, subject.policy.idle_held_vram_percent)?;

@@ -3,6 +3,7 @@
 //! turns that silence into one gap.
 
 mod classification;
+mod compute_optimizer;
 mod registry;
 mod subject;
 

@@ -58,18 +58,23 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Gap>) {
     }
     let gaps = missing
         .into_iter()
-        .map(|(need, rules)| {
-            let reason = match need {
-                Need::Utilization => subject.verdict.reason.clone(),
-                _ => "not delivered or not known".to_owned(),
-            };
-            Gap::new(
-                need.what(),
-                subject.workload.id(),
-                format!("{reason}; silent: {}", rules.join(", ")),
-                need.hint(),
-            )
-        })
+        .map(|(need, rules)| gap(subject, need, &rules))
         .collect();
     (findings, gaps)
+}
+
+/// What kept rules silent about a workload.
+fn gap(subject: &Subject<'_>, need: Need, rules: &[&str]) -> Gap {
+    let unpriced = subject.workload.unpriced.as_ref();
+    let (reason, hint) = match (need, unpriced) {
+        (Need::Utilization, _) => (subject.verdict.reason.as_str(), need.hint()),
+        (Need::Price, Some(unpriced)) => (unpriced.reason.as_str(), unpriced.hint),
+        _ => ("not delivered or not known", need.hint()),
+    };
+    Gap::new(
+        need.what(),
+        subject.workload.id(),
+        format!("{reason}; silent: {}", rules.join(", ")),
+        hint,
+    )
 }

@@ -2,7 +2,7 @@
 //!
 //! Must not be fooled by training and batch, where a full GPU is the aim.
 
-use super::classification::saturation_is_a_risk;
+use super::classification::{SATURATED_HOURS_SHARE, saturation_is_a_risk};
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, KindBasis, Recommendation, Severity,
@@ -42,7 +42,7 @@ impl Rule for SaturatedGpu {
             Statistic::Average,
             summary.saturated_hours_share * 100.0,
             Comparator::AtLeast,
-            10.0,
+            SATURATED_HOURS_SHARE * 100.0,
         )?;
         let decimals = decimals_apart(mean.observed, mean.threshold);
         let by_mean = mean.observed > mean.threshold;

@@ -2,7 +2,7 @@
 //!
 //! Must not be fooled by waste: what is idle or overprovisioned shrinks first,
 //! and a commitment is bought for what is left. Types that sell no reserved
-//! instance are passed over.
+//! instance are passed over, and so is what was observed for a few days only.
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{

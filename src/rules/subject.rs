@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Comparator, Confidence, Evidence, Metric, Observation, Policy, Recommendation, Signal,
-    Statistic, UtilizationSummary, Verdict, Workload,
+    Statistic, Unpriced, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::Offers;
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ impl Need {
             Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
                 "`gpucost metrics setup` prints the CloudWatch agent configuration"
             }
-            Self::Price => "run without `--offline` to ask the Pricing API",
+            Self::Price => Unpriced::NO_SOURCE,
         }
     }
 }

@@ -425,3 +425,23 @@ fn too_few_gpus_is_another_reason_than_no_metric() {
         "fewer than half of the GPUs reported utilization at any time"
     );
 }
+
+#[test]
+fn a_week_of_samples_is_needed_to_advise_a_commitment() {
+    let young = |periods: u32| {
+        judge(
+            Machine::new("i-1", "g5.xlarge")
+                .launched_hours_ago(7 * 24)
+                .cpu(last(periods, 5.0))
+                .gpu(0, last(periods, 70.0))
+                .vram(0, 9_211.2, A10G_MIB),
+        )
+    };
+    let week = young(7 * DAY);
+    assert!(week.finding("steady-on-demand").is_some());
+    assert_eq!(week.actions(), [ActionKind::Commit]);
+    let short = young(7 * DAY - 1);
+    assert_eq!(short.verdict(), "well-utilized/steady");
+    assert_eq!(short.finding("steady-on-demand"), None);
+    assert!(!short.has_gap("price"), "nothing is missing but time");
+}

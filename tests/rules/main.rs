@@ -10,6 +10,7 @@ mod properties;
 mod prose;
 mod registry;
 mod rightsizing;
+mod second_opinion;
 mod situations;
 mod stopped;
 mod traps;

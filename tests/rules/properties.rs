@@ -177,42 +177,57 @@ fn savings(one: &AuditedWorkload, wanted: impl Fn(bool) -> bool) -> impl Iterato
         .map(|action| action.monthly_savings())
 }
 
+/// The sum of what is known; absent when there are parts and none is known.
+fn total(parts: impl Iterator<Item = Option<Money>>) -> Option<Decimal> {
+    let parts: Vec<Option<Money>> = parts.collect();
+    let is_unknown = !parts.is_empty() && parts.iter().all(Option::is_none);
+    (!is_unknown).then(|| sum(parts.into_iter().flatten()))
+}
+
 fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
     let totals = &audit.totals;
-    let cost = totals.monthly_cost.amount();
+    let cost = totals.monthly_cost.map(Money::amount);
     let parts = || audit.workloads.iter();
+    let costs = |one: &AuditedWorkload| one.workload.monthly_cost();
+    prop_assert_eq!(cost, total(parts().map(costs)));
+    let saved = |wanted: bool| {
+        let sum = sum(parts().flat_map(|one| savings(one, |waste| waste == wanted)));
+        cost.map(|_| sum)
+    };
+    let waste = totals.monthly_waste.map(Money::amount);
+    let optimization = totals.monthly_optimization.map(Money::amount);
+    prop_assert_eq!(waste, saved(true));
+    prop_assert_eq!(optimization, saved(false));
+    let planned = totals.planned_monthly_cost.map(Money::amount);
+    prop_assert_eq!(
+        planned,
+        total(parts().map(AuditedWorkload::planned_monthly_cost))
+    );
+    if let (Some(cost), Some(saved)) = (cost, totals.monthly_savings()) {
+        prop_assert_eq!(planned, Some(cost - saved.amount()));
+    }
     prop_assert_eq!(
         cost,
-        sum(parts().filter_map(|one| one.workload.monthly_cost()))
+        total(
+            totals
+                .by_classification
+                .values()
+                .map(|class| class.monthly_cost)
+        )
     );
-    prop_assert_eq!(
-        totals.monthly_waste.amount(),
-        sum(parts().flat_map(|one| savings(one, |waste| waste)))
-    );
-    prop_assert_eq!(
-        totals.monthly_optimization.amount(),
-        sum(parts().flat_map(|one| savings(one, |waste| !waste)))
-    );
-    prop_assert_eq!(
-        totals.planned_monthly_cost.amount(),
-        cost - totals.monthly_savings().amount()
-    );
-    prop_assert_eq!(
-        totals.planned_monthly_cost.amount(),
-        sum(parts().filter_map(AuditedWorkload::planned_monthly_cost))
-    );
-    prop_assert_eq!(
-        cost,
-        sum(totals
-            .by_classification
-            .values()
-            .map(|class| class.monthly_cost))
-    );
-    for amount in [
-        cost,
-        totals.monthly_waste.amount(),
-        totals.monthly_optimization.amount(),
-    ] {
+    for (class, sums) in &totals.by_classification {
+        let of_class = |one: &&AuditedWorkload| one.verdict.classification == *class;
+        let own = total(parts().filter(of_class).map(costs));
+        prop_assert_eq!(sums.monthly_cost.map(Money::amount), own);
+    }
+    for (class, sums) in &totals.running_by_classification {
+        let runs = |one: &&AuditedWorkload| {
+            one.verdict.classification == *class && one.workload.key.running
+        };
+        let own = total(parts().filter(runs).map(costs));
+        prop_assert_eq!(sums.monthly_cost.map(Money::amount), own);
+    }
+    for amount in [cost, waste, optimization].into_iter().flatten() {
         prop_assert!(is_in_cents(amount), "{} is not in cents", amount);
     }
     Ok(())
@@ -291,7 +306,10 @@ proptest! {
                 .vram(0, 460.56, 23_028.0),
         );
         let after = audited(&estate(more));
-        let waste = |audit: &Audit| audit.totals.monthly_waste.amount();
+        let waste = |audit: &Audit| {
+            let waste = audit.totals.monthly_waste;
+            waste.map_or(Decimal::ZERO, Money::amount)
+        };
         // 1.006 × 730.
         prop_assert_eq!(waste(&after) - waste(&before), Decimal::new(73_438, 2));
     }

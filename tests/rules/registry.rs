@@ -1,10 +1,17 @@
 //! File, id, page and situations of a rule belong together.
 
 use crate::fixtures::{SITUATIONS, names_in, path, rule_ids};
+use gpucost::rules::Need;
 use std::collections::BTreeSet;
 
 /// Files in `src/rules/` that hold no rule.
-const SHARED_FILES: [&str; 4] = ["classification", "mod", "registry", "subject"];
+const SHARED_FILES: [&str; 5] = [
+    "classification",
+    "compute_optimizer",
+    "mod",
+    "registry",
+    "subject",
+];
 
 fn ids() -> BTreeSet<String> {
     rule_ids().into_iter().map(str::to_owned).collect()
@@ -62,5 +69,29 @@ fn the_index_names_every_rule_with_its_severity() {
             meta.id,
             meta.severity
         );
+    }
+}
+
+#[test]
+fn the_index_names_the_data_that_every_rule_needs() {
+    let index = std::fs::read_to_string(crate::fixtures::root().join("docs/rules/README.md"))
+        .expect("an index");
+    for rule in gpucost::rules::RULES {
+        let meta = rule.meta();
+        let row = index
+            .lines()
+            .find(|line| line.contains(&format!("({}.md)", meta.id)))
+            .unwrap_or_else(|| panic!("{} is not in the index", meta.id));
+        let needs = row.rsplit('|').nth(1).expect("a last column");
+        for (need, words) in [
+            (Need::Utilization, "GPU utilization"),
+            (Need::PerGpuUtilization, "each GPU"),
+            (Need::Maxima, "maxima"),
+            (Need::Vram, "VRAM"),
+            (Need::Price, "price"),
+        ] {
+            let is_named = needs.contains(words);
+            assert_eq!(meta.needs.contains(&need), is_named, "{}: {words}", meta.id);
+        }
     }
 }

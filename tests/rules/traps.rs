@@ -6,7 +6,9 @@ use crate::builder::{
 };
 use crate::fixtures::{audit_of, holds, of, silence};
 use gpucost::analysis::audit;
-use gpucost::domain::{Address, Confidence, InstanceState, Metric, Policy, Risk, Statistic};
+use gpucost::domain::{
+    Address, Classification, Confidence, InstanceState, Metric, Money, Policy, Risk, Statistic,
+};
 
 #[test]
 fn saturated_hours_under_a_low_mean_are_no_evidence_of_a_low_p95() {
@@ -194,4 +196,79 @@ fn gpus_of_unknown_allocation_are_counted_as_such() {
     // GPU 0 works, GPU 1 is empty, of 2 and 3 only idleness is known.
     assert_eq!(funnel.allocated_gpus, 1);
     assert_eq!(funnel.unknown_allocation_gpus, 2);
+}
+
+#[test]
+fn sums_without_any_price_are_absent_and_not_zero() {
+    let unpriced = |id: &str| {
+        let mut machine = g5(id).gpu(0, flat(70.0)).vram(0, 9_211.2, A10G_MIB);
+        machine.instance.region = "mars-1".to_owned();
+        machine
+    };
+    let totals = audited(&estate(vec![unpriced("i-1")])).totals;
+    assert_eq!(totals.monthly_cost, None);
+    assert_eq!(totals.planned_monthly_cost, None);
+    assert_eq!(totals.monthly_savings(), None);
+    assert_eq!(totals.savings_percent(), None);
+    let well = Classification::WellUtilized;
+    assert_eq!(totals.by_classification[&well].monthly_cost, None);
+    assert_eq!(totals.unpriced_instances, 1);
+
+    // A price elsewhere gives the sum a value, and leaves the class without.
+    let idle = g5("i-2").gpu(0, flat(0.0)).vram(0, 3.0, A10G_MIB);
+    let totals = audited(&estate(vec![unpriced("i-1"), idle])).totals;
+    let amount = |sum: Option<Money>| sum.map(|sum| sum.amount().to_string());
+    assert_eq!(amount(totals.monthly_cost).as_deref(), Some("734.38"));
+    assert_eq!(amount(totals.monthly_waste).as_deref(), Some("734.38"));
+    assert_eq!(totals.by_classification[&well].monthly_cost, None);
+
+    // Nothing at all costs nothing.
+    let nothing = audited(&estate(Vec::new())).totals;
+    assert_eq!(amount(nothing.monthly_cost).as_deref(), Some("0"));
+}
+
+#[test]
+fn running_workloads_are_summed_apart_from_stopped_ones() {
+    // Unmeasured and unpriced beside stopped and free: both lack data, and what
+    // the running one costs is not known.
+    let mut running = Machine::new("i-1", "g5.xlarge").cpu(flat(5.0));
+    running.instance.region = "mars-1".to_owned();
+    let mut stopped = Machine::new("i-2", "g5.xlarge");
+    stopped.instance.state = InstanceState::Stopped;
+    let totals = audited(&estate(vec![running, stopped])).totals;
+    let class = Classification::InsufficientData;
+    assert_eq!(totals.running_by_classification[&class].monthly_cost, None);
+    let free = totals.stopped.monthly_cost.expect("known");
+    assert!(free.amount().is_zero());
+    assert_eq!(totals.by_classification[&class].workloads, 2);
+}
+
+#[test]
+fn an_unpriced_workload_is_one_gap_with_a_hint_that_applies() {
+    let in_region = |mut machine: Machine| {
+        machine.instance.region = "mars-1".to_owned();
+        machine
+    };
+    let busy = || g5("i-1").gpu(0, flat(70.0)).vram(0, 9_211.2, A10G_MIB);
+    for (machine, silences) in [
+        (in_region(busy()), true),
+        // No utilization, so that the price is not what silences the rule.
+        (in_region(g5("i-1")), false),
+        (in_region(busy().tag("gpucost:ignore", "demo")), false),
+    ] {
+        let audit = audited(&estate(vec![machine]));
+        let prices: Vec<_> = audit.gaps.iter().filter(|g| g.what == "price").collect();
+        let [gap] = prices.as_slice() else {
+            panic!("one gap: {prices:?}");
+        };
+        let reason = "no price for g5.xlarge mars-1 linux shared on-demand: unpriced";
+        let silent = if silences {
+            "; silent: steady-on-demand"
+        } else {
+            ""
+        };
+        assert_eq!(gap.reason, format!("{reason}{silent}"));
+        // The estate was recorded: nobody can be asked any more.
+        assert!(!gap.hint.contains("--offline"), "{}", gap.hint);
+    }
 }

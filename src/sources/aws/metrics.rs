@@ -10,52 +10,24 @@ use aws_smithy_types::DateTime;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
-/// A metric that the CloudWatch agent publishes for a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgentMetric {
-    /// What it measures.
-    pub metric: Metric,
-    /// Its name in CloudWatch.
-    pub name: &'static str,
-}
-
-/// The agent's GPU metrics by what they measure.
-const AGENT_METRICS: &[AgentMetric] = &[
-    AgentMetric {
-        metric: Metric::GpuUtilization,
-        name: "nvidia_smi_utilization_gpu",
-    },
-    AgentMetric {
-        metric: Metric::GpuMemoryUsed,
-        name: "nvidia_smi_memory_used",
-    },
-    AgentMetric {
-        metric: Metric::GpuMemoryTotal,
-        name: "nvidia_smi_memory_total",
-    },
-    AgentMetric {
-        metric: Metric::GpuPowerDraw,
-        name: "nvidia_smi_power_draw",
-    },
-    AgentMetric {
-        metric: Metric::GpuTemperature,
-        name: "nvidia_smi_temperature_gpu",
-    },
-    AgentMetric {
-        metric: Metric::GpuEncoderSessions,
-        name: "nvidia_smi_encoder_stats_session_count",
-    },
-];
-
 /// EC2's own namespace.
 pub(crate) const EC2_NAMESPACE: &str = "AWS/EC2";
 
-/// The CloudWatch name of an agent metric.
-pub fn agent_metric(metric: Metric) -> Option<AgentMetric> {
-    AGENT_METRICS
-        .iter()
-        .copied()
-        .find(|known| known.metric == metric)
+/// What CloudWatch calls a metric: the agent's names for GPU metrics, EC2's for
+/// those that it publishes itself.
+pub fn cloudwatch_name(metric: Metric) -> &'static str {
+    match metric {
+        Metric::GpuUtilization => "nvidia_smi_utilization_gpu",
+        Metric::GpuMemoryUsed => "nvidia_smi_memory_used",
+        Metric::GpuMemoryTotal => "nvidia_smi_memory_total",
+        Metric::GpuPowerDraw => "nvidia_smi_power_draw",
+        Metric::GpuTemperature => "nvidia_smi_temperature_gpu",
+        Metric::GpuEncoderSessions => "nvidia_smi_encoder_stats_session_count",
+        Metric::GpuPowerUtilization => "GPUPowerUtilization",
+        Metric::CpuUtilization => "CPUUtilization",
+        Metric::NetworkIn => "NetworkIn",
+        Metric::NetworkOut => "NetworkOut",
+    }
 }
 
 /// A series that exists in CloudWatch, whatever its dimensions are.
@@ -105,24 +77,12 @@ pub async fn discover(
     agent_namespace: &str,
 ) -> Result<Vec<DiscoveredMetric>, AwsError> {
     let wanted = [
-        (
-            agent_namespace,
-            Metric::GpuUtilization,
-            "nvidia_smi_utilization_gpu",
-        ),
-        (
-            agent_namespace,
-            Metric::GpuMemoryUsed,
-            "nvidia_smi_memory_used",
-        ),
-        (
-            EC2_NAMESPACE,
-            Metric::GpuPowerUtilization,
-            "GPUPowerUtilization",
-        ),
+        (agent_namespace, Metric::GpuUtilization),
+        (agent_namespace, Metric::GpuMemoryUsed),
+        (EC2_NAMESPACE, Metric::GpuPowerUtilization),
     ];
     let mut found = Vec::new();
-    for (namespace, metric, name) in wanted {
+    for (namespace, metric) in wanted {
         let mut token = None;
         loop {
             clients.cloudwatch_turn().await;
@@ -130,7 +90,7 @@ pub async fn discover(
                 .cloudwatch
                 .list_metrics()
                 .namespace(namespace)
-                .metric_name(name)
+                .metric_name(cloudwatch_name(metric))
                 .set_next_token(token)
                 .send()
                 .await

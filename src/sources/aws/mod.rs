@@ -15,9 +15,8 @@ mod shapes;
 pub use error::{AwsError, Cause, ErrorKind};
 pub use inventory::{RegionInventory, inventory, standing_resources};
 pub use meter::metric_cost_usd;
-pub use metrics::{
-    AgentMetric, DiscoveredMetric, MetricQuery, MetricValues, agent_metric, discover, fetch,
-};
+pub(crate) use metrics::EC2_NAMESPACE;
+pub use metrics::{DiscoveredMetric, MetricQuery, MetricValues, cloudwatch_name, discover, fetch};
 pub use policy::{ACTIONS, iam_policy};
 pub use prices::{WantedPrices, on_demand_prices, spot_prices, storage_prices};
 pub use session::{AwsOptions, Identity, RegionClients, Session};

@@ -1,0 +1,114 @@
+//! AWS Compute Optimizer's idle rule as a second opinion. It reads CPU and network,
+//! which never stand in for the GPU: it stands beside a verdict and changes none.
+
+use crate::domain::{
+    Comparator, Evidence, InstanceUsage, Observation, Signal, Workload, decimals_apart,
+};
+
+/// Share of the window above which its GPUs count as idle, percent.
+const IDLE_ABOVE_PERCENT: f64 = 99.0;
+/// Use of VRAM below which it holds nothing, percent.
+const VRAM_BELOW_PERCENT: f64 = 5.0;
+/// Largest CPU utilization below which its CPU is idle, percent.
+const CPU_BELOW_PERCENT: f64 = 5.0;
+/// Traffic below which its network is idle, megabytes a day.
+const NETWORK_BELOW_MB: f64 = 5.0;
+
+const BYTES_PER_MB: f64 = 1_000_000.0;
+
+/// One condition of the rule.
+struct Sign {
+    name: &'static str,
+    observed: f64,
+    comparator: Comparator,
+    threshold: f64,
+    unit: &'static str,
+}
+
+impl Sign {
+    fn holds(&self) -> bool {
+        match self.comparator {
+            Comparator::GreaterThan => self.observed > self.threshold,
+            _ => self.observed < self.threshold,
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let decimals = decimals_apart(self.observed, self.threshold);
+        format!(
+            "{} {:.decimals$} {} ({} {})",
+            self.name, self.observed, self.unit, self.comparator, self.threshold
+        )
+    }
+}
+
+/// How many signs of the rule hold for the busiest instance of a workload, and
+/// which; absent unless every series that the rule reads was delivered.
+pub(super) fn second_opinion(workload: &Workload) -> Option<Evidence> {
+    let signs = signs(workload)?;
+    let holding = signs.iter().filter(|sign| sign.holds()).count();
+    let agrees = holding == signs.len();
+    let words: Vec<String> = signs.iter().map(Sign::in_words).collect();
+    Some(Evidence {
+        observation: Observation::Fact {
+            name: "signs of AWS Compute Optimizer's idle rule",
+            origin: format!(
+                "the rule {}: {}",
+                if agrees { "agrees" } else { "disagrees" },
+                words.join(", ")
+            ),
+        },
+        observed: holding as f64,
+        comparator: if agrees {
+            Comparator::Equal
+        } else {
+            Comparator::LessThan
+        },
+        threshold: signs.len() as f64,
+        unit: "signs",
+    })
+}
+
+fn signs(workload: &Workload) -> Option<[Sign; 5]> {
+    let summary = workload
+        .utilization
+        .as_ref()
+        .filter(|summary| summary.signal == Signal::GpuUtilization)?;
+    let below = |name, observed, threshold, unit| Sign {
+        name,
+        observed,
+        comparator: Comparator::LessThan,
+        threshold,
+        unit,
+    };
+    let sessions = largest(workload.gpus(), |gpu| gpu.encoder_sessions_max)?;
+    let cpu = largest(&workload.usage, |usage: &InstanceUsage| usage.cpu_max)?;
+    let bytes = largest(&workload.usage, |usage| usage.network_bytes_per_day)?;
+    Some([
+        Sign {
+            name: "GPUs idle",
+            observed: summary.idle_share? * 100.0,
+            comparator: Comparator::GreaterThan,
+            threshold: IDLE_ABOVE_PERCENT,
+            unit: "% of the window",
+        },
+        // AWS says unused in 99 % of the window. A series by the hour cannot
+        // tell a tenth of a percent: no session at all is asked for.
+        below("encoder sessions", sessions, 1.0, "at once"),
+        below(
+            "VRAM",
+            workload.vram()?.peak_percent()?,
+            VRAM_BELOW_PERCENT,
+            "%",
+        ),
+        below("CPU at most", cpu, CPU_BELOW_PERCENT, "%"),
+        below("network", bytes / BYTES_PER_MB, NETWORK_BELOW_MB, "MB/day"),
+    ])
+}
+
+/// The largest figure of any; absent unless every one of them was measured.
+fn largest<T>(all: impl IntoIterator<Item = T>, figure: impl Fn(T) -> Option<f64>) -> Option<f64> {
+    all.into_iter()
+        .map(figure)
+        .try_fold(0.0_f64, |largest, value| Some(largest.max(value?)))
+}
