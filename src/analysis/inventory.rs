@@ -35,7 +35,7 @@ pub struct Listing<'a> {
 
 /// Lists the instances of an estate.
 pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
-    let prices = Prices::new(&estate.prices);
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let mut gaps = estate.gaps.clone();
     let mut instances: Vec<ListedInstance<'a>> = estate
         .instances

@@ -1,14 +1,18 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
+mod comparison;
 mod inventory;
 mod kinds;
+mod question;
 mod standing;
 mod totals;
 mod workloads;
 
+pub use comparison::{AWS, Offer, OfferedGpus, compare};
 pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_vocabulary, kind_of_name};
+pub use question::{GpuFilter, Question, SortBy, UnknownName, providers, unknown_names};
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 
@@ -84,7 +88,7 @@ pub struct Audit {
 
 /// Audits an estate.
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
-    let prices = Prices::new(&estate.prices);
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
 

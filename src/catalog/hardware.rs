@@ -1,5 +1,6 @@
 //! Bundled shapes of instance types and specifications of GPUs.
 
+use super::table::{Row, rows};
 use crate::domain::{AcceleratorKind, Architecture, GpuModel, GpuOffer, GpuShare, InstanceShape};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -7,9 +8,10 @@ use std::sync::LazyLock;
 
 const SHAPES_CSV: &str = include_str!("../../pricing-data/shapes.csv");
 const GPU_SPECS_CSV: &str = include_str!("../../pricing-data/gpu_specs.csv");
+const MIG_PROFILES_CSV: &str = include_str!("../../pricing-data/mig_profiles.csv");
 
 /// Figures of a GPU model with one memory size. Absent means that no source
-/// states it.
+/// states it. Throughput is dense, without sparsity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuSpec {
     /// The model.
@@ -18,10 +20,26 @@ pub struct GpuSpec {
     pub memory_mib: u64,
     /// Memory as the driver reports it, MiB: what a model has to fit into.
     pub memory_mib_reported: Option<u64>,
+    /// Memory bandwidth, GB/s.
+    pub memory_bandwidth_gbps: Option<f64>,
+    /// FP16 tensor throughput, TFLOPS.
+    pub fp16_dense_tflops: Option<f64>,
+    /// BF16 tensor throughput, TFLOPS.
+    pub bf16_dense_tflops: Option<f64>,
+    /// FP8 tensor throughput, TFLOPS.
+    pub fp8_dense_tflops: Option<f64>,
+    /// FP4 tensor throughput, TFLOPS.
+    pub fp4_dense_tflops: Option<f64>,
     /// Power limit, watts.
     pub power_limit_w: Option<f64>,
     /// Draw with the driver loaded and no work, watts.
     pub idle_w: Option<f64>,
+    /// CUDA compute capability, such as `8.0`.
+    pub compute_capability: Option<String>,
+    /// Highest temperature for sustained work, °C.
+    pub max_operating_c: Option<f64>,
+    /// Temperature at which the clock is throttled, °C.
+    pub slowdown_c: Option<f64>,
 }
 
 impl GpuSpec {
@@ -44,44 +62,15 @@ static GPU_SPECS: LazyLock<Vec<GpuSpec>> = LazyLock::new(|| {
         .collect()
 });
 
-/// One row by column name; an empty cell is absent.
-struct Row {
-    header: csv::StringRecord,
-    record: csv::StringRecord,
-}
-
-impl Row {
-    fn get(&self, column: &str) -> Option<&str> {
-        let index = self.header.iter().position(|name| name == column)?;
-        self.record.get(index).filter(|cell| !cell.is_empty())
-    }
-
-    fn number<T: std::str::FromStr>(&self, column: &str) -> Option<T> {
-        self.get(column)?.parse().ok()
-    }
-}
-
-fn rows(text: &'static str) -> impl Iterator<Item = Row> {
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers().cloned().unwrap_or_default();
-    reader
-        .into_records()
-        .filter_map(Result::ok)
-        .map(move |record| Row {
-            header: header.clone(),
-            record,
-        })
-}
-
 fn shape_of(row: &Row) -> Option<InstanceShape> {
     let share = row
-        .number::<Decimal>("gpu_count")
+        .parsed::<Decimal>("gpu_count")
         .and_then(GpuShare::from_count);
     let gpu = match (row.get("gpu_model"), share) {
         (Some(model), Some(share)) => Some(GpuOffer {
             model: GpuModel::from_name(model),
             share,
-            vram_mib: row.number("gpu_memory_mib"),
+            vram_mib: row.parsed("gpu_memory_mib"),
         }),
         _ => None,
     };
@@ -89,30 +78,45 @@ fn shape_of(row: &Row) -> Option<InstanceShape> {
         instance_type: row.get("instance_type")?.to_owned(),
         accelerator: AcceleratorKind::from_name(row.get("accelerator")?)?,
         gpu,
-        vcpu: row.number("vcpu")?,
-        memory_mib: row.number("memory_mib")?,
+        vcpu: row.parsed("vcpu")?,
+        memory_mib: row.parsed("memory_mib")?,
         architecture: row.get("architecture").and_then(Architecture::from_name),
         local_storage_gb: row
-            .number::<Decimal>("local_storage_gb")
+            .parsed::<Decimal>("local_storage_gb")
             .filter(|size| !size.is_zero())
             .and_then(|size| u64::try_from(size.trunc()).ok()),
-        efa: row.number("efa"),
+        efa: row.parsed("efa"),
     })
 }
 
 fn spec_of(row: &Row) -> Option<GpuSpec> {
     Some(GpuSpec {
         model: GpuModel::from_name(row.get("gpu_model")?),
-        memory_mib: row.number("memory_mib")?,
-        memory_mib_reported: row.number("memory_mib_reported"),
-        power_limit_w: row.number("power_limit_w"),
-        idle_w: row.number("idle_w"),
+        memory_mib: row.parsed("memory_mib")?,
+        memory_mib_reported: row.parsed("memory_mib_reported"),
+        memory_bandwidth_gbps: row.parsed("memory_bandwidth_gbps"),
+        fp16_dense_tflops: row.parsed("fp16_dense_tflops"),
+        bf16_dense_tflops: row.parsed("bf16_dense_tflops"),
+        fp8_dense_tflops: row.parsed("fp8_dense_tflops"),
+        fp4_dense_tflops: row.parsed("fp4_dense_tflops"),
+        power_limit_w: row.parsed("power_limit_w"),
+        idle_w: row.parsed("idle_w"),
+        compute_capability: row.get("compute_capability").map(str::to_owned),
+        max_operating_c: row.parsed("max_operating_c"),
+        slowdown_c: row.parsed("slowdown_c"),
     })
 }
 
 /// What a type offers; `None` for a type that the book does not know.
 pub fn shape(instance_type: &str) -> Option<&'static InstanceShape> {
     SHAPES.get(instance_type)
+}
+
+/// Network bandwidth of a type that lasts, Gbit/s.
+pub fn network_gbps(instance_type: &str) -> Option<Decimal> {
+    rows(SHAPES_CSV)
+        .find(|row| row.get("instance_type") == Some(instance_type))?
+        .parsed("network_gbps")
 }
 
 /// Every type of the book in order of name.
@@ -129,6 +133,66 @@ pub fn gpu_spec(offer: &GpuOffer) -> Option<&'static GpuSpec> {
     GPU_SPECS
         .iter()
         .find(|spec| spec.model == offer.model && Some(spec.memory_mib) == offer.vram_mib)
+}
+
+/// Specification of one whole device of an offer, also where it sells a part of
+/// one: throughput and bandwidth are shared by the parts.
+pub fn whole_device_spec(offer: &GpuOffer) -> Option<&'static GpuSpec> {
+    match offer.share {
+        GpuShare::Whole(_) => gpu_spec(offer),
+        GpuShare::Fraction(_) => {
+            let mut of_model = GPU_SPECS.iter().filter(|spec| spec.model == offer.model);
+            of_model.next().filter(|_| of_model.next().is_none())
+        }
+    }
+}
+
+/// MIG profile of a card: how it can be cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigProfile {
+    /// NVIDIA's name, such as `3g.20gb`.
+    pub name: String,
+    /// Slices of compute, of seven (four on small cards).
+    pub compute_slices: u8,
+    /// Slices of memory.
+    pub memory_slices: u8,
+    /// Memory that the driver reports for it, MiB.
+    pub memory_mib: Option<u64>,
+    /// How many fit on one card.
+    pub max_instances: u8,
+    /// Memory slices at which it may begin.
+    pub placement_starts: Vec<u8>,
+    /// Memory slices that it occupies.
+    pub placement_size: u8,
+}
+
+fn mig_profile(row: &Row) -> Option<MigProfile> {
+    Some(MigProfile {
+        name: row.get("profile")?.to_owned(),
+        compute_slices: row.parsed("compute_slices")?,
+        memory_slices: row.parsed("memory_slices")?,
+        memory_mib: row.parsed("memory_mib"),
+        max_instances: row.parsed("max_instances")?,
+        placement_starts: row
+            .get("placement_starts")?
+            .split(' ')
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .ok()?,
+        placement_size: row.parsed("placement_size")?,
+    })
+}
+
+/// The MIG profiles of the cards of an offer, in order of the book; empty for
+/// cards without MIG.
+pub fn mig_profiles(offer: &GpuOffer) -> Vec<MigProfile> {
+    rows(MIG_PROFILES_CSV)
+        .filter(|row| {
+            row.get("gpu_model") == Some(offer.model.name())
+                && row.parsed("gpu_memory_mib") == offer.vram_mib
+        })
+        .filter_map(|row| mig_profile(&row))
+        .collect()
 }
 
 /// What a type offers: as it was gathered, else as the book knows it.
@@ -200,6 +264,41 @@ mod tests {
             .and_then(GpuSpec::idle_power_percent)
             .expect("known");
         assert!((percent - 49.68 / 400.0 * 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_eighth_of_an_l4_has_the_figures_of_the_whole_one() {
+        let offer = shape("g6f.large")
+            .and_then(|s| s.gpu.clone())
+            .expect("known");
+        let spec = whole_device_spec(&offer).expect("one L4 is in the book");
+        assert_eq!(spec.memory_mib, 22_888);
+        let ambiguous = GpuOffer {
+            model: GpuModel::A100,
+            ..offer
+        };
+        assert_eq!(whole_device_spec(&ambiguous), None, "40 or 80 GB");
+    }
+
+    #[test]
+    fn mig_profiles_follow_their_placement_rules() {
+        assert!(rows(MIG_PROFILES_CSV).all(|row| mig_profile(&row).is_some()));
+        let profiles = |name: &str| {
+            let offer = shape(name).and_then(|s| s.gpu.clone()).expect("known");
+            mig_profiles(&offer)
+        };
+        let a100 = profiles("p4d.24xlarge");
+        let half = a100.iter().find(|p| p.name == "3g.20gb").expect("a half");
+        assert_eq!((half.compute_slices, half.max_instances), (3, 2));
+        assert_eq!(
+            (half.placement_size, &half.placement_starts[..]),
+            (4, &[0, 4][..])
+        );
+        assert!(
+            half.memory_mib
+                .is_some_and(|mib| (19_900..20_480).contains(&mib))
+        );
+        assert!(profiles("g5.xlarge").is_empty(), "an A10G has no MIG");
     }
 
     #[test]

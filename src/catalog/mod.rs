@@ -2,8 +2,20 @@
 //! and with their sources. Look-up only; `pricing-data/` says where every
 //! figure is from.
 
+mod commitments;
+mod families;
 mod hardware;
+mod other_clouds;
 mod prices;
+mod table;
 
-pub use hardware::{GpuSpec, gpu_spec, known_shape, shape, shapes, smaller_types};
-pub use prices::{Prices, bundled_prices_of, bundled_quote, bundled_storage_quote};
+pub use families::{FamilyFacts, SavingsPlanRate, family, zones};
+pub use hardware::{
+    GpuSpec, MigProfile, gpu_spec, known_shape, mig_profiles, network_gbps, shape, shapes,
+    smaller_types, whole_device_spec,
+};
+pub use other_clouds::{ListedOffer, PricedUnit, other_clouds};
+pub use prices::{
+    Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_regions_of,
+    bundled_storage_quote, fresher_than_bundled,
+};

@@ -1,138 +1,175 @@
 //! Bundled prices, and the look-up that prefers what was gathered.
 
+use super::commitments;
+use super::table::{SortedTable, rows};
 use crate::domain::{
-    Currency, HourlyRate, Money, NoPrice, OperatingSystem, PaymentOption, PriceBook, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource, Tenancy,
+    Currency, HourlyRate, InterruptionBand, Money, NoPrice, OperatingSystem, PriceBasis, PriceBook,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource, Tenancy,
 };
 use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Sorted by (instance type, region), unquoted: one line is found by bisection
-/// and only that line is parsed, so a start costs nothing.
 const PRICES_CSV: &str = include_str!("../../pricing-data/prices.csv");
 const STORAGE_CSV: &str = include_str!("../../pricing-data/storage.csv");
 
-/// Columns of `prices.csv`, in order.
-const CURRENCY: usize = 2;
-const ON_DEMAND: usize = 3;
-const ON_DEMAND_DATE: usize = 4;
-const ON_DEMAND_ORIGIN: usize = 5;
-const SPOT_AVERAGE: usize = 6;
-const SPOT_AVERAGE_DATE: usize = 7;
-const FIRST_RESERVED: usize = 8;
+/// The list that spot averages were read from.
+const SPOT_LIST: &str = "ec2-list-2026-05";
 
-/// The date of the list that reserved prices and spot averages were read from.
-const RESERVED_LIST: (&str, &str) = ("2026-05-12", "ec2-list-2026-05");
+/// Columns of `prices.csv` after the key of type, region, system and tenancy.
+const CURRENCY: usize = 4;
+const ON_DEMAND: usize = 5;
+const ON_DEMAND_DATE: usize = 6;
+const ON_DEMAND_ORIGIN: usize = 7;
+const SPOT_AVERAGE: usize = 8;
+const SPOT_AVERAGE_DATE: usize = 9;
+const INTERRUPTION_BAND: usize = 10;
+const INTERRUPTION_BAND_DATE: usize = 11;
 
-static LINES: LazyLock<Vec<&'static str>> = LazyLock::new(|| PRICES_CSV.lines().skip(1).collect());
+static PRICES: LazyLock<SortedTable> = LazyLock::new(|| SortedTable::new(PRICES_CSV));
 
-fn key_of(line: &str) -> (&str, &str) {
-    let mut cells = line.split(',');
-    (
-        cells.next().unwrap_or_default(),
-        cells.next().unwrap_or_default(),
-    )
+fn cells(
+    region: &str,
+    instance_type: &str,
+    operating_system: OperatingSystem,
+    tenancy: Tenancy,
+) -> Option<Vec<&'static str>> {
+    PRICES.row(&[
+        instance_type,
+        region,
+        operating_system.name(),
+        tenancy.name(),
+    ])
 }
 
-fn cells_of(instance_type: &str, region: &str) -> Option<Vec<&'static str>> {
-    let found = LINES
-        .binary_search_by(|line| key_of(line).cmp(&(instance_type, region)))
-        .ok()?;
-    Some(LINES[found].split(',').collect())
-}
-
-fn column_of(option: PriceOption) -> Option<usize> {
-    match option {
-        PriceOption::OnDemand => Some(ON_DEMAND),
-        PriceOption::Spot => Some(SPOT_AVERAGE),
-        PriceOption::Reserved {
-            term_years,
-            payment,
-        } => {
-            let term = match term_years {
-                1 => 0,
-                3 => 3,
-                _ => return None,
-            };
-            let payment = match payment {
-                PaymentOption::NoUpfront => 0,
-                PaymentOption::PartialUpfront => 1,
-                PaymentOption::AllUpfront => 2,
-            };
-            Some(FIRST_RESERVED + term + payment)
-        }
-    }
-}
-
-/// The bundled price of a key; the book holds Linux on shared hardware.
+/// The bundled price of a key; the book has none for one zone alone.
 pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
-    if key.operating_system != OperatingSystem::Linux || key.tenancy != Tenancy::Shared {
+    if key.zone.is_some() {
         return None;
     }
-    let cells = cells_of(&key.instance_type, &key.region)?;
-    let currency = Currency::from_code(cells.get(CURRENCY)?)?;
-    let amount = cells.get(column_of(key.option)?)?.parse().ok()?;
-    let (date, source) = match key.option {
-        PriceOption::OnDemand => (*cells.get(ON_DEMAND_DATE)?, *cells.get(ON_DEMAND_ORIGIN)?),
-        PriceOption::Spot => (*cells.get(SPOT_AVERAGE_DATE)?, RESERVED_LIST.1),
-        PriceOption::Reserved { .. } => RESERVED_LIST,
+    let (amount, date, source) = match key.option {
+        PriceOption::OnDemand => (ON_DEMAND, ON_DEMAND_DATE, None),
+        PriceOption::Spot => (SPOT_AVERAGE, SPOT_AVERAGE_DATE, Some(SPOT_LIST)),
+        PriceOption::Reserved(term) => return commitments::reserved(key, term),
+        PriceOption::Ec2InstanceSavingsPlan(term) => {
+            return commitments::ec2_instance_savings_plan(key, term);
+        }
+        PriceOption::ComputeSavingsPlan(_) => return None,
+        PriceOption::CapacityBlock => return commitments::capacity_block(key),
     };
+    let cells = cells(
+        &key.region,
+        &key.instance_type,
+        key.operating_system,
+        key.tenancy,
+    )?;
+    let currency = Currency::from_code(cells.get(CURRENCY)?)?;
+    let date: Date = cells.get(date)?.parse().ok()?;
     Some(PriceQuote {
-        rate: HourlyRate::new(amount, currency)?,
+        rate: HourlyRate::new(cells.get(amount)?.parse().ok()?, currency)?,
+        instalments: None,
         origin: PriceOrigin::Bundled,
-        effective_date: date.parse::<Date>().ok()?,
-        source: source.to_owned(),
+        basis: PriceBasis::Observed,
+        effective_date: date,
+        seen_on: date,
+        source: source.unwrap_or(cells.get(ON_DEMAND_ORIGIN)?).to_owned(),
     })
 }
 
-/// Every region in which the book knows a type, with its on-demand price where
-/// it has one, in order of region.
-pub fn bundled_prices_of(
-    instance_type: &str,
-) -> impl Iterator<Item = (&'static str, Option<PriceQuote>)> {
-    let from = LINES.partition_point(|line| key_of(line).0 < instance_type);
-    let wanted = instance_type.to_owned();
-    LINES[from..]
+/// How often spot instances of a type were taken back, and when that was seen.
+pub fn bundled_interruption_band(key: &PriceKey) -> Option<(InterruptionBand, Date)> {
+    let cells = cells(
+        &key.region,
+        &key.instance_type,
+        key.operating_system,
+        key.tenancy,
+    )?;
+    let band = InterruptionBand::from_name(cells.get(INTERRUPTION_BAND)?)?;
+    let date = cells.get(INTERRUPTION_BAND_DATE)?.parse().ok()?;
+    Some((band, date))
+}
+
+/// Every region in which the book knows a type under any offer, in order.
+pub fn bundled_regions_of(instance_type: &str) -> Vec<&'static str> {
+    let listed = PRICES
+        .rows(&[instance_type])
         .iter()
-        .map(|line| key_of(line))
-        .take_while(move |(name, _)| *name == wanted)
-        .map(|(name, region)| {
-            (
-                region,
-                bundled_quote(&PriceKey::linux_on_demand(region, name)),
-            )
-        })
+        .filter_map(|row| row.split(',').nth(1));
+    let regions: BTreeSet<&str> = listed
+        .chain(commitments::capacity_block_regions(instance_type))
+        .collect();
+    regions.into_iter().collect()
+}
+
+/// The lists behind the bundled prices, with their dates and how many prices are
+/// from each: on-demand, spot, reserved and Capacity Block.
+pub fn bundled_origins() -> BTreeMap<(String, Date), u64> {
+    let mut lists = BTreeMap::new();
+    let mut note = |source: &str, date: &str| {
+        if let Ok(date) = date.parse() {
+            *lists.entry((source.to_owned(), date)).or_insert(0) += 1;
+        }
+    };
+    for row in PRICES.rows(&[]) {
+        let cells: Vec<&str> = row.split(',').collect();
+        note(cells[ON_DEMAND_ORIGIN], cells[ON_DEMAND_DATE]);
+        note(SPOT_LIST, cells[SPOT_AVERAGE_DATE]);
+    }
+    for (source, date) in commitments::lists() {
+        note(source, date);
+    }
+    lists
 }
 
 /// The bundled price of a storage resource: long-standing list prices of one
 /// region, undated and marked so.
 pub fn bundled_storage_quote(region: &str, resource: StorageResource) -> Option<StorageQuote> {
-    let cells: Vec<&str> = STORAGE_CSV
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').collect::<Vec<_>>())
-        .find(|cells| cells.first() == Some(&resource.name()) && cells.get(1) == Some(&region))?;
+    let row = rows(STORAGE_CSV).find(|row| {
+        row.get("resource") == Some(resource.name()) && row.get("region") == Some(region)
+    })?;
     Some(StorageQuote {
         unit_price: Money::new(
-            cells.get(4)?.parse().ok()?,
-            Currency::from_code(cells.get(2)?)?,
+            row.parsed("price")?,
+            Currency::from_code(row.get("currency")?)?,
         ),
         origin: PriceOrigin::Bundled,
-        effective_date: cells.get(5).and_then(|date| date.parse().ok()),
-        source: (*cells.get(6)?).to_owned(),
+        effective_date: row.parsed("date"),
+        source: row.get("basis")?.to_owned(),
     })
 }
 
-/// Prices of one audit: what was gathered first, the bundled book behind it.
+/// The quotes of a user's cache that are not older than the bundled ones of the
+/// same key.
+pub fn fresher_than_bundled(mut cache: PriceBook) -> PriceBook {
+    cache.retain(|key, quote| {
+        bundled_quote(key).is_none_or(|bundled| bundled.seen_on <= quote.seen_on)
+    });
+    cache
+}
+
+/// Prices of one audit: what was gathered first, the bundled book behind it,
+/// less what the user's own terms take off.
 #[derive(Debug, Clone, Copy)]
 pub struct Prices<'a> {
     gathered: &'a PriceBook,
+    discount_percent: &'a BTreeMap<String, Decimal>,
 }
 
 impl<'a> Prices<'a> {
     /// Looks up in what was gathered, then in the bundled book.
-    pub fn new(gathered: &'a PriceBook) -> Self {
-        Self { gathered }
+    /// `discount_percent` is the discount on on-demand list prices by family.
+    pub fn new(gathered: &'a PriceBook, discount_percent: &'a BTreeMap<String, Decimal>) -> Self {
+        Self {
+            gathered,
+            discount_percent,
+        }
+    }
+
+    /// The same without any discount.
+    pub fn of_list(gathered: &'a PriceBook) -> Self {
+        static NONE: BTreeMap<String, Decimal> = BTreeMap::new();
+        Self::new(gathered, &NONE)
     }
 
     /// The price of a key; of a zone without its own spot price, the region's.
@@ -150,14 +187,43 @@ impl<'a> Prices<'a> {
     /// [`NoPrice`] when neither source states it.
     pub fn find(&self, key: &PriceKey) -> Result<(PriceKey, PriceQuote), NoPrice> {
         if let Ok(quote) = self.gathered.get(key) {
-            return Ok((key.clone(), quote.clone()));
+            return Ok((key.clone(), self.discounted(key, quote.clone())));
         }
         let region_wide = key.in_zone(None);
         let quote = match self.gathered.get(&region_wide) {
             Ok(quote) => quote.clone(),
             Err(_) => bundled_quote(&region_wide).ok_or_else(|| NoPrice(key.clone()))?,
         };
+        let quote = self.discounted(key, quote);
         Ok((region_wide, quote))
+    }
+
+    /// A price that the user states is net already.
+    fn discounted(&self, key: &PriceKey, list: PriceQuote) -> PriceQuote {
+        let percent = self.discount_percent.get(key.family());
+        let (PriceOption::OnDemand, Some(percent)) = (key.option, percent) else {
+            return list;
+        };
+        let net = list.rate.amount() * (Decimal::ONE_HUNDRED - percent) / Decimal::ONE_HUNDRED;
+        match HourlyRate::new(net.round_dp(6).normalize(), list.rate.currency()) {
+            Some(rate) if list.origin != PriceOrigin::User => PriceQuote {
+                rate,
+                origin: PriceOrigin::User,
+                basis: PriceBasis::Derived,
+                source: format!("{} less {percent} %", list.source),
+                ..list
+            },
+            _ => list,
+        }
+    }
+
+    /// Regions for which a price of a type was gathered.
+    pub fn gathered_regions_of(&self, instance_type: &str) -> BTreeSet<&'a str> {
+        self.gathered
+            .iter()
+            .filter(|(key, _)| key.instance_type == instance_type)
+            .map(|(key, _)| key.region.as_str())
+            .collect()
     }
 
     /// The price of a storage resource in a region.
@@ -172,7 +238,7 @@ impl<'a> Prices<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rust_decimal::Decimal;
+    use crate::domain::CommitmentTerm;
 
     fn amount(region: &str, instance_type: &str, option: PriceOption) -> Option<String> {
         let key = PriceKey::linux_on_demand(region, instance_type).with_option(option);
@@ -182,8 +248,20 @@ mod tests {
     #[test]
     fn the_book_is_sorted_unquoted_and_every_row_is_complete() {
         assert!(!PRICES_CSV.contains('"'));
-        assert!(LINES.is_sorted_by(|left, right| key_of(left) < key_of(right)));
-        assert!(LINES.iter().all(|line| line.split(',').count() == 14));
+        let rows: Vec<Vec<&str>> = PRICES
+            .rows(&[])
+            .iter()
+            .map(|row| row.split(',').collect())
+            .collect();
+        assert!(rows.is_sorted_by(|left, right| left[..4] < right[..4]));
+        assert!(rows.iter().all(|row| row.len() == 12));
+        for row in rows {
+            assert!(OperatingSystem::from_name(row[2]).is_some(), "{row:?}");
+            assert!(Tenancy::from_name(row[3]).is_some(), "{row:?}");
+            assert!(Currency::from_code(row[4]).is_some(), "{row:?}");
+            let band = row[INTERRUPTION_BAND];
+            assert!(band.is_empty() || InterruptionBand::from_name(band).is_some());
+        }
     }
 
     #[test]
@@ -197,12 +275,29 @@ mod tests {
             us("p3.8xlarge", PriceOption::OnDemand).as_deref(),
             Some("12.24")
         );
-        let one_year = PriceOption::Reserved {
-            term_years: 1,
-            payment: PaymentOption::NoUpfront,
-        };
-        assert_eq!(us("p4d.24xlarge", one_year).as_deref(), Some("13.921094"));
+        let one_year = PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT);
         assert_eq!(us("p3.8xlarge", one_year), None, "p3 sells no commitment");
+    }
+
+    #[test]
+    fn systems_and_tenancies_have_their_own_prices() {
+        let linux = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
+        let priced = |operating_system, tenancy| {
+            let key = PriceKey {
+                operating_system,
+                tenancy,
+                ..linux.clone()
+            };
+            bundled_quote(&key).map(|quote| quote.rate.amount().to_string())
+        };
+        use OperatingSystem::{Linux, Rhel, Sles, UbuntuPro, Windows};
+        let shared = |system| priced(system, Tenancy::Shared);
+        assert_eq!(shared(Rhel).as_deref(), Some("22.994442"));
+        assert_eq!(shared(Sles).as_deref(), Some("22.082642"));
+        assert_eq!(shared(UbuntuPro).as_deref(), Some("22.125642"));
+        assert_eq!(shared(Windows), None, "a p4d is not offered with Windows");
+        assert_eq!(priced(Linux, Tenancy::Dedicated), None, "no source has it");
+        assert_eq!(priced(Linux, Tenancy::Host), None);
     }
 
     #[test]
@@ -212,9 +307,11 @@ mod tests {
             amount("mars-1", "p4d.24xlarge", PriceOption::OnDemand),
             None
         );
-        let mut windows = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
-        windows.operating_system = OperatingSystem::Windows;
-        assert_eq!(bundled_quote(&windows), None);
+        let mut licensed = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
+        licensed.operating_system = OperatingSystem::OtherLicensed;
+        assert_eq!(bundled_quote(&licensed), None);
+        let zonal = PriceKey::linux_on_demand("us-east-1", "g5.xlarge").in_zone(Some("us-east-1a"));
+        assert_eq!(bundled_quote(&zonal), None);
     }
 
     #[test]
@@ -243,11 +340,61 @@ mod tests {
     }
 
     #[test]
-    fn regions_of_a_type_are_listed_in_order() {
-        let regions: Vec<_> = bundled_prices_of("p6-b300.48xlarge")
-            .map(|(region, _)| region)
-            .collect();
-        assert!(!regions.is_empty());
+    fn regions_of_a_type_are_those_of_any_offer() {
+        let regions = bundled_regions_of("p5e.48xlarge");
+        assert!(
+            regions.contains(&"us-east-2"),
+            "sold by Capacity Block only"
+        );
         assert!(regions.is_sorted());
+        assert!(bundled_regions_of("z9.large").is_empty());
+    }
+
+    #[test]
+    fn interruptions_are_dated() {
+        let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
+        let (_, date) = bundled_interruption_band(&key).expect("known");
+        assert_eq!(date, jiff::civil::date(2025, 6, 28));
+        let unknown = PriceKey::linux_on_demand("us-east-1", "g6f.large");
+        assert_eq!(bundled_interruption_band(&unknown), None);
+    }
+
+    #[test]
+    fn a_discount_comes_off_list_prices_only() {
+        let terms = BTreeMap::from([("p4d".to_owned(), Decimal::from(20))]);
+        let mut gathered = PriceBook::default();
+        let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
+        let net = Prices::new(&gathered, &terms).get(&key).expect("priced");
+        // 21.957642 × 0.8 = 17.5661136.
+        assert_eq!(net.rate.amount().to_string(), "17.566114");
+        assert_eq!(net.origin, PriceOrigin::User);
+        assert_eq!(net.source, "karpenter-2026-07-20 less 20 %");
+        let spot = key.with_option(PriceOption::Spot);
+        let spot = Prices::new(&gathered, &terms).get(&spot).expect("priced");
+        assert_eq!(spot.rate.amount().to_string(), "14.091725");
+        let own = PriceQuote {
+            rate: HourlyRate::new(Decimal::from(15), Currency::Usd).expect("positive"),
+            ..net
+        };
+        gathered.insert(key.clone(), own.clone());
+        assert_eq!(Prices::new(&gathered, &terms).get(&key), Ok(own));
+    }
+
+    #[test]
+    fn an_old_cache_yields_to_the_bundled_book() {
+        let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
+        let bundled = bundled_quote(&key).expect("priced");
+        let cached_on = |seen_on| {
+            let mut cache = PriceBook::default();
+            let quote = PriceQuote {
+                seen_on,
+                origin: PriceOrigin::Cache,
+                ..bundled.clone()
+            };
+            cache.insert(key.clone(), quote);
+            fresher_than_bundled(cache)
+        };
+        assert!(cached_on(jiff::civil::date(2026, 7, 19)).get(&key).is_err());
+        assert!(cached_on(jiff::civil::date(2026, 7, 20)).get(&key).is_ok());
     }
 }

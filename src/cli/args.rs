@@ -192,6 +192,93 @@ pub(super) struct SetupArgs {
     pub estate: EstateArgs,
 }
 
+/// `gpucost pricing`.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_precedence_over_arg = true
+)]
+pub(super) struct PricingArgs {
+    #[command(subcommand)]
+    pub action: Option<PricingAction>,
+    /// Types by name, such as p5.48xlarge; every GPU type unless given
+    #[arg(value_name = "TYPE")]
+    pub types: Vec<String>,
+    /// GPUs by model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
+    #[arg(long, value_name = "GPU", conflicts_with = "types")]
+    pub gpu: Option<String>,
+    /// GPUs per machine
+    #[arg(long, value_name = "N", conflicts_with = "types")]
+    pub count: Option<rust_decimal::Decimal>,
+    /// Regions, separated by commas, with `*` for anything; `all` for all
+    /// [default: us-east-1 and its like]
+    #[arg(long, value_name = "R[,R…]|all")]
+    pub region: Option<String>,
+    /// Providers, separated by commas; `all` for all [default: aws]
+    #[arg(long, value_name = "P[,P…]|all")]
+    pub provider: Option<String>,
+    /// Operating system, on AWS
+    #[arg(long, value_name = "OS", default_value = "linux")]
+    pub os: String,
+    /// The figure to sort by, cheapest first
+    #[arg(long, value_enum, value_name = "FIGURE", default_value_t = SortChoice::Price)]
+    pub sort: SortChoice,
+    /// Rows to show at most [default: 40 in tables, all in json and csv]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// Refuse prices that are older than this, such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub max_price_age: Option<String>,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+/// What to do about prices.
+#[derive(Debug, Subcommand)]
+pub(super) enum PricingAction {
+    /// Read the prices of every GPU type from AWS into the user's cache
+    Refresh(Box<RefreshArgs>),
+    /// Show which prices there are and how old they are
+    Status(Box<StatusArgs>),
+}
+
+/// `gpucost pricing refresh`.
+#[derive(Debug, Args)]
+pub(super) struct RefreshArgs {
+    #[command(flatten)]
+    pub aws: AwsArgs,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+/// `gpucost pricing status`.
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SortChoice {
+    /// Per hour
+    Price,
+    /// Per GPU and hour
+    GpuHour,
+    /// Per GiB of VRAM and hour
+    Vram,
+    /// Per dense BF16 TFLOPS and hour
+    Tflops,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MetricsSource {
     /// CloudWatch

@@ -1,6 +1,6 @@
 //! The commands.
 
-use super::args::{AuditArgs, InventoryArgs, MetricsArgs};
+use super::args::{AuditArgs, InventoryArgs, MetricsArgs, PricingArgs};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -28,6 +28,8 @@ pub(super) enum Command {
     Inventory(Box<InventoryArgs>),
     /// Show GPU utilization per instance with its coverage
     Metrics(Box<MetricsArgs>),
+    /// Look up and compare GPU prices, offline
+    Pricing(Box<PricingArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy,
     /// Print completions for a shell

@@ -2,33 +2,26 @@
 //! live account.
 
 use super::Io;
-use super::args::{EstateArgs, MetricsSource, OutputArgs};
+use super::args::{AwsArgs, EstateArgs, MetricsSource, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::output::{check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
+use super::{live, price_cache};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::Estate;
-use crate::gather::{GatherError, GatherOptions, gather};
+use crate::domain::{Estate, PriceBook};
+use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::AwsOptions;
-use crate::sources::files::{EstateError, demo_estate, read_estate, write_estate, write_whole};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::sources::files::{
+    EstateError, demo_estate, read_estate, read_own_prices, write_estate, write_whole,
+};
 use jiff::SignedDuration;
-use std::cell::RefCell;
 use std::path::Path;
-use std::time::Duration;
-use tracing_subscriber::Layer;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 const DEFAULT_LOOKBACK: &str = "14d";
 const DEFAULT_NAMESPACE: &str = "CWAgent";
 /// CloudWatch forgets everything older.
 const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
-/// Work that takes longer than this shows progress.
-const PROGRESS_AFTER: Duration = Duration::from_millis(500);
-const PROGRESS_STEP: Duration = Duration::from_millis(120);
 
 /// The settings file that applies: `--config`, `GPUCOST_CONFIG`, or
 /// `gpucost.toml` in the current folder.
@@ -109,7 +102,23 @@ fn obtain(
     if let Some(path) = &args.save {
         save(&estate, path).map_err(|error| unwritable(path, error))?;
     }
+    add_own_prices(&mut estate.prices, settings)?;
     Ok(estate)
+}
+
+/// Negotiated prices of the settings' file outrank all others. They are no part
+/// of a recording.
+pub(super) fn add_own_prices(book: &mut PriceBook, settings: &SettingsFile) -> Result<(), Failure> {
+    let Some(path) = &settings.prices.file else {
+        return Ok(());
+    };
+    let own = read_own_prices(path).map_err(|error| {
+        Failure::new(ExitCode::Input, error).with_hint("docs/pricing.md shows the columns")
+    })?;
+    for (key, quote) in own {
+        book.insert(key, quote);
+    }
+    Ok(())
 }
 
 fn unreadable(error: EstateError) -> Failure {
@@ -154,31 +163,45 @@ fn options(
         return Err(Failure::input("`--lookback` is at most 455d")
             .with_hint("CloudWatch keeps nothing older"));
     }
-    let names = layered(
-        args.aws.region.as_ref(),
-        "GPUCOST_REGION",
-        settings.region.as_ref(),
-        io,
-    );
-    let regions = names.as_deref().map(regions).transpose()?.flatten();
     Ok(GatherOptions {
-        aws: AwsOptions {
-            profile: layered(
-                args.aws.profile.as_ref(),
-                "GPUCOST_PROFILE",
-                settings.profile.as_ref(),
-                io,
-            ),
-            endpoint_url: args.aws.endpoint_url.clone(),
-        },
-        regions,
+        aws: aws_options(&args.aws, settings, io),
+        regions: asked_regions(&args.aws, settings, io)?,
         as_of: args.as_of.unwrap_or(io.now),
         lookback,
         metrics: args.metrics_source != MetricsSource::None,
         agent_namespace: agent_namespace(args, settings, io),
         offline: args.offline,
         max_api_cost_usd: args.max_api_cost.or(settings.max_api_cost),
+        cache: PriceBook::default(),
     })
+}
+
+/// How AWS is reached.
+pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
+    AwsOptions {
+        profile: layered(
+            args.profile.as_ref(),
+            "GPUCOST_PROFILE",
+            settings.profile.as_ref(),
+            io,
+        ),
+        endpoint_url: args.endpoint_url.clone(),
+    }
+}
+
+/// The regions to ask; `None` for all that are enabled.
+pub(super) fn asked_regions(
+    args: &AwsArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Option<Vec<String>>, Failure> {
+    let names = layered(
+        args.region.as_ref(),
+        "GPUCOST_REGION",
+        settings.region.as_ref(),
+        io,
+    );
+    Ok(names.as_deref().map(regions).transpose()?.flatten())
 }
 
 /// The namespace that the CloudWatch agent publishes under.
@@ -200,103 +223,18 @@ fn live(
 ) -> Result<Estate, Failure> {
     let mut options = options(args, settings, io)?;
     options.metrics &= metrics;
-    log(args.out.verbose);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
-    let progress = Progress::new(io.stderr_is_terminal && !args.out.quiet);
-    let show = |stage: &str| progress.stage(stage);
-    let gathered = runtime.block_on(async {
-        tokio::select! {
-            gathered = gather(&options, &show) => Some(gathered),
-            _ = tokio::signal::ctrl_c() => None,
-            () = progress.animate() => None,
+    let mut unread = None;
+    if !options.offline {
+        match price_cache::load(io) {
+            Ok(cached) => options.cache = cached.map(|estate| estate.prices).unwrap_or_default(),
+            Err(error) => unread = Some(price_cache::gap(&error)),
         }
+    }
+    let gathered = live::wait_for(&args.out, io, async |progress| {
+        gather(&options, progress).await
     });
-    progress.clear();
-    // Requests under way are not waited for.
-    runtime.shutdown_background();
-    match gathered {
-        None => Err(Failure::interrupted()),
-        Some(Ok(estate)) => Ok(estate),
-        Some(Err(error)) => Err(failed(error)),
-    }
-}
-
-fn failed(error: GatherError) -> Failure {
-    match error {
-        GatherError::Aws(error) => {
-            let hint = error.hint();
-            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
-        }
-        GatherError::EveryRegion { ref first, .. } => {
-            let hint = first.hint();
-            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
-        }
-        GatherError::TooExpensive { .. } => Failure::new(ExitCode::Input, error).with_hint(
-            "raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source none`",
-        ),
-        GatherError::Window(_) => {
-            Failure::new(ExitCode::Input, error).with_hint("check `--as-of` and `--lookback`")
-        }
-    }
-}
-
-/// Shows this program's own steps, never the SDK's: its logs quote requests,
-/// and requests carry signatures.
-fn log(verbosity: u8) {
-    let level = match verbosity {
-        0 => return,
-        1 => tracing::Level::DEBUG,
-        _ => tracing::Level::TRACE,
-    };
-    let own = Targets::new().with_target(env!("CARGO_PKG_NAME"), level);
-    let layer = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_filter(own);
-    // A second command in the same process keeps the first one's log.
-    let _ = tracing_subscriber::registry().with(layer).try_init();
-}
-
-/// A line on stderr for work that takes long, on a terminal only.
-struct Progress {
-    bar: ProgressBar,
-    stage: RefCell<String>,
-}
-
-impl Progress {
-    fn new(visible: bool) -> Self {
-        let bar = if visible {
-            ProgressBar::new_spinner()
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-            bar.set_style(style);
-        }
-        Self {
-            bar,
-            stage: RefCell::default(),
-        }
-    }
-
-    fn stage(&self, text: &str) {
-        tracing::debug!("{text}");
-        self.stage.replace(text.to_owned());
-    }
-
-    /// Draws the line again and again once the work takes long; never ends.
-    async fn animate(&self) {
-        tokio::time::sleep(PROGRESS_AFTER).await;
-        loop {
-            self.bar.set_message(self.stage.borrow().clone());
-            self.bar.tick();
-            tokio::time::sleep(PROGRESS_STEP).await;
-        }
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
+    gathered.map(|mut estate| {
+        estate.gaps.extend(unread);
+        estate
+    })
 }

@@ -8,8 +8,12 @@ mod estate;
 mod exit;
 mod inventory;
 mod io;
+mod live;
 mod metrics;
 mod output;
+mod price_age;
+mod price_cache;
+mod pricing;
 mod redact;
 mod redact_text;
 mod scope;
@@ -36,6 +40,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Audit(audit) => audit::run(audit, io),
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
+        Command::Pricing(pricing) => pricing::run(pricing, io),
         Command::IamPolicy => shell::iam_policy(io),
         Command::Completions { shell } => shell::completions(*shell, io),
         Command::Man => shell::man(io),

@@ -98,6 +98,21 @@ fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
     }
 }
 
+/// A closing line on stderr, unless it is quiet.
+pub(super) fn say(line: &str, args: &OutputArgs, io: &mut Io<'_>) {
+    if !args.quiet {
+        // A closed stderr does not change what stdout got.
+        let _ = io.stderr.write_all(format!("{line}\n").as_bytes());
+    }
+}
+
+/// What is wrong with a document that was printed all the same.
+pub(super) fn complain(error: &str, hint: &str, io: &mut Io<'_>) {
+    let _ = io
+        .stderr
+        .write_all(format!("error: {error}\nhint: {hint}\n").as_bytes());
+}
+
 /// The closing line on stderr, and the exit code for what was seen.
 pub(super) fn close(
     verb: &str,

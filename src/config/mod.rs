@@ -3,4 +3,6 @@
 
 mod settings;
 
-pub use settings::{ConfigError, Problem, SettingsFile, parse_duration, read_settings};
+pub use settings::{
+    ConfigError, PriceSettings, Problem, SettingsFile, parse_duration, read_settings,
+};

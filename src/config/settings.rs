@@ -1,9 +1,11 @@
 //! `gpucost.toml`: what a user would otherwise type every time, and the
 //! thresholds of the policy.
 
+use crate::catalog;
 use crate::domain::{Policy, Risk};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -27,8 +29,19 @@ pub struct SettingsFile {
     pub metrics_namespace: Option<String>,
     /// Highest accepted price of API calls, in USD.
     pub max_api_cost: Option<Decimal>,
+    /// Prices of one's own, and how old a price may be.
+    pub prices: PriceSettings,
     /// Thresholds, with defaults where the file is silent.
     pub policy: Policy,
+}
+
+/// What the file says about prices; discounts are part of the policy.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PriceSettings {
+    /// Negotiated prices, a CSV file.
+    pub file: Option<PathBuf>,
+    /// The highest age that a price may have.
+    pub max_age: Option<SignedDuration>,
 }
 
 /// One thing wrong in a file.
@@ -83,10 +96,15 @@ pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
         path: path.to_owned(),
         source,
     })?;
-    parse(&text).map_err(|problems| ConfigError::Invalid {
+    let mut settings = parse(&text).map_err(|problems| ConfigError::Invalid {
         path: path.to_owned(),
         problems,
-    })
+    })?;
+    // A file that another file names stands beside it.
+    if let (Some(file), Some(folder)) = (&mut settings.prices.file, path.parent()) {
+        *file = folder.join(&file);
+    }
+    Ok(settings)
 }
 
 /// A length of time such as `14d`, `12h` or `90m`.
@@ -153,8 +171,11 @@ const KEYS: &[&str] = &[
     "format",
     "metrics_namespace",
     "max_api_cost",
+    "prices",
     "policy",
 ];
+
+const PRICE_KEYS: &[&str] = &["file", "max_age", "discount_percent"];
 
 const POLICY_KEYS: &[&str] = &[
     "hours_per_month",
@@ -205,6 +226,10 @@ impl Reader<'_> {
                 }
                 "metrics_namespace" => settings.metrics_namespace = self.string(value),
                 "max_api_cost" => settings.max_api_cost = self.decimal(value),
+                "prices" => match value.get_ref() {
+                    DeValue::Table(prices) => self.prices(prices, &mut settings),
+                    _ => self.problem(value.span(), "`prices` is a table".to_owned()),
+                },
                 "policy" => match value.get_ref() {
                     DeValue::Table(policy) => {
                         self.policy(policy, &mut settings.policy);
@@ -216,6 +241,47 @@ impl Reader<'_> {
             }
         }
         settings
+    }
+
+    fn prices(&mut self, table: &DeTable<'_>, settings: &mut SettingsFile) {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "file" => settings.prices.file = self.string(value).map(PathBuf::from),
+                "max_age" => {
+                    let parsed = self.string(value).as_deref().map(parse_duration);
+                    match parsed.transpose() {
+                        Ok(age) => settings.prices.max_age = age,
+                        Err(message) => self.problem(value.span(), message),
+                    }
+                }
+                "discount_percent" => match value.get_ref() {
+                    DeValue::Table(discounts) => {
+                        self.discounts(discounts, &mut settings.policy.discount_percent);
+                    }
+                    _ => self.problem(value.span(), "`discount_percent` is a table".to_owned()),
+                },
+                unknown => self.unknown(key.span(), unknown, PRICE_KEYS),
+            }
+        }
+    }
+
+    fn discounts(&mut self, table: &DeTable<'_>, discounts: &mut BTreeMap<String, Decimal>) {
+        for (key, value) in table {
+            let family = key.get_ref().as_ref();
+            if catalog::family(family).is_none() {
+                self.problem(
+                    key.span(),
+                    format!("`{family}` is no GPU family of the book"),
+                );
+            }
+            let percent = self.decimal(value);
+            if let Some(percent) = percent.filter(|percent| *percent < Decimal::ONE_HUNDRED) {
+                discounts.insert(family.to_owned(), percent);
+            } else if percent.is_some() {
+                let message = "expected a percentage below 100".to_owned();
+                self.problem(value.span(), message);
+            }
+        }
     }
 
     fn policy(&mut self, table: &DeTable<'_>, policy: &mut Policy) {

@@ -26,6 +26,7 @@ pub use finding::{
 };
 pub use gap::Gap;
 pub use gpu::{GpuModel, GpuShare};
+pub(crate) use instance::named_enum;
 pub use instance::{
     Address, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, PurchaseOption,
     Tenancy, Volume,
@@ -33,8 +34,8 @@ pub use instance::{
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use policy::Policy;
 pub use price::{
-    NoPrice, PaymentOption, PriceBook, PriceKey, PriceOption, PriceOrigin, PriceQuote,
-    StorageQuote, StorageResource,
+    CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
 pub use prose::{decimals_apart, floored};
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};

@@ -12,6 +12,8 @@ pub enum Currency {
     Usd,
     /// Chinese yuan, the currency of the `cn-` regions.
     Cny,
+    /// Euro, in which European clouds quote.
+    Eur,
 }
 
 impl Currency {
@@ -20,6 +22,7 @@ impl Currency {
         match self {
             Self::Usd => "USD",
             Self::Cny => "CNY",
+            Self::Eur => "EUR",
         }
     }
 
@@ -28,6 +31,7 @@ impl Currency {
         match code {
             "USD" => Some(Self::Usd),
             "CNY" => Some(Self::Cny),
+            "EUR" => Some(Self::Eur),
             _ => None,
         }
     }
@@ -46,6 +50,7 @@ impl Currency {
         match self {
             Self::Usd => "$",
             Self::Cny => "¥",
+            Self::Eur => "€",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 /// The thresholds of an audit. Percentages are 0–100, shares 0–1.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Policy {
     pub vcpu_headroom: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
+    /// Negotiated discount on on-demand list prices by family, 0–100.
+    pub discount_percent: BTreeMap<String, Decimal>,
 }
 
 impl Policy {
@@ -62,6 +65,7 @@ impl Default for Policy {
             vram_headroom: 1.2,
             vcpu_headroom: 1.2,
             workload_tag: "gpucost:workload".to_owned(),
+            discount_percent: BTreeMap::new(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Prices, each with where it came from and since when it holds.
 
 use super::instance::named_enum;
+use super::shape::family_of;
 use super::{HourlyRate, Money, OperatingSystem, Tenancy};
 use jiff::civil::Date;
+use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -18,6 +20,52 @@ named_enum! {
     }
 }
 
+/// Length and payment of a commitment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommitmentTerm {
+    /// Years, 1 or 3.
+    pub years: u8,
+    /// How it is paid.
+    pub payment: PaymentOption,
+}
+
+impl CommitmentTerm {
+    /// Every term that is sold, shortest first.
+    pub const ALL: [Self; 6] = [
+        Self::new(1, PaymentOption::NoUpfront),
+        Self::new(1, PaymentOption::PartialUpfront),
+        Self::new(1, PaymentOption::AllUpfront),
+        Self::new(3, PaymentOption::NoUpfront),
+        Self::new(3, PaymentOption::PartialUpfront),
+        Self::new(3, PaymentOption::AllUpfront),
+    ];
+
+    const fn new(years: u8, payment: PaymentOption) -> Self {
+        Self { years, payment }
+    }
+
+    /// A year without upfront.
+    pub const ONE_YEAR_NO_UPFRONT: Self = Self::ALL[0];
+    /// Three years without upfront.
+    pub const THREE_YEARS_NO_UPFRONT: Self = Self::ALL[3];
+
+    /// Hours of the term: 8 760 a year.
+    pub fn hours(self) -> u32 {
+        8_760 * u32::from(self.years)
+    }
+
+    /// Reads what `Display` writes.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|term| term.to_string() == name)
+    }
+}
+
+impl fmt::Display for CommitmentTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}yr-{}", self.years, self.payment)
+    }
+}
+
 /// The offer that a price belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PriceOption {
@@ -26,23 +74,28 @@ pub enum PriceOption {
     /// Spot: a mean over time and zones.
     Spot,
     /// Standard reserved instance: effective rate per hour of the term.
-    Reserved {
-        /// Years, 1 or 3.
-        term_years: u8,
-        /// How it is paid.
-        payment: PaymentOption,
-    },
+    Reserved(CommitmentTerm),
+    /// Savings plan for one family in one region: rate per hour.
+    Ec2InstanceSavingsPlan(CommitmentTerm),
+    /// Savings plan for any compute: rate per hour.
+    ComputeSavingsPlan(CommitmentTerm),
+    /// Capacity Block, paid for ahead: rate per hour of the block.
+    CapacityBlock,
 }
+
+const RESERVED: &str = "reserved-";
+const EC2_INSTANCE_SAVINGS_PLAN: &str = "ec2-instance-savings-plan-";
+const COMPUTE_SAVINGS_PLAN: &str = "compute-savings-plan-";
 
 impl fmt::Display for PriceOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnDemand => f.write_str("on-demand"),
             Self::Spot => f.write_str("spot"),
-            Self::Reserved {
-                term_years,
-                payment,
-            } => write!(f, "reserved-{term_years}yr-{payment}"),
+            Self::Reserved(term) => write!(f, "{RESERVED}{term}"),
+            Self::Ec2InstanceSavingsPlan(term) => write!(f, "{EC2_INSTANCE_SAVINGS_PLAN}{term}"),
+            Self::ComputeSavingsPlan(term) => write!(f, "{COMPUTE_SAVINGS_PLAN}{term}"),
+            Self::CapacityBlock => f.write_str("capacity-block"),
         }
     }
 }
@@ -50,16 +103,15 @@ impl fmt::Display for PriceOption {
 impl PriceOption {
     /// Reads what `Display` writes.
     pub fn from_name(name: &str) -> Option<Self> {
+        let commitment = |prefix: &str| CommitmentTerm::from_name(name.strip_prefix(prefix)?);
         match name {
             "on-demand" => Some(Self::OnDemand),
             "spot" => Some(Self::Spot),
-            reserved => {
-                let (term, payment) = reserved.strip_prefix("reserved-")?.split_once("yr-")?;
-                Some(Self::Reserved {
-                    term_years: term.parse().ok()?,
-                    payment: PaymentOption::from_name(payment)?,
-                })
-            }
+            "capacity-block" => Some(Self::CapacityBlock),
+            _ => commitment(RESERVED)
+                .map(Self::Reserved)
+                .or_else(|| commitment(EC2_INSTANCE_SAVINGS_PLAN).map(Self::Ec2InstanceSavingsPlan))
+                .or_else(|| commitment(COMPUTE_SAVINGS_PLAN).map(Self::ComputeSavingsPlan)),
         }
     }
 }
@@ -92,6 +144,11 @@ impl PriceKey {
             option: PriceOption::OnDemand,
             zone: None,
         }
+    }
+
+    /// The family of the type, such as `p4d`.
+    pub fn family(&self) -> &str {
+        family_of(&self.instance_type)
     }
 
     /// The same type, region, system and tenancy under another offer.
@@ -148,17 +205,67 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// Whether a price was read as it stands, or follows from one that was.
+    PriceBasis {
+        /// A source states it.
+        Observed = "observed",
+        /// It follows from a stated one by a rule that the book documents.
+        Derived = "derived",
+    }
+}
+
+/// How a commitment is paid, in the currency of its rate:
+/// `effective_hourly = upfront / hours of the term + hourly`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instalments {
+    /// At the beginning.
+    pub upfront: Decimal,
+    /// Every hour of the term, used or not.
+    pub hourly: Decimal,
+}
+
+impl Instalments {
+    /// The effective price of an hour of a term, to six decimals.
+    pub fn effective_hourly(self, term: CommitmentTerm) -> Decimal {
+        (self.upfront / Decimal::from(term.hours()) + self.hourly).round_dp(6)
+    }
+}
+
 /// A price with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceQuote {
-    /// Money per hour.
+    /// Money per hour; of a commitment, effective over its term.
     pub rate: HourlyRate,
+    /// How a commitment is paid; absent for other offers.
+    pub instalments: Option<Instalments>,
     /// Where it came from.
     pub origin: PriceOrigin,
+    /// Read, or derived from what was read.
+    pub basis: PriceBasis,
     /// Since when it holds, or when it was seen.
     pub effective_date: Date,
+    /// When the source last stated it: what makes a price old.
+    pub seen_on: Date,
     /// The list or interface it was read from.
     pub source: String,
+}
+
+named_enum! {
+    /// How often AWS took spot instances of a type back, as a share of all of
+    /// them over a month.
+    InterruptionBand {
+        /// Fewer than one in twenty.
+        UnderFive = "<5%",
+        /// Up to one in ten.
+        FiveToTen = "5-10%",
+        /// Up to three in twenty.
+        TenToFifteen = "10-15%",
+        /// Up to one in five.
+        FifteenToTwenty = "15-20%",
+        /// Without an upper edge.
+        OverTwenty = ">20%",
+    }
 }
 
 /// There is no price for a key: the answer is "unpriced", never a guess.
@@ -245,6 +352,18 @@ impl PriceBook {
         self.storage.get(&(region.to_owned(), resource))
     }
 
+    /// Says anew where every quote came from.
+    pub fn set_origin(&mut self, origin: PriceOrigin) {
+        for quote in self.quotes.values_mut() {
+            quote.origin = origin;
+        }
+    }
+
+    /// Keeps the quotes that pass.
+    pub fn retain(&mut self, keep: impl Fn(&PriceKey, &PriceQuote) -> bool) {
+        self.quotes.retain(|key, quote| keep(key, quote));
+    }
+
     /// Every quote in key order.
     pub fn iter(&self) -> impl Iterator<Item = (&PriceKey, &PriceQuote)> {
         self.quotes.iter()
@@ -262,13 +381,15 @@ impl PriceBook {
 mod tests {
     use super::*;
     use crate::domain::Currency;
-    use rust_decimal::Decimal;
 
     fn quote(amount: i64, origin: PriceOrigin) -> PriceQuote {
         PriceQuote {
             rate: HourlyRate::new(Decimal::from(amount), Currency::Usd).expect("positive"),
+            instalments: None,
             origin,
+            basis: PriceBasis::Observed,
             effective_date: jiff::civil::date(2026, 7, 20),
+            seen_on: jiff::civil::date(2026, 7, 20),
             source: "test".to_owned(),
         }
     }
@@ -298,10 +419,15 @@ mod tests {
             "spot",
             "reserved-1yr-no-upfront",
             "reserved-3yr-all-upfront",
+            "ec2-instance-savings-plan-1yr-partial-upfront",
+            "compute-savings-plan-3yr-no-upfront",
+            "capacity-block",
         ] {
             let option = PriceOption::from_name(name).expect("known");
             assert_eq!(option.to_string(), name);
         }
-        assert_eq!(PriceOption::from_name("reserved-1yr"), None);
+        for unknown in ["reserved-1yr", "reserved-2yr-no-upfront", "savings-plan"] {
+            assert_eq!(PriceOption::from_name(unknown), None, "{unknown}");
+        }
     }
 }

@@ -111,8 +111,13 @@ pub struct InstanceShape {
 impl InstanceShape {
     /// The family, such as `p4d` of `p4d.24xlarge`.
     pub fn family(&self) -> &str {
-        self.instance_type
-            .split_once('.')
-            .map_or(self.instance_type.as_str(), |(family, _)| family)
+        family_of(&self.instance_type)
     }
+}
+
+/// The family of a type, such as `p4d` of `p4d.24xlarge`.
+pub(super) fn family_of(instance_type: &str) -> &str {
+    instance_type
+        .split_once('.')
+        .map_or(instance_type, |(family, _)| family)
 }

@@ -3,7 +3,9 @@
 
 mod plan;
 mod prices;
+mod refresh;
 mod run;
 
 pub use plan::{MetricsPlan, batches, plan_metrics};
+pub use refresh::{RefreshOptions, refresh_prices};
 pub use run::{GatherError, GatherOptions, gather};

@@ -4,7 +4,7 @@ use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
 use crate::analysis::price_key;
 use crate::catalog::{bundled_quote, known_shape, smaller_types};
 use crate::domain::{
-    Gap, Instance, InstanceShape, OperatingSystem, PaymentOption, PriceBook, PriceOption,
+    CommitmentTerm, Gap, Instance, InstanceShape, OperatingSystem, PriceBook, PriceOption,
     PurchaseOption, StorageResource, Window,
 };
 use crate::sources::aws::{self, Session, WantedPrices};
@@ -204,10 +204,11 @@ fn standing_resources(region: &Region) -> Vec<StorageResource> {
     resources.into_iter().collect()
 }
 
-/// Copies the bundled prices that figures may rest on into the estate, so that
-/// a recorded one gives the same answer under a later book.
-pub(super) fn add_bundled_prices(
+/// Copies the prices of the user's cache and of the bundled book that figures may
+/// rest on into the estate, so that a recorded one gives the same answer later.
+pub(super) fn add_known_prices(
     book: &mut PriceBook,
+    cache: &PriceBook,
     instances: &[Instance],
     shapes: &BTreeMap<String, InstanceShape>,
 ) {
@@ -216,14 +217,16 @@ pub(super) fn add_bundled_prices(
             continue;
         };
         let own = key.in_zone(None);
-        let one_year = key.with_option(PriceOption::Reserved {
-            term_years: 1,
-            payment: PaymentOption::NoUpfront,
-        });
+        let one_year = key.with_option(PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT));
         let moved = candidates(shapes, &instance.instance_type).map(|name| own.with_type(&name));
         let on_demand = key.with_option(PriceOption::OnDemand);
         for key in [own.clone(), on_demand, one_year].into_iter().chain(moved) {
-            if let Some(quote) = bundled_quote(&key) {
+            let known = cache
+                .get(&key)
+                .ok()
+                .cloned()
+                .or_else(|| bundled_quote(&key));
+            if let Some(quote) = known {
                 book.insert(key, quote);
             }
         }

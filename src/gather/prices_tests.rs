@@ -36,7 +36,12 @@ fn the_spot_market_is_asked_for_the_types_that_spot_could_move_to() {
 #[test]
 fn an_estate_keeps_the_bundled_spot_prices_that_a_move_was_judged_by() {
     let mut book = PriceBook::default();
-    add_bundled_prices(&mut book, &[spot("g5.4xlarge")], &BTreeMap::new());
+    add_known_prices(
+        &mut book,
+        &PriceBook::default(),
+        &[spot("g5.4xlarge")],
+        &BTreeMap::new(),
+    );
     for name in ["g5.4xlarge", "g5.2xlarge", "g5.xlarge"] {
         let key = PriceKey::linux_on_demand("us-east-1", name).with_option(PriceOption::Spot);
         assert_eq!(book.get(&key).ok(), bundled_quote(&key).as_ref(), "{name}");
@@ -52,7 +57,12 @@ fn offline_names_what_the_book_lacks() {
     let mut unknown = spot("zz9.huge");
     unknown.region = "eu-west-1".to_owned();
     let instances = [spot("g5.xlarge"), windows, unknown];
-    add_bundled_prices(&mut book, &instances, &BTreeMap::new());
+    add_known_prices(
+        &mut book,
+        &PriceBook::default(),
+        &instances,
+        &BTreeMap::new(),
+    );
     let gaps = prices_not_asked_for(&book, &instances);
     let found: Vec<_> = gaps
         .iter()

@@ -3,9 +3,11 @@
 //! all is an error.
 
 use super::plan::{MetricsPlan, batches, plan_metrics};
-use super::prices::{add_bundled_prices, prices, prices_not_asked_for};
+use super::prices::{add_known_prices, prices, prices_not_asked_for};
 use crate::catalog::known_shape;
-use crate::domain::{Estate, EstateSource, Gap, Instance, InstanceShape, Points, Series, Window};
+use crate::domain::{
+    Estate, EstateSource, Gap, Instance, InstanceShape, Points, PriceBook, Series, Window,
+};
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
 };
@@ -41,6 +43,9 @@ pub struct GatherOptions {
     pub offline: bool,
     /// Highest accepted price of the calls, in USD.
     pub max_api_cost_usd: Option<Decimal>,
+    /// Prices of the user's cache that are not older than the bundled ones, for
+    /// what the account does not answer.
+    pub cache: PriceBook,
 }
 
 /// Why there is no estate.
@@ -104,7 +109,7 @@ pub async fn gather(
     let session = Session::connect(&options.aws).await?;
     let identity = session.identity().await?;
     let mut gaps = Vec::new();
-    let names = region_names(&session, options, &mut gaps).await?;
+    let names = region_names(&session, options.regions.as_deref(), &mut gaps).await?;
 
     progress(&format!("instances in {} regions", names.len()));
     let mut regions = inventories(&session, &names, &mut gaps).await?;
@@ -135,7 +140,7 @@ pub async fn gather(
         instances.extend(region.instances);
         shapes.extend(region.shapes);
     }
-    add_bundled_prices(&mut book, &instances, &shapes);
+    add_known_prices(&mut book, &options.cache, &instances, &shapes);
     if options.offline {
         gaps.extend(prices_not_asked_for(&book, &instances));
     }
@@ -163,12 +168,12 @@ pub async fn gather(
     })
 }
 
-async fn region_names(
+pub(super) async fn region_names(
     session: &Session,
-    options: &GatherOptions,
+    asked: Option<&[String]>,
     gaps: &mut Vec<Gap>,
 ) -> Result<Vec<String>, AwsError> {
-    if let Some(regions) = &options.regions {
+    if let Some(regions) = asked {
         let unique: BTreeSet<String> = regions.iter().cloned().collect();
         return Ok(unique.into_iter().collect());
     }
@@ -179,7 +184,7 @@ async fn region_names(
             gaps.push(Gap::new(
                 "regions",
                 "account",
-                format!("{error}; only {home} is audited"),
+                format!("{error}; only {home} is read"),
                 format!("{}, or name them with `--region`", error.hint()),
             ));
             Ok(vec![home])

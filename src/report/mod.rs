@@ -10,6 +10,9 @@ mod inventory;
 mod metrics;
 mod next;
 mod plain_table;
+mod price_status;
+mod pricing_data;
+mod pricing_table;
 mod style;
 pub mod text;
 
@@ -20,6 +23,9 @@ pub use audit_table::audit_table;
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use metrics::{metrics_csv, metrics_json, metrics_table};
 pub use next::Invocation;
+pub use price_status::{PriceStatus, price_status_json, price_status_table};
+pub use pricing_data::{pricing_csv, pricing_json};
+pub use pricing_table::{PricingStyle, pricing_table};
 pub use style::TableStyle;
 
 /// The version of every JSON document that this program writes.

@@ -2,16 +2,13 @@
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, Money, PaymentOption, Policy, PriceKey, PriceOption, PriceQuote, Risk,
+    Action, ActionKind, CommitmentTerm, Money, Policy, PriceKey, PriceOption, PriceQuote, Risk,
     Workload,
 };
 use rust_decimal::Decimal;
 
 /// The offer that the default plan considers.
-const ONE_YEAR_NO_UPFRONT: PriceOption = PriceOption::Reserved {
-    term_years: 1,
-    payment: PaymentOption::NoUpfront,
-};
+const ONE_YEAR_NO_UPFRONT: PriceOption = PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT);
 
 /// A commitment that pays, with the figures it was chosen by.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@
 use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, judge};
 use crate::fixtures::decimal;
 use gpucost::domain::{
-    Action, ActionKind, Currency, Estate, HourlyRate, Lifecycle, PriceKey, PriceOption,
+    Action, ActionKind, Currency, Estate, HourlyRate, Lifecycle, PriceBasis, PriceKey, PriceOption,
     PriceOrigin, PriceQuote,
 };
 use jiff::civil::{Date, date};
@@ -28,8 +28,11 @@ fn spot(id: &str, zone: &str) -> Machine {
 fn quote(hourly: &str, origin: PriceOrigin, effective_date: Date) -> PriceQuote {
     PriceQuote {
         rate: HourlyRate::new(decimal(hourly), Currency::Usd).expect("positive"),
+        instalments: None,
         origin,
+        basis: PriceBasis::Observed,
         effective_date,
+        seen_on: effective_date,
         source: "test".to_owned(),
     }
 }

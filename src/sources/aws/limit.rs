@@ -31,6 +31,11 @@ pub(super) const PRICING: Rate = Rate {
     per_second: 10.0,
     burst: 10.0,
 };
+/// The savings plans have no published limit.
+pub(super) const SAVINGS_PLANS: Rate = Rate {
+    per_second: 5.0,
+    burst: 5.0,
+};
 
 #[derive(Debug)]
 struct Bucket {

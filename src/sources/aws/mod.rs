@@ -9,6 +9,7 @@ mod metrics;
 mod policy;
 mod prices;
 mod products;
+mod savings_plans;
 mod session;
 mod shapes;
 
@@ -19,5 +20,6 @@ pub(crate) use metrics::EC2_NAMESPACE;
 pub use metrics::{DiscoveredMetric, MetricQuery, MetricValues, cloudwatch_name, discover, fetch};
 pub use policy::{ACTIONS, iam_policy};
 pub use prices::{WantedPrices, on_demand_prices, spot_prices, storage_prices};
+pub use savings_plans::savings_plan_rates;
 pub use session::{AwsOptions, Identity, RegionClients, Session};
 pub use shapes::shapes;

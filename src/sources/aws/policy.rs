@@ -13,6 +13,7 @@ pub const ACTIONS: &[&str] = &[
     "ec2:DescribeSpotPriceHistory",
     "ec2:DescribeVolumes",
     "pricing:GetProducts",
+    "savingsplans:DescribeSavingsPlansOfferingRates",
     "sts:GetCallerIdentity",
 ];
 

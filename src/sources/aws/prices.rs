@@ -4,8 +4,8 @@ use super::error::AwsError;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
-    Currency, HourlyRate, Money, OperatingSystem, PriceKey, PriceOption, PriceOrigin, PriceQuote,
-    StorageQuote, StorageResource, Tenancy, Window,
+    Currency, HourlyRate, Money, OperatingSystem, PriceBasis, PriceKey, PriceOption, PriceOrigin,
+    PriceQuote, StorageQuote, StorageResource, Tenancy, Window,
 };
 use crate::savings::time_weighted_mean;
 use aws_sdk_ec2::types::InstanceType;
@@ -251,6 +251,7 @@ pub async fn spot_prices(
             break;
         }
     }
+    let seen_on = window.end.to_zoned(jiff::tz::TimeZone::UTC).date();
     Ok(changes
         .into_iter()
         .filter_map(|((name, zone), changes)| {
@@ -266,8 +267,11 @@ pub async fn spot_prices(
             let currency = Currency::of_region(&clients.region);
             let quote = PriceQuote {
                 rate: HourlyRate::new(mean.round_dp(6), currency)?,
+                instalments: None,
                 origin: PriceOrigin::Api,
-                effective_date: window.end.to_zoned(jiff::tz::TimeZone::UTC).date(),
+                basis: PriceBasis::Observed,
+                effective_date: seen_on,
+                seen_on,
                 source: "ec2:DescribeSpotPriceHistory, time-weighted mean".to_owned(),
             };
             Some((key, quote))

@@ -1,14 +1,12 @@
 //! Documents of the price list: one JSON text a product.
 
 use crate::domain::{
-    Currency, HourlyRate, PaymentOption, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceBasis, PriceKey,
+    PriceOption, PriceOrigin, PriceQuote,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use serde_json::Value;
-
-/// Hours of a year, for the effective rate of what is paid up front.
-const HOURS_PER_YEAR: u32 = 8760;
 
 /// On-demand and standard reserved prices of one product under a key, each
 /// with its effective date (`read_on` where the document has none).
@@ -24,18 +22,26 @@ pub(super) fn quotes(
             .and_then(price_per_unit)
             .and_then(|(amount, currency)| HourlyRate::new(amount, currency));
         if let Some(rate) = rate {
-            found.push((key.clone(), quote(rate, term, read_on)));
+            found.push((key.clone(), quote(rate, None, term, read_on)));
         }
     }
     for term in terms(product, "Reserved") {
-        if let Some((option, rate)) = reserved(term) {
-            found.push((key.with_option(option), quote(rate, term, read_on)));
+        if let Some((sold, instalments, currency)) = reserved(term)
+            && let Some(rate) = HourlyRate::new(instalments.effective_hourly(sold), currency)
+        {
+            let key = key.with_option(PriceOption::Reserved(sold));
+            found.push((key, quote(rate, Some(instalments), term, read_on)));
         }
     }
     found
 }
 
-fn quote(rate: HourlyRate, term: &Value, read_on: Date) -> PriceQuote {
+fn quote(
+    rate: HourlyRate,
+    instalments: Option<Instalments>,
+    term: &Value,
+    read_on: Date,
+) -> PriceQuote {
     let effective_date = term["effectiveDate"]
         .as_str()
         .and_then(|text| text.get(..10))
@@ -43,8 +49,11 @@ fn quote(rate: HourlyRate, term: &Value, read_on: Date) -> PriceQuote {
         .unwrap_or(read_on);
     PriceQuote {
         rate,
+        instalments,
         origin: PriceOrigin::Api,
+        basis: PriceBasis::Observed,
         effective_date,
+        seen_on: read_on,
         source: "pricing:GetProducts".to_owned(),
     }
 }
@@ -86,13 +95,13 @@ pub(super) fn unit_price(product: &Value) -> Option<(Decimal, Currency, Option<D
     })
 }
 
-/// A standard reserved term: `effective_hourly = U/T + h`.
-fn reserved(term: &Value) -> Option<(PriceOption, HourlyRate)> {
+/// A standard reserved term and how it is paid.
+fn reserved(term: &Value) -> Option<(CommitmentTerm, Instalments, Currency)> {
     let attributes = &term["termAttributes"];
     if attributes["OfferingClass"] != "standard" {
         return None;
     }
-    let term_years = match attributes["LeaseContractLength"].as_str()? {
+    let years = match attributes["LeaseContractLength"].as_str()? {
         "1yr" => 1,
         "3yr" => 3,
         _ => return None,
@@ -118,13 +127,8 @@ fn reserved(term: &Value) -> Option<(PriceOption, HourlyRate)> {
             _ => return None,
         }
     }
-    let hours = Decimal::from(HOURS_PER_YEAR * u32::from(term_years));
-    let effective = (upfront / hours + hourly).round_dp(6);
-    let option = PriceOption::Reserved {
-        term_years,
-        payment,
-    };
-    Some((option, HourlyRate::new(effective, currency?)?))
+    let sold = CommitmentTerm { years, payment };
+    Some((sold, Instalments { upfront, hourly }, currency?))
 }
 
 #[cfg(test)]
@@ -169,6 +173,12 @@ mod tests {
         );
         assert_eq!(found[0].1.effective_date, jiff::civil::date(2026, 7, 1));
         assert_eq!(found[1].1.effective_date, read_on);
+        assert_eq!(found[0].1.instalments, None);
+        let instalments = Instalments {
+            upfront: Decimal::from(8_760),
+            hourly: Decimal::ONE,
+        };
+        assert_eq!(found[1].1.instalments, Some(instalments));
     }
 
     #[test]

@@ -213,6 +213,21 @@ impl Session {
             .await;
     }
 
+    /// A client of the savings plans, one endpoint for all regions.
+    pub(super) fn savings_plans(&self) -> aws_sdk_savingsplans::Client {
+        let config = aws_sdk_savingsplans::config::Builder::from(&self.config)
+            .region(Region::from_static(DEFAULT_REGION))
+            .interceptor(self.meter.clone())
+            .build();
+        aws_sdk_savingsplans::Client::from_conf(config)
+    }
+
+    pub(super) async fn savings_plans_turn(&self) {
+        self.limiter
+            .acquire("savingsplans", DEFAULT_REGION, limit::SAVINGS_PLANS)
+            .await;
+    }
+
     /// What has been used so far.
     pub fn usage(&self) -> ApiUsage {
         self.meter.usage()

@@ -6,10 +6,10 @@ use super::wire::{
 };
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Currency, Gap, GpuModel, GpuOffer, GpuShare,
-    HourlyRate, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy, Lifecycle,
-    MOST_PER_HOUR, Metric, Money, OperatingSystem, Points, PriceKey, PriceOption, PriceOrigin,
-    PriceQuote, Rejected, Series, SeriesSource, Statistic, StorageQuote, StorageResource, Tenancy,
-    Volume, Window,
+    HourlyRate, Instalments, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy,
+    Lifecycle, MOST_PER_HOUR, Metric, Money, OperatingSystem, Points, PriceBasis, PriceKey,
+    PriceOption, PriceOrigin, PriceQuote, Rejected, Series, SeriesSource, Statistic, StorageQuote,
+    StorageResource, Tenancy, Volume, Window,
 };
 use jiff::Timestamp;
 use serde::de;
@@ -231,13 +231,41 @@ pub(super) fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuo
             "the price of {key} is not between 0 and {MOST_PER_HOUR}: {amount}"
         ))
     })?;
+    let instalments = match (wire.upfront, wire.recurring_hourly) {
+        (None, None) => None,
+        (Some(upfront), Some(hourly)) => Some(Instalments {
+            upfront: instalment("upfront", &upfront)?,
+            hourly: instalment("recurring_hourly", &hourly)?,
+        }),
+        _ => {
+            return Err(E::custom(format!(
+                "the price of {key} needs both `upfront` and `recurring_hourly`, or neither"
+            )));
+        }
+    };
+    let effective_date = date(&wire.effective_date)?;
+    let seen_on = wire.seen_on.as_deref().map(date).transpose()?;
+    let basis = wire.basis.as_deref();
     let quote = PriceQuote {
         rate,
+        instalments,
         origin: named("price origin", &wire.origin, PriceOrigin::from_name)?,
-        effective_date: date(&wire.effective_date)?,
+        basis: basis.map_or(Ok(PriceBasis::Observed), |name| {
+            named("price basis", name, PriceBasis::from_name)
+        })?,
+        effective_date,
+        seen_on: seen_on.unwrap_or(effective_date),
         source: wire.source,
     };
     Ok((key, quote))
+}
+
+fn instalment<E: de::Error>(field: &str, text: &str) -> Result<rust_decimal::Decimal, E> {
+    let amount = decimal(field, text)?;
+    if amount.is_sign_negative() {
+        return Err(E::custom(format!("`{field}` is negative: {amount}")));
+    }
+    Ok(amount)
 }
 
 fn date<E: de::Error>(text: &str) -> Result<jiff::civil::Date, E> {

@@ -5,7 +5,7 @@ use super::wire::{
     AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, RejectedWire,
     SeriesWire, ShapeWire, StoragePriceWire, VolumeWire,
 };
-use crate::domain::{Estate, Instance, InstanceShape, Points, Rejected, Series};
+use crate::domain::{Estate, Instance, InstanceShape, Points, PriceBasis, Rejected, Series};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
 use std::borrow::Cow;
@@ -128,8 +128,12 @@ fn prices(estate: &Estate) -> Vec<PriceWire> {
             option: key.option.to_string(),
             currency: quote.rate.currency().code().to_owned(),
             hourly: quote.rate.amount().to_string(),
+            upfront: quote.instalments.map(|paid| paid.upfront.to_string()),
+            recurring_hourly: quote.instalments.map(|paid| paid.hourly.to_string()),
             origin: quote.origin.name().to_owned(),
+            basis: (quote.basis != PriceBasis::Observed).then(|| quote.basis.name().to_owned()),
             effective_date: quote.effective_date.to_string(),
+            seen_on: (quote.seen_on != quote.effective_date).then(|| quote.seen_on.to_string()),
             source: quote.source.clone(),
         })
         .collect()

@@ -4,12 +4,16 @@ mod estate_fields;
 mod estate_read;
 mod estate_slip;
 mod estate_write;
+mod own_prices;
+mod price_cache;
 mod wire;
 mod write;
 
 pub use estate_read::{EstateError, demo_estate, parse_estate, read_estate};
 pub use estate_slip::Slip;
 pub use estate_write::write_estate;
+pub use own_prices::{OwnPricesError, read_own_prices};
+pub use price_cache::{read_price_cache, write_price_cache};
 pub use write::{try_writing, write_whole};
 
 /// The version of the estate format that this program reads and writes.

@@ -114,10 +114,20 @@ pub(super) struct PriceWire {
     pub tenancy: String,
     pub option: String,
     pub currency: String,
-    /// Decimal as text, per hour.
+    /// Decimal as text, per hour; of a commitment, effective over its term.
     pub hourly: String,
+    /// Decimal as text: what a commitment costs at its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upfront: Option<String>,
+    /// Decimal as text: what a commitment costs every hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recurring_hourly: Option<String>,
     pub origin: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<String>,
     pub effective_date: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_on: Option<String>,
     pub source: String,
 }
 

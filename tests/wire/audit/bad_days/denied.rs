@@ -223,7 +223,7 @@ fn without_the_list_of_regions_the_home_region_is_audited() {
     assert_eq!(gaps(&report), ["regions"]);
     let (place, reason, hint) = gap(&report, "regions");
     names("ec2:DescribeRegions", (place, reason, hint));
-    assert!(reason.ends_with("; only us-east-1 is audited"), "{reason}");
+    assert!(reason.ends_with("; only us-east-1 is read"), "{reason}");
     assert!(hint.ends_with("or name them with `--region`"), "{hint}");
     assert_eq!(report["scope"]["regions"], json!(["us-east-1"]));
     assert_eq!(report["summary"]["instances"], 1);

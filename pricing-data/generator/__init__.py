@@ -1,0 +1,1 @@
+"""The parts of the program that builds the bundled tables."""

@@ -1,0 +1,346 @@
+//! Comparing what GPUs cost: every offer that answers a question, with the
+//! figures that people compare by.
+
+use super::question::{Question, SortBy};
+use crate::catalog::{
+    self, ListedOffer, PricedUnit, Prices, bundled_interruption_band, bundled_regions_of, family,
+    other_clouds, shapes, whole_device_spec,
+};
+use crate::domain::{
+    AcceleratorKind, CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,
+    InterruptionBand, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, Tenancy,
+};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+/// The provider whose prices an audit rests on.
+pub const AWS: &str = "aws";
+
+/// The GPUs of an offer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferedGpus {
+    /// Model of every GPU.
+    pub model: String,
+    /// GPUs, or the part of one.
+    pub count: Decimal,
+    /// Memory that all of them have together, MiB.
+    pub total_vram_mib: Option<Decimal>,
+    /// Memory of one, or of the part of one, MiB.
+    pub vram_mib: Option<u64>,
+    /// Dense BF16 throughput of the offer, TFLOPS.
+    pub bf16_dense_tflops: Option<Decimal>,
+}
+
+/// What a machine or a GPU costs in one region under every option.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offer {
+    /// The provider, such as `aws`.
+    pub provider: String,
+    /// The region; absent where the provider quotes one price for all.
+    pub region: Option<String>,
+    /// The machine, in the provider's words.
+    pub instance_type: String,
+    /// Its GPUs; absent on CPU types and where no source states them.
+    pub gpus: Option<OfferedGpus>,
+    /// Virtual CPUs.
+    pub vcpu: Option<u32>,
+    /// Host memory, MiB.
+    pub memory_mib: Option<u64>,
+    /// What the prices buy.
+    pub unit: PricedUnit,
+    /// On-demand.
+    pub on_demand: Option<PriceQuote>,
+    /// Spot, or another cloud's interruptible price.
+    pub spot: Option<PriceQuote>,
+    /// Standard reserved instances by term.
+    pub reserved: Vec<(CommitmentTerm, PriceQuote)>,
+    /// Savings plans by plan and term.
+    pub savings_plans: Vec<(PriceOption, PriceQuote)>,
+    /// One year without upfront: a reserved instance, or another cloud's
+    /// committed use.
+    pub commitment_1yr: Option<PriceQuote>,
+    /// The same for three years.
+    pub commitment_3yr: Option<PriceQuote>,
+    /// An hour in a Capacity Block.
+    pub capacity_block: Option<PriceQuote>,
+    /// How often spot instances were taken back, and when that was seen.
+    pub interruption: Option<(InterruptionBand, Date)>,
+    /// Whether new instances can be launched.
+    pub launchable: Option<bool>,
+}
+
+impl Offer {
+    /// The on-demand rate.
+    pub fn hourly(&self) -> Option<HourlyRate> {
+        Some(self.on_demand.as_ref()?.rate)
+    }
+
+    /// On-demand per hour and whole GPU; a part of a GPU counts as that part.
+    pub fn per_gpu_hour(&self) -> Option<Decimal> {
+        self.on_demand_over(self.gpus.as_ref()?.count)
+    }
+
+    /// On-demand per hour and GiB of VRAM.
+    pub fn per_vram_gib_hour(&self) -> Option<Decimal> {
+        let gib = self.gpus.as_ref()?.total_vram_mib? / Decimal::from(1024);
+        self.on_demand_over(gib)
+    }
+
+    /// On-demand per hour and dense BF16 TFLOPS.
+    pub fn per_bf16_tflops_hour(&self) -> Option<Decimal> {
+        self.on_demand_over(self.gpus.as_ref()?.bf16_dense_tflops?)
+    }
+
+    fn on_demand_over(&self, units: Decimal) -> Option<Decimal> {
+        self.hourly()?.amount().checked_div(units)
+    }
+
+    /// Every price of it.
+    pub fn quotes(&self) -> impl Iterator<Item = &PriceQuote> {
+        let single = [
+            &self.on_demand,
+            &self.spot,
+            &self.commitment_1yr,
+            &self.commitment_3yr,
+            &self.capacity_block,
+        ];
+        single
+            .into_iter()
+            .flatten()
+            .chain(self.reserved.iter().map(|(_, quote)| quote))
+            .chain(self.savings_plans.iter().map(|(_, quote)| quote))
+    }
+
+    /// The currency of its prices.
+    pub fn currency(&self) -> Option<Currency> {
+        Some(self.quotes().next()?.rate.currency())
+    }
+
+    fn is_priced(&self) -> bool {
+        self.quotes().next().is_some()
+    }
+
+    fn sort_figure(&self, sort: SortBy) -> Option<Decimal> {
+        match sort {
+            SortBy::Price => Some(self.hourly()?.amount()),
+            SortBy::GpuHour => self.per_gpu_hour(),
+            SortBy::Vram => self.per_vram_gib_hour(),
+            SortBy::Tflops => self.per_bf16_tflops_hour(),
+        }
+    }
+}
+
+/// Every priced offer that answers a question: cheapest first by the figure
+/// asked for, those without it last; one currency after the other, because
+/// amounts in two cannot be compared.
+pub fn compare(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
+    let mut offers = Vec::new();
+    if question.asks_provider(AWS) {
+        offers.extend(aws_offers(question, prices));
+    }
+    if question.providers.iter().any(|provider| provider != AWS) {
+        offers.extend(
+            other_clouds()
+                .filter(|listed| question.asks_provider(&listed.provider))
+                .filter(|listed| question.asks_region(&listed.provider, listed.region.as_deref()))
+                .map(of_other_cloud)
+                .filter(|offer| asks_for(question, offer)),
+        );
+    }
+    offers.retain(Offer::is_priced);
+    offers.sort_by(|left, right| order(left, right, question.sort));
+    offers
+}
+
+fn order(left: &Offer, right: &Offer, sort: SortBy) -> Ordering {
+    let figures = match (left.sort_figure(sort), right.sort_figure(sort)) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        (left, right) => right.is_some().cmp(&left.is_some()),
+    };
+    let name = |offer: &Offer| {
+        (
+            offer.provider.clone(),
+            offer.region.clone(),
+            offer.instance_type.clone(),
+        )
+    };
+    left.currency()
+        .cmp(&right.currency())
+        .then(figures)
+        .then_with(|| name(left).cmp(&name(right)))
+}
+
+fn asks_for(question: &Question, offer: &Offer) -> bool {
+    if !question.instance_types.is_empty() {
+        return question.asks_type(&offer.instance_type);
+    }
+    offer.gpus.as_ref().is_some_and(|gpus| {
+        question
+            .gpu
+            .as_ref()
+            .is_none_or(|wanted| wanted.matches(&gpus.model, gpus.vram_mib))
+            && question.count.is_none_or(|count| count == gpus.count)
+    })
+}
+
+fn aws_offers(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
+    let names: BTreeSet<&str> = if question.instance_types.is_empty() {
+        shapes()
+            .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
+            .map(|shape| shape.instance_type.as_str())
+            .collect()
+    } else {
+        question.instance_types.iter().map(String::as_str).collect()
+    };
+    let mut offers = Vec::new();
+    for name in names {
+        let bare = of_type(name);
+        if !asks_for(question, &bare) {
+            continue;
+        }
+        let mut regions: BTreeSet<&str> = bundled_regions_of(name).into_iter().collect();
+        regions.extend(prices.gathered_regions_of(name));
+        offers.extend(
+            regions
+                .into_iter()
+                .filter(|region| question.asks_region(AWS, Some(region)))
+                .map(|region| in_region(&bare, region, question, prices)),
+        );
+    }
+    offers
+}
+
+/// An AWS type without its prices.
+fn of_type(name: &str) -> Offer {
+    let shape = catalog::shape(name);
+    Offer {
+        provider: AWS.to_owned(),
+        region: None,
+        instance_type: name.to_owned(),
+        gpus: shape.and_then(|shape| shape.gpu.as_ref()).map(offered_gpus),
+        vcpu: shape.map(|shape| shape.vcpu),
+        memory_mib: shape.map(|shape| shape.memory_mib),
+        unit: PricedUnit::Machine,
+        on_demand: None,
+        spot: None,
+        reserved: Vec::new(),
+        savings_plans: Vec::new(),
+        commitment_1yr: None,
+        commitment_3yr: None,
+        capacity_block: None,
+        interruption: None,
+        launchable: shape
+            .map(InstanceShape::family)
+            .and_then(family)
+            .and_then(|facts| facts.launchable),
+    }
+}
+
+fn offered_gpus(offer: &GpuOffer) -> OfferedGpus {
+    let count = offer.share.count();
+    OfferedGpus {
+        model: offer.model.name().to_owned(),
+        count: count.normalize(),
+        total_vram_mib: offer
+            .vram_mib
+            .map(|mib| Decimal::from(mib) * Decimal::from(offer.share.visible_devices())),
+        vram_mib: offer.vram_mib,
+        bf16_dense_tflops: bf16_dense_tflops(offer).map(|tflops| tflops * count),
+    }
+}
+
+/// Of one whole device.
+fn bf16_dense_tflops(offer: &GpuOffer) -> Option<Decimal> {
+    Decimal::try_from(whole_device_spec(offer)?.bf16_dense_tflops?).ok()
+}
+
+fn in_region(bare: &Offer, region: &str, question: &Question, prices: &Prices<'_>) -> Offer {
+    let key = PriceKey {
+        region: region.to_owned(),
+        instance_type: bare.instance_type.clone(),
+        operating_system: question.operating_system,
+        tenancy: Tenancy::Shared,
+        option: PriceOption::OnDemand,
+        zone: None,
+    };
+    let quote = |option: PriceOption| prices.get(&key.with_option(option)).ok();
+    let reserved: Vec<_> = CommitmentTerm::ALL
+        .into_iter()
+        .filter_map(|term| Some((term, quote(PriceOption::Reserved(term))?)))
+        .collect();
+    let plans = CommitmentTerm::ALL
+        .into_iter()
+        .map(PriceOption::Ec2InstanceSavingsPlan)
+        .chain(
+            CommitmentTerm::ALL
+                .into_iter()
+                .map(PriceOption::ComputeSavingsPlan),
+        );
+    let without_upfront = |term: CommitmentTerm| {
+        reserved
+            .iter()
+            .find(|(sold, _)| *sold == term)
+            .map(|(_, quote)| quote.clone())
+    };
+    Offer {
+        region: Some(region.to_owned()),
+        on_demand: quote(PriceOption::OnDemand),
+        spot: quote(PriceOption::Spot),
+        savings_plans: plans
+            .filter_map(|option| Some((option, quote(option)?)))
+            .collect(),
+        commitment_1yr: without_upfront(CommitmentTerm::ONE_YEAR_NO_UPFRONT),
+        commitment_3yr: without_upfront(CommitmentTerm::THREE_YEARS_NO_UPFRONT),
+        capacity_block: quote(PriceOption::CapacityBlock),
+        interruption: bundled_interruption_band(&key),
+        reserved,
+        ..bare.clone()
+    }
+}
+
+fn of_other_cloud(listed: ListedOffer) -> Offer {
+    let quote = |rate: Option<HourlyRate>| {
+        rate.map(|rate| PriceQuote {
+            rate,
+            instalments: None,
+            origin: PriceOrigin::Bundled,
+            basis: PriceBasis::Observed,
+            effective_date: listed.date,
+            seen_on: listed.date,
+            source: listed.source.clone(),
+        })
+    };
+    let whole = GpuOffer {
+        model: listed.gpu_model.clone(),
+        share: GpuShare::Whole(1),
+        vram_mib: listed.vram_mib,
+    };
+    Offer {
+        region: listed.region.clone(),
+        instance_type: listed.instance_type.clone(),
+        gpus: Some(OfferedGpus {
+            model: listed.gpu_model.name().to_owned(),
+            count: listed.gpu_count.normalize(),
+            total_vram_mib: listed
+                .vram_mib
+                .map(|mib| Decimal::from(mib) * listed.gpu_count),
+            vram_mib: listed.vram_mib,
+            bf16_dense_tflops: bf16_dense_tflops(&whole).map(|tflops| tflops * listed.gpu_count),
+        }),
+        vcpu: listed.vcpu,
+        memory_mib: listed.memory_mib,
+        unit: listed.unit,
+        on_demand: quote(listed.on_demand),
+        spot: quote(listed.spot),
+        reserved: Vec::new(),
+        savings_plans: Vec::new(),
+        commitment_1yr: quote(listed.commitment_1yr),
+        commitment_3yr: quote(listed.commitment_3yr),
+        capacity_block: None,
+        interruption: None,
+        launchable: None,
+        provider: listed.provider,
+    }
+}

@@ -1,0 +1,380 @@
+//! What somebody wants to know about prices.
+
+use super::comparison::AWS;
+use crate::catalog::{bundled_regions_of, other_clouds, shapes};
+use crate::domain::{AcceleratorKind, OperatingSystem};
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+/// The figure to sort by, cheapest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SortBy {
+    /// Per hour.
+    Price,
+    /// Per hour and GPU.
+    GpuHour,
+    /// Per hour and GiB of VRAM.
+    Vram,
+    /// Per hour and dense BF16 TFLOPS.
+    Tflops,
+}
+
+/// A model, a size of memory, or both.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuFilter {
+    model: Option<String>,
+    at_least_gb: Option<f64>,
+    at_most_gb: Option<f64>,
+}
+
+/// How far the memory that a list states may be from the size on the label:
+/// "24 GB" is 22 888 MiB on one list and 24 576 on another.
+const SIZE_TOLERANCE: f64 = 0.02;
+
+impl GpuFilter {
+    /// Reads `H100`, `A100:80GB`, `24GB..`, `24GB..48GB` or `L4:..24GB`.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let expected = || {
+            format!("`{text}` is not a GPU such as `H100`, `A100:80GB`, `24GB..` or `24GB..48GB`")
+        };
+        let (model, size) = match text.split_once(':') {
+            Some((model, size)) => (Some(model), Some(size)),
+            None if gigabytes(text.split("..").next().unwrap_or_default()).is_some()
+                || text.starts_with("..") =>
+            {
+                (None, Some(text))
+            }
+            None => (Some(text), None),
+        };
+        let model = model.map(str::trim).map(str::to_owned);
+        if model.as_deref().is_some_and(|name| plain(name).is_empty()) {
+            return Err(expected());
+        }
+        let edge = |edge: &str| match edge.trim() {
+            "" => Ok(None),
+            size => gigabytes(size).map(Some).ok_or_else(expected),
+        };
+        let (at_least_gb, at_most_gb) = match size.map(|size| size.split_once("..")) {
+            None => (None, None),
+            Some(Some((least, most))) => (edge(least)?, edge(most)?),
+            Some(None) => {
+                let exact = edge(size.unwrap_or_default())?.ok_or_else(expected)?;
+                (Some(exact), Some(exact))
+            }
+        };
+        if size.is_some() && at_least_gb.is_none() && at_most_gb.is_none() {
+            return Err(expected());
+        }
+        Ok(Self {
+            model,
+            at_least_gb,
+            at_most_gb,
+        })
+    }
+
+    /// The model asked for.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// Whether GPUs of a model and memory are asked for. A model's name stands
+    /// for its variants too: `H100` finds `H100 PCIe`.
+    pub fn matches(&self, model: &str, vram_mib: Option<u64>) -> bool {
+        let named = self.model.as_ref().is_none_or(|wanted| {
+            let variant = model
+                .get(..wanted.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+                && model[wanted.len()..].starts_with(' ');
+            variant || plain(model) == plain(wanted)
+        });
+        named && self.matches_size(vram_mib)
+    }
+
+    /// Sizes on labels count in powers of ten or of two; either is accepted.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "MiB of a GPU are far below 2^52"
+    )]
+    fn matches_size(&self, vram_mib: Option<u64>) -> bool {
+        if self.at_least_gb.is_none() && self.at_most_gb.is_none() {
+            return true;
+        }
+        let Some(mib) = vram_mib.map(|mib| mib as f64) else {
+            return false;
+        };
+        let decimal_mib = |gb: f64| gb * 1e9 / f64::from(1 << 20);
+        let binary_mib = |gb: f64| gb * 1024.0;
+        let least = self.at_least_gb.map(decimal_mib);
+        let most = self.at_most_gb.map(binary_mib);
+        least.is_none_or(|least| mib >= least * (1.0 - SIZE_TOLERANCE))
+            && most.is_none_or(|most| mib <= most * (1.0 + SIZE_TOLERANCE))
+    }
+}
+
+fn gigabytes(text: &str) -> Option<f64> {
+    let number = text
+        .trim()
+        .to_ascii_lowercase()
+        .strip_suffix("gb")?
+        .trim()
+        .parse::<f64>()
+        .ok()?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+/// A name as people type it: no case, no blanks, no dashes.
+fn plain(name: &str) -> String {
+    name.chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+/// Which offers to compare.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Machines by name; empty for every GPU.
+    pub instance_types: Vec<String>,
+    /// GPUs by model or memory.
+    pub gpu: Option<GpuFilter>,
+    /// GPUs per machine.
+    pub count: Option<Decimal>,
+    /// Regions or patterns such as `eu-*`; empty for each provider's usual one.
+    pub regions: Vec<String>,
+    /// The region that stands for AWS when none is named.
+    pub home_region: String,
+    /// Providers, at least one.
+    pub providers: BTreeSet<String>,
+    /// Operating system, on AWS.
+    pub operating_system: OperatingSystem,
+    /// What to sort by.
+    pub sort: SortBy,
+}
+
+impl Question {
+    /// Whether a provider's offers are wanted.
+    pub fn asks_provider(&self, provider: &str) -> bool {
+        self.providers.contains(provider)
+    }
+
+    /// Whether a machine is named.
+    pub fn asks_type(&self, instance_type: &str) -> bool {
+        self.instance_types
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(instance_type))
+    }
+
+    /// Whether a region is wanted. A provider that quotes one price for all
+    /// regions is always in scope.
+    pub fn asks_region(&self, provider: &str, region: Option<&str>) -> bool {
+        let Some(region) = region else {
+            return true;
+        };
+        if self.regions.is_empty() {
+            return match provider {
+                AWS => region == self.home_region,
+                "gcp" => region == "us-central1",
+                "azure" => region == "eastus",
+                _ => true,
+            };
+        }
+        self.regions
+            .iter()
+            .any(|pattern| pattern == "all" || matches_pattern(pattern, region))
+    }
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            match rest.find(before) {
+                Some(at) => rest = &rest[at + before.len()..],
+                None => return false,
+            }
+        }
+    }
+    last.map_or(rest.is_empty(), |end| rest.ends_with(end))
+}
+
+/// Providers of the book.
+pub fn providers() -> BTreeSet<String> {
+    other_clouds()
+        .map(|offer| offer.provider)
+        .chain([AWS.to_owned()])
+        .collect()
+}
+
+/// Names that a question asks for and the book does not know, each with the
+/// nearest that it does.
+pub fn unknown_names(question: &Question) -> Vec<UnknownName> {
+    let mut unknown = Vec::new();
+    let known = providers();
+    for provider in question.providers.difference(&known) {
+        unknown.push(UnknownName::new(
+            "provider",
+            provider,
+            known.iter().map(String::as_str),
+        ));
+    }
+    let types: BTreeSet<String> = shapes()
+        .map(|shape| shape.instance_type.clone())
+        .chain(other_clouds().map(|offer| offer.instance_type))
+        .collect();
+    for name in &question.instance_types {
+        let is_known = types.iter().any(|known| known.eq_ignore_ascii_case(name))
+            || !bundled_regions_of(name).is_empty();
+        if !is_known {
+            unknown.push(UnknownName::new(
+                "instance type",
+                name,
+                types.iter().map(String::as_str),
+            ));
+        }
+    }
+    if let Some(filter) = &question.gpu
+        && let Some(model) = filter.model()
+    {
+        let models: BTreeSet<String> = shapes()
+            .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
+            .filter_map(|shape| Some(shape.gpu.as_ref()?.model.name().to_owned()))
+            .chain(other_clouds().map(|offer| offer.gpu_model.name().to_owned()))
+            .collect();
+        let any_size = GpuFilter {
+            at_least_gb: None,
+            at_most_gb: None,
+            ..filter.clone()
+        };
+        if !models.iter().any(|known| any_size.matches(known, None)) {
+            unknown.push(UnknownName::new(
+                "GPU",
+                model,
+                models.iter().map(String::as_str),
+            ));
+        }
+    }
+    unknown
+}
+
+/// A name that the book does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What it would name.
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+    /// The nearest known ones, best first; empty when none is near.
+    pub nearest: Vec<String>,
+}
+
+impl UnknownName {
+    fn new<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let mut near: Vec<(f64, &str)> = known
+            .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .collect();
+        near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
+        Self {
+            what,
+            name: name.to_owned(),
+            nearest: near
+                .into_iter()
+                .take(3)
+                .map(|(_, known)| known.to_owned())
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(text: &str) -> GpuFilter {
+        GpuFilter::parse(text).expect("valid")
+    }
+
+    #[test]
+    fn sizes_on_labels_find_what_lists_state() {
+        assert!(filter("A100:80GB").matches("A100", Some(81_920)));
+        assert!(!filter("A100:80GB").matches("A100", Some(40_960)));
+        // 24 GB as 24 × 10^9 bytes and as 24 GiB.
+        assert!(filter("24GB..").matches("L4", Some(22_888)));
+        assert!(filter("..24GB").matches("A10", Some(24_576)));
+        assert!(!filter("24GB..").matches("T4", Some(16_384)));
+        assert!(filter("24gb..48gb").matches("L40S", Some(45_776)));
+        assert!(!filter("24GB..").matches("L4", None));
+    }
+
+    #[test]
+    fn a_model_finds_its_variants_and_not_its_neighbours() {
+        assert!(filter("h100").matches("H100 PCIe", None));
+        assert!(filter("rtx-pro-6000").matches("RTX PRO 6000", None));
+        assert!(!filter("A10").matches("A10G", None));
+        assert!(!filter("A10").matches("A100", None));
+        assert!(!filter("L4").matches("L40S", None));
+    }
+
+    #[test]
+    fn what_is_no_gpu_is_refused() {
+        for bad in [
+            "", ":80GB", "A100:", "A100:80", "A100:..", "..", "0GB", "-1GB..", "A100:big",
+        ] {
+            assert!(GpuFilter::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, fits) in [
+            ("eu-*", "eu-west-1", true),
+            ("eu-*", "us-east-1", false),
+            ("*-1", "eu-west-1", true),
+            ("*west*", "us-west-2", true),
+            ("us-*-1", "us-east-1", true),
+            ("us-*-1", "us-east-2", false),
+            ("us-east-1", "us-east-1", true),
+            ("us-east", "us-east-1", false),
+            ("*", "anything", true),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(matches_pattern(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn slips_get_the_nearest_name() {
+        let question = Question {
+            instance_types: vec!["p5.48xlrage".to_owned()],
+            gpu: Some(filter("H10")),
+            count: None,
+            regions: Vec::new(),
+            home_region: "us-east-1".to_owned(),
+            providers: BTreeSet::from(["aws".to_owned(), "asure".to_owned()]),
+            operating_system: OperatingSystem::Linux,
+            sort: SortBy::Price,
+        };
+        let nearest: Vec<(String, Option<String>)> = unknown_names(&question)
+            .into_iter()
+            .map(|unknown| (unknown.name, unknown.nearest.into_iter().next()))
+            .collect();
+        let pair = |name: &str, near: &str| (name.to_owned(), Some(near.to_owned()));
+        assert_eq!(
+            nearest,
+            [
+                pair("asure", "azure"),
+                pair("p5.48xlrage", "p5.48xlarge"),
+                pair("H10", "H100")
+            ]
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! Waiting for a live account: progress on a terminal, Ctrl-C, and what an
+//! error of the gathering means to the user.
+
+use super::Io;
+use super::args::OutputArgs;
+use super::exit::{ExitCode, Failure};
+use crate::gather::GatherError;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::RefCell;
+use std::time::Duration;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Work that takes longer than this shows progress.
+const PROGRESS_AFTER: Duration = Duration::from_millis(500);
+const PROGRESS_STEP: Duration = Duration::from_millis(120);
+
+/// Runs calls to the end or until Ctrl-C; `work` is handed what it tells its
+/// progress to.
+///
+/// # Errors
+/// When it fails, or is interrupted.
+pub(super) fn wait_for<T>(
+    out: &OutputArgs,
+    io: &Io<'_>,
+    work: impl AsyncFnOnce(&dyn Fn(&str)) -> Result<T, GatherError>,
+) -> Result<T, Failure> {
+    log(out.verbose);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
+    let progress = Progress::new(io.stderr_is_terminal && !out.quiet);
+    let show = |stage: &str| progress.stage(stage);
+    let done = runtime.block_on(async {
+        tokio::select! {
+            done = work(&show) => Some(done),
+            _ = tokio::signal::ctrl_c() => None,
+            () = progress.animate() => None,
+        }
+    });
+    progress.clear();
+    // Requests under way are not waited for.
+    runtime.shutdown_background();
+    done.ok_or_else(Failure::interrupted)?.map_err(failed)
+}
+
+fn failed(error: GatherError) -> Failure {
+    match error {
+        GatherError::Aws(error) => {
+            let hint = error.hint();
+            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+        }
+        GatherError::EveryRegion { ref first, .. } => {
+            let hint = first.hint();
+            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+        }
+        GatherError::TooExpensive { .. } => Failure::new(ExitCode::Input, error).with_hint(
+            "raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source none`",
+        ),
+        GatherError::Window(_) => {
+            Failure::new(ExitCode::Input, error).with_hint("check `--as-of` and `--lookback`")
+        }
+    }
+}
+
+/// Shows this program's own steps, never the SDK's: its logs quote requests,
+/// and requests carry signatures.
+fn log(verbosity: u8) {
+    let level = match verbosity {
+        0 => return,
+        1 => tracing::Level::DEBUG,
+        _ => tracing::Level::TRACE,
+    };
+    let own = Targets::new().with_target(env!("CARGO_PKG_NAME"), level);
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_filter(own);
+    // A second command in the same process keeps the first one's log.
+    let _ = tracing_subscriber::registry().with(layer).try_init();
+}
+
+/// A line on stderr for work that takes long, on a terminal only.
+struct Progress {
+    bar: ProgressBar,
+    stage: RefCell<String>,
+}
+
+impl Progress {
+    fn new(visible: bool) -> Self {
+        let bar = if visible {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            stage: RefCell::default(),
+        }
+    }
+
+    fn stage(&self, text: &str) {
+        tracing::debug!("{text}");
+        self.stage.replace(text.to_owned());
+    }
+
+    /// Draws the line again and again once the work takes long; never ends.
+    async fn animate(&self) {
+        tokio::time::sleep(PROGRESS_AFTER).await;
+        loop {
+            self.bar.set_message(self.stage.borrow().clone());
+            self.bar.tick();
+            tokio::time::sleep(PROGRESS_STEP).await;
+        }
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,54 @@
+//! Where a user's price cache is, and what it means when it cannot be read.
+
+use super::Io;
+use crate::catalog::fresher_than_bundled;
+use crate::domain::{Estate, Gap};
+use crate::sources::files::{EstateError, read_price_cache};
+use std::path::PathBuf;
+
+const FILE: &str = "prices.json.gz";
+
+/// The file: in `GPUCOST_CACHE_DIR`, else in the user's cache directory. `None`
+/// where neither is known.
+pub(super) fn path(io: &Io<'_>) -> Option<PathBuf> {
+    let usual = if cfg!(target_os = "macos") {
+        "Library/Caches"
+    } else {
+        ".cache"
+    };
+    let own = io.variable("GPUCOST_CACHE_DIR").map(PathBuf::from);
+    let folder = own.or_else(|| {
+        io.variable("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(io.variable("HOME")?).join(usual)))
+            .map(|caches| caches.join("gpucost"))
+    });
+    Some(folder?.join(FILE))
+}
+
+/// What the cache holds that is not older than the bundled book; `None` when
+/// there is no cache.
+pub(super) fn load(io: &Io<'_>) -> Result<Option<Estate>, EstateError> {
+    let Some(path) = path(io) else {
+        return Ok(None);
+    };
+    Ok(read_price_cache(&path)?.map(|mut estate| {
+        estate.prices = fresher_than_bundled(std::mem::take(&mut estate.prices));
+        estate
+    }))
+}
+
+/// A cache that cannot be read costs an audit nothing but its prices.
+pub(super) fn gap(error: &EstateError) -> Gap {
+    let cause =
+        std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    Gap::new(
+        "price cache",
+        "this machine",
+        format!("{error}{cause}; the bundled book is used"),
+        HINT,
+    )
+}
+
+/// What to do about a cache that cannot be read.
+pub(super) const HINT: &str = "`gpucost pricing refresh` writes it anew";

@@ -1,0 +1,219 @@
+//! `gpucost pricing`: look up, compare, refresh.
+
+use super::args::{Format, PricingAction, PricingArgs, RefreshArgs, SortChoice, StatusArgs};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::{Io, audit, estate, live, output, price_cache};
+use crate::analysis::{AWS, GpuFilter, Question, SortBy, compare, providers, unknown_names};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{OperatingSystem, PriceBook};
+use crate::gather::{RefreshOptions, refresh_prices};
+use crate::report::text::counted;
+use crate::report::{
+    PriceStatus, PricingStyle, price_status_json, price_status_table, pricing_csv, pricing_json,
+    pricing_table,
+};
+use crate::sources::files::{EstateError, read_price_cache, write_price_cache};
+use std::collections::BTreeSet;
+
+/// The region whose prices stand for AWS when none is named.
+const HOME_REGION: &str = "us-east-1";
+/// Rows that a terminal shows unless asked for more.
+const ROWS: usize = 40;
+
+pub(super) fn run(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    match &args.action {
+        Some(PricingAction::Refresh(args)) => refresh(args, io),
+        Some(PricingAction::Status(args)) => status(args, io),
+        None => look_up(args, io),
+    }
+}
+
+fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+    let question = question(args, &settings, io)?;
+    refuse_unknown(&question)?;
+    let book = book(args.offline, &settings, io)?;
+    let policy = &settings.policy;
+    let mut offers = compare(&question, &Prices::new(&book, &policy.discount_percent));
+    age.check(offers.iter().flat_map(|offer| offer.quotes()), io)?;
+    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
+    let style = |wide: bool| PricingStyle {
+        wide,
+        limit: args.limit.unwrap_or(ROWS),
+        hours_per_month: policy.hours_per_month,
+    };
+    let found = offers.len();
+    if matches!(format, Format::Json | Format::Csv) {
+        offers.truncate(args.limit.unwrap_or(found));
+    }
+    let text =
+        match format {
+            Format::Table => pricing_table(&offers, style(false)),
+            Format::Wide => pricing_table(&offers, style(true)),
+            Format::Json => pricing_json(&offers, policy.hours_per_month)
+                .map_err(|error| internal(error.into()))?,
+            Format::Csv => pricing_csv(&offers, policy.hours_per_month)
+                .map_err(|error| internal(error.into()))?,
+        };
+    output::document(&text, &args.out, io)?;
+    let cut = if offers.len() < found {
+        format!("; {} left out by `--limit`", found - offers.len())
+    } else {
+        String::new()
+    };
+    output::say(
+        &format!("{}{cut}", counted(found as u64, "offer", "offers")),
+        &args.out,
+        io,
+    );
+    if found == 0 {
+        output::complain(
+            "no priced offer answers this",
+            "widen `--region`, `--gpu` or `--count`; `--region all` looks everywhere",
+            io,
+        );
+        return Ok(ExitCode::Nothing);
+    }
+    Ok(ExitCode::Done)
+}
+
+fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Question, Failure> {
+    let list = |names: &str| -> Vec<String> {
+        names
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty())
+            .collect()
+    };
+    let gpu = args.gpu.as_deref().map(GpuFilter::parse).transpose();
+    let gpu = gpu.map_err(|message| {
+        Failure::input(message).with_hint("`--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
+    })?;
+    let named = settings.region.as_ref().or(io.variable("GPUCOST_REGION"));
+    let home = named.filter(|name| !name.contains(',') && *name != "all");
+    let asked: BTreeSet<String> = args
+        .provider
+        .as_deref()
+        .map(list)
+        .unwrap_or_default()
+        .into_iter()
+        .collect();
+    Ok(Question {
+        instance_types: args.types.clone(),
+        gpu,
+        count: args.count,
+        regions: args.region.as_deref().map(list).unwrap_or_default(),
+        home_region: home.cloned().unwrap_or_else(|| HOME_REGION.to_owned()),
+        providers: if asked.contains("all") {
+            providers()
+        } else if asked.is_empty() {
+            BTreeSet::from([AWS.to_owned()])
+        } else {
+            asked
+        },
+        operating_system: OperatingSystem::from_name(&args.os).ok_or_else(|| {
+            Failure::input(format!(
+                "`{}` is not an operating system of the book",
+                args.os
+            ))
+            .with_hint("known are linux, windows, rhel, sles and ubuntu-pro")
+        })?,
+        sort: match args.sort {
+            SortChoice::Price => SortBy::Price,
+            SortChoice::GpuHour => SortBy::GpuHour,
+            SortChoice::Vram => SortBy::Vram,
+            SortChoice::Tflops => SortBy::Tflops,
+        },
+    })
+}
+
+fn refuse_unknown(question: &Question) -> Result<(), Failure> {
+    let Some(unknown) = unknown_names(question).into_iter().next() else {
+        return Ok(());
+    };
+    let failure = Failure::input(format!(
+        "no {} `{}` in the book",
+        unknown.what, unknown.name
+    ));
+    Err(if unknown.nearest.is_empty() {
+        failure.with_hint("docs/pricing.md says what the book covers")
+    } else {
+        failure.with_hint(format!("did you mean {}?", unknown.nearest.join(", ")))
+    })
+}
+
+/// The user's own prices, then the cache, over the bundled book.
+fn book(offline: bool, settings: &SettingsFile, io: &Io<'_>) -> Result<PriceBook, Failure> {
+    let mut book = if offline {
+        PriceBook::default()
+    } else {
+        price_cache::load(io)
+            .map_err(unreadable)?
+            .map(|estate| estate.prices)
+            .unwrap_or_default()
+    };
+    estate::add_own_prices(&mut book, settings)?;
+    Ok(book)
+}
+
+fn unreadable(error: EstateError) -> Failure {
+    Failure::new(ExitCode::Input, error).with_hint(format!(
+        "{}; `--offline` does without it",
+        price_cache::HINT
+    ))
+}
+
+fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let path = price_cache::path(io).ok_or_else(|| {
+        Failure::input("no cache directory is known").with_hint("set GPUCOST_CACHE_DIR")
+    })?;
+    // A cache that cannot be read is replaced by what is read now.
+    let last = read_price_cache(&path).ok().flatten();
+    let last = last.map(|estate| estate.prices).unwrap_or_default();
+    let options = RefreshOptions {
+        aws: estate::aws_options(&args.aws, &settings, io),
+        regions: estate::asked_regions(&args.aws, &settings, io)?,
+        as_of: io.now,
+    };
+    let estate = live::wait_for(&args.out, io, async |progress| {
+        refresh_prices(&options, &last, progress).await
+    })?;
+    write_price_cache(&path, &estate).map_err(|error| output::unwritable(&path, error))?;
+    let text = price_status_table(&PriceStatus::of(&path, Some(&estate), io.now));
+    output::document(&text, &args.out, io)?;
+    output::say(
+        &format!(
+            "refreshed {}; {}",
+            counted(estate.regions.len() as u64, "region", "regions"),
+            counted(estate.gaps.len() as u64, "gap", "gaps"),
+        ),
+        &args.out,
+        io,
+    );
+    Ok(ExitCode::Done)
+}
+
+fn status(args: &StatusArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let path = price_cache::path(io).unwrap_or_default();
+    let cache = read_price_cache(&path).map_err(unreadable)?;
+    let status = PriceStatus::of(&path, cache.as_ref(), io.now);
+    let text = match format {
+        Format::Json => {
+            price_status_json(&status).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
+        }
+        Format::Table | Format::Wide => price_status_table(&status),
+        Format::Csv => {
+            return Err(Failure::input("`pricing status` has no csv")
+                .with_hint("`--format table` or `--format json`"));
+        }
+    };
+    output::document(&text, &args.out, io)?;
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,293 @@
+//! Reading every GPU price anew, for the user's own copy of the book.
+
+use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
+use crate::catalog::shapes;
+use crate::domain::{
+    AcceleratorKind, Estate, EstateSource, Gap, HourlyRate, OperatingSystem, PriceBook, PriceKey,
+    PriceOption, PriceQuote, Tenancy, Window,
+};
+use crate::sources::aws::{self, AwsError, AwsOptions, RegionClients, Session, WantedPrices};
+use futures_util::StreamExt;
+use futures_util::stream;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Spot prices are means over this long.
+const SPOT_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+const PERIOD_SECONDS: u32 = 300;
+
+/// What to read.
+#[derive(Debug, Clone)]
+pub struct RefreshOptions {
+    /// How to reach AWS.
+    pub aws: AwsOptions,
+    /// The regions; `None` for every one that the account has enabled.
+    pub regions: Option<Vec<String>>,
+    /// Now.
+    pub as_of: Timestamp,
+}
+
+/// What one interface knows about one region. A part is replaced as a whole or
+/// stays as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// On-demand and reserved, from the price list.
+    Listed,
+    /// Spot, from its history.
+    Spot,
+    /// Savings plan rates.
+    SavingsPlans,
+}
+
+impl Part {
+    fn of(option: PriceOption) -> Option<Self> {
+        match option {
+            PriceOption::OnDemand | PriceOption::Reserved(_) => Some(Self::Listed),
+            PriceOption::Spot => Some(Self::Spot),
+            PriceOption::Ec2InstanceSavingsPlan(_) | PriceOption::ComputeSavingsPlan(_) => {
+                Some(Self::SavingsPlans)
+            }
+            PriceOption::CapacityBlock => None,
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Self::Listed => "live prices",
+            Self::Spot => "spot prices",
+            Self::SavingsPlans => "savings plan rates",
+        }
+    }
+}
+
+type Answer = Result<Vec<(PriceKey, PriceQuote)>, AwsError>;
+
+/// Reads Linux prices of every accelerated type of the book, as an estate
+/// without instances. What cannot be read keeps its `last` price, and is a gap.
+///
+/// # Errors
+/// When there are no usable credentials, or no price list could be read at all.
+pub async fn refresh_prices(
+    options: &RefreshOptions,
+    last: &PriceBook,
+    progress: &dyn Fn(&str),
+) -> Result<Estate, GatherError> {
+    let window =
+        Window::before(options.as_of, SPOT_WINDOW, PERIOD_SECONDS).map_err(GatherError::Window)?;
+    progress("credentials");
+    let session = Session::connect(&options.aws).await?;
+    let mut gaps = Vec::new();
+    let regions = region_names(&session, options.regions.as_deref(), &mut gaps).await?;
+    progress(&format!("prices in {} regions", regions.len()));
+    let types: Vec<String> = shapes()
+        .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
+        .map(|shape| shape.instance_type.clone())
+        .collect();
+    let answers: Vec<(String, Part, Answer)> = stream::iter(&regions)
+        .map(|region| in_region(&session, session.in_region(region), &types, window))
+        .buffered(REGIONS_AT_ONCE)
+        .collect::<Vec<_>>()
+        .await
+        .into_iter()
+        .flatten()
+        .collect();
+    let prices = merged(last, answers, &mut gaps)?;
+    gaps.sort();
+    Ok(Estate {
+        as_of: options.as_of,
+        window,
+        source: EstateSource::Aws,
+        accounts: Vec::new(),
+        regions,
+        period_seconds: PERIOD_SECONDS,
+        instances: Vec::new(),
+        shapes: BTreeMap::new(),
+        metrics: Vec::new(),
+        prices,
+        gaps,
+        api: session.usage(),
+    })
+}
+
+async fn in_region(
+    session: &Session,
+    clients: RegionClients,
+    types: &[String],
+    window: Window,
+) -> Vec<(String, Part, Answer)> {
+    let read_on = window.end.to_zoned(TimeZone::UTC).date();
+    let region = clients.region.clone();
+    let wanted = WantedPrices {
+        region: region.clone(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        instance_types: types.to_vec(),
+    };
+    let (listed, spot, plans) = tokio::join!(
+        aws::on_demand_prices(session, &wanted, read_on),
+        aws::spot_prices(&clients, OperatingSystem::Linux, types, window),
+        aws::savings_plan_rates(session, &region, types, read_on),
+    );
+    vec![
+        (region.clone(), Part::Listed, listed),
+        (region.clone(), Part::Spot, spot.map(over_zones)),
+        (region, Part::SavingsPlans, plans),
+    ]
+}
+
+/// One spot price a region: the median over its zones.
+fn over_zones(zonal: Vec<(PriceKey, PriceQuote)>) -> Vec<(PriceKey, PriceQuote)> {
+    let mut zones: BTreeMap<PriceKey, Vec<PriceQuote>> = BTreeMap::new();
+    for (key, quote) in zonal {
+        zones.entry(key.in_zone(None)).or_default().push(quote);
+    }
+    zones
+        .into_iter()
+        .filter_map(|(key, mut quotes)| {
+            quotes.sort_by_key(|quote| quote.rate.amount());
+            let upper = quotes.get(quotes.len() / 2)?;
+            let lower = quotes.get((quotes.len() - 1) / 2)?;
+            let median = (lower.rate.amount() + upper.rate.amount()) / Decimal::TWO;
+            let quote = PriceQuote {
+                rate: HourlyRate::new(median.round_dp(6), upper.rate.currency())?,
+                source: format!("{}, median over zones", upper.source),
+                ..upper.clone()
+            };
+            Some((key, quote))
+        })
+        .collect()
+}
+
+/// The last book with every part replaced that was read anew.
+fn merged(
+    last: &PriceBook,
+    answers: Vec<(String, Part, Answer)>,
+    gaps: &mut Vec<Gap>,
+) -> Result<PriceBook, GatherError> {
+    let tried = answers
+        .iter()
+        .filter(|(_, part, _)| *part == Part::Listed)
+        .count();
+    let mut book = last.clone();
+    let mut listed = 0;
+    let mut first = None;
+    for (region, part, answer) in answers {
+        match answer {
+            Ok(found) => {
+                book.retain(|key, _| key.region != region || Part::of(key.option) != Some(part));
+                for (key, quote) in found {
+                    book.insert(key, quote);
+                }
+                listed += usize::from(part == Part::Listed);
+            }
+            Err(error) => {
+                gaps.push(Gap::new(
+                    part.what(),
+                    region,
+                    format!("{error}; what was known before stays"),
+                    error.hint(),
+                ));
+                if part == Part::Listed {
+                    first.get_or_insert(error);
+                }
+            }
+        }
+    }
+    match first {
+        Some(first) if listed == 0 => Err(GatherError::EveryRegion {
+            regions: tried,
+            first,
+        }),
+        _ => Ok(book),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Currency, PriceBasis, PriceOrigin};
+    use crate::sources::aws::ErrorKind;
+
+    fn quote(amount: &str) -> PriceQuote {
+        let date = jiff::civil::date(2026, 11, 1);
+        PriceQuote {
+            rate: HourlyRate::new(amount.parse().expect("a number"), Currency::Usd)
+                .expect("positive"),
+            instalments: None,
+            origin: PriceOrigin::Api,
+            basis: PriceBasis::Observed,
+            effective_date: date,
+            seen_on: date,
+            source: "test".to_owned(),
+        }
+    }
+
+    fn spot(zone: &str, amount: &str) -> (PriceKey, PriceQuote) {
+        let key = PriceKey::linux_on_demand("us-east-1", "g5.xlarge")
+            .with_option(PriceOption::Spot)
+            .in_zone(Some(zone));
+        (key, quote(amount))
+    }
+
+    fn denied() -> AwsError {
+        AwsError {
+            action: Some("pricing:GetProducts"),
+            kind: ErrorKind::Denied,
+            message: "denied".to_owned(),
+            cause: None,
+        }
+    }
+
+    #[test]
+    fn a_region_has_the_median_of_its_zones() {
+        let median = |zones: Vec<_>| over_zones(zones)[0].1.rate.amount().to_string();
+        let odd = vec![spot("a", "0.9"), spot("b", "0.3"), spot("c", "0.5")];
+        assert_eq!(median(odd), "0.5");
+        let even = vec![spot("a", "0.4"), spot("b", "0.3")];
+        assert_eq!(median(even), "0.35");
+    }
+
+    #[test]
+    fn parts_are_replaced_whole_and_failures_keep_the_last() {
+        let on_demand = |region: &str, name: &str| PriceKey::linux_on_demand(region, name);
+        let mut last = PriceBook::default();
+        last.insert(on_demand("us-east-1", "g5.xlarge"), quote("1"));
+        last.insert(on_demand("us-east-1", "g9.gone"), quote("2"));
+        last.insert(on_demand("eu-west-1", "g5.xlarge"), quote("3"));
+        let spot_key = on_demand("us-east-1", "g5.xlarge").with_option(PriceOption::Spot);
+        last.insert(spot_key.clone(), quote("4"));
+        let fresh = vec![(on_demand("us-east-1", "g5.xlarge"), quote("1.5"))];
+        let answers = vec![
+            ("us-east-1".to_owned(), Part::Listed, Ok(fresh)),
+            ("us-east-1".to_owned(), Part::Spot, Err(denied())),
+            ("eu-west-1".to_owned(), Part::Listed, Err(denied())),
+        ];
+        let mut gaps = Vec::new();
+        let book = merged(&last, answers, &mut gaps).expect("one region was read");
+        let amounts: Vec<String> = book
+            .iter()
+            .map(|(key, quote)| format!("{key} {}", quote.rate.amount()))
+            .collect();
+        assert_eq!(
+            amounts,
+            [
+                "g5.xlarge eu-west-1 linux shared on-demand 3",
+                "g5.xlarge us-east-1 linux shared on-demand 1.5",
+                "g5.xlarge us-east-1 linux shared spot 4",
+            ]
+        );
+        assert_eq!(gaps.len(), 2);
+    }
+
+    #[test]
+    fn nothing_read_is_an_error() {
+        let answers = vec![("us-east-1".to_owned(), Part::Listed, Err(denied()))];
+        let read = merged(&PriceBook::default(), answers, &mut Vec::new());
+        assert!(matches!(
+            read,
+            Err(GatherError::EveryRegion { regions: 1, .. })
+        ));
+    }
+}

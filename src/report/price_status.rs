@@ -1,0 +1,141 @@
+//! `gpucost pricing status`: what prices there are, and how old they are.
+
+use super::SCHEMA_VERSION;
+use super::plain_table::PlainTable;
+use super::text::{count, counted, fit, json_document};
+use crate::catalog::bundled_origins;
+use crate::domain::{Estate, PriceBook};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const PATH_WIDTH: usize = 90;
+
+/// Prices of one list and offer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct ListStatus {
+    origin: &'static str,
+    source: String,
+    date: String,
+    age_days: i64,
+    prices: u64,
+}
+
+/// What prices there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PriceStatus {
+    schema_version: &'static str,
+    cache: Option<CacheStatus>,
+    cache_path: String,
+    lists: Vec<ListStatus>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct CacheStatus {
+    refreshed_at: String,
+    age_days: i64,
+    regions: Vec<String>,
+    instance_types: u64,
+    gaps: u64,
+}
+
+impl PriceStatus {
+    /// Of the bundled book and of a cache, as of now.
+    pub fn of(path: &Path, cache: Option<&Estate>, now: Timestamp) -> Self {
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let mut lists: Vec<ListStatus> = cache
+            .map(|estate| lists_of(&estate.prices))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|((source, date), prices)| list("cache", source, date, prices, today))
+            .collect();
+        lists.extend(
+            bundled_origins()
+                .into_iter()
+                .map(|((source, date), prices)| list("bundled", source, date, prices, today)),
+        );
+        Self {
+            schema_version: SCHEMA_VERSION,
+            cache: cache.map(|estate| CacheStatus {
+                refreshed_at: estate.as_of.to_string(),
+                age_days: age_days(estate.as_of.to_zoned(TimeZone::UTC).date(), today),
+                regions: estate.regions.clone(),
+                instance_types: types(&estate.prices),
+                gaps: estate.gaps.len() as u64,
+            }),
+            cache_path: path.display().to_string(),
+            lists,
+        }
+    }
+}
+
+fn list(origin: &'static str, source: String, date: Date, prices: u64, today: Date) -> ListStatus {
+    ListStatus {
+        origin,
+        source,
+        date: date.to_string(),
+        age_days: age_days(date, today),
+        prices,
+    }
+}
+
+fn age_days(date: Date, today: Date) -> i64 {
+    today.duration_since(date).as_hours() / 24
+}
+
+fn lists_of(book: &PriceBook) -> BTreeMap<(String, Date), u64> {
+    let mut lists = BTreeMap::new();
+    for (_, quote) in book.iter() {
+        *lists
+            .entry((quote.source.clone(), quote.seen_on))
+            .or_insert(0) += 1;
+    }
+    lists
+}
+
+fn types(book: &PriceBook) -> u64 {
+    let names: BTreeSet<&str> = book
+        .iter()
+        .map(|(key, _)| key.instance_type.as_str())
+        .collect();
+    names.len() as u64
+}
+
+/// The status as a table.
+pub fn price_status_table(status: &PriceStatus) -> String {
+    let mut lines = vec![match &status.cache {
+        Some(cache) => format!(
+            "cache of {} ({}): {}, {}",
+            cache.refreshed_at,
+            counted(cache.age_days.unsigned_abs(), "day old", "days old"),
+            counted(cache.instance_types, "type", "types"),
+            counted(cache.regions.len() as u64, "region", "regions"),
+        ),
+        None => "no cache; `gpucost pricing refresh` writes one".to_owned(),
+    }];
+    lines.push(format!("  {}", fit(&status.cache_path, PATH_WIDTH)));
+    lines.push(String::new());
+    let mut table = PlainTable::new(&["ORIGIN", "PRICES", "DATE", "DAYS", "LIST"], [1, 3]);
+    for list in &status.lists {
+        table.row(vec![
+            list.origin.to_owned(),
+            count(list.prices),
+            list.date.clone(),
+            list.age_days.to_string(),
+            fit(&list.source, PATH_WIDTH),
+        ]);
+    }
+    lines.extend(table.lines());
+    lines.join("\n") + "\n"
+}
+
+/// The status as JSON.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn price_status_json(status: &PriceStatus) -> Result<String, serde_json::Error> {
+    json_document(status)
+}

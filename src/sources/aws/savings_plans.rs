@@ -1,0 +1,153 @@
+//! Rates of savings plans.
+
+use super::error::{AwsError, ErrorKind};
+use super::session::Session;
+use crate::domain::{
+    CommitmentTerm, Currency, HourlyRate, OperatingSystem, PaymentOption, PriceBasis, PriceKey,
+    PriceOption, PriceOrigin, PriceQuote, Tenancy,
+};
+use aws_sdk_savingsplans::types::{
+    SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement, SavingsPlanPaymentOption,
+    SavingsPlanProductType, SavingsPlanRateFilterAttribute, SavingsPlanRatePropertyKey,
+    SavingsPlanRateServiceCode, SavingsPlanRateUnit, SavingsPlanType,
+};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+
+/// Rates on one page, the most that the interface gives.
+const RATES_AT_ONCE: i32 = 1_000;
+const SECONDS_PER_YEAR: i64 = 365 * 86_400;
+const ACTION: &str = "savingsplans:DescribeSavingsPlansOfferingRates";
+
+/// Linux rates of EC2 Instance and Compute Savings Plans for types in a region.
+///
+/// # Errors
+/// When the interface refuses or does not answer, or the partition has none.
+pub async fn savings_plan_rates(
+    session: &Session,
+    region: &str,
+    instance_types: &[String],
+    read_on: Date,
+) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
+    if ["cn-", "us-gov-", "us-iso"]
+        .iter()
+        .any(|partition| region.starts_with(partition))
+    {
+        return Err(AwsError {
+            action: Some(ACTION),
+            kind: ErrorKind::Unsupported,
+            message: format!("the partition of {region} has no savings plan rates"),
+            cause: None,
+        });
+    }
+    let client = session.savings_plans();
+    let mut found = Vec::new();
+    let mut token = None;
+    loop {
+        session.savings_plans_turn().await;
+        let page = client
+            .describe_savings_plans_offering_rates()
+            .savings_plan_types(SavingsPlanType::Ec2Instance)
+            .savings_plan_types(SavingsPlanType::Compute)
+            .products(SavingsPlanProductType::Ec2)
+            .service_codes(SavingsPlanRateServiceCode::Ec2)
+            .filters(filter(SavingsPlanRateFilterAttribute::Region, [region]))
+            .filters(filter(
+                SavingsPlanRateFilterAttribute::InstanceType,
+                instance_types.iter().map(String::as_str),
+            ))
+            .filters(filter(
+                SavingsPlanRateFilterAttribute::ProductDescription,
+                ["Linux/UNIX"],
+            ))
+            .filters(filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
+            .max_results(RATES_AT_ONCE)
+            .set_next_token(token)
+            .send()
+            .await
+            .map_err(|error| AwsError::of(ACTION, &error))?;
+        found.extend(
+            page.search_results()
+                .iter()
+                .filter_map(|rate| quote(rate, region, read_on)),
+        );
+        token = page
+            .next_token()
+            .filter(|token| !token.is_empty())
+            .map(str::to_owned);
+        if token.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+fn filter<'a>(
+    name: SavingsPlanRateFilterAttribute,
+    values: impl IntoIterator<Item = &'a str>,
+) -> SavingsPlanOfferingRateFilterElement {
+    SavingsPlanOfferingRateFilterElement::builder()
+        .name(name)
+        .set_values(Some(values.into_iter().map(str::to_owned).collect()))
+        .build()
+}
+
+/// `None` for a rate of another unit, term or currency than the book knows.
+fn quote(
+    rate: &SavingsPlanOfferingRate,
+    region: &str,
+    read_on: Date,
+) -> Option<(PriceKey, PriceQuote)> {
+    let plan = rate.savings_plan_offering()?;
+    let term = CommitmentTerm {
+        years: match plan.duration_seconds() / SECONDS_PER_YEAR {
+            1 => 1,
+            3 => 3,
+            _ => return None,
+        },
+        payment: match plan.payment_option()? {
+            SavingsPlanPaymentOption::NoUpfront => PaymentOption::NoUpfront,
+            SavingsPlanPaymentOption::PartialUpfront => PaymentOption::PartialUpfront,
+            SavingsPlanPaymentOption::AllUpfront => PaymentOption::AllUpfront,
+            _ => return None,
+        },
+    };
+    let option = match plan.plan_type()? {
+        SavingsPlanType::Ec2Instance => PriceOption::Ec2InstanceSavingsPlan(term),
+        SavingsPlanType::Compute => PriceOption::ComputeSavingsPlan(term),
+        _ => return None,
+    };
+    let currency = Currency::from_code(plan.currency()?.as_str())?;
+    let amount: Decimal = rate.rate()?.parse().ok()?;
+    // Reservations that nobody uses are listed beside, under `UnusedBox`.
+    let is_usage = rate.usage_type()?.contains("BoxUsage:");
+    if rate.unit()? != &SavingsPlanRateUnit::Hours || !is_usage {
+        return None;
+    }
+    let property = |wanted: SavingsPlanRatePropertyKey| {
+        rate.properties()
+            .iter()
+            .find(|property| property.name() == Some(wanted.as_str()))
+            .and_then(|property| property.value())
+    };
+    if property(SavingsPlanRatePropertyKey::Region) != Some(region) {
+        return None;
+    }
+    let key = PriceKey {
+        region: region.to_owned(),
+        instance_type: property(SavingsPlanRatePropertyKey::InstanceType)?.to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        option,
+        zone: None,
+    };
+    let quote = PriceQuote {
+        rate: HourlyRate::new(amount.round_dp(6).normalize(), currency)?,
+        instalments: None,
+        origin: PriceOrigin::Api,
+        basis: PriceBasis::Observed,
+        effective_date: read_on,
+        seen_on: read_on,
+        source: ACTION.to_owned(),
+    };
+    Some((key, quote))
+}

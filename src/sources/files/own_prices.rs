@@ -1,0 +1,247 @@
+//! Prices that a user negotiated, from a CSV file.
+
+use crate::domain::{
+    Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
+    PriceOrigin, PriceQuote, Tenancy,
+};
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Columns that must be there.
+const REQUIRED: &[&str] = &["instance_type", "region", "hourly", "effective_date"];
+/// Columns that may be there, with what stands for an empty cell.
+const OPTIONAL: &[(&str, &str)] = &[
+    ("operating_system", "linux"),
+    ("tenancy", "shared"),
+    ("option", "on-demand"),
+    ("currency", "USD"),
+];
+
+/// Why negotiated prices could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnPricesError {
+    /// The file could not be opened or read.
+    #[error("cannot read the prices {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A line is wrong.
+    #[error("{}:{line}: {message}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from one.
+        line: u64,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// Reads negotiated prices.
+///
+/// # Errors
+/// When it cannot be read, or with the first line that is wrong: an unknown or
+/// missing column, a price that is not above zero, another currency than the
+/// region is billed in, the same price twice, an unknown name, a ragged line.
+pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, OwnPricesError> {
+    let text = std::fs::read_to_string(path).map_err(|source| OwnPricesError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    parse(&text, &name).map_err(|(line, message)| OwnPricesError::Line {
+        path: path.to_owned(),
+        line,
+        message,
+    })
+}
+
+type Slip = (u64, String);
+
+fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Slip> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let header = reader.headers().map_err(slip)?.clone();
+    check_header(&header).map_err(|message| (1, message))?;
+    let mut prices = BTreeMap::new();
+    for record in reader.records() {
+        let record = record.map_err(slip)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let at_line = |message: String| (line, message);
+        let cells = Cells {
+            header: &header,
+            record: &record,
+        };
+        let (key, quote) = price(&cells, source).map_err(at_line)?;
+        if prices.contains_key(&key) {
+            return Err(at_line(format!("{key} stands twice")));
+        }
+        prices.insert(key, quote);
+    }
+    Ok(prices)
+}
+
+fn slip(error: csv::Error) -> Slip {
+    let line = error.position().map_or(1, csv::Position::line);
+    let message = match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => format!("{len} cells instead of {expected_len}"),
+        _ => error.to_string(),
+    };
+    (line, message)
+}
+
+fn check_header(header: &csv::StringRecord) -> Result<(), String> {
+    let known: Vec<&str> = REQUIRED
+        .iter()
+        .copied()
+        .chain(OPTIONAL.iter().map(|(name, _)| *name))
+        .collect();
+    if let Some(unknown) = header.iter().find(|name| !known.contains(name)) {
+        return Err(format!(
+            "unknown column `{unknown}`; known are {}",
+            known.join(", ")
+        ));
+    }
+    match REQUIRED
+        .iter()
+        .find(|name| !header.iter().any(|column| column == **name))
+    {
+        Some(missing) => Err(format!("missing column `{missing}`")),
+        None => Ok(()),
+    }
+}
+
+struct Cells<'a> {
+    header: &'a csv::StringRecord,
+    record: &'a csv::StringRecord,
+}
+
+impl Cells<'_> {
+    fn get(&self, column: &str) -> Option<&str> {
+        let index = self.header.iter().position(|name| name == column)?;
+        self.record.get(index).filter(|cell| !cell.is_empty())
+    }
+
+    fn required(&self, column: &str) -> Result<&str, String> {
+        self.get(column)
+            .ok_or_else(|| format!("`{column}` is empty"))
+    }
+
+    fn optional(&self, column: &str) -> &str {
+        let default = OPTIONAL.iter().find(|(name, _)| *name == column);
+        self.get(column)
+            .unwrap_or_else(|| default.map_or("", |(_, value)| *value))
+    }
+
+    fn named<T>(&self, column: &str, read: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+        let name = self.optional(column);
+        read(name).ok_or_else(|| format!("`{name}` is not a known {column}"))
+    }
+}
+
+fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), String> {
+    let key = PriceKey {
+        region: cells.required("region")?.to_owned(),
+        instance_type: cells.required("instance_type")?.to_owned(),
+        operating_system: cells.named("operating_system", OperatingSystem::from_name)?,
+        tenancy: cells.named("tenancy", Tenancy::from_name)?,
+        option: cells.named("option", PriceOption::from_name)?,
+        zone: None,
+    };
+    let currency = cells.named("currency", Currency::from_code)?;
+    let billed = Currency::of_region(&key.region);
+    if currency != billed {
+        return Err(format!(
+            "{} is billed in {billed}, not in {currency}",
+            key.region
+        ));
+    }
+    let hourly = cells.required("hourly")?;
+    let rate = hourly
+        .parse()
+        .ok()
+        .and_then(|amount| HourlyRate::new(amount, currency))
+        .ok_or_else(|| format!("the price `{hourly}` is not between 0 and {MOST_PER_HOUR}"))?;
+    let date = cells.required("effective_date")?;
+    let effective_date: Date = date
+        .parse()
+        .map_err(|_| format!("`{date}` is not a date such as 2026-11-01"))?;
+    let quote = PriceQuote {
+        rate,
+        instalments: None,
+        origin: PriceOrigin::User,
+        basis: PriceBasis::Observed,
+        effective_date,
+        seen_on: effective_date,
+        source: source.to_owned(),
+    };
+    Ok((key, quote))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "instance_type,region,hourly,effective_date,currency\n";
+
+    fn slip_of(text: &str) -> (u64, String) {
+        parse(text, "own.csv").expect_err("a slip")
+    }
+
+    #[test]
+    fn empty_cells_and_missing_columns_have_defaults() {
+        let text = "\u{feff}region,instance_type,hourly,effective_date,option\n\
+                    us-east-1,p5.48xlarge,41.25,2026-10-01,\n\
+                    us-east-1,p5.48xlarge,30.5,2026-10-01,reserved-1yr-no-upfront\n";
+        let prices = parse(text, "own.csv").expect("valid");
+        let key = PriceKey::linux_on_demand("us-east-1", "p5.48xlarge");
+        let quote = &prices[&key];
+        assert_eq!(quote.rate.amount().to_string(), "41.25");
+        assert_eq!(quote.origin, PriceOrigin::User);
+        assert_eq!(quote.source, "own.csv");
+        assert_eq!(prices.len(), 2);
+    }
+
+    #[test]
+    fn every_slip_names_its_line() {
+        let row =
+            |cells: &str| format!("{HEADER}p5.48xlarge,us-east-1,41,2026-10-01,USD\n{cells}\n");
+        for (cells, says) in [
+            ("p5.48xlarge,us-east-1,41,2026-10-01,USD", "stands twice"),
+            ("g5.xlarge,us-east-1,0,2026-10-01,USD", "not between 0"),
+            ("g5.xlarge,us-east-1,-1,2026-10-01,USD", "not between 0"),
+            ("g5.xlarge,us-east-1,NaN,2026-10-01,USD", "not between 0"),
+            ("g5.xlarge,us-east-1,1,2026-10-01,CNY", "billed in USD"),
+            ("g5.xlarge,cn-north-1,1,2026-10-01,USD", "billed in CNY"),
+            (
+                "g5.xlarge,us-east-1,1,2026-10-01,XXX",
+                "not a known currency",
+            ),
+            ("g5.xlarge,us-east-1,1,yesterday,USD", "not a date"),
+            ("g5.xlarge,us-east-1,,2026-10-01,USD", "`hourly` is empty"),
+            ("g5.xlarge,us-east-1", "2 cells instead of 5"),
+        ] {
+            let (line, message) = slip_of(&row(cells));
+            assert_eq!(line, 3, "{cells}: {message}");
+            assert!(message.contains(says), "{cells}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_file_is_refused_at_its_header() {
+        let (line, message) = slip_of("Date,Description,Amount\n1,2,3\n");
+        assert_eq!(line, 1);
+        assert!(message.starts_with("unknown column `Date`"), "{message}");
+        let (_, message) = slip_of("instance_type,region,hourly\n");
+        assert_eq!(message, "missing column `effective_date`");
+    }
+}
