@@ -7,6 +7,7 @@ use crate::catalog::Prices;
 use crate::domain::{
     Estate, Gap, Instance, InstanceShape, InstanceState, Policy, PriceQuote, StandingCosts,
 };
+use jiff::civil::Date;
 
 /// One instance with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,15 @@ pub struct Listing<'a> {
     pub instances: Vec<ListedInstance<'a>>,
     /// What could not be seen, in order.
     pub gaps: Vec<Gap>,
+}
+
+impl Listing<'_> {
+    /// The day of the oldest list that a price was read from; absent when
+    /// nothing is priced.
+    pub fn oldest_seen_on(&self) -> Option<Date> {
+        let quotes = self.instances.iter().filter_map(|one| one.quote.as_ref());
+        quotes.map(|quote| quote.seen_on).min()
+    }
 }
 
 /// Lists the instances of an estate.

@@ -287,6 +287,12 @@ impl PriceUse {
         counts
     }
 
+    /// The day of the oldest list that a price was read from; absent when no
+    /// price of an instance was used.
+    pub fn oldest_seen_on(&self) -> Option<Date> {
+        self.quotes.values().map(|quote| quote.seen_on).min()
+    }
+
     /// The oldest effective date; long-standing list prices of storage have
     /// none. Absent when nothing dated was used.
     pub fn oldest_effective_date(&self) -> Option<Date> {

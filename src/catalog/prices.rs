@@ -166,12 +166,6 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// The same without any discount.
-    pub fn of_list(gathered: &'a PriceBook) -> Self {
-        static NONE: BTreeMap<String, Decimal> = BTreeMap::new();
-        Self::new(gathered, &NONE)
-    }
-
     /// The price of a key; of a zone without its own spot price, the region's.
     ///
     /// # Errors

@@ -13,6 +13,14 @@ fn amount(text: &str) -> Result<Decimal, String> {
         .ok_or_else(|| "expected an amount of zero or more".to_owned())
 }
 
+/// A number of GPUs, perhaps a fraction of one.
+fn gpu_count(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .filter(|count: &Decimal| *count > Decimal::ZERO)
+        .ok_or_else(|| "expected a number of GPUs such as 8 or 0.5".to_owned())
+}
+
 /// An address that AWS clients can be sent to: scheme, host, perhaps a port.
 fn endpoint(text: &str) -> Result<String, String> {
     let expected = || "expected a URL such as https://localhost:4566".to_owned();
@@ -91,6 +99,9 @@ pub(super) struct EstateArgs {
     /// Bundled prices only
     #[arg(long, help_heading = "AWS")]
     pub offline: bool,
+    /// Refuse figures that rest on a price older than this, such as 90d
+    #[arg(long, value_name = "TIME", help_heading = "AWS")]
+    pub max_price_age: Option<String>,
     /// Where GPU metrics come from
     #[arg(long, value_enum, default_value_t = MetricsSource::Auto, value_name = "SOURCE", help_heading = "AWS")]
     pub metrics_source: MetricsSource,
@@ -208,8 +219,8 @@ pub(super) struct PricingArgs {
     #[arg(long, value_name = "GPU", conflicts_with = "types")]
     pub gpu: Option<String>,
     /// GPUs per machine
-    #[arg(long, value_name = "N", conflicts_with = "types")]
-    pub count: Option<rust_decimal::Decimal>,
+    #[arg(long, value_name = "N", value_parser = gpu_count, conflicts_with = "types")]
+    pub count: Option<Decimal>,
     /// Regions, separated by commas, with `*` for anything; `all` for all
     /// [default: us-east-1 and its like]
     #[arg(long, value_name = "R[,R…]|all")]
@@ -362,5 +373,7 @@ mod tests {
         assert_eq!(amount("0.50"), Ok(Decimal::new(50, 2)));
         assert_eq!(amount("0"), Ok(Decimal::ZERO));
         assert!(amount("-1").is_err() && amount("much").is_err());
+        assert_eq!(gpu_count("0.5"), Ok(Decimal::new(5, 1)));
+        assert!(gpu_count("0").is_err() && gpu_count("-8").is_err());
     }
 }

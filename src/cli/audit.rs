@@ -3,6 +3,7 @@
 use super::Io;
 use super::args::{AuditArgs, Format, RiskChoice};
 use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{estate, output};
 use crate::analysis::{Audit, audit};
@@ -15,8 +16,10 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let settings = estate::settings(&args.estate.out, io)?;
     let format = format(args.format, &settings, io)?;
     let accepted = risk(args.risk, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let audit = audit(&estate, &settings.policy, accepted);
+    age.check(audit.prices.oldest_seen_on(), audit.window.end, io)?;
     let text = render(&audit, format, args, io)?;
     output::document(&text, &args.estate.out, io)?;
     let (instances, unmeasured) = seen(&audit);

@@ -3,6 +3,7 @@
 use super::Io;
 use super::args::{Format, InventoryArgs};
 use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
 use super::{audit, estate, output};
 use crate::analysis::list_instances;
 use crate::report::{inventory_csv, inventory_json, inventory_table};
@@ -10,9 +11,11 @@ use crate::report::{inventory_csv, inventory_json, inventory_table};
 pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate_without_metrics(&args.estate, &settings, io)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let listing = list_instances(&estate, &settings.policy);
+    age.check(listing.oldest_seen_on(), estate.as_of, io)?;
     let text = match format {
         Format::Table | Format::Wide => {
             let style = output::style(format == Format::Wide, &args.estate.out, io);

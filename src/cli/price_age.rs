@@ -1,9 +1,9 @@
 //! How old a price may be.
 
 use super::Io;
+use super::args::EstateArgs;
 use super::exit::Failure;
 use crate::config::{SettingsFile, parse_duration};
-use crate::domain::PriceQuote;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -14,6 +14,7 @@ const WORTH_A_WARNING: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// What age is warned of, and what age is refused.
 pub(super) struct PriceAge {
     refused: Option<SignedDuration>,
+    warned: bool,
 }
 
 impl PriceAge {
@@ -26,24 +27,26 @@ impl PriceAge {
                 })?),
                 None => settings.prices.max_age,
             };
-        Ok(Self { refused })
+        Ok(Self {
+            refused,
+            warned: true,
+        })
     }
 
-    /// Warns on stderr of the oldest price that is looked at now.
+    /// The same for an estate. The prices of the demo are old by design.
+    pub(super) fn of_estate(args: &EstateArgs, settings: &SettingsFile) -> Result<Self, Failure> {
+        Ok(Self {
+            warned: !args.demo,
+            ..Self::of(args.max_price_age.as_deref(), settings)?
+        })
+    }
+
+    /// Warns on stderr of the oldest day that a price was read on, as of an
+    /// instant.
     ///
     /// # Errors
     /// When it is older than accepted.
-    pub(super) fn check<'a>(
-        &self,
-        quotes: impl Iterator<Item = &'a PriceQuote>,
-        io: &mut Io<'_>,
-    ) -> Result<(), Failure> {
-        let oldest = quotes.map(|quote| quote.seen_on).min();
-        self.check_at(oldest, io.now, io)
-    }
-
-    /// The same for the oldest date of an audit, at the instant it describes.
-    pub(super) fn check_at(
+    pub(super) fn check(
         &self,
         oldest: Option<Date>,
         as_of: Timestamp,
@@ -61,7 +64,7 @@ impl PriceAge {
             ))
             .with_hint(HINT));
         }
-        if age > WORTH_A_WARNING {
+        if self.warned && age > WORTH_A_WARNING {
             let line = format!(
                 "warning: the oldest price is of {oldest}, {days} days old\nhint: {HINT}\n"
             );

@@ -39,7 +39,8 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let book = book(args.offline, &settings, io)?;
     let policy = &settings.policy;
     let mut offers = compare(&question, &Prices::new(&book, &policy.discount_percent));
-    age.check(offers.iter().flat_map(|offer| offer.quotes()), io)?;
+    let quotes = offers.iter().flat_map(|offer| offer.quotes());
+    age.check(quotes.map(|quote| quote.seen_on).min(), io.now, io)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let style = |wide: bool| PricingStyle {
         wide,

@@ -4,7 +4,7 @@ use super::plain_table::PlainTable;
 use super::text::{ABSENT, count, counted, fit, money, wrap};
 use crate::analysis::{AWS, Offer, OfferedGpus};
 use crate::catalog::{PricedUnit, family, gpu_spec, mig_profiles, network_gbps, shape, zones};
-use crate::domain::{Money, PriceQuote};
+use crate::domain::{Money, PriceBasis, PriceQuote};
 use rust_decimal::{Decimal, RoundingStrategy};
 use std::collections::BTreeSet;
 
@@ -34,6 +34,9 @@ pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
     lines.push(columns.title(shown));
     lines.push(String::new());
     lines.extend(columns.table(shown));
+    if let [only] = offers {
+        lines.extend(commitments(only));
+    }
     lines.push(String::new());
     if shown.len() < offers.len() {
         lines.push(format!(
@@ -43,7 +46,7 @@ pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
             offers.len()
         ));
     }
-    lines.extend(legend(shown));
+    lines.extend(columns.legend(shown));
     lines.join("\n") + "\n"
 }
 
@@ -134,6 +137,50 @@ fn card(name: &str) -> Vec<String> {
                 unsold.join(" or ")
             ));
         }
+        let sells = [facts.reserved_1yr, facts.reserved_3yr].contains(&Some(true));
+        if let (true, Some(flexible)) = (sells, facts.size_flexible) {
+            let covers = if flexible {
+                "cover other sizes of the family in part or in whole"
+            } else {
+                "cover this size alone"
+            };
+            lines.push(format!(
+                "{}: regional Linux reserved instances {covers}",
+                facts.family
+            ));
+        }
+    }
+    lines
+}
+
+/// Every reserved instance that is sold of an offer, a line for each length.
+fn commitments(offer: &Offer) -> Vec<String> {
+    let mut lines = Vec::new();
+    for years in [1, 3] {
+        let terms: Vec<String> = offer
+            .reserved
+            .iter()
+            .filter(|(term, _)| term.years == years)
+            .map(|(term, quote)| {
+                let sign = quote.rate.currency().sign();
+                let rate = rounded(quote.rate.amount(), 4);
+                let basis = match quote.basis {
+                    PriceBasis::Observed => "",
+                    PriceBasis::Derived => " (derived)",
+                };
+                format!("{sign}{rate} {}{basis}", term.payment)
+            })
+            .collect();
+        if !terms.is_empty() {
+            let length = counted(u64::from(years), "year", "years");
+            lines.extend(wrapped(&format!(
+                "reserved for {length}, upfront spread over the term: {}",
+                terms.join(", ")
+            )));
+        }
+    }
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
     }
     lines
 }
@@ -146,6 +193,8 @@ fn wrapped(text: &str) -> Vec<String> {
 struct Columns {
     provider: bool,
     region: bool,
+    gpu: bool,
+    block: bool,
     wide: bool,
     hours_per_month: Decimal,
 }
@@ -155,6 +204,12 @@ impl Columns {
         Self {
             provider: differ(offers, |offer| Some(offer.provider.as_str())),
             region: differ(offers, |offer| offer.region.as_deref()),
+            // One machine is described above the table.
+            gpu: single_aws_type(offers).is_none(),
+            block: style.wide
+                || offers
+                    .iter()
+                    .any(|offer| offer.on_demand.is_none() && offer.capacity_block.is_some()),
             wide: style.wide,
             hours_per_month: style.hours_per_month,
         }
@@ -177,7 +232,10 @@ impl Columns {
 
     fn table(&self, offers: &[Offer]) -> Vec<String> {
         let header = self.header();
-        let texts = 2 + usize::from(self.provider) + usize::from(self.region);
+        let texts = 1 + [self.provider, self.region, self.gpu]
+            .into_iter()
+            .map(usize::from)
+            .sum::<usize>();
         let numbers = if self.wide {
             header.len() - 3
         } else {
@@ -199,12 +257,20 @@ impl Columns {
         if self.region {
             header.push("REGION");
         }
-        header.push("GPU");
+        if self.gpu {
+            header.push("GPU");
+        }
         header.extend([
             "HOUR", "MONTH", "GPU-H", "GIB-H", "TFLOPS-H", "SPOT", "1 YR",
         ]);
         if self.wide {
-            header.extend(["3 YR", "BLOCK", "TAKEN BACK", "OF", "ZONES"]);
+            header.push("3 YR");
+        }
+        if self.block {
+            header.push("BLOCK");
+        }
+        if self.wide {
+            header.extend(["TAKEN BACK", "OF", "ZONES"]);
         }
         header
     }
@@ -223,7 +289,9 @@ impl Columns {
                     .map_or_else(absent, |region| fit(region, 18)),
             );
         }
-        row.push(offer.gpus.as_ref().map_or_else(absent, gpus));
+        if self.gpu {
+            row.push(offer.gpus.as_ref().map_or_else(absent, gpus));
+        }
         let sign = |amount: Decimal, decimals: u32| {
             let currency = offer.currency().map_or("", |currency| currency.sign());
             format!("{currency}{}", rounded(amount, decimals))
@@ -250,7 +318,11 @@ impl Columns {
         row.push(rate(&offer.commitment_1yr));
         if self.wide {
             row.push(rate(&offer.commitment_3yr));
+        }
+        if self.block {
             row.push(rate(&offer.capacity_block));
+        }
+        if self.wide {
             row.push(
                 offer
                     .interruption
@@ -269,6 +341,53 @@ impl Columns {
             text.split_once('.')
                 .map_or(text.clone(), |(whole, _)| whole.to_owned())
         })
+    }
+
+    /// What the columns mean, and how old each of them is.
+    fn legend(&self, offers: &[Offer]) -> Vec<String> {
+        let mut parts = Vec::new();
+        let column = |name: &str, quotes: Vec<&PriceQuote>| {
+            let oldest = quotes.iter().map(|quote| quote.seen_on).min()?;
+            let newest = quotes.iter().map(|quote| quote.seen_on).max()?;
+            let origins: BTreeSet<&str> = quotes.iter().map(|quote| quote.origin.name()).collect();
+            let origins: Vec<&str> = origins.into_iter().collect();
+            let when = if oldest == newest {
+                oldest.to_string()
+            } else {
+                format!("{oldest} to {newest}")
+            };
+            Some(format!("{name} of {when} ({})", origins.join(", ")))
+        };
+        let of = |pick: fn(&Offer) -> &Option<PriceQuote>| -> Vec<&PriceQuote> {
+            offers
+                .iter()
+                .filter_map(|offer| pick(offer).as_ref())
+                .collect()
+        };
+        parts.extend(column("on-demand", of(|offer| &offer.on_demand)));
+        parts.extend(column("spot", of(|offer| &offer.spot)));
+        parts.extend(column("1 year", of(|offer| &offer.commitment_1yr)));
+        if self.wide {
+            parts.extend(column("3 years", of(|offer| &offer.commitment_3yr)));
+        }
+        if self.block {
+            parts.extend(column("Capacity Block", of(|offer| &offer.capacity_block)));
+        }
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = wrapped(&parts.join(" · "));
+        lines.extend(wrapped(
+            "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 TFLOPS; \
+             YR: a commitment without upfront",
+        ));
+        if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) {
+            lines.push("clouds that price by the GPU are shown for one GPU".to_owned());
+        }
+        if offers.iter().any(|offer| offer.provider != AWS) {
+            lines.push("list prices of other clouds, for comparison only".to_owned());
+        }
+        lines
     }
 }
 
@@ -307,47 +426,4 @@ fn zone_ids(offer: &Offer) -> String {
 
 fn differ<'a>(offers: &'a [Offer], part: impl Fn(&'a Offer) -> Option<&'a str>) -> bool {
     offers.iter().map(part).collect::<BTreeSet<_>>().len() > 1
-}
-
-/// What the columns mean, and how old each of them is.
-fn legend(offers: &[Offer]) -> Vec<String> {
-    let mut parts = Vec::new();
-    let column = |name: &str, quotes: Vec<&PriceQuote>| {
-        let oldest = quotes.iter().map(|quote| quote.seen_on).min()?;
-        let newest = quotes.iter().map(|quote| quote.seen_on).max()?;
-        let origins: BTreeSet<&str> = quotes.iter().map(|quote| quote.origin.name()).collect();
-        let origins: Vec<&str> = origins.into_iter().collect();
-        let when = if oldest == newest {
-            oldest.to_string()
-        } else {
-            format!("{oldest} to {newest}")
-        };
-        Some(format!("{name} of {when} ({})", origins.join(", ")))
-    };
-    let of = |pick: fn(&Offer) -> &Option<PriceQuote>| -> Vec<&PriceQuote> {
-        offers
-            .iter()
-            .filter_map(|offer| pick(offer).as_ref())
-            .collect()
-    };
-    parts.extend(column("on-demand", of(|offer| &offer.on_demand)));
-    parts.extend(column("spot", of(|offer| &offer.spot)));
-    parts.extend(column("1 year", of(|offer| &offer.commitment_1yr)));
-    parts.extend(column("3 years", of(|offer| &offer.commitment_3yr)));
-    parts.extend(column("Capacity Block", of(|offer| &offer.capacity_block)));
-    if parts.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = wrapped(&parts.join(" · "));
-    lines.extend(wrapped(
-        "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 TFLOPS; \
-         1 YR: without upfront",
-    ));
-    if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) {
-        lines.push("clouds that price by the GPU are shown for one GPU".to_owned());
-    }
-    if offers.iter().any(|offer| offer.provider != AWS) {
-        lines.push("list prices of other clouds, for comparison only".to_owned());
-    }
-    lines
 }
