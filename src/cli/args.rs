@@ -83,7 +83,7 @@ pub(super) struct OutputArgs {
     /// When to use colour
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
     pub color: ColorChoice,
-    /// No progress and no closing line on stderr
+    /// Nothing but errors on stderr
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
     /// Log what is called (-v), and every detail (-vv)

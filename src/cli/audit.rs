@@ -19,9 +19,10 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let audit = audit(&estate, &settings.policy, accepted);
-    age.check(audit.prices.oldest_seen_on(), audit.window.end, io)?;
+    let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let text = render(&audit, format, args, io)?;
     output::document(&text, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
     let (instances, unmeasured) = seen(&audit);
     Ok(output::close(
         "audited",

@@ -15,7 +15,7 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let estate = estate::estate_without_metrics(&args.estate, &settings, io)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let listing = list_instances(&estate, &settings.policy);
-    age.check(listing.oldest_seen_on(), estate.as_of, io)?;
+    let warning = age.check(listing.oldest_seen_on(), estate.as_of)?;
     let text = match format {
         Format::Table | Format::Wide => {
             let style = output::style(format == Format::Wide, &args.estate.out, io);
@@ -25,6 +25,7 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
         Format::Csv => inventory_csv(&listing).map_err(|error| internal(error.into()))?,
     };
     output::document(&text, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
     Ok(output::close(
         "listed",
         listing.instances.len(),

@@ -98,11 +98,18 @@ fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
     }
 }
 
-/// A closing line on stderr, unless it is quiet.
+/// A line on stderr, unless it is quiet.
 pub(super) fn say(line: &str, args: &OutputArgs, io: &mut Io<'_>) {
     if !args.quiet {
         // A closed stderr does not change what stdout got.
         let _ = io.stderr.write_all(format!("{line}\n").as_bytes());
+    }
+}
+
+/// What to be careful with in a document that was printed.
+pub(super) fn warn(warning: Option<String>, args: &OutputArgs, io: &mut Io<'_>) {
+    if let Some(warning) = warning {
+        say(&warning, args, io);
     }
 }
 

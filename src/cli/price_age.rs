@@ -1,6 +1,5 @@
 //! How old a price may be.
 
-use super::Io;
 use super::args::EstateArgs;
 use super::exit::Failure;
 use crate::config::{SettingsFile, parse_duration};
@@ -41,8 +40,8 @@ impl PriceAge {
         })
     }
 
-    /// Warns on stderr of the oldest day that a price was read on, as of an
-    /// instant.
+    /// What to warn of, given the oldest day that a price was read on and the
+    /// instant that is looked at.
     ///
     /// # Errors
     /// When it is older than accepted.
@@ -50,10 +49,9 @@ impl PriceAge {
         &self,
         oldest: Option<Date>,
         as_of: Timestamp,
-        io: &mut Io<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<String>, Failure> {
         let Some(oldest) = oldest else {
-            return Ok(());
+            return Ok(None);
         };
         let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
         let days = age.as_hours() / 24;
@@ -64,14 +62,9 @@ impl PriceAge {
             ))
             .with_hint(HINT));
         }
-        if self.warned && age > WORTH_A_WARNING {
-            let line = format!(
-                "warning: the oldest price is of {oldest}, {days} days old\nhint: {HINT}\n"
-            );
-            // A closed stderr does not change what stdout got.
-            let _ = io.stderr.write_all(line.as_bytes());
-        }
-        Ok(())
+        Ok((self.warned && age > WORTH_A_WARNING).then(|| {
+            format!("warning: the oldest price is of {oldest}, {days} days old\nhint: {HINT}")
+        }))
     }
 }
 

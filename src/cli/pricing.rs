@@ -40,7 +40,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let policy = &settings.policy;
     let mut offers = compare(&question, &Prices::new(&book, &policy.discount_percent));
     let quotes = offers.iter().flat_map(|offer| offer.quotes());
-    age.check(quotes.map(|quote| quote.seen_on).min(), io.now, io)?;
+    let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let style = |wide: bool| PricingStyle {
         wide,
@@ -61,6 +61,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
                 .map_err(|error| internal(error.into()))?,
         };
     output::document(&text, &args.out, io)?;
+    output::warn(warning, &args.out, io);
     let cut = if offers.len() < found {
         format!("; {} left out by `--limit`", found - offers.len())
     } else {

@@ -105,10 +105,59 @@ fn examples_of_exit_codes_print_what_the_page_shows() {
 #[test]
 fn the_report_in_the_readme_is_the_one_that_is_printed() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
-    let shown = blocks(&readme, "text").remove(0);
-    let (command, shown) = shown.split_once('\n').expect("a command line");
-    assert_eq!(command, "$ gpucost audit --demo");
-    assert_eq!(shown, World::new().run(&["audit", "--demo"]).stdout);
+    let examples = blocks(&readme, "text");
+    let commands: Vec<&str> = examples
+        .iter()
+        .filter_map(|text| text.lines().next())
+        .collect();
+    assert_eq!(
+        commands,
+        [
+            "$ gpucost audit --demo",
+            "$ gpucost pricing --gpu H100 --count 8 --region 'eu-*'"
+        ]
+    );
+    for example in examples {
+        let (arguments, shown) = arguments_and_output(&example);
+        assert_eq!(shown, World::new().run(&arguments).stdout);
+    }
+}
+
+/// The arguments of an example on a page, and what it shows below.
+fn arguments_and_output(example: &str) -> (Vec<&str>, &str) {
+    let (command, shown) = example.split_once('\n').expect("a command line");
+    let arguments = command
+        .strip_prefix("$ gpucost ")
+        .expect("a command of gpucost")
+        .split(' ')
+        .map(|argument| argument.trim_matches('\''))
+        .collect();
+    (arguments, shown)
+}
+
+#[test]
+fn examples_of_prices_print_what_the_page_shows() {
+    let examples = blocks(&page("pricing.md"), "text");
+    assert!(examples.len() >= 6, "{}", examples.len());
+    for example in examples {
+        let (arguments, shown) = arguments_and_output(&example);
+        let world = World::new();
+        world.file("negotiated.csv", own_prices());
+        let settings = world.file("own.toml", blocks(&page("pricing.md"), "toml").remove(0));
+        let arguments: Vec<&str> = arguments
+            .into_iter()
+            .map(|argument| match argument {
+                "gpucost.toml" => settings.as_str(),
+                other => other,
+            })
+            .collect();
+        assert_eq!(world.run(&arguments).stdout, shown, "{arguments:?}");
+    }
+}
+
+/// The negotiated prices of the page.
+fn own_prices() -> String {
+    blocks(&page("pricing.md"), "csv").remove(0)
 }
 
 #[test]
@@ -117,17 +166,18 @@ fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
     let example = blocks(&text, "toml").remove(0);
     let world = World::new();
     world.file("gpucost.toml", &example);
+    world.file("negotiated.csv", own_prices());
     let estate = one();
     let with_file = world.audit(&estate);
     assert_eq!(with_file, World::new().audit(&estate));
     // The program itself lists what it knows.
-    for table in ["", "[policy]\n"] {
+    for table in ["", "[prices]\n", "[policy]\n"] {
         let world = World::new();
         world.file("gpucost.toml", format!("{table}unknown = 1\n"));
         let stderr = world.run(&["audit", "--demo"]).stderr;
         let (_, known) = stderr.split_once("known are ").expect("a list");
         let known = known.lines().next().expect("a line").split(", ");
-        for key in known.filter(|key| *key != "policy") {
+        for key in known.filter(|key| !["prices", "policy"].contains(key)) {
             let line = format!("\n{key} = ");
             assert!(
                 format!("\n{example}").contains(&line),
@@ -145,21 +195,27 @@ fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
 fn every_flag_and_variable_is_in_the_page() {
     let text = page("configuration.md");
     let quoted = quoted(&text);
-    for command in cli::command().get_subcommands() {
-        for flag in command
-            .get_arguments()
-            .filter_map(|argument| argument.get_long())
-        {
-            let flag = format!("--{flag}");
-            assert!(quoted.contains(flag.as_str()), "{flag} is not in the page");
-        }
-    }
-    let known: BTreeSet<String> = ["src/cli/estate.rs", "src/cli/audit.rs"]
+    let root_command = cli::command();
+    let commands: Vec<_> = root_command
+        .get_subcommands()
+        .flat_map(|command| command.get_subcommands().chain([command]))
+        .collect();
+    for flag in commands
         .iter()
+        .flat_map(|command| command.get_arguments())
+        .filter_map(|argument| argument.get_long())
+    {
+        let flag = format!("--{flag}");
+        assert!(quoted.contains(flag.as_str()), "{flag} is not in the page");
+    }
+    let sources = ["estate.rs", "audit.rs", "price_cache.rs", "pricing.rs"];
+    let known: BTreeSet<String> = sources
+        .iter()
+        .map(|name| Path::new("src/cli").join(name))
         .map(|path| fs::read_to_string(root().join(path)).expect("a source"))
         .flat_map(|source| variables(&source))
         .collect();
-    assert!(known.len() >= 7, "{known:?}");
+    assert!(known.len() >= 8, "{known:?}");
     assert_eq!(variables(&text), known);
 }
 
@@ -248,6 +304,12 @@ fn every_key_of_the_json_is_in_the_page() {
         let outcome = world.run(&["audit", "--from", path, "--format", "json"]);
         keys(&outcome.json(), &mut found);
     }
+    for arguments in [
+        &["pricing", "p4d.24xlarge", "--format", "json"][..],
+        &["pricing", "status", "--format", "json"],
+    ] {
+        keys(&world.run(arguments).json(), &mut found);
+    }
     let text = page("json.md");
     let quoted = quoted(&text);
     let missing: Vec<&String> = found
@@ -318,6 +380,19 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
     assert!(found.len() > 40, "{found:?}");
 }
 
+/// The headings of a page as links name them.
+fn headings(path: &Path) -> BTreeSet<String> {
+    fs::read_to_string(path)
+        .expect("a page")
+        .lines()
+        .filter_map(|line| line.strip_prefix('#'))
+        .map(|line| {
+            let words = line.trim_start_matches('#').trim().to_lowercase();
+            words.replace(' ', "-").replace(['`', ','], "")
+        })
+        .collect()
+}
+
 #[test]
 fn links_between_pages_lead_somewhere() {
     let folder = root().join("docs");
@@ -329,7 +404,12 @@ fn links_between_pages_lead_somewhere() {
         let text = fs::read_to_string(&path).expect("a page");
         for link in text.split("](").skip(1) {
             let (target, _) = link.split_once(')').expect("a link ends");
-            assert!(folder.join(target).exists(), "{}: {target}", path.display());
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            assert!(folder.join(file).exists(), "{}: {target}", path.display());
+            if !heading.is_empty() {
+                let headings = headings(&folder.join(file));
+                assert!(headings.contains(heading), "{}: {target}", path.display());
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ const COMMANDS: &[&str] = &[
     "audit",
     "inventory",
     "metrics",
+    "pricing",
     "iam-policy",
     "completions",
     "man",
