@@ -186,16 +186,20 @@ fn asks_for(question: &Question, offer: &Offer) -> bool {
 }
 
 fn aws_offers(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
-    let names: BTreeSet<&str> = if question.instance_types.is_empty() {
+    let names: BTreeSet<String> = if question.instance_types.is_empty() {
         shapes()
             .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
-            .map(|shape| shape.instance_type.as_str())
+            .map(|shape| shape.instance_type.clone())
             .collect()
     } else {
-        question.instance_types.iter().map(String::as_str).collect()
+        question
+            .instance_types
+            .iter()
+            .map(|name| name.to_ascii_lowercase())
+            .collect()
     };
     let mut offers = Vec::new();
-    for name in names {
+    for name in &names {
         let bare = of_type(name);
         if !asks_for(question, &bare) {
             continue;

@@ -1,7 +1,7 @@
 //! What somebody wants to know about prices.
 
 use super::comparison::AWS;
-use crate::catalog::{bundled_regions_of, other_clouds, shapes};
+use crate::catalog::{Prices, bundled_regions_of, other_clouds, shapes};
 use crate::domain::{AcceleratorKind, OperatingSystem};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
@@ -214,9 +214,9 @@ pub fn providers() -> BTreeSet<String> {
         .collect()
 }
 
-/// Names that a question asks for and the book does not know, each with the
-/// nearest that it does.
-pub fn unknown_names(question: &Question) -> Vec<UnknownName> {
+/// Names that a question asks for and that neither the book nor what was
+/// gathered knows, each with the nearest that is known.
+pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownName> {
     let mut unknown = Vec::new();
     let known = providers();
     for provider in question.providers.difference(&known) {
@@ -232,12 +232,33 @@ pub fn unknown_names(question: &Question) -> Vec<UnknownName> {
         .collect();
     for name in &question.instance_types {
         let is_known = types.iter().any(|known| known.eq_ignore_ascii_case(name))
-            || !bundled_regions_of(name).is_empty();
+            || !bundled_regions_of(&name.to_ascii_lowercase()).is_empty();
         if !is_known {
             unknown.push(UnknownName::new(
                 "instance type",
                 name,
                 types.iter().map(String::as_str),
+            ));
+        }
+    }
+    let is_plain = |name: &&String| !name.contains('*') && *name != "all";
+    let plain_regions: Vec<&String> = question.regions.iter().filter(is_plain).collect();
+    if !plain_regions.is_empty() {
+        let mut known: BTreeSet<String> = other_clouds()
+            .filter(|offer| question.asks_provider(&offer.provider))
+            .filter_map(|offer| offer.region)
+            .collect();
+        if question.asks_provider(AWS) {
+            known.extend(prices.regions().into_iter().map(str::to_owned));
+        }
+        for name in plain_regions
+            .into_iter()
+            .filter(|name| !known.contains(*name))
+        {
+            unknown.push(UnknownName::new(
+                "region",
+                name,
+                known.iter().map(String::as_str),
             ));
         }
     }
@@ -298,6 +319,8 @@ impl UnknownName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::PriceBook;
+    use std::collections::BTreeMap;
 
     fn filter(text: &str) -> GpuFilter {
         GpuFilter::parse(text).expect("valid")
@@ -357,13 +380,15 @@ mod tests {
             instance_types: vec!["p5.48xlrage".to_owned()],
             gpu: Some(filter("H10")),
             count: None,
-            regions: Vec::new(),
+            regions: vec!["us-east1".to_owned(), "eu-*".to_owned(), "all".to_owned()],
             home_region: "us-east-1".to_owned(),
             providers: BTreeSet::from(["aws".to_owned(), "asure".to_owned()]),
             operating_system: OperatingSystem::Linux,
             sort: SortBy::Price,
         };
-        let nearest: Vec<(String, Option<String>)> = unknown_names(&question)
+        let (book, no_discount) = (PriceBook::default(), BTreeMap::new());
+        let prices = Prices::new(&book, &no_discount);
+        let nearest: Vec<(String, Option<String>)> = unknown_names(&question, &prices)
             .into_iter()
             .map(|unknown| (unknown.name, unknown.nearest.into_iter().next()))
             .collect();
@@ -373,6 +398,7 @@ mod tests {
             [
                 pair("asure", "azure"),
                 pair("p5.48xlrage", "p5.48xlarge"),
+                pair("us-east1", "us-east-1"),
                 pair("H10", "H100")
             ]
         );

@@ -102,12 +102,12 @@ pub(super) fn lists() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain(dates(&CAPACITY_BLOCKS).map(|date| (CAPACITY_BLOCK_LIST, date)))
 }
 
-/// Regions in which the book has a Capacity Block price of a type.
+/// Regions in which the book has a Capacity Block price of a type, or of any.
 pub(super) fn capacity_block_regions(
-    instance_type: &str,
+    instance_type: Option<&str>,
 ) -> impl Iterator<Item = &'static str> + use<> {
     CAPACITY_BLOCKS
-        .rows(&[instance_type])
+        .rows(instance_type.as_slice())
         .iter()
         .filter_map(|row| row.split(',').nth(1))
 }

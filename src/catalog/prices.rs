@@ -92,8 +92,13 @@ pub fn bundled_interruption_band(key: &PriceKey) -> Option<(InterruptionBand, Da
 
 /// Every region in which the book knows a type under any offer, in order.
 pub fn bundled_regions_of(instance_type: &str) -> Vec<&'static str> {
+    bundled_regions(Some(instance_type))
+}
+
+/// The same of one type or of all.
+fn bundled_regions(instance_type: Option<&str>) -> Vec<&'static str> {
     let listed = PRICES
-        .rows(&[instance_type])
+        .rows(instance_type.as_slice())
         .iter()
         .filter_map(|row| row.split(',').nth(1));
     let regions: BTreeSet<&str> = listed
@@ -209,6 +214,13 @@ impl<'a> Prices<'a> {
             },
             _ => list,
         }
+    }
+
+    /// Every region that the book knows or of which a price was gathered.
+    pub fn regions(&self) -> BTreeSet<&'a str> {
+        let mut regions: BTreeSet<&'a str> = bundled_regions(None).into_iter().collect();
+        regions.extend(self.gathered.iter().map(|(key, _)| key.region.as_str()));
+        regions
     }
 
     /// Regions for which a price of a type was gathered.

@@ -35,10 +35,11 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
     let question = question(args, &settings, io)?;
-    refuse_unknown(&question)?;
     let book = book(args.offline, &settings, io)?;
     let policy = &settings.policy;
-    let mut offers = compare(&question, &Prices::new(&book, &policy.discount_percent));
+    let prices = Prices::new(&book, &policy.discount_percent);
+    refuse_unknown(&question, &prices)?;
+    let mut offers = compare(&question, &prices);
     let quotes = offers.iter().flat_map(|offer| offer.quotes());
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
@@ -133,8 +134,8 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
     })
 }
 
-fn refuse_unknown(question: &Question) -> Result<(), Failure> {
-    let Some(unknown) = unknown_names(question).into_iter().next() else {
+fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failure> {
+    let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
         return Ok(());
     };
     let failure = Failure::input(format!(

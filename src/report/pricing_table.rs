@@ -24,6 +24,9 @@ pub struct PricingStyle {
 
 /// A comparison as a table.
 pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
+    if offers.is_empty() {
+        return "no priced offer\n".to_owned();
+    }
     let shown = &offers[..offers.len().min(style.limit)];
     let mut lines = Vec::new();
     if let Some(name) = single_aws_type(offers) {
@@ -217,15 +220,12 @@ impl Columns {
 
     /// What all rows have in common.
     fn title(&self, offers: &[Offer]) -> String {
-        let Some(first) = offers.first() else {
-            return "no priced offer".to_owned();
-        };
         let mut parts = vec!["GPU prices per hour".to_owned()];
         if !self.provider {
-            parts.push(first.provider.clone());
+            parts.extend(offers.first().map(|offer| offer.provider.clone()));
         }
         if !self.region {
-            parts.extend(first.region.clone());
+            parts.extend(offers.first().and_then(|offer| offer.region.clone()));
         }
         fit(&parts.join(", "), PROSE_WIDTH)
     }

@@ -10,6 +10,7 @@ mod estates;
 mod failures;
 mod hostile;
 mod listings;
+mod pricing;
 mod process;
 mod redact;
 mod round_trip;

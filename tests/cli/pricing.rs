@@ -1,0 +1,318 @@
+//! `gpucost pricing`: what is found, how it is shown, and what is refused.
+
+use crate::schema::Shape::{Count, Date, Figure, Flag, Money, Name, Object, Rate, Word};
+use crate::schema::{Shape, list, maybe, problems};
+use crate::world::{Outcome, World};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+fn pricing(arguments: &[&str]) -> Outcome {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    world.run(&[&["pricing"], arguments].concat())
+}
+
+fn prices(arguments: &[&str]) -> Vec<Value> {
+    let outcome = pricing(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let document = outcome.json();
+    document["prices"].as_array().expect("a list").clone()
+}
+
+fn names(offers: &[Value]) -> Vec<&str> {
+    offers
+        .iter()
+        .map(|offer| offer["instance_type"].as_str().expect("a name"))
+        .collect()
+}
+
+const BASES: &[&str] = &["observed", "derived"];
+const PAYMENTS: &[&str] = &["no-upfront", "partial-upfront", "all-upfront"];
+
+fn document() -> Shape {
+    let reserved = Object(vec![
+        ("term_years", Count),
+        ("payment", Word(PAYMENTS)),
+        ("class", Word(&["standard"])),
+        ("upfront", Money),
+        ("hourly", Rate),
+        ("effective_hourly", Rate),
+        ("basis", Word(BASES)),
+        ("date", Date),
+        ("origin", Word(&["bundled"])),
+    ]);
+    let plan = Object(vec![
+        ("plan", Word(&["ec2-instance", "compute"])),
+        ("term_years", Count),
+        ("payment", Word(PAYMENTS)),
+        ("hourly", Rate),
+        ("basis", Word(BASES)),
+        ("date", Date),
+    ]);
+    let gpu = Object(vec![
+        ("model", Name),
+        ("count", Figure),
+        ("vram_mib", maybe(Count)),
+    ]);
+    let offer = Object(vec![
+        ("provider", Name),
+        ("region", maybe(Name)),
+        ("instance_type", Name),
+        ("gpu", maybe(gpu)),
+        ("vcpu", maybe(Count)),
+        ("memory_mib", maybe(Count)),
+        ("price_basis", Word(&["machine", "gpu"])),
+        ("currency", maybe(Word(&["USD", "CNY", "EUR"]))),
+        ("on_demand_hourly", maybe(Rate)),
+        ("on_demand_monthly", maybe(Money)),
+        ("on_demand_per_gpu_hourly", maybe(Rate)),
+        ("on_demand_per_vram_gib_hourly", maybe(Rate)),
+        ("on_demand_per_bf16_tflops_hourly", maybe(Rate)),
+        ("spot_hourly", maybe(Rate)),
+        ("spot_date", maybe(Date)),
+        ("commitment_1yr_hourly", maybe(Rate)),
+        ("commitment_3yr_hourly", maybe(Rate)),
+        ("reserved", list(reserved)),
+        ("savings_plans", list(plan)),
+        ("capacity_block_hourly", maybe(Rate)),
+        ("capacity_block_date", maybe(Date)),
+        ("interruption_band_date", maybe(Date)),
+        ("zones", maybe(list(Name))),
+        ("launchable", maybe(Flag)),
+        ("effective_date", maybe(Date)),
+        ("seen_on", maybe(Date)),
+        ("origin", maybe(Word(&["bundled"]))),
+    ]);
+    Object(vec![
+        ("schema_version", Word(&["1"])),
+        ("currency", maybe(Name)),
+        ("prices", list(offer)),
+    ])
+}
+
+#[test]
+fn the_whole_book_is_as_the_contract_says() {
+    let all = pricing(&["--provider", "all", "--region", "all", "--format", "json"]);
+    assert_eq!(problems(&document(), &all.json()), Vec::<String>::new());
+    assert_eq!(all.json()["currency"], Value::Null, "three currencies");
+    let csv = pricing(&["--provider", "all", "--region", "all", "--format", "csv"]);
+    let rows = csv::Reader::from_reader(csv.stdout.as_bytes())
+        .records()
+        .map(|row| row.expect("as many cells as columns"))
+        .count();
+    assert_eq!(rows, all.json()["prices"].as_array().expect("a list").len());
+}
+
+#[test]
+fn figures_of_a_p4d_are_those_of_the_published_lists() {
+    let offer = &prices(&["p4d.24xlarge"])[0];
+    // By hand: 21.957642 / 8; / (8 × 40 GiB); / (8 × 312 TFLOPS); × 730 h.
+    assert_eq!(offer["on_demand_hourly"], 21.957642);
+    assert_eq!(offer["on_demand_per_gpu_hourly"], 2.744705);
+    assert_eq!(offer["on_demand_per_vram_gib_hourly"], 0.068618);
+    assert_eq!(offer["on_demand_per_bf16_tflops_hourly"], 0.008797);
+    assert_eq!(offer["on_demand_monthly"], 16029.08);
+    let published = [
+        (1, "no-upfront", 13.921),
+        (1, "partial-upfront", 13.258),
+        (1, "all-upfront", 12.993),
+        (3, "no-upfront", 9.374),
+        (3, "partial-upfront", 8.680),
+        (3, "all-upfront", 8.159),
+    ];
+    let reserved = offer["reserved"].as_array().expect("a list");
+    assert_eq!(reserved.len(), published.len());
+    for (found, (years, payment, rate)) in reserved.iter().zip(published) {
+        assert_eq!(found["term_years"], years);
+        assert_eq!(found["payment"], payment);
+        let effective = found["effective_hourly"].as_f64().expect("a rate");
+        assert!((effective - rate).abs() < 0.0006, "{effective} {rate}");
+        // What is paid over the term is the effective rate times its hours.
+        let paid = |key: &str| found[key].as_f64().expect("an amount");
+        let hours = 8_760.0 * f64::from(years);
+        let total = paid("upfront") + paid("hourly") * hours;
+        assert!((total - effective * hours).abs() < 0.05, "{total}");
+    }
+}
+
+#[test]
+fn offers_are_sorted_as_asked_and_unknown_figures_come_last() {
+    for (sort, key) in [
+        ("price", "on_demand_hourly"),
+        ("gpu-hour", "on_demand_per_gpu_hourly"),
+        ("vram", "on_demand_per_vram_gib_hourly"),
+        ("tflops", "on_demand_per_bf16_tflops_hourly"),
+    ] {
+        let offers = prices(&["--region", "us-east-1,us-east-2", "--sort", sort]);
+        let figures: Vec<Option<f64>> = offers.iter().map(|offer| offer[key].as_f64()).collect();
+        let known: Vec<f64> = figures.iter().flatten().copied().collect();
+        assert!(known.is_sorted(), "{sort}");
+        assert!(known.len() > 100, "{sort}: {}", known.len());
+        assert!(figures[..known.len()].iter().all(Option::is_some), "{sort}");
+    }
+}
+
+#[test]
+fn filters_leave_what_was_asked_for() {
+    let offers = prices(&["--gpu", "H100", "--count", "8", "--region", "eu-*"]);
+    assert!(offers.len() >= 2);
+    for offer in &offers {
+        assert_eq!(offer["gpu"]["model"], "H100");
+        assert_eq!(offer["gpu"]["count"], 8.0);
+        let region = offer["region"].as_str().expect("a region");
+        assert!(region.starts_with("eu-"), "{region}");
+    }
+    assert_eq!(names(&prices(&["--gpu", "A100:80GB"])), ["p4de.24xlarge"]);
+    assert_eq!(names(&prices(&["--gpu", "A100:40GB"])), ["p4d.24xlarge"]);
+    assert_eq!(names(&prices(&["P4D.24XLARGE"])), ["p4d.24xlarge"]);
+    let large = prices(&["--gpu", "24GB..", "--region", "all"]);
+    let smallest = large
+        .iter()
+        .filter_map(|offer| offer["gpu"]["vram_mib"].as_u64())
+        .min();
+    assert_eq!(smallest, Some(22_888), "what AWS reports of a 24 GB card");
+}
+
+#[test]
+fn a_region_stands_for_itself_alone() {
+    let offers = prices(&["g5.xlarge", "--region", "all"]);
+    let regions: BTreeSet<&str> = offers
+        .iter()
+        .map(|offer| offer["region"].as_str().expect("a region"))
+        .collect();
+    assert_eq!(regions.len(), offers.len());
+    assert!(regions.len() > 15, "{}", regions.len());
+    let nowhere = pricing(&["p5en.48xlarge", "--region", "cn-north-1"]);
+    assert_eq!(nowhere.code, 4);
+    assert_eq!(nowhere.stdout, "no priced offer\n");
+}
+
+#[test]
+fn what_is_cut_off_is_announced() {
+    let table = pricing(&["--region", "us-east-1", "--limit", "3"]);
+    let all = prices(&["--region", "us-east-1"]).len();
+    let line = format!("3 of {all} offers; `--limit {all}` shows all\n");
+    assert!(table.stdout.contains(&line), "{}", table.stdout);
+    let json = pricing(&["--limit", "3", "--format", "json"]);
+    assert_eq!(json.json()["prices"].as_array().map(Vec::len), Some(3));
+    let said = format!("{all} offers; {} left out by `--limit`\n", all - 3);
+    assert!(json.stderr.ends_with(&said), "{}", json.stderr);
+}
+
+#[test]
+fn slips_are_refused_with_what_was_meant() {
+    for (arguments, error, hint) in [
+        (
+            &["p5.48xlrage"][..],
+            "no instance type `p5.48xlrage` in the book",
+            "did you mean p5.48xlarge",
+        ),
+        (
+            &["--gpu", "H10"],
+            "no GPU `H10` in the book",
+            "did you mean H100",
+        ),
+        (
+            &["--provider", "asure"],
+            "no provider `asure` in the book",
+            "did you mean azure",
+        ),
+        (
+            &["--gpu", "80"],
+            "no GPU `80` in the book",
+            "did you mean A800",
+        ),
+        (
+            &["--region", "us-east1"],
+            "no region `us-east1` in the book",
+            "did you mean us-east-1",
+        ),
+        (
+            &["--gpu", "A100:much"],
+            "`A100:much` is not a GPU such as",
+            "a range of sizes",
+        ),
+        (
+            &["--os", "macos"],
+            "`macos` is not an operating system of the book",
+            "known are linux",
+        ),
+        (
+            &["--max-price-age", "old"],
+            "`old` is not a length of time",
+            "--max-price-age 90d",
+        ),
+    ] {
+        let outcome = pricing(arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}");
+        assert_eq!(outcome.stdout, "", "{arguments:?}");
+        let (first, rest) = outcome.stderr.split_once('\n').expect("lines");
+        assert!(
+            first.starts_with(&format!("error: {error}")) && rest.contains(hint),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+    assert_eq!(pricing(&["--gpu", "H100", "--count", "0"]).code, 2);
+}
+
+#[test]
+fn old_prices_are_warned_of_and_refused_on_demand() {
+    // The clock stands at 2026-11-20, the list at 2026-07-20: 123 days.
+    let warned = pricing(&["g7.2xlarge"]);
+    assert_eq!(warned.code, 0);
+    assert!(
+        warned
+            .stderr
+            .starts_with("warning: the oldest price is of 2026-07-20, 123 days old\nhint: "),
+        "{}",
+        warned.stderr
+    );
+    assert_eq!(pricing(&["g7.2xlarge", "--max-price-age", "123d"]).code, 0);
+    let refused = pricing(&["g7.2xlarge", "--max-price-age", "122d"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+    assert!(
+        refused.stderr.starts_with(
+            "error: the oldest price is of 2026-07-20, 123 days old; `--max-price-age` accepts 122 days\n"
+        ),
+        "{}",
+        refused.stderr
+    );
+    let world = World::new();
+    world.file("gpucost.toml", "[prices]\nmax_age = \"100d\"\n");
+    for command in ["audit", "inventory"] {
+        let refused = world.run(&[command, "--demo"]);
+        assert_eq!(
+            (refused.code, refused.stdout.as_str()),
+            (2, ""),
+            "{command}"
+        );
+        let outranked = world.run(&[command, "--demo", "--max-price-age", "400d"]);
+        assert_eq!(outranked.code, 0, "{command}: {}", outranked.stderr);
+    }
+}
+
+#[test]
+fn currencies_are_not_mixed() {
+    let offers = prices(&["p3.8xlarge", "--region", "us-east-1,cn-north-1"]);
+    let listed: Vec<(&Value, &Value)> = offers
+        .iter()
+        .map(|offer| (&offer["currency"], &offer["on_demand_hourly"]))
+        .collect();
+    let (usd, cny) = (json!("USD"), json!("CNY"));
+    assert_eq!(listed, [(&usd, &json!(12.24)), (&cny, &json!(144.314))]);
+}
+
+#[test]
+fn without_a_cache_the_status_lists_the_bundled_book() {
+    let status = pricing(&["status", "--format", "json"]).json();
+    assert_eq!(status["cache"], Value::Null);
+    let lists = status["lists"].as_array().expect("a list");
+    assert!(lists.iter().all(|list| list["origin"] == "bundled"));
+    let karpenter = lists
+        .iter()
+        .find(|list| list["source"] == "karpenter-2026-07-20")
+        .expect("the newest list");
+    assert_eq!(karpenter["age_days"], 123);
+    assert_eq!(pricing(&["status", "--format", "csv"]).code, 2);
+}
