@@ -50,7 +50,10 @@ impl GpuFilter {
             None => (Some(text), None),
         };
         let model = model.map(str::trim).map(str::to_owned);
-        if model.as_deref().is_some_and(|name| plain(name).is_empty()) {
+        if model
+            .as_deref()
+            .is_some_and(|name| plain(name).is_empty() || reads_as_size(name))
+        {
             return Err(expected());
         }
         let edge = |edge: &str| match edge.trim() {
@@ -123,6 +126,13 @@ fn gigabytes(text: &str) -> Option<f64> {
         .parse::<f64>()
         .ok()?;
     (number.is_finite() && number > 0.0).then_some(number)
+}
+
+/// Whether a text is meant as a size and not as a model, valid or not.
+fn reads_as_size(text: &str) -> bool {
+    let number = text.to_ascii_lowercase();
+    let number = number.strip_suffix("gb").map(str::trim);
+    text.contains("..") || number.is_some_and(|number| number.parse::<f64>().is_ok())
 }
 
 /// A name as people type it: no case, no blanks, no dashes.
