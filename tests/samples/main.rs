@@ -2,6 +2,7 @@
 //! the project and are not part of it.
 
 mod book;
+mod commitments;
 mod data;
 mod percentiles;
 mod spot;
