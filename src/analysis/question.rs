@@ -288,21 +288,26 @@ pub struct UnknownName {
 
 impl UnknownName {
     fn new<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
-        let mut near: Vec<(f64, &str)> = known
-            .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
-            .filter(|(likeness, _)| *likeness > 0.8)
-            .collect();
-        near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
         Self {
             what,
             name: name.to_owned(),
-            nearest: near
-                .into_iter()
-                .take(3)
-                .map(|(_, known)| known.to_owned())
-                .collect(),
+            nearest: nearest_names(name, known),
         }
     }
+}
+
+/// The known names that a name may be a slip for, best first, three at most;
+/// none when it is like no other.
+pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut near: Vec<(f64, &str)> = known
+        .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
+    near.into_iter()
+        .take(3)
+        .map(|(_, known)| known.to_owned())
+        .collect()
 }
 
 #[cfg(test)]
