@@ -82,12 +82,15 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Sli
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let header = reader.headers().map_err(slip)?.clone();
+    let header = reader
+        .headers()
+        .map_err(|error| slip(&error, text))?
+        .clone();
     check_header(&header).map_err(|message| (1, message))?;
     let mut prices = BTreeMap::new();
     for record in reader.records() {
-        let record = record.map_err(slip)?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let record = record.map_err(|error| slip(&error, text))?;
+        let line = line_at(text, record.position());
         let at_line = |message: String| (line, message);
         let cells = Cells {
             header: &header,
@@ -102,8 +105,20 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Sli
     Ok(prices)
 }
 
-fn slip(error: csv::Error) -> Slip {
-    let line = error.position().map_or(1, csv::Position::line);
+/// The line of a record as an editor counts. The reader's own count is that of
+/// the line end before it, and of empty lines before that.
+fn line_at(text: &str, position: Option<&csv::Position>) -> u64 {
+    let read = position.and_then(|position| usize::try_from(position.byte()).ok());
+    let (before, rest) = text
+        .split_at_checked(read.unwrap_or(0))
+        .unwrap_or((text, ""));
+    let is_line_end = |c: &char| matches!(c, '\r' | '\n');
+    let skipped = rest.chars().take_while(is_line_end);
+    before.chars().chain(skipped).filter(|c| *c == '\n').count() as u64 + 1
+}
+
+fn slip(error: &csv::Error, text: &str) -> Slip {
+    let line = line_at(text, error.position());
     let message = match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
