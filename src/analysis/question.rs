@@ -50,7 +50,10 @@ impl GpuFilter {
             None => (Some(text), None),
         };
         let model = model.map(str::trim).map(str::to_owned);
-        if model.as_deref().is_some_and(|name| plain(name).is_empty()) {
+        if model
+            .as_deref()
+            .is_some_and(|name| plain(name).is_empty() || reads_as_size(name))
+        {
             return Err(expected());
         }
         let edge = |edge: &str| match edge.trim() {
@@ -123,6 +126,13 @@ fn gigabytes(text: &str) -> Option<f64> {
         .parse::<f64>()
         .ok()?;
     (number.is_finite() && number > 0.0).then_some(number)
+}
+
+/// Whether a text is meant as a size and not as a model, valid or not.
+fn reads_as_size(text: &str) -> bool {
+    let number = text.to_ascii_lowercase();
+    let number = number.strip_suffix("gb").map(str::trim);
+    text.contains("..") || number.is_some_and(|number| number.parse::<f64>().is_ok())
 }
 
 /// A name as people type it: no case, no blanks, no dashes.
@@ -232,7 +242,10 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
         .collect();
     for name in &question.instance_types {
         let is_known = types.iter().any(|known| known.eq_ignore_ascii_case(name))
-            || !bundled_regions_of(&name.to_ascii_lowercase()).is_empty();
+            || !bundled_regions_of(&name.to_ascii_lowercase()).is_empty()
+            || !prices
+                .gathered_regions_of(&name.to_ascii_lowercase())
+                .is_empty();
         if !is_known {
             unknown.push(UnknownName::new(
                 "instance type",
@@ -299,21 +312,26 @@ pub struct UnknownName {
 
 impl UnknownName {
     fn new<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
-        let mut near: Vec<(f64, &str)> = known
-            .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
-            .filter(|(likeness, _)| *likeness > 0.8)
-            .collect();
-        near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
         Self {
             what,
             name: name.to_owned(),
-            nearest: near
-                .into_iter()
-                .take(3)
-                .map(|(_, known)| known.to_owned())
-                .collect(),
+            nearest: nearest_names(name, known),
         }
     }
+}
+
+/// The known names that a name may be a slip for, best first, three at most;
+/// none when it is like no other.
+pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut near: Vec<(f64, &str)> = known
+        .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
+    near.into_iter()
+        .take(3)
+        .map(|(_, known)| known.to_owned())
+        .collect()
 }
 
 #[cfg(test)]

@@ -82,6 +82,11 @@ pub fn family(name: &str) -> Option<&'static FamilyFacts> {
     FAMILIES.get(name)
 }
 
+/// Names of the accelerated families, in order.
+pub fn family_names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.keys().map(String::as_str)
+}
+
 /// Identifiers of the zones that offer a type, in order; absent where no source
 /// lists them.
 pub fn zones(instance_type: &str, region: &str) -> Option<&'static [String]> {

@@ -9,7 +9,7 @@ mod other_clouds;
 mod prices;
 mod table;
 
-pub use families::{FamilyFacts, SavingsPlanRate, family, zones};
+pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
     GpuSpec, MigProfile, gpu_spec, known_shape, mig_profiles, network_gbps, shape, shapes,
     smaller_types, whole_device_spec,

@@ -171,7 +171,8 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// The price of a key; of a zone without its own spot price, the region's.
+    /// The price of a key; of a zone without its own spot price, the region's,
+    /// and of any zone where the region's is of a better origin.
     ///
     /// # Errors
     /// [`NoPrice`] when neither source states it.
@@ -185,14 +186,18 @@ impl<'a> Prices<'a> {
     /// # Errors
     /// [`NoPrice`] when neither source states it.
     pub fn find(&self, key: &PriceKey) -> Result<(PriceKey, PriceQuote), NoPrice> {
-        if let Ok(quote) = self.gathered.get(key) {
+        let region_wide = key.in_zone(None);
+        let of_zone = self.gathered.get(key).ok();
+        let of_region = self.gathered.get(&region_wide).ok();
+        if let Some(quote) = of_zone
+            && of_region.is_none_or(|of_region| of_region.origin <= quote.origin)
+        {
             return Ok((key.clone(), self.discounted(key, quote.clone())));
         }
-        let region_wide = key.in_zone(None);
-        let quote = match self.gathered.get(&region_wide) {
-            Ok(quote) => quote.clone(),
-            Err(_) => bundled_quote(&region_wide).ok_or_else(|| NoPrice(key.clone()))?,
-        };
+        let quote = of_region
+            .cloned()
+            .or_else(|| bundled_quote(&region_wide))
+            .ok_or_else(|| NoPrice(key.clone()))?;
         let quote = self.discounted(key, quote);
         Ok((region_wide, quote))
     }

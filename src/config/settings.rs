@@ -1,6 +1,7 @@
 //! `gpucost.toml`: what a user would otherwise type every time, and the
 //! thresholds of the policy.
 
+use crate::analysis::nearest_names;
 use crate::catalog;
 use crate::domain::{Policy, Risk};
 use jiff::SignedDuration;
@@ -269,17 +270,29 @@ impl Reader<'_> {
         for (key, value) in table {
             let family = key.get_ref().as_ref();
             if catalog::family(family).is_none() {
-                self.problem(
-                    key.span(),
-                    format!("`{family}` is no GPU family of the book"),
-                );
+                let nearest = nearest_names(family, catalog::family_names());
+                let meant = if nearest.is_empty() {
+                    String::new()
+                } else {
+                    format!("; did you mean {}?", nearest.join(", "))
+                };
+                let message = format!("`{family}` is no GPU family of the book{meant}");
+                self.problem(key.span(), message);
             }
-            let percent = self.decimal(value);
-            if let Some(percent) = percent.filter(|percent| *percent < Decimal::ONE_HUNDRED) {
-                discounts.insert(family.to_owned(), percent);
-            } else if percent.is_some() {
-                let message = "expected a percentage below 100".to_owned();
-                self.problem(value.span(), message);
+            let Some(text) = self.text_of_number(value) else {
+                continue;
+            };
+            let percent: Option<Decimal> = text.parse().ok();
+            match percent
+                .filter(|percent| !percent.is_sign_negative() && *percent < Decimal::ONE_HUNDRED)
+            {
+                Some(percent) => {
+                    discounts.insert(family.to_owned(), percent);
+                }
+                None => {
+                    let message = "expected a percentage from 0 to below 100".to_owned();
+                    self.problem(value.span(), message);
+                }
             }
         }
     }

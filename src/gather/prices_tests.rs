@@ -52,11 +52,11 @@ fn an_estate_keeps_the_bundled_spot_prices_that_a_move_was_judged_by() {
 #[test]
 fn offline_names_what_the_book_lacks() {
     let mut book = PriceBook::default();
-    let mut windows = spot("g5.xlarge");
-    windows.operating_system = OperatingSystem::Windows;
+    let mut licensed = spot("g5.xlarge");
+    licensed.operating_system = OperatingSystem::OtherLicensed;
     let mut unknown = spot("zz9.huge");
     unknown.region = "eu-west-1".to_owned();
-    let instances = [spot("g5.xlarge"), windows, unknown];
+    let instances = [spot("g5.xlarge"), licensed, unknown];
     add_known_prices(
         &mut book,
         &PriceBook::default(),

@@ -151,7 +151,7 @@ fn over_zones(zonal: Vec<(PriceKey, PriceQuote)>) -> Vec<(PriceKey, PriceQuote)>
             let lower = quotes.get((quotes.len() - 1) / 2)?;
             let median = (lower.rate.amount() + upper.rate.amount()) / Decimal::TWO;
             let quote = PriceQuote {
-                rate: HourlyRate::new(median.round_dp(6), upper.rate.currency())?,
+                rate: HourlyRate::new(median.round_dp(6).normalize(), upper.rate.currency())?,
                 source: format!("{}, median over zones", upper.source),
                 ..upper.clone()
             };

@@ -336,10 +336,10 @@ impl Columns {
 
     fn month(&self, offer: &Offer) -> String {
         offer.hourly().map_or_else(absent, |rate| {
-            let month = Money::new(rate.amount() * self.hours_per_month, rate.currency());
-            let text = money(month);
-            text.split_once('.')
-                .map_or(text.clone(), |(whole, _)| whole.to_owned())
+            let month = rate.amount() * self.hours_per_month;
+            let whole = month.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
+            let text = money(Money::new(whole, rate.currency()));
+            text.trim_end_matches(".00").to_owned()
         })
     }
 

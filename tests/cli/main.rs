@@ -10,6 +10,8 @@ mod estates;
 mod failures;
 mod hostile;
 mod listings;
+mod own_prices;
+mod price_cache;
 mod pricing;
 mod process;
 mod redact;

@@ -96,10 +96,10 @@ fn the_whole_book_is_as_the_contract_says() {
     assert_eq!(problems(&document(), &all.json()), Vec::<String>::new());
     assert_eq!(all.json()["currency"], Value::Null, "three currencies");
     let csv = pricing(&["--provider", "all", "--region", "all", "--format", "csv"]);
-    let rows = csv::Reader::from_reader(csv.stdout.as_bytes())
-        .records()
-        .map(|row| row.expect("as many cells as columns"))
-        .count();
+    let rows: Result<Vec<_>, _> = csv::Reader::from_reader(csv.stdout.as_bytes())
+        .into_records()
+        .collect();
+    let rows = rows.expect("as many cells as columns").len();
     assert_eq!(rows, all.json()["prices"].as_array().expect("a list").len());
 }
 

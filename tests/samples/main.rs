@@ -1,7 +1,12 @@
-//! The arithmetic against real figures, when they are at hand: they stand beside
-//! the project and are not part of it.
+//! The price book against its own files and, when they are at hand, against the
+//! public lists that it was made from; the arithmetic against real figures. These
+//! stand beside the project and are not part of it.
 
 mod book;
+mod commitments;
 mod data;
+mod files_of_the_book;
+mod gathered;
+mod keys;
 mod percentiles;
 mod spot;

@@ -1,5 +1,7 @@
 //! Prices that a user negotiated, from a CSV file.
 
+use crate::analysis::nearest_names;
+use crate::catalog::{bundled_regions_of, shape, shapes};
 use crate::domain::{
     Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
     PriceOrigin, PriceQuote, Tenancy,
@@ -47,33 +49,48 @@ pub enum OwnPricesError {
 /// # Errors
 /// When it cannot be read, or with the first line that is wrong: an unknown or
 /// missing column, a price that is not above zero, another currency than the
-/// region is billed in, the same price twice, an unknown name, a ragged line.
+/// region is billed in, the same price twice, an unknown name, a ragged line. A
+/// type or region that the book lacks is no slip when its name is formed like
+/// one: prices of what is new are what such a file is for.
 pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, OwnPricesError> {
-    let text = std::fs::read_to_string(path).map_err(|source| OwnPricesError::Io {
+    let bytes = std::fs::read(path).map_err(|source| OwnPricesError::Io {
         path: path.to_owned(),
         source,
     })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    parse(&text, &name).map_err(|(line, message)| OwnPricesError::Line {
-        path: path.to_owned(),
-        line,
-        message,
-    })
+    text_of(&bytes)
+        .and_then(|text| parse(text, &name))
+        .map_err(|(line, message)| OwnPricesError::Line {
+            path: path.to_owned(),
+            line,
+            message,
+        })
 }
 
 type Slip = (u64, String);
+
+fn text_of(bytes: &[u8]) -> Result<&str, Slip> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+        (line, "it is not text in UTF-8".to_owned())
+    })
+}
 
 fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Slip> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let header = reader.headers().map_err(slip)?.clone();
+    let header = reader
+        .headers()
+        .map_err(|error| slip(&error, text))?
+        .clone();
     check_header(&header).map_err(|message| (1, message))?;
     let mut prices = BTreeMap::new();
     for record in reader.records() {
-        let record = record.map_err(slip)?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let record = record.map_err(|error| slip(&error, text))?;
+        let line = line_at(text, record.position());
         let at_line = |message: String| (line, message);
         let cells = Cells {
             header: &header,
@@ -88,8 +105,20 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Sli
     Ok(prices)
 }
 
-fn slip(error: csv::Error) -> Slip {
-    let line = error.position().map_or(1, csv::Position::line);
+/// The line of a record as an editor counts. The reader's own count is that of
+/// the line end before it, and of empty lines before that.
+fn line_at(text: &str, position: Option<&csv::Position>) -> u64 {
+    let read = position.and_then(|position| usize::try_from(position.byte()).ok());
+    let (before, rest) = text
+        .split_at_checked(read.unwrap_or(0))
+        .unwrap_or((text, ""));
+    let is_line_end = |c: &char| matches!(c, '\r' | '\n');
+    let skipped = rest.chars().take_while(is_line_end);
+    before.chars().chain(skipped).filter(|c| *c == '\n').count() as u64 + 1
+}
+
+fn slip(error: &csv::Error, text: &str) -> Slip {
+    let line = line_at(text, error.position());
     let message = match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
@@ -105,11 +134,23 @@ fn check_header(header: &csv::StringRecord) -> Result<(), String> {
         .copied()
         .chain(OPTIONAL.iter().map(|(name, _)| *name))
         .collect();
+    if header.is_empty() {
+        return Err(format!(
+            "it is empty; known columns are {}",
+            known.join(", ")
+        ));
+    }
     if let Some(unknown) = header.iter().find(|name| !known.contains(name)) {
         return Err(format!(
             "unknown column `{unknown}`; known are {}",
             known.join(", ")
         ));
+    }
+    if let Some(twice) = known
+        .iter()
+        .find(|name| header.iter().filter(|column| column == *name).count() > 1)
+    {
+        return Err(format!("column `{twice}` stands twice"));
     }
     match REQUIRED
         .iter()
@@ -150,8 +191,8 @@ impl Cells<'_> {
 
 fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), String> {
     let key = PriceKey {
-        region: cells.required("region")?.to_owned(),
-        instance_type: cells.required("instance_type")?.to_owned(),
+        region: region(cells.required("region")?)?,
+        instance_type: instance_type(cells.required("instance_type")?)?,
         operating_system: cells.named("operating_system", OperatingSystem::from_name)?,
         tenancy: cells.named("tenancy", Tenancy::from_name)?,
         option: cells.named("option", PriceOption::from_name)?,
@@ -185,6 +226,57 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
         source: source.to_owned(),
     };
     Ok((key, quote))
+}
+
+/// A region, of the book or newer than it.
+fn region(name: &str) -> Result<String, String> {
+    const DIRECTIONS: &[&str] = &[
+        "central",
+        "east",
+        "north",
+        "northeast",
+        "northwest",
+        "south",
+        "southeast",
+        "southwest",
+        "west",
+    ];
+    let parts: Vec<&str> = name.split('-').collect();
+    let direction = parts.iter().position(|part| DIRECTIONS.contains(part));
+    let number = direction.and_then(|at| parts.get(at + 1));
+    let numbered = number.is_some_and(|part| part.parse::<u8>().is_ok());
+    if direction > Some(0) && numbered && parts.iter().all(|part| is_lower_word(part)) {
+        Ok(name.to_owned())
+    } else {
+        Err(format!("`{name}` is not a region such as us-east-1"))
+    }
+}
+
+/// An instance type, of the book or newer than it.
+fn instance_type(name: &str) -> Result<String, String> {
+    const SIZES: &[&str] = &["nano", "micro", "small", "medium", "large"];
+    let is_new = name.split_once('.').is_some_and(|(family, size)| {
+        let multiple = size.strip_suffix("xlarge");
+        let of_metal = size.strip_prefix("metal");
+        let is_size = SIZES.contains(&size)
+            || multiple.is_some_and(|times| times.is_empty() || times.parse::<u8>().is_ok())
+            || of_metal.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        is_size && family.split('-').all(is_lower_word)
+    });
+    if is_new || shape(name).is_some() || !bundled_regions_of(name).is_empty() {
+        return Ok(name.to_owned());
+    }
+    let known = shapes().map(|shape| shape.instance_type.as_str());
+    let nearest = nearest_names(name, known).into_iter().next();
+    Err(format!(
+        "`{name}` is not an instance type such as {}",
+        nearest.as_deref().unwrap_or("p5.48xlarge")
+    ))
+}
+
+fn is_lower_word(text: &str) -> bool {
+    let is_lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    !text.is_empty() && text.bytes().all(is_lower)
 }
 
 #[cfg(test)]
@@ -243,5 +335,64 @@ mod tests {
         assert!(message.starts_with("unknown column `Date`"), "{message}");
         let (_, message) = slip_of("instance_type,region,hourly\n");
         assert_eq!(message, "missing column `effective_date`");
+    }
+
+    #[test]
+    fn whatever_the_book_has_can_have_a_price_of_its_own() {
+        let mut checked = 0;
+        for name in shapes().map(|shape| shape.instance_type.as_str()) {
+            assert_eq!(instance_type(name), Ok(name.to_owned()));
+            for place in bundled_regions_of(name) {
+                assert_eq!(region(place), Ok(place.to_owned()));
+                checked += 1;
+            }
+        }
+        assert!(checked > 5_000, "{checked}");
+    }
+
+    #[test]
+    fn names_of_what_is_new_are_told_from_slips() {
+        for name in [
+            "p7.48xlarge",
+            "g5.metal",
+            "m8i.metal-48xl",
+            "u7i-12tb.224xlarge",
+            "u-p6e-gb200x72",
+        ] {
+            assert_eq!(instance_type(name), Ok(name.to_owned()));
+        }
+        for slip in [
+            "p5.48xlrage",
+            "p5",
+            "P5.48xlarge",
+            "p5.",
+            ".xlarge",
+            "p5.9999xlarge",
+            "p5.48x large",
+        ] {
+            assert!(instance_type(slip).is_err(), "{slip}");
+        }
+        for name in ["us-east-9", "eusc-de-east-1", "us-isob-east-1"] {
+            assert_eq!(region(name), Ok(name.to_owned()));
+        }
+        for slip in [
+            "us-esat-1",
+            "us-east",
+            "us-east-1a",
+            "US-EAST-1",
+            "east-1",
+            "eastus",
+            "us-central1",
+            "us--east-1",
+        ] {
+            assert!(region(slip).is_err(), "{slip}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_stands_twice_is_refused() {
+        let (line, message) = slip_of("instance_type,region,hourly,effective_date,hourly\n");
+        assert_eq!(line, 1);
+        assert_eq!(message, "column `hourly` stands twice");
     }
 }
