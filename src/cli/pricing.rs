@@ -11,10 +11,10 @@ use crate::domain::{OperatingSystem, PriceBook};
 use crate::gather::{RefreshOptions, refresh_prices};
 use crate::report::text::counted;
 use crate::report::{
-    PriceStatus, PricingStyle, price_status_json, price_status_table, pricing_csv, pricing_json,
-    pricing_table,
+    PriceStatus, PricingStyle, TableStyle, price_status_json, price_status_table, pricing_csv,
+    pricing_json, pricing_table,
 };
-use crate::sources::files::{EstateError, read_price_cache, write_price_cache};
+use crate::sources::files::{read_price_cache, write_price_cache};
 use std::collections::BTreeSet;
 
 /// The region whose prices stand for AWS when none is named.
@@ -155,19 +155,15 @@ fn book(offline: bool, settings: &SettingsFile, io: &Io<'_>) -> Result<PriceBook
         PriceBook::default()
     } else {
         price_cache::load(io)
-            .map_err(unreadable)?
+            .map_err(|error| {
+                let hint = format!("{}; `--offline` does without it", price_cache::HINT);
+                Failure::new(ExitCode::Input, error).with_hint(hint)
+            })?
             .map(|estate| estate.prices)
             .unwrap_or_default()
     };
     estate::add_own_prices(&mut book, settings)?;
     Ok(book)
-}
-
-fn unreadable(error: EstateError) -> Failure {
-    Failure::new(ExitCode::Input, error).with_hint(format!(
-        "{}; `--offline` does without it",
-        price_cache::HINT
-    ))
 }
 
 fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -186,8 +182,16 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let estate = live::wait_for(&args.out, io, async |progress| {
         refresh_prices(&options, &last, progress).await
     })?;
-    write_price_cache(&path, &estate).map_err(|error| output::unwritable(&path, error))?;
-    let text = price_status_table(&PriceStatus::of(&path, Some(&estate), io.now));
+    write_price_cache(&path, &estate).map_err(|error| {
+        Failure::write(&path.display().to_string(), error)
+            .with_hint("set GPUCOST_CACHE_DIR to a folder that you may write to and that has room")
+    })?;
+    // Nothing else will tell of a gap, so none is left out.
+    let style = TableStyle {
+        wide: true,
+        ..output::style(false, &args.out, io)
+    };
+    let text = price_status_table(&PriceStatus::of(&path, Some(&estate), io.now), style);
     output::document(&text, &args.out, io)?;
     output::say(
         &format!(
@@ -205,13 +209,17 @@ fn status(args: &StatusArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let path = price_cache::path(io).unwrap_or_default();
-    let cache = read_price_cache(&path).map_err(unreadable)?;
+    let cache = read_price_cache(&path)
+        .map_err(|error| Failure::new(ExitCode::Input, error).with_hint(price_cache::HINT))?;
     let status = PriceStatus::of(&path, cache.as_ref(), io.now);
     let text = match format {
         Format::Json => {
             price_status_json(&status).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
         }
-        Format::Table | Format::Wide => price_status_table(&status),
+        Format::Table | Format::Wide => {
+            let style = output::style(format == Format::Wide, &args.out, io);
+            price_status_table(&status, style)
+        }
         Format::Csv => {
             return Err(Failure::input("`pricing status` has no csv")
                 .with_hint("`--format table` or `--format json`"));

@@ -80,7 +80,9 @@ async fn region_prices(
             Err(error) => gaps.push(Gap::new(
                 "live prices",
                 place,
-                format!("{error}; the bundled book is used where it has a price"),
+                format!(
+                    "{error}; the price cache, else the bundled book is used where it has a price"
+                ),
                 error.hint(),
             )),
         }
@@ -95,7 +97,9 @@ async fn region_prices(
             Err(error) => gaps.push(Gap::new(
                 "spot prices",
                 place,
-                format!("{error}; the bundled average is used where there is one"),
+                format!(
+                    "{error}; the price cache, else the bundled average is used where there is one"
+                ),
                 error.hint(),
             )),
         }

@@ -1,14 +1,16 @@
 //! `gpucost pricing status`: what prices there are, and how old they are.
 
 use super::SCHEMA_VERSION;
+use super::gaps::{GapView, gap_section};
 use super::plain_table::PlainTable;
+use super::style::TableStyle;
 use super::text::{count, counted, fit, json_document};
 use crate::catalog::bundled_origins;
-use crate::domain::{Estate, PriceBook};
+use crate::domain::{Estate, Gap, PriceBook};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -37,9 +39,16 @@ pub struct PriceStatus {
 struct CacheStatus {
     refreshed_at: String,
     age_days: i64,
-    regions: Vec<String>,
+    /// Those that it has a price of, of this refresh or of an earlier one.
+    regions: BTreeSet<String>,
     instance_types: u64,
-    gaps: u64,
+    /// What the last refresh could not read.
+    #[serde(serialize_with = "as_views")]
+    gaps: Vec<Gap>,
+}
+
+fn as_views<S: Serializer>(gaps: &[Gap], serializer: S) -> Result<S::Ok, S::Error> {
+    GapView::list(gaps).serialize(serializer)
 }
 
 impl PriceStatus {
@@ -62,9 +71,13 @@ impl PriceStatus {
             cache: cache.map(|estate| CacheStatus {
                 refreshed_at: estate.as_of.to_string(),
                 age_days: age_days(estate.as_of.to_zoned(TimeZone::UTC).date(), today),
-                regions: estate.regions.clone(),
+                regions: estate
+                    .prices
+                    .iter()
+                    .map(|(key, _)| key.region.clone())
+                    .collect(),
                 instance_types: types(&estate.prices),
-                gaps: estate.gaps.len() as u64,
+                gaps: estate.gaps.clone(),
             }),
             cache_path: path.display().to_string(),
             lists,
@@ -104,8 +117,16 @@ fn types(book: &PriceBook) -> u64 {
     names.len() as u64
 }
 
-/// The status as a table.
-pub fn price_status_table(status: &PriceStatus) -> String {
+/// The status as a table, with what the last refresh could not read.
+pub fn price_status_table(status: &PriceStatus, style: TableStyle) -> String {
+    let mut text = String::new();
+    let gaps = status.cache.as_ref().map_or(&[][..], |cache| &cache.gaps);
+    // Writing into a string does not fail.
+    let _ = gap_section(gaps, style, &mut text);
+    text + &lists_table(status)
+}
+
+fn lists_table(status: &PriceStatus) -> String {
     let mut lines = vec![match &status.cache {
         Some(cache) => format!(
             "cache of {} ({}): {}, {}",

@@ -178,7 +178,7 @@ fn errors_name_the_actions_of_the_policy() {
     for file in files_under("src/sources/aws") {
         for quoted in file.text.split('"') {
             let is_action = quoted.split_once(':').is_some_and(|(service, operation)| {
-                ["ec2", "cloudwatch", "pricing", "sts"].contains(&service)
+                ["ec2", "cloudwatch", "pricing", "savingsplans", "sts"].contains(&service)
                     && operation.starts_with(|c: char| c.is_ascii_uppercase())
                     && operation.chars().all(|c| c.is_ascii_alphanumeric())
             });

@@ -11,6 +11,7 @@ pub struct Clients {
     pub cloudwatch: aws_sdk_cloudwatch::Client,
     pub ec2: aws_sdk_ec2::Client,
     pub pricing: aws_sdk_pricing::Client,
+    pub savings_plans: aws_sdk_savingsplans::Client,
     pub sts: aws_sdk_sts::Client,
 }
 
@@ -39,6 +40,7 @@ impl Clients {
             cloudwatch: client!(aws_sdk_cloudwatch),
             ec2: client!(aws_sdk_ec2),
             pricing: client!(aws_sdk_pricing),
+            savings_plans: client!(aws_sdk_savingsplans),
             sts: client!(aws_sdk_sts),
         }
     }

@@ -10,4 +10,5 @@ mod skip;
 
 mod audit;
 mod crosscheck;
+mod pricing;
 mod selftest;

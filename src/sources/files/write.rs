@@ -1,8 +1,12 @@
 //! Files written whole or not at all.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+/// Names tried for a temporary file before its folder needs tidying by hand.
+const MOST_ATTEMPTS: u32 = 1_000;
 
 /// Writes a file through a temporary one beside it, so that a reader never
 /// sees half of it and a failure leaves the old one untouched.
@@ -19,8 +23,8 @@ pub fn write_whole(
         fill(&mut file)?;
         return file.flush();
     }
-    let temporary = temporary_beside(path)?;
-    let written = write_new(&temporary, fill).and_then(|()| fs::rename(&temporary, path));
+    let (temporary, file) = create_beside(path)?;
+    let written = fill_in(file, fill).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
@@ -44,26 +48,39 @@ pub fn try_writing(path: &Path) -> io::Result<()> {
             Ok(())
         };
     }
-    let temporary = temporary_beside(path)?;
-    File::create_new(&temporary)?;
+    let (temporary, _) = create_beside(path)?;
     fs::remove_file(&temporary)
 }
 
-fn write_new(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create_new(path)?);
+fn fill_in(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(file);
     fill(&mut file)?;
     file.flush()?;
     file.get_ref().sync_all()
 }
 
-fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
+/// Makes a temporary file beside another. A process that was killed leaves its
+/// file behind, and in a container the next one has the same process id: a name
+/// that is taken is passed over.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
-    let mut temporary = std::ffi::OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    Ok(path.with_file_name(temporary))
+    let mut attempt = 0;
+    loop {
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}.{attempt}.tmp", std::process::id()));
+        let temporary = path.with_file_name(temporary);
+        match File::create_new(&temporary) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && attempt < MOST_ATTEMPTS =>
+            {
+                attempt += 1;
+            }
+            created => return created.map(|file| (temporary, file)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -82,5 +99,19 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).expect("readable"), b"old");
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_process_of_the_same_id_left_is_no_obstacle() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("prices.json.gz");
+        for _ in 0..2 {
+            let (left, _) = create_beside(&path).expect("writable");
+            fs::write(left, b"half").expect("writable");
+        }
+        try_writing(&path).expect("two names are taken, no more");
+        write_whole(&path, |out| out.write_all(b"whole")).expect("writable");
+        assert_eq!(fs::read(&path).expect("readable"), b"whole");
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 3);
     }
 }

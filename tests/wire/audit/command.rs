@@ -14,6 +14,8 @@ pub const ACCESS_KEY: &str = "AKIAGPUCOSTWIRETEST0";
 pub const SECRET_KEY: &str = "gpucostSecretThatMustNeverBePrinted00000";
 const SESSION_TOKEN: &str = "gpucostTokenThatMustNeverBePrinted";
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_gpucost");
+
 /// A command line with an environment of its own.
 pub struct Gpucost {
     command: Command,
@@ -32,8 +34,20 @@ pub struct Run {
 impl Gpucost {
     /// The program with an empty environment.
     pub fn new(arguments: &[&str]) -> Self {
+        Self::by(Command::new(PROGRAM), arguments)
+    }
+
+    /// The same where no file can grow, as on a full disk.
+    pub fn on_a_full_disk(arguments: &[&str]) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        // Without the trap, the limit would be a signal instead of an error.
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""]);
+        shell.arg(PROGRAM);
+        Self::by(shell, arguments)
+    }
+
+    fn by(mut command: Command, arguments: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("a scratch folder can be made");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
         command
             .args(arguments)
             .env_clear()
@@ -74,6 +88,12 @@ impl Gpucost {
             .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
             .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
             .env("AWS_SESSION_TOKEN", SESSION_TOKEN);
+        self
+    }
+
+    /// With the price cache in a folder, instead of in the home of this run alone.
+    pub fn cache_in(mut self, folder: &Path) -> Self {
+        self.command.env("GPUCOST_CACHE_DIR", folder);
         self
     }
 

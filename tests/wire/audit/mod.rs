@@ -2,9 +2,9 @@
 //! figures were worked out by hand, recording and replaying it, bad days, and
 //! tags that try to hurt whoever reads them.
 
-mod account;
-mod command;
-mod days;
+pub mod account;
+pub mod command;
+pub mod days;
 mod signals;
 
 mod bad_days;

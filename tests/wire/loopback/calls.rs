@@ -1,6 +1,7 @@
 //! Which operation a request asks for, by protocol.
 
 use hyper::HeaderMap;
+use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
 use super::error::{ApiError, Protocol};
@@ -22,6 +23,7 @@ pub struct Call {
     pub operation: Operation,
     pub access_key: String,
     pub protocol: Protocol,
+    pub body: Bytes,
 }
 
 /// Where CloudWatch's RPC v2 paths begin; the operation name follows.
@@ -30,8 +32,8 @@ const CBOR_PATH: &str = "/service/GraniteServiceVersion20100801/operation/";
 impl Call {
     /// Reads the operation from the path, the target header or the form, and
     /// region, service and access key from the SigV4 credential scope.
-    pub fn recognise(parts: &Parts, body: &[u8]) -> Result<Self, (Protocol, ApiError)> {
-        let (mut protocol, operation) = operation(parts, body);
+    pub fn recognise(parts: &Parts, body: &Bytes) -> Result<Self, (Protocol, ApiError)> {
+        let (mut protocol, mut operation) = operation(parts, body);
         let Some(scope) = Scope::read(&parts.headers) else {
             let missing = ApiError::new(
                 403,
@@ -42,6 +44,10 @@ impl Call {
         };
         if scope.service == "ec2" {
             protocol = Protocol::Ec2;
+        }
+        if scope.service == "savingsplans" {
+            protocol = Protocol::RestJson;
+            operation = parts.uri.path().strip_prefix('/').map(str::to_owned);
         }
         let Some(operation) = operation else {
             let unknown = ApiError::invalid_action(&format!("{} {}", parts.method, parts.uri));
@@ -55,6 +61,7 @@ impl Call {
             },
             access_key: scope.access_key.to_owned(),
             protocol,
+            body: body.clone(),
         })
     }
 }

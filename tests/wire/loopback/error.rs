@@ -17,6 +17,8 @@ pub enum Protocol {
     Cbor,
     /// AWS JSON 1.1: the Price List service.
     Json,
+    /// JSON over REST: Savings Plans.
+    RestJson,
     /// EC2's variant of the query protocol.
     Ec2,
     /// The query protocol proper: STS, Auto Scaling.
@@ -28,6 +30,7 @@ impl Protocol {
         match self {
             Self::Cbor => "application/cbor",
             Self::Json => "application/x-amz-json-1.1",
+            Self::RestJson => "application/json",
             Self::Ec2 | Self::Query => "text/xml;charset=UTF-8",
         }
     }
@@ -97,6 +100,10 @@ impl ApiError {
                 .expect("an error code is a valid header value");
             reply.headers_mut().insert("x-amzn-query-error", value);
         }
+        if protocol == Protocol::RestJson {
+            let code = self.code.parse().expect("a code is a valid header value");
+            reply.headers_mut().insert("x-amzn-errortype", code);
+        }
         reply
     }
 
@@ -123,6 +130,10 @@ impl ApiError {
             }
             Protocol::Json => {
                 let body = serde_json::json!({ "__type": code, "message": message });
+                body.to_string().into_bytes()
+            }
+            Protocol::RestJson => {
+                let body = serde_json::json!({ "message": message });
                 body.to_string().into_bytes()
             }
             Protocol::Ec2 => format!(

@@ -31,7 +31,7 @@ pub enum Fault {
 impl Fault {
     /// The error to answer with; `None` for failures of the connection.
     pub fn error(self, protocol: Protocol, operation: &Operation) -> Option<ApiError> {
-        use Protocol::{Cbor, Ec2, Json, Query};
+        use Protocol::{Cbor, Ec2, Json, Query, RestJson};
         let Operation {
             service, operation, ..
         } = operation;
@@ -46,13 +46,18 @@ impl Fault {
         let (status, code, message) = match (fault, protocol) {
             (Self::Throttle, Ec2) => (503, "RequestLimitExceeded", "Request limit exceeded."),
             (Self::Throttle, Query) => (400, "Throttling", "Rate exceeded"),
-            (Self::Throttle, Cbor | Json) => (400, "ThrottlingException", "Rate exceeded"),
+            (Self::Throttle, Cbor | Json | RestJson) => {
+                (400, "ThrottlingException", "Rate exceeded")
+            }
             (Self::ServerError, Ec2) => (500, "InternalError", "An internal error has occurred"),
             (Self::ServerError, Cbor) => (500, "InternalServiceFault", "An internal error"),
+            (Self::ServerError, RestJson) => (500, "InternalServerException", "An internal error"),
             (Self::ServerError, Query | Json) => (500, "InternalFailure", "An internal error"),
             (Self::AccessDenied, Ec2) => (403, "UnauthorizedOperation", denied.as_str()),
             (Self::AccessDenied, Query) => (403, "AccessDenied", denied.as_str()),
-            (Self::AccessDenied, Cbor) => (403, "AccessDeniedException", denied.as_str()),
+            (Self::AccessDenied, Cbor | RestJson) => {
+                (403, "AccessDeniedException", denied.as_str())
+            }
             (Self::AccessDenied, Json) => (400, "AccessDeniedException", denied.as_str()),
             (Self::AuthFailure, Ec2) => (
                 401,
@@ -69,9 +74,15 @@ impl Fault {
                 "UnrecognizedClientException",
                 "The security token included in the request is invalid.",
             ),
+            (Self::AuthFailure, RestJson) => (
+                403,
+                "UnrecognizedClientException",
+                "The security token included in the request is invalid.",
+            ),
             (Self::ExpiredToken, Ec2) => (400, "RequestExpired", "Request has expired."),
             (Self::ExpiredToken, Query | Cbor) => (403, "ExpiredToken", EXPIRED),
             (Self::ExpiredToken, Json) => (400, "ExpiredTokenException", EXPIRED),
+            (Self::ExpiredToken, RestJson) => (403, "ExpiredTokenException", EXPIRED),
             (
                 Self::AccessDeniedSaying(_) | Self::DropConnection | Self::Delay(_) | Self::Hang,
                 _,
@@ -98,6 +109,7 @@ pub struct Target {
     operation: Option<String>,
     region: Option<String>,
     access_key: Option<String>,
+    words: Option<String>,
 }
 
 impl Target {
@@ -116,6 +128,7 @@ impl Target {
             operation: None,
             region: None,
             access_key: None,
+            words: None,
         }
     }
 
@@ -131,6 +144,13 @@ impl Target {
         Self { access_key, ..self }
     }
 
+    /// Only requests with these words in the body: what is asked about a region
+    /// goes to an endpoint in another one.
+    pub fn asking_for(self, words: &str) -> Self {
+        let words = Some(words.to_owned());
+        Self { words, ..self }
+    }
+
     fn covers(&self, call: &Call) -> bool {
         let agrees = |wanted: &Option<String>, actual: &String| {
             wanted.as_ref().is_none_or(|wanted| wanted == actual)
@@ -139,6 +159,10 @@ impl Target {
             && agrees(&self.operation, &call.operation.operation)
             && agrees(&self.region, &call.operation.region)
             && agrees(&self.access_key, &call.access_key)
+            && self
+                .words
+                .as_ref()
+                .is_none_or(|words| String::from_utf8_lossy(&call.body).contains(words))
     }
 }
 

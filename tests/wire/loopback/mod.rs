@@ -11,6 +11,7 @@
 //! |---|---|---|
 //! | CloudWatch | `ListMetrics`, `GetMetricData` | RPC v2 CBOR |
 //! | Price List | `GetProducts` | AWS JSON 1.1 |
+//! | Savings Plans | `DescribeSavingsPlansOfferingRates` | REST JSON |
 //! | EC2 | `DescribeSpotPriceHistory` | EC2 query |
 //!
 //! Everything else is forwarded to a [`Moto`] server when there is one, with
@@ -38,7 +39,9 @@ mod metrics;
 mod moto;
 mod pricing;
 mod products;
+mod savings_plans;
 mod server;
+mod terms;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -52,6 +55,8 @@ pub use calls::Operation;
 pub use faults::{Fault, Target, Times};
 pub use moto::Moto;
 pub use products::Price;
+pub use savings_plans::PlanRate;
+pub use terms::Reserved;
 
 use faults::Faults;
 use metrics::MetricStore;
@@ -63,7 +68,17 @@ struct Data {
     metrics: MetricStore,
     products: Catalogue,
     spot: ec2::SpotHistory,
+    plan_rates: savings_plans::RateList,
     launched_types: ec2::LaunchedTypes,
+    /// Fewer results a page than a request accepts.
+    page_limit: Option<usize>,
+}
+
+impl Data {
+    /// Results on a page, for a request that accepts so many.
+    fn page(&self, accepted: usize) -> usize {
+        self.page_limit.unwrap_or(accepted).min(accepted)
+    }
 }
 
 /// What tests steer and read: failures, delay, counters.
@@ -176,6 +191,26 @@ impl Loopback {
     /// dedicated tenancy, SQL Server, capacity blocks.
     pub fn put_price(&self, price: Price<'_>) {
         self.state.write().products.put_instance(price);
+    }
+
+    /// Publishes what an hour in a Capacity Block costs, under the type's own
+    /// name, as the real list does: at zero or at something else.
+    pub fn put_capacity_block(&self, instance_type: &str, region: &str, hourly: &str) {
+        let price = Price::linux(instance_type, region, hourly);
+        self.state.write().products.put_capacity_block(price);
+    }
+
+    /// Publishes the rate of a savings plan, together with the neighbours that
+    /// share its plan and type: Windows, dedicated tenancy, capacity that is
+    /// reserved and not used.
+    pub fn put_plan_rate(&self, rate: PlanRate<'_>) {
+        self.state.write().plan_rates.put(rate);
+    }
+
+    /// Puts so many products or savings plan rates on a page, where a request
+    /// would accept more. The services do as they please, too.
+    pub fn limit_pages(&self, results: usize) {
+        self.state.write().page_limit = Some(results);
     }
 
     /// Publishes the price of an EBS volume type (`gp3`, `io2`, …) in USD per

@@ -1,8 +1,9 @@
 //! The Price List service over AWS JSON 1.1: `GetProducts`.
 //!
 //! Imitated: the filter types `TERM_MATCH`, `EQUALS` and `ANY_OF`, pages of at
-//! most 100 products, a `PriceList` of JSON documents inside strings, and that
-//! the service lives in few regions only.
+//! most 100 products (or fewer, as a test likes), a `PriceList` of JSON documents
+//! inside strings, that the service lives in few regions only, and that China's
+//! endpoint knows China's products and no other does.
 //!
 //! Not imitated: `CONTAINS`, `NONE_OF`, and the other operations.
 
@@ -14,6 +15,8 @@ use super::products::Product;
 
 /// Regions that have an endpoint of this service.
 const HOMES: [&str; 4] = ["us-east-1", "eu-central-1", "ap-south-1", "cn-northwest-1"];
+/// The one of them that has the products of the China regions.
+const CHINA: &str = "cn-northwest-1";
 /// Products per page, at most and by default.
 const PRODUCTS_PER_PAGE: u64 = 100;
 
@@ -34,10 +37,10 @@ pub fn answer(
     }
     let request: Value = serde_json::from_slice(body)
         .map_err(|error| ApiError::new(400, "SerializationException", error.to_string()))?;
-    get_products(data, &request).map(|answer| answer.to_string().into_bytes())
+    get_products(data, region, &request).map(|answer| answer.to_string().into_bytes())
 }
 
-fn get_products(data: &Data, request: &Value) -> Result<Value, ApiError> {
+fn get_products(data: &Data, region: &str, request: &Value) -> Result<Value, ApiError> {
     let service_code = request["ServiceCode"].as_str().unwrap_or_default();
     let filters = request["Filters"].as_array().map_or(&[][..], Vec::as_slice);
     let filters = filters
@@ -50,7 +53,7 @@ fn get_products(data: &Data, request: &Value) -> Result<Value, ApiError> {
             "MaxResults is {limit}, not 1 to 100"
         )));
     }
-    let limit = limit as usize;
+    let limit = data.page(limit as usize);
     let skip: usize = match request["NextToken"].as_str() {
         Some(token) => token
             .parse()
@@ -62,6 +65,7 @@ fn get_products(data: &Data, request: &Value) -> Result<Value, ApiError> {
         .products()
         .iter()
         .filter(|product| product.service_code == service_code)
+        .filter(|product| product.is_in_china() == (region == CHINA))
         .filter(|product| filters.iter().all(|filter| filter.matches(product)))
         .skip(skip);
     let page: Vec<String> = matching

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
+use super::terms::{Offer, Reserved, term};
+
 /// The hourly On-Demand price of an instance type in a region.
 ///
 /// [`Price::linux`] is the usual one; other systems override its fields, with
@@ -25,6 +27,9 @@ pub struct Price<'a> {
     pub currency: &'a str,
     /// A decimal number: `1.006`.
     pub hourly: &'a str,
+    /// Reserved terms; when there are none, one year of the standard class without
+    /// upfront at 37 % off.
+    pub reserved: &'a [Reserved<'a>],
 }
 
 impl<'a> Price<'a> {
@@ -37,6 +42,7 @@ impl<'a> Price<'a> {
             operation: "RunInstances",
             currency: "USD",
             hourly,
+            reserved: &[],
         }
     }
 }
@@ -51,8 +57,7 @@ pub struct Product {
     unit: &'static str,
     currency: String,
     on_demand: Decimal,
-    /// Hourly rate of a one-year reservation without upfront payment.
-    reserved: Option<Decimal>,
+    reserved: Vec<Offer>,
 }
 
 impl Product {
@@ -65,6 +70,12 @@ impl Product {
         }
     }
 
+    /// Whether it is sold in the China regions.
+    pub fn is_in_china(&self) -> bool {
+        self.field("regionCode")
+            .is_some_and(|region| region.starts_with("cn-"))
+    }
+
     /// The price list document, as one entry of `PriceList` holds it.
     pub fn document(&self) -> Value {
         let Self {
@@ -74,14 +85,11 @@ impl Product {
             attributes,
             ..
         } = self;
-        let mut terms = json!({ "OnDemand": self.term("JRTCKXETXF", self.on_demand, json!({})) });
-        if let Some(rate) = self.reserved {
-            let attributes = json!({
-                "LeaseContractLength": "1yr",
-                "OfferingClass": "standard",
-                "PurchaseOption": "No Upfront",
-            });
-            terms["Reserved"] = self.term("4NA7Y494T4", rate, attributes);
+        let currency = self.currency.as_str();
+        let on_demand = Offer::on_demand(self.unit, self.on_demand);
+        let mut terms = json!({ "OnDemand": term(sku, currency, &[on_demand]) });
+        if !self.reserved.is_empty() {
+            terms["Reserved"] = term(sku, currency, &self.reserved);
         }
         json!({
             "product": { "productFamily": family, "attributes": attributes, "sku": sku },
@@ -89,33 +97,6 @@ impl Product {
             "terms": terms,
             "version": "20261101000000",
             "publicationDate": "2026-11-01T00:00:00Z",
-        })
-    }
-
-    /// A term block: one offer with one price dimension.
-    fn term(&self, offer: &str, rate: Decimal, attributes: Value) -> Value {
-        let sku = &self.sku;
-        let term = format!("{sku}.{offer}");
-        let dimension = format!("{term}.6YS6EN2CT7");
-        let unit = self.unit;
-        json!({
-            term: {
-                "offerTermCode": offer,
-                "sku": sku,
-                "effectiveDate": "2026-11-01T00:00:00Z",
-                "priceDimensions": {
-                    &dimension: {
-                        "rateCode": dimension,
-                        "unit": unit,
-                        "beginRange": "0",
-                        "endRange": "Inf",
-                        "description": format!("{rate} per {unit}"),
-                        "appliesTo": [],
-                        "pricePerUnit": { &self.currency: format!("{rate:.10}") },
-                    },
-                },
-                "termAttributes": attributes,
-            },
         })
     }
 }
@@ -137,6 +118,10 @@ impl Catalogue {
             .iter()
             .any(|family| price.instance_type.starts_with(family));
         self.instance(price, hourly, &[]);
+        let price = Price {
+            reserved: &[],
+            ..price
+        };
         self.instance(
             price,
             Decimal::ZERO,
@@ -166,6 +151,12 @@ impl Catalogue {
         }
     }
 
+    /// Adds a Capacity Block under the type's own name, and nothing else.
+    pub fn put_capacity_block(&mut self, price: Price<'_>) {
+        let option = [("marketoption", "CapacityBlock")];
+        self.instance(price, decimal(price.hourly), &option);
+    }
+
     pub fn put_storage(&mut self, region: &str, volume_api_name: &str, gb_month: &str) {
         self.add(
             ("AmazonEC2", "Storage", "GB-Mo"),
@@ -174,7 +165,7 @@ impl Catalogue {
                 ("volumeApiName", volume_api_name),
                 ("usagetype", &format!("EBS:VolumeUsage.{volume_api_name}")),
             ],
-            ("USD", decimal(gb_month), None),
+            ("USD", decimal(gb_month), Vec::new()),
         );
     }
 
@@ -191,7 +182,7 @@ impl Catalogue {
                     ),
                     ("usagetype", &format!("PublicIPv4:{use_of}Address")),
                 ],
-                ("USD", decimal(hourly), None),
+                ("USD", decimal(hourly), Vec::new()),
             );
         }
     }
@@ -225,7 +216,11 @@ impl Catalogue {
         attributes.insert("usagetype", &usage_type);
         let attributes: Vec<(&'static str, &str)> = attributes.into_iter().collect();
         // A reservation pays for what On-Demand would: 37 % off.
-        let reserved = (!hourly.is_zero()).then(|| hourly * decimal("0.63"));
+        let reserved = match price.reserved {
+            [] if hourly.is_zero() => Vec::new(),
+            [] => vec![Offer::one_year(hourly * decimal("0.63"))],
+            terms => terms.iter().map(Offer::reserved).collect(),
+        };
         self.add(
             ("AmazonEC2", family, "Hrs"),
             &attributes,
@@ -237,7 +232,7 @@ impl Catalogue {
         &mut self,
         (service_code, family, unit): (&'static str, &'static str, &'static str),
         attributes: &[(&'static str, &str)],
-        (currency, on_demand, reserved): (&str, Decimal, Option<Decimal>),
+        (currency, on_demand, reserved): (&str, Decimal, Vec<Offer>),
     ) {
         let mut attributes: BTreeMap<&'static str, String> = attributes
             .iter()
@@ -257,6 +252,6 @@ impl Catalogue {
     }
 }
 
-fn decimal(text: &str) -> Decimal {
+pub fn decimal(text: &str) -> Decimal {
     text.parse().expect("tests put prices as decimal numbers")
 }

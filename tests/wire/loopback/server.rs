@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::calls::Call;
 use super::error::{ApiError, Reply};
-use super::{Fault, State, cloudwatch, ec2, pricing};
+use super::{Fault, State, cloudwatch, ec2, pricing, savings_plans};
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
 pub fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
@@ -102,6 +102,7 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
     let answered = match (call.operation.service.as_str(), operation) {
         ("cloudwatch", _) => cloudwatch::answer(&state.read(), operation, region, &body),
         ("pricing", _) => pricing::answer(&state.read(), operation, region, &body),
+        ("savingsplans", _) => savings_plans::answer(&state.read(), operation, region, &body),
         ("ec2", "DescribeSpotPriceHistory") => {
             ec2::spot_price_history(&state.read(), region, &body)
         }

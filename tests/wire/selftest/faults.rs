@@ -6,7 +6,7 @@ use crate::clients::Clients;
 use crate::loopback::{Fault, Loopback, Target, Times};
 
 /// One call of each protocol; the error codes, `None` for an answer.
-async fn codes(clients: &Clients) -> [Option<String>; 4] {
+async fn codes(clients: &Clients) -> [Option<String>; 5] {
     fn code<T>(outcome: Result<T, impl ProvideErrorMetadata>) -> Option<String> {
         outcome
             .err()
@@ -21,16 +21,21 @@ async fn codes(clients: &Clients) -> [Option<String>; 4] {
             .get_products()
             .service_code("AmazonEC2")
             .send(),
+        clients
+            .savings_plans
+            .describe_savings_plans_offering_rates()
+            .send(),
     );
     [
         code(answers.0),
         code(answers.1),
         code(answers.2),
         code(answers.3),
+        code(answers.4),
     ]
 }
 
-const SERVICES: [&str; 4] = ["ec2", "sts", "cloudwatch", "pricing"];
+const SERVICES: [&str; 5] = ["ec2", "sts", "cloudwatch", "pricing", "savingsplans"];
 
 #[tokio::test]
 async fn each_protocol_words_its_errors() {
@@ -44,6 +49,7 @@ async fn each_protocol_words_its_errors() {
                 "AccessDenied",
                 "AccessDeniedException",
                 "AccessDeniedException",
+                "AccessDeniedException",
             ],
             1,
         ),
@@ -53,6 +59,7 @@ async fn each_protocol_words_its_errors() {
                 "AuthFailure",
                 "InvalidClientTokenId",
                 "InvalidClientTokenId",
+                "UnrecognizedClientException",
                 "UnrecognizedClientException",
             ],
             1,
@@ -64,6 +71,7 @@ async fn each_protocol_words_its_errors() {
                 "ExpiredToken",
                 "ExpiredToken",
                 "ExpiredTokenException",
+                "ExpiredTokenException",
             ],
             1,
         ),
@@ -72,6 +80,7 @@ async fn each_protocol_words_its_errors() {
             [
                 "RequestLimitExceeded",
                 "Throttling",
+                "ThrottlingException",
                 "ThrottlingException",
                 "ThrottlingException",
             ],
@@ -84,6 +93,7 @@ async fn each_protocol_words_its_errors() {
                 "InternalFailure",
                 "InternalServiceFault",
                 "InternalFailure",
+                "InternalServerException",
             ],
             3,
         ),

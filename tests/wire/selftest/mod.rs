@@ -6,3 +6,4 @@ mod ec2;
 mod faults;
 mod forwarding;
 mod pricing;
+mod savings_plans;

@@ -3,7 +3,7 @@ use aws_sdk_pricing::types::{Filter, FilterType};
 use serde_json::Value;
 
 use crate::clients::Clients;
-use crate::loopback::{Loopback, Price};
+use crate::loopback::{Loopback, Price, Reserved};
 
 /// What singles out the price of a Linux instance among its neighbours.
 const ON_DEMAND: [(&str, &str); 6] = [
@@ -179,6 +179,9 @@ async fn volumes_addresses_and_yuan_have_prices_too() {
     assert!(addresses[0].to_string().contains(r#""USD":"0.0050000000""#));
 
     let china = only("regionCode", "cn-north-1");
+    let abroad = products(&clients, "AmazonEC2", china.clone()).await.0;
+    assert!(abroad.is_empty(), "China has a list of its own");
+    let clients = Clients::new(&loopback.url(), "cn-northwest-1");
     let yuan = products(&clients, "AmazonEC2", china).await.0;
     assert!(yuan[0].to_string().contains(r#""CNY":"5.1230000000""#));
 }
@@ -193,4 +196,63 @@ async fn only_some_regions_have_the_service() {
         .await
         .expect_err("Ireland has no such endpoint");
     assert_eq!(error.code(), Some("UnknownEndpoint"));
+}
+
+#[tokio::test]
+async fn reserved_terms_have_their_class_and_both_of_their_payments() {
+    let loopback = Loopback::start(None);
+    let half = Reserved {
+        years: 3,
+        class: "standard",
+        payment: "Partial Upfront",
+        upfront: "26280",
+        hourly: "0.5",
+    };
+    loopback.put_price(Price {
+        reserved: &[
+            half,
+            Reserved {
+                class: "convertible",
+                ..half
+            },
+        ],
+        ..Price::linux("g5.xlarge", "us-east-1", "1.006")
+    });
+    let clients = Clients::new(&loopback.url(), "us-east-1");
+    let filters = ON_DEMAND.map(|(field, value)| filter(FilterType::TermMatch, field, value));
+    let (documents, _) = products(&clients, "AmazonEC2", filters.into()).await;
+    let terms = documents[0]["terms"]["Reserved"]
+        .as_object()
+        .expect("by code");
+    assert_eq!(terms.len(), 2);
+    for (code, class) in [("38NPMPTW36", "standard"), ("R5XV2EPZQZ", "convertible")] {
+        let term = terms
+            .values()
+            .find(|term| term["offerTermCode"] == code)
+            .unwrap_or_else(|| panic!("{code} is not among {terms:#?}"));
+        assert_eq!(term["termAttributes"]["OfferingClass"], class);
+        let text = term["priceDimensions"].to_string();
+        assert!(
+            text.contains(r#""pricePerUnit":{"USD":"0.5000000000"}"#),
+            "{text}"
+        );
+        assert!(text.contains(r#""USD":"26280.0000000000"#), "{text}");
+        assert!(text.contains(r#""unit":"Quantity""#), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_capacity_block_goes_by_the_name_of_the_type() {
+    let (loopback, clients) = endpoint();
+    loopback.put_capacity_block("p5.48xlarge", "us-east-1", "0");
+    let mut filters: Vec<Filter> = ON_DEMAND[..5]
+        .iter()
+        .map(|(field, value)| filter(FilterType::TermMatch, field, value))
+        .collect();
+    filters.push(filter(FilterType::Equals, "instanceType", "p5.48xlarge"));
+    let (documents, _) = products(&clients, "AmazonEC2", filters.clone()).await;
+    let prices: Vec<String> = documents.iter().map(|one| hourly(one).1).collect();
+    assert_eq!(prices, ["55.0400000000", "27.5200000000", "0.0000000000"]);
+    filters.push(filter(FilterType::TermMatch, "marketoption", "OnDemand"));
+    assert_eq!(products(&clients, "AmazonEC2", filters).await.0.len(), 1);
 }

@@ -5,6 +5,7 @@ mod credentials;
 mod denied;
 mod limits;
 mod passing;
+mod price_cache;
 
 use serde_json::Value;
 

@@ -141,12 +141,17 @@ fn the_policy_allows_every_call_and_nothing_else() {
         .iter()
         .map(|action| action.as_str().expect("an action"))
         .collect();
-    let seen = counted(&fleet.live.calls);
-    let seen_everywhere = counted(&fleet.everywhere.calls);
-    let used: BTreeSet<&str> = seen
-        .keys()
-        .chain(seen_everywhere.keys())
-        .map(String::as_str)
-        .collect();
+    let live = counted(&fleet.live.calls);
+    let everywhere = counted(&fleet.everywhere.calls);
+    let refresh = counted(&fleet.refresh_calls);
+    let names = |calls: &'_ BTreeMap<String, u64>| calls.keys().cloned().collect();
+    let audits: BTreeSet<String> = &names(&live) | &names(&everywhere);
+    let refresh: BTreeSet<String> = names(&refresh);
+    let used: BTreeSet<&str> = audits.union(&refresh).map(String::as_str).collect();
     assert_eq!(used, allowed);
+    let refresh_alone: Vec<&String> = refresh.difference(&audits).collect();
+    assert_eq!(
+        refresh_alone,
+        ["savingsplans:DescribeSavingsPlansOfferingRates"]
+    );
 }

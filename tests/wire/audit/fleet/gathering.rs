@@ -33,6 +33,8 @@ pub struct Gathered {
     pub replayed: [Run; 2],
     /// Calls that the replays made.
     pub replay_calls: Counts,
+    /// Calls of a refresh of the price cache, of one region.
+    pub refresh_calls: Counts,
 }
 
 /// One audit of the account.
@@ -76,12 +78,19 @@ fn gather() -> Option<Gathered> {
     };
     let replayed = [replay(), replay()];
     let replay_calls = account.loopback.call_counts();
+    let everywhere = audited(&account, Gpucost::audit(days));
+    account.loopback.reset_calls();
+    let refresh = Gpucost::new(&["pricing", "refresh", "--region", "us-east-1"])
+        .of(&account)
+        .run();
+    assert_eq!(refresh.code, 0, "{}", refresh.stderr);
     Some(Gathered {
         names,
         live,
-        everywhere: audited(&account, Gpucost::audit(days)),
+        everywhere,
         replayed,
         replay_calls,
+        refresh_calls: account.loopback.call_counts(),
         account: account.number,
     })
 }
