@@ -174,9 +174,21 @@ fn merged(
     let mut listed = 0;
     let mut first = None;
     for (region, part, answer) in answers {
+        let is_of_part =
+            |key: &PriceKey| key.region == region && Part::of(key.option) == Some(part);
         match answer {
+            // Prices change; that all of a region end at once is a fault.
+            Ok(found) if found.is_empty() && book.iter().any(|(key, _)| is_of_part(key)) => {
+                gaps.push(Gap::new(
+                    part.what(),
+                    &region,
+                    "an empty answer; what was known before stays",
+                    "check the region's name and run again",
+                ));
+                listed += usize::from(part == Part::Listed);
+            }
             Ok(found) => {
-                book.retain(|key, _| key.region != region || Part::of(key.option) != Some(part));
+                book.retain(|key, _| !is_of_part(key));
                 for (key, quote) in found {
                     book.insert(key, quote);
                 }
@@ -258,11 +270,15 @@ mod tests {
         last.insert(on_demand("eu-west-1", "g5.xlarge"), quote("3"));
         let spot_key = on_demand("us-east-1", "g5.xlarge").with_option(PriceOption::Spot);
         last.insert(spot_key.clone(), quote("4"));
+        let elsewhere = on_demand("eu-west-1", "g5.xlarge").with_option(PriceOption::Spot);
+        last.insert(elsewhere, quote("5"));
         let fresh = vec![(on_demand("us-east-1", "g5.xlarge"), quote("1.5"))];
         let answers = vec![
             ("us-east-1".to_owned(), Part::Listed, Ok(fresh)),
             ("us-east-1".to_owned(), Part::Spot, Err(denied())),
+            ("us-east-1".to_owned(), Part::SavingsPlans, Ok(Vec::new())),
             ("eu-west-1".to_owned(), Part::Listed, Err(denied())),
+            ("eu-west-1".to_owned(), Part::Spot, Ok(Vec::new())),
         ];
         let mut gaps = Vec::new();
         let book = merged(&last, answers, &mut gaps).expect("one region was read");
@@ -274,11 +290,13 @@ mod tests {
             amounts,
             [
                 "g5.xlarge eu-west-1 linux shared on-demand 3",
+                "g5.xlarge eu-west-1 linux shared spot 5",
                 "g5.xlarge us-east-1 linux shared on-demand 1.5",
                 "g5.xlarge us-east-1 linux shared spot 4",
             ]
         );
-        assert_eq!(gaps.len(), 2);
+        // Nobody knew savings plans of us-east-1 before: their absence is no gap.
+        assert_eq!(gaps.len(), 3);
     }
 
     #[test]
