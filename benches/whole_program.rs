@@ -34,6 +34,21 @@ fn main() {
     let estate = estate.to_str().expect("a scratch path is UTF-8");
     // In order of memory: the system reports the largest of all children.
     run("`--version`", 30, &["--version"]);
+    run(
+        "`pricing p4d.24xlarge`",
+        30,
+        &["pricing", "p4d.24xlarge", "-q"],
+    );
+    run(
+        "`pricing --gpu A100`",
+        30,
+        &["pricing", "--gpu", "A100", "-q"],
+    );
+    run(
+        "`pricing --region all --provider all`",
+        15,
+        &["pricing", "--region", "all", "--provider", "all", "-q"],
+    );
     run("`audit --demo`", 15, &["audit", "--demo", "-q"]);
     run(
         "`audit --demo --format json`",
