@@ -4,10 +4,10 @@ use super::kinds;
 use super::standing::standing_costs;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Estate, Gap, GpuOffer, Group, HourlyRate, Instance, InstanceCost, InstanceId, InstanceShape,
-    InstanceState, InstanceUsage, Lifecycle, Money, Policy, PriceKey, PriceOption, PurchaseOption,
-    Rejected, Series, Signal, StandingCosts, Timeline, Unpriced, UtilizationSummary, Workload,
-    WorkloadCost, WorkloadKey,
+    Estate, Gap, GpuOffer, Group, HourlyActivity, HourlyRate, Instance, InstanceCost, InstanceId,
+    InstanceShape, InstanceState, InstanceUsage, Lifecycle, Money, Policy, PriceKey, PriceOption,
+    PurchaseOption, Rejected, Series, Signal, StandingCosts, Timeline, Unpriced,
+    UtilizationSummary, Workload, WorkloadCost, WorkloadKey,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -136,7 +136,7 @@ impl Gather<'_> {
             ));
         }
         let offer = shape.as_ref().and_then(|shape| shape.gpu.as_ref());
-        let (usage, utilization) = self.measure(instances, offer);
+        let (usage, utilization, activity) = self.measure(instances, offer);
         let tags = common_tags(instances);
         let name = name(&key.group, instances);
         let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
@@ -206,6 +206,7 @@ impl Gather<'_> {
                 .max()
                 .unwrap_or(self.estate.as_of),
             utilization,
+            activity,
             usage,
             shape,
             key,
@@ -220,12 +221,16 @@ impl Gather<'_> {
         instance.stopped_at()
     }
 
-    /// Every instance by itself, and the statistics over all their GPUs.
+    /// Every instance by itself, and the statistics and hours over all their GPUs.
     fn measure(
         &self,
         instances: &[&Instance],
         offer: Option<&GpuOffer>,
-    ) -> (Vec<InstanceUsage>, Option<UtilizationSummary>) {
+    ) -> (
+        Vec<InstanceUsage>,
+        Option<UtilizationSummary>,
+        HourlyActivity,
+    ) {
         let (window, period) = (self.estate.window, self.estate.period_seconds);
         let series =
             |instance: &Instance| self.series.get(&instance.id).map_or(&[][..], Vec::as_slice);
@@ -242,14 +247,20 @@ impl Gather<'_> {
             usage.push(measured);
         }
         let best = usage.iter().filter_map(|usage| usage.signal).min();
-        let utilization = best.and_then(|(signal, source)| {
-            let mut sum = sums.remove(&Some(signal))?;
-            for other in sums.values() {
-                sum.add_running_only(other);
-            }
-            sum.summary(signal, source)
-        });
-        (usage, utilization)
+        let mut sum = best
+            .and_then(|(signal, _)| sums.remove(&Some(signal)))
+            .unwrap_or_else(|| Timeline::new(window, period));
+        for other in sums.values() {
+            sum.add_running_only(other);
+        }
+        let utilization = best.and_then(|(signal, source)| sum.summary(signal, source));
+        let first_seen = instances.iter().map(|instance| instance.first_seen()).min();
+        let activity = HourlyActivity::of(
+            &sum,
+            best.map(|(signal, _)| signal),
+            first_seen.unwrap_or(window.end),
+        );
+        (usage, utilization, activity)
     }
 
     /// Every instance at its own rate and running time; why not as soon as one

@@ -8,6 +8,7 @@ mod hardware;
 mod other_clouds;
 mod prices;
 mod table;
+mod time_zones;
 
 pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
@@ -19,3 +20,4 @@ pub use prices::{
     Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_regions_of,
     bundled_storage_quote, fresher_than_bundled,
 };
+pub use time_zones::time_zone;

@@ -5,6 +5,7 @@ mod estate;
 mod finding;
 mod gap;
 mod gpu;
+mod hours;
 mod instance;
 mod money;
 mod policy;
@@ -14,6 +15,7 @@ mod series;
 mod shape;
 mod statistics;
 mod time;
+mod timeline;
 mod usage;
 mod verdict;
 mod workload;
@@ -26,6 +28,7 @@ pub use finding::{
 };
 pub use gap::Gap;
 pub use gpu::{GpuModel, GpuShare};
+pub use hours::{ActivityHour, HourlyActivity};
 pub(crate) use instance::named_enum;
 pub use instance::{
     Address, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, PurchaseOption,
@@ -42,9 +45,8 @@ pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Stati
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use statistics::{Distribution, mean, quantile};
 pub use time::{RunningTime, Window, floor_to_period};
-pub use usage::{
-    ACTIVE_PERCENT, GpuUsage, InstanceUsage, Signal, Timeline, UtilizationSummary, VramSummary,
-};
+pub use timeline::{ACTIVE_PERCENT, Signal, Timeline, UtilizationSummary};
+pub use usage::{GpuUsage, InstanceUsage, VramSummary};
 pub use verdict::{Classification, UsageState, Verdict};
 pub use workload::{
     Group, InstanceCost, KindBasis, StandingCosts, Unpriced, Workload, WorkloadCost, WorkloadKey,

@@ -1,261 +1,18 @@
 //! From series to the figures that verdicts are made of.
 
-use super::instance::named_enum;
 use super::{
-    Distribution, GpuOffer, Instance, InstanceId, JoinedBy, Metric, Points, Rejected, RunningTime,
-    Series, SeriesSource, Statistic, Window, mean, quantile,
+    ACTIVE_PERCENT, Distribution, GpuOffer, Instance, InstanceId, JoinedBy, Metric, Points,
+    Rejected, RunningTime, Series, SeriesSource, Signal, Statistic, Timeline, UtilizationSummary,
+    Window, mean,
 };
-
-/// A GPU below this percentage at its 99th percentile was never active, and a
-/// period whose maximum is below it was idle.
-pub const ACTIVE_PERCENT: f64 = 1.0;
 
 /// Share of its VRAM from which something is allocated on a GPU, percent: less
 /// is what a driver takes for itself.
 const ALLOCATED_VRAM_PERCENT: f64 = 5.0;
 
-/// Average of a period from which a GPU worked in it; two such periods in a row
-/// are a job.
-const WORKING_PERCENT: f64 = 5.0;
-
 /// CloudWatch delivers a few minutes late: an instance that runs now and whose
 /// newest CPU point is at most this many periods old ran until the end.
 const DELIVERY_LAG_PERIODS: usize = 3;
-
-named_enum! {
-    /// What a verdict was judged on.
-    Signal {
-        /// GPU utilization, the signal that everybody has.
-        GpuUtilization = "gpu_utilization",
-        /// Power alone, where nothing better is observable.
-        GpuPowerUtilization = "gpu_power_utilization",
-    }
-}
-
-/// One period of one instance or workload.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Slot {
-    /// Sum over the GPUs that reported, percent.
-    sum_average: f64,
-    /// How many GPUs reported.
-    reported: u32,
-    /// Largest average over them, percent.
-    max_average: f64,
-    /// Largest maximum over them; absent when no maximum was delivered.
-    maximum: Option<f64>,
-}
-
-impl Slot {
-    const EMPTY: Self = Self {
-        sum_average: 0.0,
-        reported: 0,
-        max_average: 0.0,
-        maximum: None,
-    };
-
-    fn add_average(&mut self, value: f64) {
-        self.sum_average += value;
-        self.reported += 1;
-        self.max_average = self.max_average.max(value);
-    }
-
-    fn add_maximum(&mut self, value: f64) {
-        self.maximum = Some(self.maximum.map_or(value, |known| known.max(value)));
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.sum_average += other.sum_average;
-        self.reported += other.reported;
-        self.max_average = self.max_average.max(other.max_average);
-        if let Some(value) = other.maximum {
-            self.add_maximum(value);
-        }
-    }
-}
-
-/// Figures per period over all GPUs of an instance or workload, with the
-/// periods in which it ran. Its size depends on the window, not on the number
-/// of GPUs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Timeline {
-    window: Window,
-    period_seconds: u32,
-    slots: Vec<Slot>,
-    /// How many GPUs ran in each period.
-    running_gpus: Vec<u32>,
-}
-
-impl Timeline {
-    /// No data yet, on the grid of a window.
-    pub fn new(window: Window, period_seconds: u32) -> Self {
-        let length = window.seconds().max(0) as usize / period_seconds.max(1) as usize;
-        Self {
-            window,
-            period_seconds,
-            slots: vec![Slot::EMPTY; length],
-            running_gpus: vec![0; length],
-        }
-    }
-
-    /// Adds the figures of another timeline on the same grid.
-    pub fn add(&mut self, other: &Self) {
-        for (slot, added) in self.slots.iter_mut().zip(&other.slots) {
-            slot.add(added);
-        }
-        self.add_running_only(other);
-    }
-
-    /// Adds the running time of another timeline but not its figures, which
-    /// are of another signal.
-    pub fn add_running_only(&mut self, other: &Self) {
-        for (running, added) in self.running_gpus.iter_mut().zip(&other.running_gpus) {
-            *running += added;
-        }
-    }
-
-    /// The periods that count: at least half of the running GPUs reported.
-    fn counted(&self) -> impl Iterator<Item = (usize, &Slot)> {
-        self.slots
-            .iter()
-            .zip(&self.running_gpus)
-            .enumerate()
-            .filter(|(_, (slot, running))| slot.reported > 0 && slot.reported * 2 >= **running)
-            .map(|(index, (slot, _))| (index, slot))
-    }
-
-    /// The mean over the GPUs in every period that counts, as (period index,
-    /// percent), ascending.
-    pub fn means(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        self.counted()
-            .map(|(index, slot)| (index, slot.sum_average / f64::from(slot.reported)))
-    }
-
-    /// Number of periods in which anything ran.
-    fn expected_samples(&self) -> usize {
-        self.running_gpus.iter().filter(|gpus| **gpus > 0).count()
-    }
-
-    /// The statistics of the whole timeline; `None` when no period counts.
-    pub fn summary(&self, signal: Signal, source: SeriesSource) -> Option<UtilizationSummary> {
-        let means: Vec<f64> = self.means().map(|(_, value)| value).collect();
-        let n_samples = means.len();
-        let distribution = Distribution::of(means)?;
-        let mut maxima: Vec<f64> = self
-            .counted()
-            .filter_map(|(_, slot)| slot.maximum)
-            .collect();
-        maxima.sort_by(f64::total_cmp);
-        let maxima_complete = maxima.len() == n_samples;
-        let expected_samples = self.expected_samples().max(n_samples);
-        Some(UtilizationSummary {
-            signal,
-            source,
-            window: self.window,
-            period_seconds: self.period_seconds,
-            max: maxima.last().copied().unwrap_or(distribution.max),
-            idle_share: maxima_complete.then(|| {
-                let idle = maxima.iter().filter(|value| **value < ACTIVE_PERCENT);
-                idle.count() as f64 / n_samples as f64
-            }),
-            maximum_p99: if maxima_complete {
-                quantile(&maxima, 0.99)
-            } else {
-                None
-            },
-            has_consecutive_activity: self.has_consecutive_average_at_least(WORKING_PERCENT),
-            saturated_hours_share: self.share_of_hours_above(95.0),
-            distribution,
-            n_samples: n_samples as u64,
-            expected_samples: expected_samples as u64,
-        })
-    }
-
-    /// Whether any two consecutive periods had a GPU at or above a percentage.
-    fn has_consecutive_average_at_least(&self, percent: f64) -> bool {
-        let mut previous: Option<usize> = None;
-        for (index, slot) in self.counted() {
-            if slot.max_average < percent {
-                continue;
-            }
-            if previous.is_some_and(|before| before + 1 == index) {
-                return true;
-            }
-            previous = Some(index);
-        }
-        false
-    }
-
-    /// Share (0–1) of the hours with data whose mean is above a percentage.
-    fn share_of_hours_above(&self, percent: f64) -> f64 {
-        let per_hour = (3600 / self.period_seconds.max(1)).max(1) as usize;
-        let offset = self.window.start.as_second().rem_euclid(3600) as usize
-            / self.period_seconds.max(1) as usize;
-        let mut hours: Vec<(usize, f64, u32)> = Vec::new();
-        for (index, value) in self.means() {
-            let hour = (index + offset) / per_hour;
-            match hours.last_mut() {
-                Some((last, sum, count)) if *last == hour => {
-                    *sum += value;
-                    *count += 1;
-                }
-                _ => hours.push((hour, value, 1)),
-            }
-        }
-        if hours.is_empty() {
-            return 0.0;
-        }
-        let above = hours
-            .iter()
-            .filter(|(_, sum, count)| sum / f64::from(*count) > percent)
-            .count();
-        above as f64 / hours.len() as f64
-    }
-}
-
-/// Utilization of an instance or workload over the window. Percentages are
-/// 0–100, shares and coverage 0–1.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UtilizationSummary {
-    /// What was measured.
-    pub signal: Signal,
-    /// Who measured.
-    pub source: SeriesSource,
-    /// The window.
-    pub window: Window,
-    /// Length of a period.
-    pub period_seconds: u32,
-    /// Mean and percentiles over time of the mean over all GPUs, from averages.
-    pub distribution: Distribution,
-    /// Largest maximum of any GPU.
-    pub max: f64,
-    /// Share of periods in which no GPU reached 1 %; absent without maxima.
-    pub idle_share: Option<f64>,
-    /// 99th percentile over time of the largest maximum; absent without maxima.
-    pub maximum_p99: Option<f64>,
-    /// Whether two consecutive periods had a GPU average of at least 5 %.
-    pub has_consecutive_activity: bool,
-    /// Share of hours with a mean above 95 %.
-    pub saturated_hours_share: f64,
-    /// Periods that count.
-    pub n_samples: u64,
-    /// Periods in which it ran.
-    pub expected_samples: u64,
-}
-
-impl UtilizationSummary {
-    /// Share of the expected samples that are there, 0–1.
-    pub fn coverage(&self) -> f64 {
-        if self.expected_samples == 0 {
-            return 0.0;
-        }
-        self.n_samples as f64 / self.expected_samples as f64
-    }
-
-    /// Hours of samples.
-    pub fn sampled_hours(&self) -> f64 {
-        self.n_samples as f64 * f64::from(self.period_seconds) / 3600.0
-    }
-}
 
 /// VRAM figures, per GPU in MiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -468,10 +225,23 @@ fn add_signal(timeline: &mut Timeline, series: &[&Series], signal: Signal, visib
             }
         }
     }
-    for points in points_of(series, metric, Statistic::Maximum) {
-        for (index, value) in points.iter() {
+    for one in series
+        .iter()
+        .filter(|s| s.metric == metric && s.statistic == Statistic::Maximum)
+    {
+        // One series for several GPUs does not say what each of them did.
+        let speaks_for_a_gpu = one.gpu.is_some() || visible == 1;
+        for (index, value) in one.points.iter() {
             if let Some(slot) = timeline.slots.get_mut(index as usize) {
                 slot.add_maximum(value);
+                slot.maxima += u32::from(speaks_for_a_gpu);
+            }
+        }
+    }
+    for points in points_of(series, Metric::GpuEncoderSessions, Statistic::Maximum) {
+        for (index, _) in points.iter().filter(|(_, sessions)| *sessions > 0.0) {
+            if let Some(slot) = timeline.slots.get_mut(index as usize) {
+                slot.encodes = true;
             }
         }
     }
@@ -515,6 +285,14 @@ fn mark_running(
     }
     for (running, ran) in timeline.running_gpus.iter_mut().zip(&ran) {
         *running = if *ran { visible } else { 0 };
+    }
+    for (running, ran) in timeline.running_instances.iter_mut().zip(&ran) {
+        *running = u32::from(*ran);
+    }
+    // What is reported beyond the GPUs that ran must not stand in for those of
+    // another instance.
+    for (slot, running) in timeline.slots.iter_mut().zip(&timeline.running_gpus) {
+        slot.maxima = slot.maxima.min(*running);
     }
     let observed = window.starting_at(instance.first_seen()).seconds();
     let running = match cpu {

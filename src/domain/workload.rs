@@ -2,8 +2,9 @@
 
 use super::instance::named_enum;
 use super::{
-    Gap, GpuUsage, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money, PriceKey,
-    PriceQuote, PurchaseOption, StorageQuote, StorageResource, UtilizationSummary, VramSummary,
+    Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money,
+    PriceKey, PriceQuote, PurchaseOption, StorageQuote, StorageResource, UtilizationSummary,
+    VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -197,6 +198,8 @@ pub struct Workload {
     pub usage: Vec<InstanceUsage>,
     /// Over all its GPUs; absent when no GPU signal arrived.
     pub utilization: Option<UtilizationSummary>,
+    /// Hour by hour, since the first of its instances was seen.
+    pub activity: HourlyActivity,
 }
 
 impl Workload {

@@ -6,6 +6,7 @@ mod plan_pool;
 mod pool;
 mod portfolio;
 mod rightsize;
+mod schedule;
 mod spot;
 
 pub use calculator::{
@@ -17,4 +18,5 @@ pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, PoolRates, allocate};
 pub use portfolio::{Offers, best_single_action};
 pub use rightsize::{Rightsizing, smaller_with_same_gpu};
+pub use schedule::{NoSchedule, OffWindow, Schedule, WEEK_HOURS, WeekCounterEvidence, schedule};
 pub use spot::time_weighted_mean;
