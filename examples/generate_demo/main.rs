@@ -13,7 +13,7 @@ mod fleet;
 mod recording;
 
 use flate2::{Compression, GzBuilder};
-use gpucost::domain::{ApiUsage, Estate, EstateSource, PriceBook, Window};
+use gpucost::domain::{ApiUsage, Commitments, Estate, EstateSource, PriceBook, Window};
 use gpucost::sources::files::{write_estate, write_whole};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
@@ -42,6 +42,7 @@ pub fn demo() -> Estate {
         shapes: BTreeMap::new(),
         metrics,
         prices: PriceBook::default(),
+        commitments: Commitments::default(),
         gaps: Vec::new(),
         api: ApiUsage::default(),
     }

@@ -132,6 +132,9 @@ pub(super) struct EstateArgs {
     /// Record what was gathered, for `--from` (`.gz` compresses)
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub save: Option<PathBuf>,
+    /// Commitments that the payer account bought, as `docs/estate.md` lists them
+    #[arg(long, value_name = "FILE", help_heading = "Estate")]
+    pub commitments: Option<PathBuf>,
     /// Mask accounts, names, tag values, host names, addresses and ARNs
     #[arg(long, help_heading = "Estate")]
     pub redact: bool,

@@ -9,11 +9,12 @@ use super::redact::redact;
 use super::scope::{Scope, regions};
 use super::{live, price_cache};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Estate, PriceBook};
+use crate::domain::{Commitments, Estate, PriceBook};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::AwsOptions;
 use crate::sources::files::{
-    EstateError, demo_estate, read_estate, read_own_prices, write_estate, write_whole,
+    CommitmentsError, EstateError, demo_estate, read_commitments, read_estate, read_own_prices,
+    write_estate, write_whole,
 };
 use jiff::SignedDuration;
 use std::path::Path;
@@ -88,6 +89,10 @@ fn obtain(
 ) -> Result<Estate, Failure> {
     let scope = Scope::of(args)?;
     check_files(args)?;
+    let bought = match &args.commitments {
+        Some(path) => bought(path)?,
+        None => Commitments::default(),
+    };
     let mut estate = if args.demo {
         demo_estate().map_err(unreadable)?
     } else if let Some(path) = &args.from {
@@ -95,6 +100,7 @@ fn obtain(
     } else {
         live(args, settings, metrics, io)?
     };
+    estate.commitments.add(bought);
     scope.keep(&mut estate);
     if args.redact {
         redact(&mut estate);
@@ -119,6 +125,18 @@ pub(super) fn add_own_prices(book: &mut PriceBook, settings: &SettingsFile) -> R
         book.insert(key, quote);
     }
     Ok(())
+}
+
+/// What the payer account bought. It is part of a recording, so that `--from`
+/// gives the same answer without the file.
+fn bought(path: &Path) -> Result<Commitments, Failure> {
+    read_commitments(path).map_err(|error| {
+        let hint = match &error {
+            CommitmentsError::Io { .. } => "check the name given with `--commitments`",
+            _ => "docs/estate.md says what each commitment holds",
+        };
+        Failure::new(ExitCode::Input, error).with_hint(hint)
+    })
 }
 
 fn unreadable(error: EstateError) -> Failure {

@@ -34,6 +34,7 @@ pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
 pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
     let named = [
         ("--from", args.from.as_ref()),
+        ("--commitments", args.commitments.as_ref()),
         ("--save", args.save.as_ref()),
         ("--output", args.out.output.as_ref()),
     ];
@@ -51,7 +52,8 @@ pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
             .with_hint("name a file for each"));
         }
     }
-    for (_, path) in named.iter().filter(|(flag, _)| *flag != "--from") {
+    let read_only = ["--from", "--commitments"];
+    for (_, path) in named.iter().filter(|(flag, _)| !read_only.contains(flag)) {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())

@@ -41,13 +41,15 @@ impl Masks {
     }
 }
 
-/// Masks accounts, names, tag values, host names, addresses and ARNs.
+/// Masks accounts, names, tag values, host names, addresses, commitments and
+/// ARNs.
 pub(super) fn redact(estate: &mut Estate) {
     let mut accounts = Masks::new("account");
     let mut names = Masks::new("name");
     let mut values = Masks::new("value");
     let mut hosts = Masks::new("host");
     let mut addresses = Masks::new("address");
+    let mut commitments = Masks::new("commitment");
     let mut texts = TextMasks::new(estate);
     for account in &mut estate.accounts {
         accounts.mask(account);
@@ -70,11 +72,17 @@ pub(super) fn redact(estate: &mut Estate) {
                 _ => values.mask(value),
             }
         }
+        if let Some(id) = &mut instance.capacity_reservation_id {
+            commitments.mask(id);
+        }
         for address in &mut instance.addresses {
             addresses.mask(&mut address.id);
         }
     }
-    for masks in [&accounts, &names, &values, &hosts, &addresses] {
+    for id in estate.commitments.ids_mut() {
+        commitments.mask(id);
+    }
+    for masks in [&accounts, &names, &values, &hosts, &addresses, &commitments] {
         texts.add(&masks.given);
     }
     texts.add(&labels(&hosts.given));

@@ -43,6 +43,7 @@ impl Scope {
         let has = |instance: &Instance, (key, value): &Tag| instance.tags.get(key) == Some(value);
         let mut dropped = BTreeSet::new();
         estate.regions.retain(|region| of_region(region));
+        estate.commitments.retain_regions(of_region);
         estate.instances.retain(|instance| {
             let kept = of_region(&instance.region)
                 && self.wanted.iter().all(|tag| has(instance, tag))

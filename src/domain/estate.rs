@@ -1,7 +1,7 @@
 //! An estate: everything one audit knows.
 
 use super::instance::named_enum;
-use super::{Gap, Instance, InstanceShape, PriceBook, Series, Window};
+use super::{Commitments, Gap, Instance, InstanceShape, PriceBook, Series, Window};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -54,6 +54,8 @@ pub struct Estate {
     pub metrics: Vec<Series>,
     /// The prices that were gathered.
     pub prices: PriceBook,
+    /// What is already committed to.
+    pub commitments: Commitments,
     /// What could not be read.
     pub gaps: Vec<Gap>,
     /// What the gathering cost.

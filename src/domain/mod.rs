@@ -1,6 +1,7 @@
 //! Pure types of the field: no I/O, no clock, no wire formats.
 
 mod advice;
+mod commitment;
 mod estate;
 mod finding;
 mod gap;
@@ -21,6 +22,10 @@ mod verdict;
 mod workload;
 
 pub use advice::{Action, ActionKind, Risk, Target};
+pub use commitment::{
+    CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
+    SavingsPlanKind,
+};
 pub use estate::{ApiUsage, Estate, EstateSource};
 pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,

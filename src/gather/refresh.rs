@@ -3,8 +3,8 @@
 use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
 use crate::catalog::shapes;
 use crate::domain::{
-    AcceleratorKind, Estate, EstateSource, Gap, HourlyRate, OperatingSystem, PriceBook, PriceKey,
-    PriceOption, PriceQuote, Tenancy, Window,
+    AcceleratorKind, Commitments, Estate, EstateSource, Gap, HourlyRate, OperatingSystem,
+    PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsError, AwsOptions, RegionClients, Session, WantedPrices};
 use futures_util::StreamExt;
@@ -106,6 +106,7 @@ pub async fn refresh_prices(
         shapes: BTreeMap::new(),
         metrics: Vec::new(),
         prices,
+        commitments: Commitments::default(),
         gaps,
         api: session.usage(),
     })

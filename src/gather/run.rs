@@ -6,7 +6,8 @@ use super::plan::{MetricsPlan, batches, plan_metrics};
 use super::prices::{add_known_prices, prices, prices_not_asked_for};
 use crate::catalog::known_shape;
 use crate::domain::{
-    Estate, EstateSource, Gap, Instance, InstanceShape, Points, PriceBook, Series, Window,
+    Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, Points, PriceBook, Series,
+    Window,
 };
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
@@ -124,14 +125,16 @@ pub async fn gather(
     let queries: usize = regions.iter().map(|region| region.plan.queries.len()).sum();
     progress(&format!("{queries} metrics and prices"));
     let read_on = options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date();
-    let (measured, priced) = tokio::join!(
+    let (measured, priced, (commitments, commitment_gaps)) = tokio::join!(
         metrics(&regions, window),
-        prices(&session, &regions, options, window, read_on)
+        prices(&session, &regions, options, window, read_on),
+        commitments(&session, &regions, &identity.account)
     );
     let (series, metric_gaps) = measured;
     let (mut book, price_gaps) = priced;
     gaps.extend(metric_gaps);
     gaps.extend(price_gaps);
+    gaps.extend(commitment_gaps);
     let mut instances = Vec::new();
     let mut shapes = BTreeMap::new();
     for region in regions {
@@ -163,6 +166,7 @@ pub async fn gather(
         shapes,
         metrics: series,
         prices: book,
+        commitments,
         gaps,
         api: session.usage(),
     })
@@ -354,6 +358,36 @@ async fn metrics(regions: &[Region], window: Window) -> (Vec<Series>, Vec<Gap>) 
         }
     }
     (series, gaps)
+}
+
+/// What the account committed to in every region, those without instances
+/// included: what nobody uses is the most worth knowing.
+async fn commitments(
+    session: &Session,
+    regions: &[Region],
+    account: &str,
+) -> (Commitments, Vec<Gap>) {
+    let asked = regions
+        .iter()
+        .any(|region| aws::has_savings_plans(&region.clients.region));
+    let of_regions = stream::iter(regions)
+        .map(|region| aws::region_commitments(&region.clients, account))
+        .buffered(REGIONS_AT_ONCE)
+        .collect::<Vec<_>>();
+    let (of_regions, plans) = tokio::join!(of_regions, async {
+        if asked {
+            Some(aws::savings_plans(session).await)
+        } else {
+            None
+        }
+    });
+    let mut all = Commitments::default();
+    let mut gaps = Vec::new();
+    for (found, unread) in of_regions.into_iter().chain(plans) {
+        all.add(found);
+        gaps.extend(unread);
+    }
+    (all, gaps)
 }
 
 fn to_series(queries: &[MetricQuery], values: Vec<MetricValues>, window: Window) -> Vec<Series> {

@@ -355,6 +355,8 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         instance[key] = json!("2026-09-01T00:00:00Z");
     }
     estate["metrics"][0]["rejected"] = json!({"future": 1});
+    estate["commitments"] =
+        serde_json::from_str(&blocks(&page("estate.md"), "json")[1]).expect("JSON");
     let saved = world.path("saved.json");
     let path = world.estate("estate.json", &estate);
     let outcome = world.run(&["inventory", "--from", &path, "--save", &saved]);

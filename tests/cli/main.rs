@@ -3,6 +3,7 @@
 //! runs only where a process of its own is needed.
 
 mod bad_points;
+mod commitments;
 mod contract;
 mod csv_rows;
 mod docs;

@@ -3,9 +3,9 @@
 
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    ActionKind, ApiUsage, Estate, EstateSource, Finding, Instance, InstanceId, InstanceState,
-    JoinedBy, Lifecycle, Metric, OperatingSystem, Points, Policy, PriceBook, Risk, Series,
-    SeriesSource, Statistic, Tenancy, Window,
+    ActionKind, ApiUsage, Commitments, Estate, EstateSource, Finding, Instance, InstanceId,
+    InstanceState, JoinedBy, Lifecycle, Metric, OperatingSystem, Points, Policy, PriceBook, Risk,
+    Series, SeriesSource, Statistic, Tenancy, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
@@ -208,6 +208,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         shapes: BTreeMap::new(),
         metrics: series.into_iter().flatten().collect(),
         prices: PriceBook::default(),
+        commitments: Commitments::default(),
         gaps: Vec::new(),
         api: ApiUsage::default(),
     }

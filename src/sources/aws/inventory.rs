@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Families with accelerators, as EC2's filter matches them: every type that
 /// begins with g (GPU) or p (GPU), Inferentia, Trainium, deep learning, media.
 /// A family that starts tomorrow under one of these letters is found too.
-const ACCELERATED_TYPES: &[&str] = &["dl*", "g*", "inf*", "p*", "trn*", "vt*"];
+pub(super) const ACCELERATED_TYPES: &[&str] = &["dl*", "g*", "inf*", "p*", "trn*", "vt*"];
 
 /// States that an inventory shows; terminated instances are invisible soon.
 const STATES: &[&str] = &["pending", "running", "stopping", "stopped"];
@@ -67,7 +67,7 @@ pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsEr
     }
 }
 
-fn filter(name: &str, values: &[&str]) -> Filter {
+pub(super) fn filter(name: &str, values: &[&str]) -> Filter {
     Filter::builder()
         .name(name)
         .set_values(Some(

@@ -1,6 +1,7 @@
 //! AWS, read-only: no mutating call exists here, and a test compares every
 //! operation with the policy that `gpucost iam-policy` prints.
 
+mod commitments;
 mod error;
 mod inventory;
 mod limit;
@@ -13,6 +14,7 @@ mod savings_plans;
 mod session;
 mod shapes;
 
+pub use commitments::{has_savings_plans, region_commitments, savings_plans};
 pub use error::{AwsError, Cause, ErrorKind};
 pub use inventory::{RegionInventory, inventory, standing_resources};
 pub use meter::metric_cost_usd;

@@ -1,5 +1,6 @@
 //! Rates of savings plans.
 
+use super::commitments::has_savings_plans;
 use super::error::{AwsError, ErrorKind};
 use super::session::Session;
 use crate::domain::{
@@ -29,10 +30,7 @@ pub async fn savings_plan_rates(
     instance_types: &[String],
     read_on: Date,
 ) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
-    if ["cn-", "us-gov-", "us-iso"]
-        .iter()
-        .any(|partition| region.starts_with(partition))
-    {
+    if !has_savings_plans(region) {
         return Err(AwsError {
             action: Some(ACTION),
             kind: ErrorKind::Unsupported,

@@ -34,7 +34,7 @@ pub(super) fn named<T, E: de::Error>(
     read(name).ok_or_else(|| E::custom(format!("`{name}` is not a known {field}")))
 }
 
-fn decimal<E: de::Error>(field: &str, text: &str) -> Result<rust_decimal::Decimal, E> {
+pub(super) fn decimal<E: de::Error>(field: &str, text: &str) -> Result<rust_decimal::Decimal, E> {
     text.parse()
         .map_err(|_| E::custom(format!("`{field}` is not a decimal number: `{text}`")))
 }

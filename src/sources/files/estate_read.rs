@@ -1,13 +1,15 @@
 //! Reading an estate: every slip is named with its place, nothing is guessed.
 
 use super::ESTATE_VERSION;
+use super::commitments;
 use super::estate_fields::{
     MOST_PERIODS, api, gap, instance, named, price, series, shape, storage_price, time,
 };
 use super::estate_slip::{Slip, place_of};
 use super::wire::{GapWire, InstanceWire, PriceWire, SeriesWire, ShapeWire, StoragePriceWire};
 use crate::domain::{
-    ApiUsage, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook, Series, Window,
+    ApiUsage, Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook, Series,
+    Window,
 };
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
@@ -184,6 +186,7 @@ struct Parts {
     metrics: Vec<Series>,
     unplaced: Vec<SeriesWire<'static>>,
     prices: PriceBook,
+    commitments: Commitments,
     gaps: Vec<Gap>,
     api: ApiUsage,
 }
@@ -253,8 +256,8 @@ impl<'de> Visitor<'de> for EstateVisitor {
                         .collect();
                 }
                 "api" => parts.api = api(map.next_value()?)?,
-                // Read by a later version of this program.
-                "commitments" | "gpucost_version" => {
+                "commitments" => parts.commitments = commitments::from_wire(map.next_value()?)?,
+                "gpucost_version" => {
                     map.next_value::<de::IgnoredAny>()?;
                 }
                 other => {
@@ -374,6 +377,7 @@ impl Parts {
                 .collect(),
             metrics: self.metrics,
             prices: self.prices,
+            commitments: self.commitments,
             gaps: self.gaps,
             api: self.api,
         })

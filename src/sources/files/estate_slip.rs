@@ -63,12 +63,16 @@ fn missing(text: &str) -> Option<String> {
     Some(format!("the key {key} is missing at line {place}"))
 }
 
-/// ``unknown field `a`, expected one of `b`, `c` at line 1 column 2``.
+/// ``unknown field `a`, expected one of `b`, `c` at line 1 column 2``, or the same
+/// of a `variant`, which is what `kind` says.
 fn unknown(text: &str) -> Option<String> {
-    let rest = text.strip_prefix("unknown field ")?;
+    let (what, rest) = text
+        .strip_prefix("unknown field ")
+        .map(|rest| ("key", rest))
+        .or_else(|| Some(("kind", text.strip_prefix("unknown variant ")?)))?;
     let (key, known) = rest.split_once(", expected ")?;
     let known = known.strip_prefix("one of ").unwrap_or(known);
-    Some(format!("unknown key {key}; known are {known}"))
+    Some(format!("unknown {what} {key}; known are {known}"))
 }
 
 /// An open object or list.
@@ -219,6 +223,10 @@ mod tests {
             (
                 "unknown field `a`, expected `id` at line 1 column 2",
                 "unknown key `a`; known are `id` at line 1 column 2",
+            ),
+            (
+                "unknown variant `a`, expected `b` or `c` at line 1 column 2",
+                "unknown kind `a`; known are `b` or `c` at line 1 column 2",
             ),
             ("i-1 stands twice", "i-1 stands twice"),
         ] {

@@ -1,6 +1,7 @@
 //! Writing an estate: one JSON document, metrics streamed, no credential.
 
 use super::ESTATE_VERSION;
+use super::commitments;
 use super::wire::{
     AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, RejectedWire,
     SeriesWire, ShapeWire, StoragePriceWire, VolumeWire,
@@ -45,7 +46,7 @@ impl Serialize for Document<'_> {
         map.serialize_entry("metrics", &Metrics(&estate.metrics))?;
         map.serialize_entry("prices", &prices(estate))?;
         map.serialize_entry("storage_prices", &storage_prices(estate))?;
-        map.serialize_entry("commitments", &[(); 0])?;
+        map.serialize_entry("commitments", &commitments::to_wire(&estate.commitments))?;
         map.serialize_entry("gaps", &gaps(estate))?;
         map.serialize_entry(
             "api",

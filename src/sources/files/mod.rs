@@ -1,5 +1,6 @@
 //! Files: recorded estates, the demo, and writing whole or not at all.
 
+mod commitments;
 mod estate_fields;
 mod estate_read;
 mod estate_slip;
@@ -9,6 +10,7 @@ mod price_cache;
 mod wire;
 mod write;
 
+pub use commitments::{CommitmentsError, read_commitments};
 pub use estate_read::{EstateError, demo_estate, parse_estate, read_estate};
 pub use estate_slip::Slip;
 pub use estate_write::write_estate;

@@ -11,8 +11,8 @@
 //! |---|---|---|
 //! | CloudWatch | `ListMetrics`, `GetMetricData` | RPC v2 CBOR |
 //! | Price List | `GetProducts` | AWS JSON 1.1 |
-//! | Savings Plans | `DescribeSavingsPlansOfferingRates` | REST JSON |
-//! | EC2 | `DescribeSpotPriceHistory` | EC2 query |
+//! | Savings Plans | `DescribeSavingsPlans`, `DescribeSavingsPlansOfferingRates` | REST JSON |
+//! | EC2 | `DescribeSpotPriceHistory`, `DescribeReservedInstances`, `DescribeCapacityReservations` | EC2 query |
 //!
 //! Everything else is forwarded to a [`Moto`] server when there is one, with
 //! one correction (wildcards in the `instance-type` filter, see [`ec2`]).
@@ -37,6 +37,7 @@ mod faults;
 mod form;
 mod metrics;
 mod moto;
+mod owned;
 mod pricing;
 mod products;
 mod savings_plans;
@@ -54,6 +55,7 @@ use tokio::sync::oneshot;
 pub use calls::Operation;
 pub use faults::{Fault, Target, Times};
 pub use moto::Moto;
+pub use owned::{OwnedCapacity, OwnedPlan, OwnedReserved};
 pub use products::Price;
 pub use savings_plans::PlanRate;
 pub use terms::Reserved;
@@ -69,6 +71,7 @@ struct Data {
     products: Catalogue,
     spot: ec2::SpotHistory,
     plan_rates: savings_plans::RateList,
+    owned: owned::Owned,
     launched_types: ec2::LaunchedTypes,
     /// Fewer results a page than a request accepts.
     page_limit: Option<usize>,
@@ -207,7 +210,22 @@ impl Loopback {
         self.state.write().plan_rates.put(rate);
     }
 
-    /// Puts so many products or savings plan rates on a page, where a request
+    /// Has the account own reserved instances.
+    pub fn put_reserved_instances(&self, one: OwnedReserved<'_>) {
+        self.state.write().owned.put_reserved(one);
+    }
+
+    /// Has the account see a capacity reservation.
+    pub fn put_capacity_reservation(&self, one: OwnedCapacity<'_>) {
+        self.state.write().owned.put_capacity(one);
+    }
+
+    /// Has the account own a savings plan.
+    pub fn put_savings_plan(&self, one: OwnedPlan<'_>) {
+        self.state.write().owned.put_plan(one);
+    }
+
+    /// Puts so many products, rates, plans or capacity reservations on a page, where a request
     /// would accept more. The services do as they please, too.
     pub fn limit_pages(&self, results: usize) {
         self.state.write().page_limit = Some(results);

@@ -1,4 +1,5 @@
-//! Savings Plans over REST JSON: `DescribeSavingsPlansOfferingRates`.
+//! Savings Plans over REST JSON: `DescribeSavingsPlansOfferingRates`, and the way
+//! to `DescribeSavingsPlans`.
 //!
 //! Imitated: the lists and filters that narrow an answer, each of which passes
 //! what has one of its values; pages of at most 1,000 rates (or fewer, as a test
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::Data;
 use super::error::ApiError;
+use super::owned;
 use super::products::decimal;
 
 /// The region that the endpoint for all regions is signed for.
@@ -116,7 +118,7 @@ pub fn answer(
     region: &str,
     body: &[u8],
 ) -> Result<Vec<u8>, ApiError> {
-    if operation != "DescribeSavingsPlansOfferingRates" {
+    if !["DescribeSavingsPlans", "DescribeSavingsPlansOfferingRates"].contains(&operation) {
         return Err(ApiError::invalid_action(&format!(
             "savingsplans:{operation}"
         )));
@@ -127,7 +129,11 @@ pub fn answer(
     }
     let request: Value =
         serde_json::from_slice(body).map_err(|error| invalid(error.to_string()))?;
-    rates(data, &request).map(|answer| answer.to_string().into_bytes())
+    let answered = match operation {
+        "DescribeSavingsPlans" => owned::savings_plans(data, &request),
+        _ => rates(data, &request),
+    };
+    answered.map(|answer| answer.to_string().into_bytes())
 }
 
 fn rates(data: &Data, request: &Value) -> Result<Value, ApiError> {

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::calls::Call;
 use super::error::{ApiError, Reply};
-use super::{Fault, State, cloudwatch, ec2, pricing, savings_plans};
+use super::{Fault, State, cloudwatch, ec2, owned, pricing, savings_plans};
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
 pub fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
@@ -105,6 +105,12 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
         ("savingsplans", _) => savings_plans::answer(&state.read(), operation, region, &body),
         ("ec2", "DescribeSpotPriceHistory") => {
             ec2::spot_price_history(&state.read(), region, &body)
+        }
+        ("ec2", "DescribeReservedInstances") => {
+            owned::reserved_instances(&state.read(), region, &body)
+        }
+        ("ec2", "DescribeCapacityReservations") => {
+            owned::capacity_reservations(&state.read(), region, &body)
         }
         ("ec2", "DescribeInstances") => {
             let expanded = ec2::expand_wildcards(&body, &state.read().launched_types);

@@ -28,17 +28,26 @@ const PLANNED: &[(&str, &str, usize)] = &[
     ("cloudwatch:ListMetrics", "us-west-2", 3),
     // What stopped instances keep, in the region that has some.
     ("ec2:DescribeAddresses", "eu-west-1", 1),
+    // What the account committed to, wherever anything may run.
+    ("ec2:DescribeCapacityReservations", "us-east-1", 1),
+    ("ec2:DescribeCapacityReservations", "eu-west-1", 1),
+    ("ec2:DescribeCapacityReservations", "us-west-2", 1),
     ("ec2:DescribeInstanceTypes", "us-east-1", 1),
     ("ec2:DescribeInstanceTypes", "eu-west-1", 1),
     ("ec2:DescribeInstanceTypes", "us-west-2", 1),
     ("ec2:DescribeInstances", "us-east-1", 1),
     ("ec2:DescribeInstances", "eu-west-1", 1),
     ("ec2:DescribeInstances", "us-west-2", 1),
+    ("ec2:DescribeReservedInstances", "us-east-1", 1),
+    ("ec2:DescribeReservedInstances", "eu-west-1", 1),
+    ("ec2:DescribeReservedInstances", "us-west-2", 1),
     ("ec2:DescribeSpotPriceHistory", "eu-west-1", 1),
     ("ec2:DescribeVolumes", "eu-west-1", 1),
     // Linux in three regions, Windows in one, and in Ireland gp2, gp3, io2 and
     // addresses.
     ("pricing:GetProducts", "us-east-1", 8),
+    // One endpoint for all regions.
+    ("savingsplans:DescribeSavingsPlans", "us-east-1", 1),
     ("sts:GetCallerIdentity", "us-east-1", 1),
 ];
 
@@ -124,8 +133,9 @@ fn all_regions_find_the_same_as_the_three_named() {
         regions.len() > 3,
         "the account has more regions: {regions:?}"
     );
-    // Each costs one call when nothing is in it.
-    let empty = regions.len() - 3;
+    // Each costs three calls when nothing is in it: instances, reserved instances
+    // and capacity reservations.
+    let empty = 3 * (regions.len() - 3);
     let planned: usize = PLANNED.iter().map(|(_, _, count)| count).sum();
     let total: usize = fleet.everywhere.calls.values().sum();
     assert_eq!(total, planned + 1 + empty, "and DescribeRegions");

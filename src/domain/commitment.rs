@@ -1,0 +1,252 @@
+//! What an account has already committed to: reserved instances, savings plans
+//! and capacity reservations. An estate holds active ones only.
+
+use super::instance::named_enum;
+use super::{CommitmentTerm, Currency, OperatingSystem, PaymentOption, Tenancy};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+named_enum! {
+    /// Whether a reserved instance can be exchanged for another.
+    OfferingClass {
+        /// It cannot.
+        Standard = "standard",
+        /// It can, for one of at least the same value.
+        Convertible = "convertible",
+    }
+}
+
+named_enum! {
+    /// What a savings plan covers.
+    SavingsPlanKind {
+        /// One family in one region.
+        Ec2Instance = "ec2-instance",
+        /// Any compute in any region, that of other services included.
+        Compute = "compute",
+        /// No EC2 instances, such as SageMaker's.
+        Other = "other",
+    }
+}
+
+/// Reserved instances of one purchase: hours paid for, used or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservedInstances {
+    /// Its id.
+    pub id: String,
+    /// The region.
+    pub region: String,
+    /// The zone that it holds for; absent when it holds for the whole region.
+    pub zone: Option<String>,
+    /// The instance type.
+    pub instance_type: String,
+    /// The operating system.
+    pub operating_system: OperatingSystem,
+    /// Shared or dedicated hardware.
+    pub tenancy: Tenancy,
+    /// Number of instances.
+    pub count: u32,
+    /// Whether it can be exchanged.
+    pub class: OfferingClass,
+    /// How it is paid.
+    pub payment: PaymentOption,
+    /// First instant of the term.
+    pub start: Timestamp,
+    /// First instant after the term.
+    pub end: Timestamp,
+    /// The currency of its amounts.
+    pub currency: Currency,
+    /// Paid at the beginning, per instance.
+    pub upfront: Decimal,
+    /// Paid every hour of the term, per instance.
+    pub recurring_hourly: Decimal,
+}
+
+impl ReservedInstances {
+    /// Hours of the term to the whole hour: EC2 ends a year a second early.
+    pub fn term_hours(&self) -> Decimal {
+        let seconds = self.end.as_second() - self.start.as_second();
+        (Decimal::from(seconds) / Decimal::from(3_600))
+            .round()
+            .max(Decimal::ONE)
+    }
+
+    /// What an hour of one instance costs, used or not:
+    /// `upfront / hours of the term + recurring_hourly`, unrounded.
+    pub fn effective_hourly(&self) -> Decimal {
+        self.upfront / self.term_hours() + self.recurring_hourly
+    }
+}
+
+/// A savings plan: dollars an hour paid for, used or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavingsPlan {
+    /// Its id.
+    pub id: String,
+    /// What it covers.
+    pub kind: SavingsPlanKind,
+    /// The region that it holds for; absent when it holds everywhere.
+    pub region: Option<String>,
+    /// The family that it holds for, such as `p4d`; absent when it holds for all.
+    pub family: Option<String>,
+    /// The currency of the commitment.
+    pub currency: Currency,
+    /// Committed per hour at the plan's rates, what was paid ahead included.
+    pub commitment_hourly: Decimal,
+    /// Length and payment.
+    pub term: CommitmentTerm,
+    /// First instant of the term.
+    pub start: Timestamp,
+    /// First instant after the term.
+    pub end: Timestamp,
+}
+
+/// Capacity that is held ready, and billed, whether instances run in it or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapacityReservation {
+    /// Its id.
+    pub id: String,
+    /// The region.
+    pub region: String,
+    /// The zone.
+    pub zone: String,
+    /// The instance type.
+    pub instance_type: String,
+    /// The operating system.
+    pub operating_system: OperatingSystem,
+    /// Shared or dedicated hardware.
+    pub tenancy: Tenancy,
+    /// Instances that it has room for.
+    pub total: u32,
+    /// Of these, the room that nothing runs in.
+    pub available: u32,
+    /// Whether it is a Capacity Block, which is paid for ahead.
+    pub capacity_block: bool,
+    /// When it ends; absent when somebody has to cancel it.
+    pub end: Option<Timestamp>,
+}
+
+/// Everything that is committed to, each kind ascending by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Commitments {
+    /// Reserved instances.
+    pub reserved_instances: Vec<ReservedInstances>,
+    /// Savings plans.
+    pub savings_plans: Vec<SavingsPlan>,
+    /// Capacity reservations.
+    pub capacity_reservations: Vec<CapacityReservation>,
+}
+
+impl Commitments {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids().next().is_none()
+    }
+
+    /// Every id.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        let reserved = self.reserved_instances.iter().map(|one| one.id.as_str());
+        let plans = self.savings_plans.iter().map(|one| one.id.as_str());
+        let capacity = self.capacity_reservations.iter().map(|one| one.id.as_str());
+        reserved.chain(plans).chain(capacity)
+    }
+
+    /// Every id, to be changed.
+    pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let reserved = self.reserved_instances.iter_mut().map(|one| &mut one.id);
+        let plans = self.savings_plans.iter_mut().map(|one| &mut one.id);
+        let capacity = self.capacity_reservations.iter_mut().map(|one| &mut one.id);
+        reserved.chain(plans).chain(capacity)
+    }
+
+    /// Adds others; one whose id is there already takes its place.
+    pub fn add(&mut self, others: Self) {
+        replace(
+            &mut self.reserved_instances,
+            others.reserved_instances,
+            |one| one.id.clone(),
+        );
+        replace(&mut self.savings_plans, others.savings_plans, |one| {
+            one.id.clone()
+        });
+        replace(
+            &mut self.capacity_reservations,
+            others.capacity_reservations,
+            |one| one.id.clone(),
+        );
+    }
+
+    /// Keeps what is of the regions that pass; what holds everywhere stays.
+    pub fn retain_regions(&mut self, keep: impl Fn(&str) -> bool) {
+        self.reserved_instances.retain(|one| keep(&one.region));
+        self.savings_plans
+            .retain(|one| one.region.as_deref().is_none_or(&keep));
+        self.capacity_reservations.retain(|one| keep(&one.region));
+    }
+}
+
+fn replace<T>(present: &mut Vec<T>, others: Vec<T>, id: impl Fn(&T) -> String) {
+    let all: BTreeMap<String, T> = std::mem::take(present)
+        .into_iter()
+        .chain(others)
+        .map(|one| (id(&one), one))
+        .collect();
+    *present = all.into_values().collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reserved(id: &str, upfront: i64, start: &str, end: &str) -> ReservedInstances {
+        ReservedInstances {
+            id: id.to_owned(),
+            region: "us-east-1".to_owned(),
+            zone: None,
+            instance_type: "p4d.24xlarge".to_owned(),
+            operating_system: OperatingSystem::Linux,
+            tenancy: Tenancy::Shared,
+            count: 1,
+            class: OfferingClass::Standard,
+            payment: PaymentOption::PartialUpfront,
+            start: start.parse().expect("a time"),
+            end: end.parse().expect("a time"),
+            currency: Currency::Usd,
+            upfront: Decimal::from(upfront),
+            recurring_hourly: Decimal::new(5, 1),
+        }
+    }
+
+    #[test]
+    fn upfront_is_spread_over_the_hours_of_the_term() {
+        // 8 760 / 8 760 + 0.5; EC2's year ends a second early.
+        let year = reserved("a", 8_760, "2026-03-01T00:00:00Z", "2027-02-28T23:59:59Z");
+        assert_eq!(year.term_hours(), Decimal::from(8_760));
+        assert_eq!(year.effective_hourly(), Decimal::new(15, 1));
+        // Bought from another customer with 30 days left: 720 hours.
+        let rest = reserved("b", 720, "2026-03-01T00:00:00Z", "2026-03-31T00:00:00Z");
+        assert_eq!(rest.effective_hourly(), Decimal::new(15, 1));
+    }
+
+    #[test]
+    fn what_is_added_takes_the_place_of_the_same_id() {
+        let times = ("2026-03-01T00:00:00Z", "2027-03-01T00:00:00Z");
+        let one = |id, upfront| reserved(id, upfront, times.0, times.1);
+        let mut all = Commitments {
+            reserved_instances: vec![one("b", 1), one("c", 2)],
+            ..Commitments::default()
+        };
+        assert!(!all.is_empty() && Commitments::default().is_empty());
+        all.add(Commitments {
+            reserved_instances: vec![one("c", 3), one("a", 4)],
+            ..Commitments::default()
+        });
+        let found: Vec<(&str, Decimal)> = all
+            .reserved_instances
+            .iter()
+            .map(|one| (one.id.as_str(), one.upfront))
+            .collect();
+        let expected = [("a", 4), ("b", 1), ("c", 3)];
+        assert_eq!(found, expected.map(|(id, paid)| (id, Decimal::from(paid))));
+    }
+}

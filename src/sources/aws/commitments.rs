@@ -1,0 +1,388 @@
+//! What the account has committed to: reserved instances and capacity
+//! reservations by region, savings plans once for all. Active ones only.
+
+use super::error::AwsError;
+use super::inventory::{ACCELERATED_TYPES, filter};
+use super::session::{RegionClients, Session, timestamp};
+use crate::domain::{
+    CapacityReservation, CommitmentTerm, Commitments, Currency, Gap, OfferingClass,
+    OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+};
+use aws_sdk_ec2::types::{
+    CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
+    ReservedInstances as Ec2Reserved,
+};
+use aws_sdk_savingsplans::types::{SavingsPlan as Plan, SavingsPlanState, SavingsPlanType};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+
+const PAGE_SIZE: i32 = 1000;
+const SECONDS_PER_YEAR: i64 = 365 * 86_400;
+const RESERVED: &str = "ec2:DescribeReservedInstances";
+const CAPACITY: &str = "ec2:DescribeCapacityReservations";
+const PLANS: &str = "savingsplans:DescribeSavingsPlans";
+/// Partitions in which savings plans have no endpoint.
+const WITHOUT_SAVINGS_PLANS: [&str; 3] = ["cn-", "us-gov-", "us-iso"];
+
+/// Whether savings plans have an endpoint in a region's partition.
+pub fn has_savings_plans(region: &str) -> bool {
+    !WITHOUT_SAVINGS_PLANS
+        .iter()
+        .any(|partition| region.starts_with(partition))
+}
+
+/// Active reserved instances and capacity reservations of accelerated types;
+/// what is refused or cannot be read becomes a gap.
+pub async fn region_commitments(clients: &RegionClients, account: &str) -> (Commitments, Vec<Gap>) {
+    let (reserved, capacity) = tokio::join!(reserved(clients), capacity(clients, account));
+    let mut gaps = Vec::new();
+    let mut take = |what: &str, error: AwsError| {
+        gaps.push(Gap::new(
+            what,
+            &clients.region,
+            format!("{error}; they are taken to be none"),
+            error.hint(),
+        ));
+    };
+    let (reserved_instances, mut unread) = reserved.unwrap_or_else(|error| {
+        take("reserved instances", error);
+        Default::default()
+    });
+    let (capacity_reservations, unread_capacity) = capacity.unwrap_or_else(|error| {
+        take("capacity reservations", error);
+        Default::default()
+    });
+    unread.extend(unread_capacity);
+    gaps.extend(unread);
+    let commitments = Commitments {
+        reserved_instances,
+        capacity_reservations,
+        ..Commitments::default()
+    };
+    (commitments, gaps)
+}
+
+/// Active savings plans of the account, wherever they hold.
+pub async fn savings_plans(session: &Session) -> (Commitments, Vec<Gap>) {
+    let mut commitments = Commitments::default();
+    let mut gaps = Vec::new();
+    match plans(session).await {
+        Ok(found) => (commitments.savings_plans, gaps) = found,
+        Err(error) => gaps.push(Gap::new(
+            "savings plans",
+            "account",
+            format!("{error}; they are taken to be none"),
+            error.hint(),
+        )),
+    }
+    (commitments, gaps)
+}
+
+type Found<T> = Result<(Vec<T>, Vec<Gap>), AwsError>;
+
+/// Separates what was read from what could not be.
+fn sorted<T>(all: impl Iterator<Item = Result<T, Gap>>) -> (Vec<T>, Vec<Gap>) {
+    let (mut found, mut gaps) = (Vec::new(), Vec::new());
+    for one in all {
+        match one {
+            Ok(one) => found.push(one),
+            Err(gap) => gaps.push(gap),
+        }
+    }
+    (found, gaps)
+}
+
+fn unreadable(id: &str, what: &str) -> Gap {
+    Gap::new(
+        "commitment",
+        id,
+        format!("the answer has no readable {what}; it is left out"),
+        "state it in a file for `--commitments`",
+    )
+}
+
+/// EC2 gives all of them at once.
+async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
+    clients.ec2_turn().await;
+    let answer = clients
+        .ec2
+        .describe_reserved_instances()
+        .filters(filter("state", &["active"]))
+        .send()
+        .await
+        .map_err(|error| AwsError::of(RESERVED, &error))?;
+    Ok(sorted(
+        answer
+            .reserved_instances()
+            .iter()
+            .filter(|one| {
+                one.instance_type()
+                    .is_some_and(|name| is_accelerated(name.as_str()))
+            })
+            .map(|one| reserved_instances(one, &clients.region)),
+    ))
+}
+
+fn is_accelerated(instance_type: &str) -> bool {
+    ACCELERATED_TYPES
+        .iter()
+        .any(|pattern| instance_type.starts_with(pattern.trim_end_matches('*')))
+}
+
+fn reserved_instances(found: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
+    let id = found.reserved_instances_id().unwrap_or("unknown id");
+    let lacks = |what: &'static str| move || unreadable(id, what);
+    let hourly: Option<Decimal> = found
+        .recurring_charges()
+        .iter()
+        .filter(|charge| charge.frequency() == Some(&RecurringChargeFrequency::Hourly))
+        .map(|charge| decimal(charge.amount()?))
+        .sum();
+    let usage = found.usage_price().map_or(Some(Decimal::ZERO), decimal);
+    Ok(ReservedInstances {
+        id: id.to_owned(),
+        region: region.to_owned(),
+        zone: text(found.availability_zone()),
+        instance_type: found
+            .instance_type()
+            .map(|name| name.as_str().to_owned())
+            .ok_or_else(lacks("type"))?,
+        operating_system: system(
+            found
+                .product_description()
+                .map(|product| product.as_str())
+                .ok_or_else(lacks("platform"))?,
+        ),
+        tenancy: tenancy(found.instance_tenancy().map(|tenancy| tenancy.as_str())),
+        count: found
+            .instance_count()
+            .and_then(|count| u32::try_from(count).ok())
+            .ok_or_else(lacks("number of instances"))?,
+        class: found
+            .offering_class()
+            .map_or(Some(OfferingClass::Standard), |class| {
+                OfferingClass::from_name(class.as_str())
+            })
+            .ok_or_else(lacks("class"))?,
+        payment: found
+            .offering_type()
+            .and_then(|payment| payment_option(payment.as_str()))
+            .ok_or_else(lacks("way of payment"))?,
+        start: found
+            .start()
+            .and_then(timestamp)
+            .ok_or_else(lacks("start"))?,
+        end: found.end().and_then(timestamp).ok_or_else(lacks("end"))?,
+        currency: found
+            .currency_code()
+            .map_or(Some(Currency::of_region(region)), |code| {
+                Currency::from_code(code.as_str())
+            })
+            .ok_or_else(lacks("currency"))?,
+        upfront: found
+            .fixed_price()
+            .map_or(Some(Decimal::ZERO), decimal)
+            .ok_or_else(lacks("fixed price"))?,
+        recurring_hourly: hourly
+            .zip(usage)
+            .map(|(hourly, usage)| hourly + usage)
+            .ok_or_else(lacks("hourly price"))?,
+    })
+}
+
+async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReservation> {
+    let mut all = Vec::new();
+    let mut token = None;
+    loop {
+        clients.ec2_turn().await;
+        let page = clients
+            .ec2
+            .describe_capacity_reservations()
+            .filters(filter("state", &["active"]))
+            .max_results(PAGE_SIZE)
+            .set_next_token(token)
+            .send()
+            .await
+            .map_err(|error| AwsError::of(CAPACITY, &error))?;
+        token = text(page.next_token());
+        all.extend(
+            page.capacity_reservations()
+                .iter()
+                // One that is shared with this account is billed to its owner.
+                .filter(|one| one.owner_id().is_none_or(|owner| owner == account))
+                .filter(|one| one.instance_type().is_some_and(is_accelerated))
+                .map(|one| capacity_reservation(one, &clients.region)),
+        );
+        if token.is_none() {
+            return Ok(sorted(all.into_iter()));
+        }
+    }
+}
+
+fn capacity_reservation(found: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
+    let id = found.capacity_reservation_id().unwrap_or("unknown id");
+    let lacks = |what: &'static str| move || unreadable(id, what);
+    let number = |count: Option<i32>| count.and_then(|count| u32::try_from(count).ok());
+    let total = number(found.total_instance_count()).ok_or_else(lacks("total"))?;
+    Ok(CapacityReservation {
+        id: id.to_owned(),
+        region: region.to_owned(),
+        zone: text(found.availability_zone()).ok_or_else(lacks("zone"))?,
+        instance_type: text(found.instance_type()).ok_or_else(lacks("type"))?,
+        operating_system: system(
+            found
+                .instance_platform()
+                .map(|platform| platform.as_str())
+                .ok_or_else(lacks("platform"))?,
+        ),
+        tenancy: tenancy(found.tenancy().map(|tenancy| tenancy.as_str())),
+        total,
+        available: number(found.available_instance_count())
+            .filter(|available| *available <= total)
+            .ok_or_else(lacks("available count"))?,
+        capacity_block: found.reservation_type() == Some(&CapacityReservationType::CapacityBlock),
+        end: found.end_date().and_then(timestamp),
+    })
+}
+
+async fn plans(session: &Session) -> Found<SavingsPlan> {
+    let client = session.savings_plans();
+    let mut all = Vec::new();
+    let mut token = None;
+    loop {
+        session.savings_plans_turn().await;
+        let page = client
+            .describe_savings_plans()
+            .states(SavingsPlanState::Active)
+            .max_results(PAGE_SIZE)
+            .set_next_token(token)
+            .send()
+            .await
+            .map_err(|error| AwsError::of(PLANS, &error))?;
+        token = text(page.next_token());
+        all.extend(page.savings_plans().iter().map(savings_plan));
+        if token.is_none() {
+            return Ok(sorted(all.into_iter()));
+        }
+    }
+}
+
+fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
+    let id = found.savings_plan_id().unwrap_or("unknown id");
+    let lacks = |what: &'static str| move || unreadable(id, what);
+    let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
+    let kind = match found.savings_plan_type() {
+        Some(SavingsPlanType::Ec2Instance) => SavingsPlanKind::Ec2Instance,
+        Some(SavingsPlanType::Compute) => SavingsPlanKind::Compute,
+        Some(_) => SavingsPlanKind::Other,
+        None => return Err(unreadable(id, "type")),
+    };
+    let years = match found.term_duration_in_seconds() / SECONDS_PER_YEAR {
+        1 => 1,
+        3 => 3,
+        _ => return Err(unreadable(id, "term")),
+    };
+    // A plan for one family names it and the region; others hold everywhere.
+    let of_family = |field: Option<&str>, what: &'static str| match kind {
+        SavingsPlanKind::Ec2Instance => text(field).map(Some).ok_or_else(lacks(what)),
+        _ => Ok(None),
+    };
+    Ok(SavingsPlan {
+        id: id.to_owned(),
+        kind,
+        region: of_family(found.region(), "region")?,
+        family: of_family(found.ec2_instance_family(), "family")?,
+        currency: found
+            .currency()
+            .and_then(|code| Currency::from_code(code.as_str()))
+            .ok_or_else(lacks("currency"))?,
+        commitment_hourly: found
+            .commitment()
+            .and_then(|amount| amount.parse().ok())
+            .ok_or_else(lacks("commitment"))?,
+        term: CommitmentTerm {
+            years,
+            payment: found
+                .payment_option()
+                .and_then(|payment| payment_option(payment.as_str()))
+                .ok_or_else(lacks("way of payment"))?,
+        },
+        start: time(found.start()).ok_or_else(lacks("start"))?,
+        end: time(found.end()).ok_or_else(lacks("end"))?,
+    })
+}
+
+fn text(value: Option<&str>) -> Option<String> {
+    value.filter(|value| !value.is_empty()).map(str::to_owned)
+}
+
+/// The shortest decimal that reads back as the same float: what was sent.
+fn decimal(amount: impl std::fmt::Display) -> Option<Decimal> {
+    let amount: Decimal = amount.to_string().parse().ok()?;
+    (!amount.is_sign_negative()).then_some(amount)
+}
+
+fn system(platform: &str) -> OperatingSystem {
+    let platform = platform.trim_end_matches(" (Amazon VPC)");
+    OperatingSystem::from_ec2(None, Some(platform), None)
+}
+
+fn tenancy(name: Option<&str>) -> Tenancy {
+    match name {
+        Some("dedicated") => Tenancy::Dedicated,
+        Some("host") => Tenancy::Host,
+        _ => Tenancy::Shared,
+    }
+}
+
+fn payment_option(name: &str) -> Option<PaymentOption> {
+    match name {
+        "No Upfront" => Some(PaymentOption::NoUpfront),
+        "Partial Upfront" => Some(PaymentOption::PartialUpfront),
+        "All Upfront" => Some(PaymentOption::AllUpfront),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_what_was_sent() {
+        assert_eq!(decimal(101_250.5_f32), Some(Decimal::new(1_012_505, 1)));
+        assert_eq!(decimal(13.921_094_f64), Some(Decimal::new(13_921_094, 6)));
+        assert_eq!(decimal(0.1_f32), Some(Decimal::new(1, 1)));
+        assert_eq!(decimal(-1.0_f64), None);
+        assert_eq!(decimal(f64::NAN), None);
+    }
+
+    #[test]
+    fn platforms_lose_the_network_that_they_were_bought_for() {
+        assert_eq!(system("Linux/UNIX (Amazon VPC)"), OperatingSystem::Linux);
+        assert_eq!(system("SUSE Linux (Amazon VPC)"), OperatingSystem::Sles);
+        assert_eq!(
+            system("Windows with SQL Server Standard"),
+            OperatingSystem::OtherLicensed
+        );
+    }
+
+    #[test]
+    fn partitions_without_savings_plans_are_known() {
+        for region in [
+            "cn-north-1",
+            "us-gov-west-1",
+            "us-iso-east-1",
+            "us-isob-east-1",
+        ] {
+            assert!(!has_savings_plans(region), "{region}");
+        }
+        assert!(has_savings_plans("us-east-1") && has_savings_plans("eu-west-1"));
+    }
+
+    #[test]
+    fn types_without_accelerators_are_left_out() {
+        assert!(is_accelerated("g5.xlarge") && is_accelerated("inf2.xlarge"));
+        assert!(!is_accelerated("m5.large") && !is_accelerated("c7g.large"));
+    }
+}

@@ -1,0 +1,366 @@
+//! Commitments as JSON: the estate's key `commitments`, and the same list in a
+//! file of its own, of what a payer account bought.
+
+use super::estate_fields::{decimal, named, time};
+use super::estate_slip::{Slip, place_of};
+use crate::domain::{
+    CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
+    OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize, de};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Instances of one purchase: more is a slip.
+const MOST_INSTANCES: u32 = 1_000_000;
+/// Money paid ahead for one instance, likewise.
+const MOST_UPFRONT: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+
+/// One commitment; amounts are decimals as text.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    expecting = "a commitment as an object with `kind`"
+)]
+pub(super) enum CommitmentWire {
+    ReservedInstances(ReservedWire),
+    SavingsPlan(PlanWire),
+    CapacityReservation(CapacityWire),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "reserved instances as an object")]
+pub(super) struct ReservedWire {
+    id: String,
+    region: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    zone: Option<String>,
+    instance_type: String,
+    #[serde(default = "linux")]
+    operating_system: String,
+    #[serde(default = "shared")]
+    tenancy: String,
+    count: u32,
+    #[serde(default = "standard")]
+    class: String,
+    payment: String,
+    start: String,
+    end: String,
+    #[serde(default = "usd")]
+    currency: String,
+    #[serde(default = "nothing")]
+    upfront: String,
+    #[serde(default = "nothing")]
+    recurring_hourly: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a savings plan as an object")]
+pub(super) struct PlanWire {
+    id: String,
+    plan: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    family: Option<String>,
+    #[serde(default = "usd")]
+    currency: String,
+    commitment_hourly: String,
+    term: String,
+    start: String,
+    end: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a capacity reservation as an object")]
+pub(super) struct CapacityWire {
+    id: String,
+    region: String,
+    zone: String,
+    instance_type: String,
+    #[serde(default = "linux")]
+    operating_system: String,
+    #[serde(default = "shared")]
+    tenancy: String,
+    total: u32,
+    available: u32,
+    #[serde(default)]
+    capacity_block: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
+}
+
+fn linux() -> String {
+    "linux".to_owned()
+}
+
+fn shared() -> String {
+    "shared".to_owned()
+}
+
+fn standard() -> String {
+    "standard".to_owned()
+}
+
+fn usd() -> String {
+    "USD".to_owned()
+}
+
+fn nothing() -> String {
+    "0".to_owned()
+}
+
+/// The wire form, in the order of kinds and ids.
+pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
+    let reserved = commitments.reserved_instances.iter().map(|one| {
+        CommitmentWire::ReservedInstances(ReservedWire {
+            id: one.id.clone(),
+            region: one.region.clone(),
+            zone: one.zone.clone(),
+            instance_type: one.instance_type.clone(),
+            operating_system: one.operating_system.name().to_owned(),
+            tenancy: one.tenancy.name().to_owned(),
+            count: one.count,
+            class: one.class.name().to_owned(),
+            payment: one.payment.name().to_owned(),
+            start: one.start.to_string(),
+            end: one.end.to_string(),
+            currency: one.currency.code().to_owned(),
+            upfront: one.upfront.to_string(),
+            recurring_hourly: one.recurring_hourly.to_string(),
+        })
+    });
+    let plans = commitments.savings_plans.iter().map(|one| {
+        CommitmentWire::SavingsPlan(PlanWire {
+            id: one.id.clone(),
+            plan: one.kind.name().to_owned(),
+            region: one.region.clone(),
+            family: one.family.clone(),
+            currency: one.currency.code().to_owned(),
+            commitment_hourly: one.commitment_hourly.to_string(),
+            term: one.term.to_string(),
+            start: one.start.to_string(),
+            end: one.end.to_string(),
+        })
+    });
+    let capacity = commitments.capacity_reservations.iter().map(|one| {
+        CommitmentWire::CapacityReservation(CapacityWire {
+            id: one.id.clone(),
+            region: one.region.clone(),
+            zone: one.zone.clone(),
+            instance_type: one.instance_type.clone(),
+            operating_system: one.operating_system.name().to_owned(),
+            tenancy: one.tenancy.name().to_owned(),
+            total: one.total,
+            available: one.available,
+            capacity_block: one.capacity_block,
+            end: one.end.map(|time| time.to_string()),
+        })
+    });
+    reserved.chain(plans).chain(capacity).collect()
+}
+
+/// From wire fields to domain values; every slip names the field.
+pub(super) fn from_wire<E: de::Error>(all: Vec<CommitmentWire>) -> Result<Commitments, E> {
+    let mut found = Commitments::default();
+    let mut ids = BTreeSet::new();
+    for wire in all {
+        let id = match &wire {
+            CommitmentWire::ReservedInstances(wire) => &wire.id,
+            CommitmentWire::SavingsPlan(wire) => &wire.id,
+            CommitmentWire::CapacityReservation(wire) => &wire.id,
+        };
+        if !ids.insert(id.clone()) {
+            return Err(E::custom(format!("commitment {id} stands twice")));
+        }
+        let mut one = Commitments::default();
+        match wire {
+            CommitmentWire::ReservedInstances(wire) => {
+                one.reserved_instances.push(reserved(wire)?);
+            }
+            CommitmentWire::SavingsPlan(wire) => one.savings_plans.push(plan(wire)?),
+            CommitmentWire::CapacityReservation(wire) => {
+                one.capacity_reservations.push(capacity(wire)?);
+            }
+        }
+        found.add(one);
+    }
+    Ok(found)
+}
+
+fn reserved<E: de::Error>(wire: ReservedWire) -> Result<ReservedInstances, E> {
+    let (start, end) = term(&wire.id, &wire.start, &wire.end)?;
+    Ok(ReservedInstances {
+        operating_system: system(&wire.operating_system)?,
+        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
+        count: instances("count", &wire.id, wire.count, 1)?,
+        class: named("offering class", &wire.class, OfferingClass::from_name)?,
+        payment: named("payment", &wire.payment, PaymentOption::from_name)?,
+        start,
+        end,
+        currency: named("currency", &wire.currency, Currency::from_code)?,
+        upfront: amount("upfront", &wire.upfront, MOST_UPFRONT)?,
+        recurring_hourly: amount("recurring_hourly", &wire.recurring_hourly, MOST_PER_HOUR)?,
+        id: wire.id,
+        region: wire.region,
+        zone: wire.zone,
+        instance_type: wire.instance_type,
+    })
+}
+
+fn plan<E: de::Error>(wire: PlanWire) -> Result<SavingsPlan, E> {
+    let (start, end) = term(&wire.id, &wire.start, &wire.end)?;
+    let kind = named("savings plan", &wire.plan, SavingsPlanKind::from_name)?;
+    let is_bound = wire.region.is_some() && wire.family.is_some();
+    if kind == SavingsPlanKind::Ec2Instance && !is_bound {
+        return Err(E::custom(format!(
+            "savings plan {} of the kind {kind} needs `region` and `family`",
+            wire.id
+        )));
+    }
+    Ok(SavingsPlan {
+        kind,
+        currency: named("currency", &wire.currency, Currency::from_code)?,
+        commitment_hourly: amount("commitment_hourly", &wire.commitment_hourly, MOST_PER_HOUR)?,
+        term: named("term", &wire.term, CommitmentTerm::from_name)?,
+        start,
+        end,
+        id: wire.id,
+        region: wire.region,
+        family: wire.family,
+    })
+}
+
+fn capacity<E: de::Error>(wire: CapacityWire) -> Result<CapacityReservation, E> {
+    let total = instances("total", &wire.id, wire.total, 0)?;
+    Ok(CapacityReservation {
+        operating_system: system(&wire.operating_system)?,
+        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
+        total,
+        available: if wire.available <= total {
+            wire.available
+        } else {
+            return Err(E::custom(format!(
+                "`available` of {} is {}, more than its total of {total}",
+                wire.id, wire.available
+            )));
+        },
+        capacity_block: wire.capacity_block,
+        end: wire.end.as_deref().map(time).transpose()?,
+        id: wire.id,
+        region: wire.region,
+        zone: wire.zone,
+        instance_type: wire.instance_type,
+    })
+}
+
+fn system<E: de::Error>(name: &str) -> Result<OperatingSystem, E> {
+    named("operating system", name, OperatingSystem::from_name)
+}
+
+fn term<E: de::Error>(id: &str, start: &str, end: &str) -> Result<(Timestamp, Timestamp), E> {
+    let (start, end) = (time(start)?, time(end)?);
+    if start >= end {
+        return Err(E::custom(format!("`end` of {id} is not after its `start`")));
+    }
+    Ok((start, end))
+}
+
+fn instances<E: de::Error>(field: &str, id: &str, count: u32, least: u32) -> Result<u32, E> {
+    if !(least..=MOST_INSTANCES).contains(&count) {
+        return Err(E::custom(format!(
+            "`{field}` of {id} is not between {least} and {MOST_INSTANCES}: {count}"
+        )));
+    }
+    Ok(count)
+}
+
+fn amount<E: de::Error>(field: &str, text: &str, most: Decimal) -> Result<Decimal, E> {
+    let amount: Decimal = decimal(field, text)?;
+    if amount.is_sign_negative() || amount > most {
+        return Err(E::custom(format!(
+            "`{field}` is not between 0 and {most}: {amount}"
+        )));
+    }
+    Ok(amount)
+}
+
+/// Why a file of commitments could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitmentsError {
+    /// It could not be read.
+    #[error("cannot read the commitments {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is no JSON, or ends early.
+    #[error("{} is not a complete list of commitments", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// Something in it is not as it must be.
+    #[error("the commitments {} are wrong{}", path.display(), at(place))]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The keys that lead there; empty when it is about the whole.
+        place: String,
+        /// What was found and what was expected.
+        source: Slip,
+    },
+}
+
+fn at(place: &str) -> String {
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{place}`")
+    }
+}
+
+/// The list as it stands in a file.
+struct List(Commitments);
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_wire(Vec::deserialize(deserializer)?).map(Self)
+    }
+}
+
+/// Reads a file that holds what an estate holds under `commitments`.
+///
+/// # Errors
+/// When it cannot be read, is no such list, or something in it is wrong.
+pub fn read_commitments(path: &Path) -> Result<Commitments, CommitmentsError> {
+    let text = std::fs::read(path).map_err(|source| CommitmentsError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    serde_json::from_slice(&text)
+        .map(|List(found)| found)
+        .map_err(|source| explain(path, &text, source))
+}
+
+fn explain(path: &Path, document: &[u8], source: serde_json::Error) -> CommitmentsError {
+    let path = path.to_owned();
+    if !source.is_data() {
+        return CommitmentsError::Malformed { path, source };
+    }
+    let text = source.to_string();
+    let lacks_key = text.starts_with("missing field");
+    CommitmentsError::Wrong {
+        path,
+        place: place_of(document, source.line(), source.column(), lacks_key),
+        source: Slip::of(&text),
+    }
+}
