@@ -2,6 +2,7 @@
 
 mod calculator;
 mod commitment;
+mod plan;
 mod plan_pool;
 mod pool;
 mod portfolio;
@@ -14,6 +15,10 @@ pub use calculator::{
     instalments, months,
 };
 pub use commitment::{Commitment, one_year_no_upfront};
+pub use plan::{
+    Alternatives, Committable, Plan, Purchase, ResizeOffer, ScheduleOffer, SpotMarket, Stage,
+    TermOffer, Terms, plan,
+};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, PoolRates, allocate};
 pub use portfolio::{Offers, best_single_action};
