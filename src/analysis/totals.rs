@@ -2,7 +2,7 @@
 
 use super::AuditedWorkload;
 use crate::domain::{
-    AcceleratorKind, Action, Classification, Currency, Gap, Money, PriceKey, PriceOrigin,
+    AcceleratorKind, ActionKind, Classification, Currency, Gap, Money, PriceKey, PriceOrigin,
     PriceQuote, StorageQuote, StorageResource, Workload,
 };
 use crate::savings::Offers;
@@ -61,6 +61,9 @@ pub struct Totals {
     pub monthly_waste: Option<Money>,
     /// The other savings.
     pub monthly_optimization: Option<Money>,
+    /// What each kind of action saves, in the order of the plan: from today's
+    /// cost, one after the other, they lead to the planned one.
+    pub by_action: BTreeMap<ActionKind, Money>,
     /// By class, in its order; stopped workloads have too little data by
     /// definition.
     pub by_classification: BTreeMap<Classification, ClassTotals>,
@@ -110,6 +113,7 @@ impl Totals {
             planned_monthly_cost: nothing,
             monthly_waste: nothing,
             monthly_optimization: nothing,
+            by_action: BTreeMap::new(),
             by_classification: BTreeMap::new(),
             running_by_classification: BTreeMap::new(),
             stopped: ClassTotals::default(),
@@ -139,7 +143,12 @@ impl Totals {
             } else {
                 &mut optimization
             };
-            *sum = plus(*sum, Some(Action::monthly_savings(action)));
+            *sum = plus(*sum, Some(action.monthly_savings()));
+            let step = self.by_action.entry(action.kind()).or_insert(zero);
+            *step = Money::new(
+                step.amount() + action.monthly_savings().amount(),
+                self.currency,
+            );
         }
         self.monthly_cost = plus(self.monthly_cost, Some(cost));
         self.planned_monthly_cost = plus(

@@ -135,6 +135,9 @@ pub(super) struct EstateArgs {
     /// Commitments that the payer account bought, as `docs/estate.md` lists them
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub commitments: Option<PathBuf>,
+    /// Leave no copy of a live estate in the cache, which `explain` reads
+    #[arg(long, help_heading = "Estate")]
+    pub no_cache: bool,
     /// Mask accounts, names, tag values, host names, addresses and ARNs
     #[arg(long, help_heading = "Estate")]
     pub redact: bool,
@@ -167,6 +170,19 @@ pub(super) struct AuditArgs {
     /// Layout of the document [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
+}
+
+/// `gpucost explain`.
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// A finding, a workload, an instance or a workload's name, as the audit shows it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    #[command(flatten)]
+    pub estate: EstateArgs,
+    /// Risk that the plan accepts [default: medium]
+    #[arg(long, value_enum)]
+    pub risk: Option<RiskChoice>,
 }
 
 /// `gpucost inventory`.

@@ -52,7 +52,11 @@ pub(super) fn format(
     })
 }
 
-fn risk(flag: Option<RiskChoice>, settings: &SettingsFile, io: &Io<'_>) -> Result<Risk, Failure> {
+pub(super) fn risk(
+    flag: Option<RiskChoice>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Risk, Failure> {
     if let Some(choice) = flag {
         return Ok(match choice {
             RiskChoice::Low => Risk::Low,

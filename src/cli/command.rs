@@ -1,6 +1,6 @@
 //! The commands.
 
-use super::args::{AuditArgs, InventoryArgs, MetricsArgs, PricingArgs};
+use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -30,6 +30,10 @@ pub(super) enum Command {
     Metrics(Box<MetricsArgs>),
     /// Look up and compare GPU prices, offline
     Pricing(Box<PricingArgs>),
+    /// Show why a finding, a verdict, a cost or a plan is what it is
+    ///
+    /// From the last audit of a live account, unless `--from` or `--demo` is given.
+    Explain(Box<ExplainArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy,
     /// Print completions for a shell

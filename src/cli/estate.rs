@@ -7,7 +7,7 @@ use super::exit::{ExitCode, Failure};
 use super::output::{check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
-use super::{live, price_cache};
+use super::{last_run, live, price_cache};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{Commitments, Estate, PriceBook};
 use crate::gather::{GatherOptions, gather};
@@ -67,6 +67,26 @@ pub(super) fn estate(
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     obtain(args, settings, true, io)
+}
+
+/// The estate that `explain` is about: the one that is named, else that of the
+/// last audit.
+pub(super) fn last_estate(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<Estate, Failure> {
+    if args.demo || args.from.is_some() {
+        return estate(args, settings, io);
+    }
+    let scope = Scope::of(args)?;
+    let mut estate = last_run::read(io)?;
+    scope.keep(&mut estate);
+    if args.redact {
+        redact(&mut estate);
+    }
+    add_own_prices(&mut estate.prices, settings)?;
+    Ok(estate)
 }
 
 /// The same for commands that list and do not judge: CloudWatch is not asked,
@@ -251,8 +271,10 @@ fn live(
     let gathered = live::wait_for(&args.out, io, async |progress| {
         gather(&options, progress).await
     });
-    gathered.map(|mut estate| {
-        estate.gaps.extend(unread);
-        estate
-    })
+    let mut estate = gathered?;
+    estate.gaps.extend(unread);
+    if metrics {
+        last_run::keep(&estate, args, io);
+    }
+    Ok(estate)
 }

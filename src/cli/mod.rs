@@ -6,8 +6,10 @@ mod audit;
 mod command;
 mod estate;
 mod exit;
+mod explain;
 mod inventory;
 mod io;
+mod last_run;
 mod live;
 mod metrics;
 mod output;
@@ -41,6 +43,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),
+        Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy => shell::iam_policy(io),
         Command::Completions { shell } => shell::completions(*shell, io),
         Command::Man => shell::man(io),

@@ -8,22 +8,26 @@ use std::path::PathBuf;
 
 const FILE: &str = "prices.json.gz";
 
-/// The file: in `GPUCOST_CACHE_DIR`, else in the user's cache directory. `None`
-/// where neither is known.
-pub(super) fn path(io: &Io<'_>) -> Option<PathBuf> {
+/// Where files are kept between runs: `GPUCOST_CACHE_DIR`, else the user's cache
+/// directory. `None` where neither is known.
+pub(super) fn folder(io: &Io<'_>) -> Option<PathBuf> {
     let usual = if cfg!(target_os = "macos") {
         "Library/Caches"
     } else {
         ".cache"
     };
     let own = io.variable("GPUCOST_CACHE_DIR").map(PathBuf::from);
-    let folder = own.or_else(|| {
+    own.or_else(|| {
         io.variable("XDG_CACHE_HOME")
             .map(PathBuf::from)
             .or_else(|| Some(PathBuf::from(io.variable("HOME")?).join(usual)))
             .map(|caches| caches.join("gpucost"))
-    });
-    Some(folder?.join(FILE))
+    })
+}
+
+/// The file in it.
+pub(super) fn path(io: &Io<'_>) -> Option<PathBuf> {
+    Some(folder(io)?.join(FILE))
 }
 
 /// What the cache holds that is not older than the bundled book; `None` when

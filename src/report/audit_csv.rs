@@ -4,7 +4,7 @@
 use super::audit_json::joined_by_hostname;
 use super::text::{rounded, spreadsheet_safe, tags_cell};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::Money;
+use crate::domain::{Action, Money};
 use rust_decimal::Decimal;
 
 const COLUMNS: &[&str] = &[
@@ -85,7 +85,14 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         })
     };
     let text = |value: &str| spreadsheet_safe(value);
-    let action = audited.actions.first();
+    let actions = &audited.actions;
+    let last_target = actions.iter().rev().find_map(Action::target);
+    let joined =
+        |part: &dyn Fn(&Action) -> String| actions.iter().map(part).collect::<Vec<_>>().join("; ");
+    let saved = actions
+        .iter()
+        .map(Action::monthly_savings)
+        .reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()));
     let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
     vec![
         text(&workload.id()),
@@ -139,18 +146,16 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         figure(summary.map(|summary| summary.coverage())),
         summary.map_or(String::new(), |summary| summary.source.to_string()),
         summary.map_or(String::new(), |_| joined_by_hostname(workload).to_string()),
-        action.map_or(String::new(), |action| action.kind().to_string()),
-        text(
-            action
-                .and_then(|action| action.target())
-                .map_or("", |target| &target.instance_type),
-        ),
-        action
-            .and_then(|action| action.target())
-            .map_or(String::new(), |target| target.count.to_string()),
-        text(action.map_or("", |action| action.detail())),
-        money(action.map(|action| action.monthly_savings())),
-        action.map_or(String::new(), |action| action.risk().to_string()),
+        joined(&|action| action.kind().to_string()),
+        text(last_target.map_or("", |target| &target.instance_type)),
+        last_target.map_or(String::new(), |target| target.count.to_string()),
+        text(&joined(&|action| action.detail().to_owned())),
+        money(saved),
+        actions
+            .iter()
+            .map(Action::risk)
+            .max()
+            .map_or(String::new(), |risk| risk.to_string()),
         money(audited.planned_monthly_cost()),
         text(&tags_cell(&workload.tags)),
     ]

@@ -62,6 +62,7 @@ struct Summary {
     monthly_waste: Option<f64>,
     monthly_optimization: Option<f64>,
     savings_percent: Option<f64>,
+    savings_by_action: BTreeMap<&'static str, Option<f64>>,
     by_classification: BTreeMap<&'static str, ClassView>,
     funnel: FunnelView,
     unpriced_instances: u64,
@@ -272,6 +273,11 @@ fn summary(audit: &Audit) -> Summary {
         savings_percent: totals
             .savings_percent()
             .and_then(|percent| percent.round_dp(2).to_f64()),
+        savings_by_action: totals
+            .by_action
+            .iter()
+            .map(|(kind, saved)| (kind.name(), json_money(*saved)))
+            .collect(),
         by_classification: Classification::ALL
             .iter()
             .map(|class| {

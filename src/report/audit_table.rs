@@ -12,6 +12,7 @@ use crate::domain::{
     Action, Classification, Comparator, EstateSource, Evidence, Finding, Money, Observation,
     Severity, Workload, decimals_apart, floored,
 };
+use rust_decimal::Decimal;
 use std::fmt::Write;
 
 /// Rows shown before the rest is announced.
@@ -41,6 +42,7 @@ fn draw(
         workloads(audit, style, out)?;
     }
     plan(audit, style, out)?;
+    waterfall(audit, style, out)?;
     findings(audit, style, out)?;
     ignored(audit, style, out)?;
     gap_section(&audit.gaps, style, out)?;
@@ -105,7 +107,7 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
         (
             "Optimization",
             totals.monthly_optimization,
-            "advice, one action a workload".to_owned(),
+            "advice: what the plan saves beside".to_owned(),
         ),
         ("After the plan", totals.planned_monthly_cost, percent),
     ];
@@ -222,28 +224,38 @@ fn workload_row(audited: &AuditedWorkload) -> Vec<String> {
     ]
 }
 
+/// The actions of the plan, those of the workload that saves most first.
 fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let mut planned: Vec<(&Workload, &Action)> = audit
+    let mut planned: Vec<&AuditedWorkload> = audit
         .workloads
         .iter()
-        .flat_map(|audited| {
-            let actions = audited.actions.iter();
-            actions.map(|action| (&audited.workload, action))
-        })
+        .filter(|audited| !audited.actions.is_empty())
         .collect();
-    planned.sort_by_cached_key(|(workload, action)| {
-        let savings = action.monthly_savings().amount();
-        (std::cmp::Reverse(savings), workload.id())
+    planned.sort_by_cached_key(|audited| {
+        let saved = audited
+            .actions
+            .iter()
+            .map(|one| one.monthly_savings().amount());
+        (
+            std::cmp::Reverse(saved.sum::<Decimal>()),
+            audited.workload.id(),
+        )
     });
     if planned.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "{}",
-        style.heading("PLAN  one action a workload; these savings add up")
-    )?;
-    let (shown, hidden) = planned.split_at(style.shown(planned.len(), SHOWN_ACTIONS));
+    let heading = "PLAN  each action works on what the one before left; these savings add up";
+    writeln!(out, "{}", style.heading(heading))?;
+    let steps: Vec<(&Workload, &Action)> = planned
+        .iter()
+        .flat_map(|audited| {
+            audited
+                .actions
+                .iter()
+                .map(|action| (&audited.workload, action))
+        })
+        .collect();
+    let (shown, hidden) = steps.split_at(style.shown(steps.len(), SHOWN_ACTIONS));
     for (workload, action) in shown {
         let what = action.target().map_or(String::new(), |target| {
             format!(" to {} × {}", target.count, target.instance_type)
@@ -265,6 +277,27 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         .flatten();
     left_out(hidden.len(), "action", "actions", worth, out)?;
     writeln!(out)
+}
+
+/// From today's cost to the planned one, a line for each kind of action.
+fn waterfall(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let totals = &audit.totals;
+    let (Some(today), Some(planned)) = (totals.monthly_cost, totals.planned_monthly_cost) else {
+        return Ok(());
+    };
+    if totals.by_action.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}",
+        style.heading("WATERFALL  a month, from today to the plan")
+    )?;
+    writeln!(out, "{:>14}  today", money(today))?;
+    for (kind, saved) in &totals.by_action {
+        writeln!(out, "{:>14}  {kind}", format!("−{}", money(*saved)))?;
+    }
+    writeln!(out, "{:>14}  after the plan\n", money(planned))
 }
 
 fn findings(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
@@ -329,7 +362,7 @@ fn finding(
     writeln!(out, "{indent}{}", fit(&what, width))
 }
 
-fn evidence(evidence: &Evidence) -> String {
+pub(super) fn evidence(evidence: &Evidence) -> String {
     let decimals = decimals_apart(evidence.observed, evidence.threshold);
     let number = |value: f64| {
         if value.fract() == 0.0 {

@@ -10,6 +10,7 @@ const COMMANDS: &[&str] = &[
     "inventory",
     "metrics",
     "pricing",
+    "explain",
     "iam-policy",
     "completions",
     "man",

@@ -16,7 +16,7 @@ pub use estate_slip::Slip;
 pub use estate_write::write_estate;
 pub use own_prices::{OwnPricesError, read_own_prices};
 pub use price_cache::{read_price_cache, write_price_cache};
-pub use write::{try_writing, write_whole};
+pub use write::{try_writing, write_private, write_whole};
 
 /// The version of the estate format that this program reads and writes.
 pub const ESTATE_VERSION: &str = "1";

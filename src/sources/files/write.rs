@@ -1,7 +1,7 @@
 //! Files written whole or not at all.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,13 +17,35 @@ pub fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    write_with(&File::options(), path, fill)
+}
+
+/// The same for a file that its owner alone may read.
+///
+/// # Errors
+/// As [`write_whole`].
+pub fn write_private(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_with(&options, path, fill)
+}
+
+fn write_with(
+    options: &OpenOptions,
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     // A device or a pipe cannot be replaced, only written to.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         let mut file = BufWriter::new(File::options().write(true).open(path)?);
         fill(&mut file)?;
         return file.flush();
     }
-    let (temporary, file) = create_beside(path)?;
+    let (temporary, file) = create_beside(path, options)?;
     let written = fill_in(file, fill).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error is the one to report.
@@ -48,7 +70,7 @@ pub fn try_writing(path: &Path) -> io::Result<()> {
             Ok(())
         };
     }
-    let (temporary, _) = create_beside(path)?;
+    let (temporary, _) = create_beside(path, &File::options())?;
     fs::remove_file(&temporary)
 }
 
@@ -62,7 +84,7 @@ fn fill_in(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
 /// Makes a temporary file beside another. A process that was killed leaves its
 /// file behind, and in a container the next one has the same process id: a name
 /// that is taken is passed over.
-fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+fn create_beside(path: &Path, options: &OpenOptions) -> io::Result<(PathBuf, File)> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
@@ -72,7 +94,12 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
         temporary.push(name);
         temporary.push(format!(".{}.{attempt}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
-        match File::create_new(&temporary) {
+        match options
+            .clone()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+        {
             Err(error)
                 if error.kind() == io::ErrorKind::AlreadyExists && attempt < MOST_ATTEMPTS =>
             {
@@ -101,12 +128,24 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_private_file_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("estate.json.gz");
+        fs::write(&path, b"old and open to all").expect("writable");
+        write_private(&path, |out| out.write_all(b"new")).expect("writable");
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
     #[test]
     fn what_a_killed_process_of_the_same_id_left_is_no_obstacle() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("prices.json.gz");
         for _ in 0..2 {
-            let (left, _) = create_beside(&path).expect("writable");
+            let (left, _) = create_beside(&path, &File::options()).expect("writable");
             fs::write(left, b"half").expect("writable");
         }
         try_writing(&path).expect("two names are taken, no more");

@@ -1,0 +1,59 @@
+//! The estate of the last audit of a live account, kept for `explain`.
+
+use super::Io;
+use super::args::EstateArgs;
+use super::exit::{ExitCode, Failure};
+use super::price_cache::folder;
+use crate::domain::Estate;
+use crate::sources::files::{read_estate, write_estate, write_private};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::path::PathBuf;
+
+const FILE: &str = "last-estate.json.gz";
+
+fn path(io: &Io<'_>) -> Option<PathBuf> {
+    Some(folder(io)?.join(FILE))
+}
+
+/// Keeps an estate where only the user may read it, unless told not to. That it
+/// could not be kept is a warning: the audit itself is whole.
+pub(super) fn keep(estate: &Estate, args: &EstateArgs, io: &mut Io<'_>) {
+    let Some(path) = path(io).filter(|_| !args.no_cache) else {
+        return;
+    };
+    let kept = path
+        .parent()
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| {
+            write_private(&path, |out| {
+                let mut encoder = GzEncoder::new(out, Compression::fast());
+                write_estate(estate, &mut encoder)?;
+                encoder.finish().map(|_| ())
+            })
+        });
+    if let Err(error) = kept
+        && !args.out.quiet
+    {
+        let line = format!(
+            "warning: the estate is not kept for `gpucost explain`: {}: {error}\n\
+             hint: `--no-cache` leaves none; GPUCOST_CACHE_DIR names another folder\n",
+            path.display()
+        );
+        // A closed stderr does not change what stdout gets.
+        let _ = io.stderr.write_all(line.as_bytes());
+    }
+}
+
+/// The estate of the last audit.
+///
+/// # Errors
+/// When none was kept, or it cannot be read.
+pub(super) fn read(io: &Io<'_>) -> Result<Estate, Failure> {
+    const HINT: &str =
+        "run `gpucost audit` first, or name the estate with `--from FILE` or `--demo`";
+    let path = path(io)
+        .filter(|path| path.exists())
+        .ok_or_else(|| Failure::input("there is no estate of a last audit").with_hint(HINT))?;
+    read_estate(&path).map_err(|error| Failure::new(ExitCode::Input, error).with_hint(HINT))
+}
