@@ -1,6 +1,6 @@
 //! The commands.
 
-use super::args::{AuditArgs, InventoryArgs, MetricsArgs, PricingArgs};
+use super::args::{AuditArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -30,6 +30,8 @@ pub(super) enum Command {
     Metrics(Box<MetricsArgs>),
     /// Look up and compare GPU prices, offline
     Pricing(Box<PricingArgs>),
+    /// Compare reserved instances with on-demand for one type, offline
+    Reserved(Box<ReservedArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy,
     /// Print completions for a shell

@@ -10,6 +10,7 @@ const COMMANDS: &[&str] = &[
     "inventory",
     "metrics",
     "pricing",
+    "reserved",
     "iam-policy",
     "completions",
     "man",
