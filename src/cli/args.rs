@@ -321,7 +321,7 @@ pub(super) struct ReservedArgs {
     #[arg(long, value_name = "REGION")]
     pub region: Option<String>,
     /// How the reserved instances are paid for
-    #[arg(long, value_enum, value_name = "PAYMENT", default_value_t = PaymentChoice::NoUpfront)]
+    #[arg(long, value_enum, value_name = "PAYMENT", default_value_t = PaymentChoice::No)]
     pub payment: PaymentChoice,
     /// Operating system
     #[arg(long, value_name = "OS", default_value = "linux")]
@@ -357,11 +357,14 @@ pub(super) struct ReservedArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum PaymentChoice {
     /// Nothing up front
-    NoUpfront,
+    #[value(name = "no-upfront")]
+    No,
     /// Half up front
-    PartialUpfront,
+    #[value(name = "partial-upfront")]
+    Partial,
     /// Everything up front
-    AllUpfront,
+    #[value(name = "all-upfront")]
+    All,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -228,8 +228,8 @@ fn none_sold(name: &str, place: &str) -> Failure {
 
 fn payment(choice: PaymentChoice) -> PaymentOption {
     match choice {
-        PaymentChoice::NoUpfront => PaymentOption::NoUpfront,
-        PaymentChoice::PartialUpfront => PaymentOption::PartialUpfront,
-        PaymentChoice::AllUpfront => PaymentOption::AllUpfront,
+        PaymentChoice::No => PaymentOption::NoUpfront,
+        PaymentChoice::Partial => PaymentOption::PartialUpfront,
+        PaymentChoice::All => PaymentOption::AllUpfront,
     }
 }
