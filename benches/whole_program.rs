@@ -1,10 +1,14 @@
 //! Times the released program as users run it: whole processes, several runs,
-//! wall time and peak memory. `cargo bench` prints a table for
+//! wall time and peak memory; beside them arithmetic that grows with a fleet. `cargo bench` prints a table for
 //! `docs/BENCHMARKS.md`; without `--bench` (as under `cargo test`) it does
 //! nothing, because timings are no tests.
 
+use gpucost::domain::{Currency, HourlyRate};
+use gpucost::savings::{ConcurrentUsage, PoolRates};
 use nix::sys::resource::{UsageWho, getrusage};
+use rust_decimal::Decimal;
 use std::fs::{self, File};
+use std::hint::black_box;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,6 +18,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_gpucost");
 const WARM_UP: usize = 2;
 const INSTANCES: usize = 1_000;
 const PERIODS: usize = 4_032;
+const POOLS: usize = 1_000;
+const HOURS: usize = 8_760;
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -60,12 +66,34 @@ fn main() {
         7,
         &["audit", "--from", estate, "-q"],
     );
+    commitments();
+}
+
+/// The best number of reserved instances of every pool from a year of hours.
+fn commitments() {
+    let mut noise = Noise(20_261_102);
+    let pools: Vec<Vec<u32>> = (0..POOLS)
+        .map(|number| {
+            let level = 2.0 + (number % 50) as f64;
+            let count = |_| noise.near(level, level) as u32;
+            (0..HOURS).map(count).collect()
+        })
+        .collect();
+    let rate = |millis| HourlyRate::new(Decimal::new(millis, 3), Currency::Usd);
+    let rates = PoolRates::new(rate(3_060).expect("a price"), rate(1_820).expect("a price"))
+        .expect("one currency");
+    let walls = timed(15, || {
+        let bought: u32 = pools
+            .iter()
+            .map(|hourly| rates.best_count(&ConcurrentUsage::of(hourly)))
+            .sum();
+        assert!(black_box(bought) > 0);
+    });
+    row("commitments of 1 000 pools × 8 760 hours", &walls, "—");
 }
 
 fn run(label: &str, runs: usize, arguments: &[&str]) {
-    let mut walls: Vec<Duration> = Vec::new();
-    for turn in 0..WARM_UP + runs {
-        let started = Instant::now();
+    let walls = timed(runs, || {
         let status = Command::new(PROGRAM)
             .args(arguments)
             .env_clear()
@@ -73,23 +101,40 @@ fn run(label: &str, runs: usize, arguments: &[&str]) {
             .stderr(Stdio::null())
             .status()
             .expect("the program starts");
-        let wall = started.elapsed();
         assert!(status.success(), "{label} ended with {status}");
-        if turn >= WARM_UP {
-            walls.push(wall);
-        }
-    }
-    walls.sort();
-    let ms = |wall: Duration| format!("{:.1} ms", wall.as_secs_f64() * 1e3);
+    });
     let peak_kib = getrusage(UsageWho::RUSAGE_CHILDREN)
         .expect("the system counts")
         .max_rss();
+    row(
+        label,
+        &walls,
+        &format!("{:.1} MiB", peak_kib as f64 / 1024.0),
+    );
+}
+
+/// Wall times of some runs after the first few, ascending.
+fn timed(runs: usize, mut work: impl FnMut()) -> Vec<Duration> {
+    let mut walls: Vec<Duration> = (0..WARM_UP + runs)
+        .map(|_| {
+            let started = Instant::now();
+            work();
+            started.elapsed()
+        })
+        .collect();
+    let mut walls = walls.split_off(WARM_UP);
+    walls.sort();
+    walls
+}
+
+fn row(label: &str, walls: &[Duration], peak_memory: &str) {
+    let ms = |wall: Duration| format!("{:.1} ms", wall.as_secs_f64() * 1e3);
     println!(
-        "| {label} | {runs} | {} | {} | {} | {:.1} MiB |",
+        "| {label} | {} | {} | {} | {} | {peak_memory} |",
+        walls.len(),
         ms(walls[0]),
         ms(walls[walls.len() / 2]),
         ms(walls[walls.len() - 1]),
-        peak_kib as f64 / 1024.0
     );
 }
 

@@ -1,5 +1,6 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
+use crate::domain::MOST_PER_HOUR;
 use clap::{Args, Subcommand, ValueEnum};
 use rust_decimal::Decimal;
 use std::net::Ipv6Addr;
@@ -19,6 +20,32 @@ fn gpu_count(text: &str) -> Result<Decimal, String> {
         .ok()
         .filter(|count: &Decimal| *count > Decimal::ZERO)
         .ok_or_else(|| "expected a number of GPUs such as 8 or 0.5".to_owned())
+}
+
+/// A rate per hour that can be a price.
+fn hourly_price(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .filter(|rate: &Decimal| *rate > Decimal::ZERO && *rate <= MOST_PER_HOUR)
+        .ok_or_else(|| "expected a price per hour above zero".to_owned())
+}
+
+/// An hourly part or an upfront of a commitment; either may be zero, not both.
+fn instalment(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .filter(|amount: &Decimal| {
+            *amount >= Decimal::ZERO && *amount <= MOST_PER_HOUR * Decimal::ONE_THOUSAND
+        })
+        .ok_or_else(|| "expected an amount of zero or more".to_owned())
+}
+
+/// Hours that an instance runs in a month; the longest month has 744.
+fn hours_of_a_month(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .filter(|hours: &Decimal| *hours > Decimal::ZERO && *hours <= Decimal::from(744))
+        .ok_or_else(|| "expected hours of a month, above 0 and at most 744".to_owned())
 }
 
 /// An address that AWS clients can be sent to: scheme, host, perhaps a port.
@@ -295,6 +322,68 @@ pub(super) struct StatusArgs {
     pub format: Option<Format>,
     #[command(flatten)]
     pub out: OutputArgs,
+}
+
+/// `gpucost reserved`.
+#[derive(Debug, Args)]
+pub(super) struct ReservedArgs {
+    /// The instance type, such as p4d.24xlarge
+    #[arg(long = "type", value_name = "TYPE")]
+    pub instance_type: String,
+    /// Instances of it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub count: u32,
+    /// Hours that each of them runs in a month [default: hours_per_month of the policy, 730]
+    #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true)]
+    pub hours_per_month: Option<Decimal>,
+    /// The region [default: us-east-1]
+    #[arg(long, value_name = "REGION")]
+    pub region: Option<String>,
+    /// How the reserved instances are paid for
+    #[arg(long, value_enum, value_name = "PAYMENT", default_value_t = PaymentChoice::No)]
+    pub payment: PaymentChoice,
+    /// Operating system
+    #[arg(long, value_name = "OS", default_value = "linux")]
+    pub os: String,
+    /// On-demand price per hour, instead of the known one
+    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Own prices")]
+    pub on_demand_hourly: Option<Decimal>,
+    /// Hourly part of the price for one year, instead of the known one
+    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, help_heading = "Own prices")]
+    pub reserved_1yr_hourly: Option<Decimal>,
+    /// Upfront part of it for one instance [default: 0]
+    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", help_heading = "Own prices")]
+    pub reserved_1yr_upfront: Option<Decimal>,
+    /// Hourly part of the price for three years, instead of the known one
+    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, help_heading = "Own prices")]
+    pub reserved_3yr_hourly: Option<Decimal>,
+    /// Upfront part of it for one instance [default: 0]
+    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", help_heading = "Own prices")]
+    pub reserved_3yr_upfront: Option<Decimal>,
+    /// Bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// Refuse prices that are older than this, such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub max_price_age: Option<String>,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum PaymentChoice {
+    /// Nothing up front
+    #[value(name = "no-upfront")]
+    No,
+    /// Half up front
+    #[value(name = "partial-upfront")]
+    Partial,
+    /// Everything up front
+    #[value(name = "all-upfront")]
+    All,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

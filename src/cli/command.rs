@@ -1,6 +1,8 @@
 //! The commands.
 
-use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs};
+use super::args::{
+    AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs,
+};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -30,6 +32,8 @@ pub(super) enum Command {
     Metrics(Box<MetricsArgs>),
     /// Look up and compare GPU prices, offline
     Pricing(Box<PricingArgs>),
+    /// Compare reserved instances with on-demand for one type, offline
+    Reserved(Box<ReservedArgs>),
     /// Show why a finding, a verdict, a cost or a plan is what it is
     ///
     /// From the last audit of a live account, unless `--from` or `--demo` is given.

@@ -18,6 +18,7 @@ mod price_cache;
 mod pricing;
 mod redact;
 mod redact_text;
+mod reserved;
 mod scope;
 mod shell;
 
@@ -43,6 +44,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),
+        Command::Reserved(reserved) => reserved::run(reserved, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy => shell::iam_policy(io),
         Command::Completions { shell } => shell::completions(*shell, io),

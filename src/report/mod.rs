@@ -14,6 +14,8 @@ mod plain_table;
 mod price_status;
 mod pricing_data;
 mod pricing_table;
+mod reserved_data;
+mod reserved_table;
 mod style;
 pub mod text;
 
@@ -28,6 +30,8 @@ pub use next::Invocation;
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing_data::{pricing_csv, pricing_json};
 pub use pricing_table::{PricingStyle, pricing_table};
+pub use reserved_data::{reserved_csv, reserved_json};
+pub use reserved_table::reserved_table;
 pub use style::TableStyle;
 
 /// The version of every JSON document that this program writes.

@@ -269,6 +269,18 @@ pub struct ReservedReport {
     pub capacity_block: Option<PriceQuote>,
 }
 
+impl ReservedReport {
+    /// Every price that the figures rest on and that the user did not state on
+    /// the command line.
+    pub fn quotes(&self) -> impl Iterator<Item = &PriceQuote> {
+        let sold = self.commitments.iter().map(|sold| sold.quote.as_ref());
+        [self.on_demand.as_ref(), self.capacity_block.as_ref()]
+            .into_iter()
+            .chain(sold)
+            .flatten()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ mod price_cache;
 mod pricing;
 mod process;
 mod redact;
+mod reserved;
 mod round_trip;
 mod schema;
 mod settings;

@@ -10,6 +10,7 @@ const COMMANDS: &[&str] = &[
     "inventory",
     "metrics",
     "pricing",
+    "reserved",
     "explain",
     "iam-policy",
     "completions",

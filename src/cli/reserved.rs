@@ -1,0 +1,235 @@
+//! `gpucost reserved`: commitments against on-demand, for one type.
+
+use super::args::{Format, PaymentChoice, ReservedArgs};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::{Io, audit, estate, output, pricing};
+use crate::analysis::{AWS, Offer, Question, SortBy, compare};
+use crate::catalog::{Prices, family};
+use crate::config::SettingsFile;
+use crate::domain::{
+    CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
+};
+use crate::report::text::counted;
+use crate::report::{reserved_csv, reserved_json, reserved_table};
+use crate::savings::{
+    CommitmentFigures, PricedCommitment, ReservedComparison, ReservedReport, SteadyUse, instalments,
+};
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+    let question = question(args, &settings, io)?;
+    let book = pricing::book(args.offline, &settings, io)?;
+    let prices = Prices::new(&book, &settings.policy.discount_percent);
+    pricing::refuse_unknown(&question, &prices)?;
+    let offer = compare(&question, &prices).into_iter().next();
+    let report = report(args, &question, offer.as_ref(), &settings)?;
+    let seen_on = report.quotes().map(|quote| quote.seen_on).min();
+    let warning = age.check(seen_on, io.now)?;
+    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
+    let text = match format {
+        Format::Table => reserved_table(&report, false),
+        Format::Wide => reserved_table(&report, true),
+        Format::Json => reserved_json(&report).map_err(|error| internal(error.into()))?,
+        Format::Csv => reserved_csv(&report).map_err(|error| internal(error.into()))?,
+    };
+    output::document(&text, &args.out, io)?;
+    output::warn(warning, &args.out, io);
+    let compared = counted(report.commitments.len() as u64, "commitment", "commitments");
+    output::say(&format!("compared {compared}"), &args.out, io);
+    Ok(ExitCode::Done)
+}
+
+fn question(
+    args: &ReservedArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Question, Failure> {
+    let region = match &args.region {
+        Some(named) if named == "all" || named.contains([',', '*']) => {
+            return Err(Failure::input(format!(
+                "`--region {named}` is more than one region: a commitment holds in one"
+            ))
+            .with_hint("`gpucost pricing --region all TYPE` compares regions"));
+        }
+        Some(named) => named.trim().to_owned(),
+        None => pricing::home_region(settings, io),
+    };
+    Ok(Question {
+        instance_types: vec![args.instance_type.to_ascii_lowercase()],
+        gpu: None,
+        count: None,
+        regions: vec![region.clone()],
+        home_region: region,
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: pricing::operating_system(&args.os)?,
+        sort: SortBy::Price,
+    })
+}
+
+fn report(
+    args: &ReservedArgs,
+    question: &Question,
+    offer: Option<&Offer>,
+    settings: &SettingsFile,
+) -> Result<ReservedReport, Failure> {
+    let name = args.instance_type.to_ascii_lowercase();
+    let place = format!(
+        "{name} in {} ({})",
+        question.home_region, question.operating_system
+    );
+    let listed = offer.and_then(|offer| offer.on_demand.as_ref());
+    let (rate, on_demand) = match (args.on_demand_hourly, listed) {
+        (Some(own), _) => {
+            let currency = Currency::of_region(&question.home_region);
+            (HourlyRate::new(own, currency), None)
+        }
+        (None, listed) => (listed.map(|quote| quote.rate), listed.cloned()),
+    };
+    let rate = rate.ok_or_else(|| {
+        Failure::input(format!("no on-demand price of {place}"))
+            .with_hint("`--on-demand-hourly` states one")
+    })?;
+    let used = SteadyUse {
+        on_demand: rate,
+        count: args.count,
+        hours_per_month: args
+            .hours_per_month
+            .unwrap_or(settings.policy.hours_per_month),
+    };
+    let mut commitments = listed_commitments(&used, offer);
+    let payment = payment(args.payment);
+    let mut chosen = [1, 3].map(|years| {
+        let option = PriceOption::Reserved(CommitmentTerm { years, payment });
+        commitments.get(&option).cloned()
+    });
+    for (place, own) in own_commitments(args, &used)?.into_iter().enumerate() {
+        if let Some(own) = own {
+            commitments.insert(own.option, own.clone());
+            chosen[place] = Some(own);
+        }
+    }
+    if commitments.is_empty() {
+        return Err(none_sold(&name, &place));
+    }
+    let [one_year, three_years] = chosen;
+    let figures = |chosen: &Option<PricedCommitment>| chosen.as_ref().map(|found| found.figures);
+    Ok(ReservedReport {
+        instance_type: name,
+        region: question.home_region.clone(),
+        operating_system: question.operating_system,
+        used,
+        on_demand,
+        payment,
+        comparison: ReservedComparison::of(
+            &used,
+            figures(&one_year).as_ref(),
+            figures(&three_years).as_ref(),
+        ),
+        one_year,
+        three_years,
+        commitments: commitments.into_values().collect(),
+        capacity_block: offer
+            .and_then(|offer| offer.capacity_block.clone())
+            .filter(|quote| quote.rate.currency() == rate.currency()),
+    })
+}
+
+/// Every reserved instance and savings plan that the known prices have, in the
+/// currency of the use: amounts in two cannot be compared.
+fn listed_commitments(
+    used: &SteadyUse,
+    offer: Option<&Offer>,
+) -> BTreeMap<PriceOption, PricedCommitment> {
+    let Some(offer) = offer else {
+        return BTreeMap::new();
+    };
+    let reserved = offer
+        .reserved
+        .iter()
+        .map(|(term, quote)| (PriceOption::Reserved(*term), *term, quote));
+    let plans = offer
+        .savings_plans
+        .iter()
+        .filter_map(|(option, quote)| match option {
+            PriceOption::Ec2InstanceSavingsPlan(term) | PriceOption::ComputeSavingsPlan(term) => {
+                Some((*option, *term, quote))
+            }
+            _ => None,
+        });
+    let comparable = |quote: &PriceQuote| quote.rate.currency() == used.on_demand.currency();
+    reserved
+        .chain(plans)
+        .filter(|(_, _, quote)| comparable(quote))
+        .map(|(option, term, quote)| {
+            let priced = PricedCommitment {
+                option,
+                quote: Some(quote.clone()),
+                figures: CommitmentFigures::of(used, term, instalments(quote, term)),
+            };
+            (option, priced)
+        })
+        .collect()
+}
+
+/// The commitments that flags state, of one year and of three.
+fn own_commitments(
+    args: &ReservedArgs,
+    used: &SteadyUse,
+) -> Result<[Option<PricedCommitment>; 2], Failure> {
+    let own = |years: u8, hourly: Option<Decimal>, upfront: Option<Decimal>| {
+        let Some(hourly) = hourly else {
+            return Ok(None);
+        };
+        let paid = Instalments {
+            upfront: upfront.unwrap_or_default(),
+            hourly,
+        };
+        let payment = match (paid.upfront.is_zero(), paid.hourly.is_zero()) {
+            (true, true) => {
+                return Err(Failure::input(format!(
+                    "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` is no price"
+                ))
+                .with_hint("paid all upfront, the upfront is the price"));
+            }
+            (true, false) => PaymentOption::NoUpfront,
+            (false, true) => PaymentOption::AllUpfront,
+            (false, false) => PaymentOption::PartialUpfront,
+        };
+        let term = CommitmentTerm { years, payment };
+        Ok(Some(PricedCommitment {
+            option: PriceOption::Reserved(term),
+            quote: None,
+            figures: CommitmentFigures::of(used, term, paid),
+        }))
+    };
+    Ok([
+        own(1, args.reserved_1yr_hourly, args.reserved_1yr_upfront)?,
+        own(3, args.reserved_3yr_hourly, args.reserved_3yr_upfront)?,
+    ])
+}
+
+fn none_sold(name: &str, place: &str) -> Failure {
+    let family_name = name.split('.').next().unwrap_or(name);
+    let sells_none = family(family_name)
+        .is_some_and(|facts| [facts.reserved_1yr, facts.reserved_3yr] == [Some(false); 2]);
+    let why = if sells_none {
+        format!(": the {family_name} family sells no reserved instances")
+    } else {
+        String::new()
+    };
+    Failure::input(format!("no reserved price of {place}{why}"))
+        .with_hint("`--reserved-1yr-hourly` and `--reserved-3yr-hourly` state prices of your own")
+}
+
+fn payment(choice: PaymentChoice) -> PaymentOption {
+    match choice {
+        PaymentChoice::No => PaymentOption::NoUpfront,
+        PaymentChoice::Partial => PaymentOption::PartialUpfront,
+        PaymentChoice::All => PaymentOption::AllUpfront,
+    }
+}

@@ -1,0 +1,484 @@
+//! `gpucost reserved`: the figures, how they are shown, and what is refused.
+
+use crate::schema::Shape::{Count, Date, Figure, Money, Name, Object, Rate, Word};
+use crate::schema::{Shape, list, maybe, problems};
+use crate::world::{Outcome, World};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// A box with the prices of 2019, of which the book has only the first.
+const P3: [&str; 8] = [
+    "--type",
+    "p3.2xlarge",
+    "--on-demand-hourly",
+    "3.06",
+    "--reserved-1yr-hourly",
+    "1.82",
+    "--reserved-3yr-hourly",
+    "1.31",
+];
+
+fn reserved(arguments: &[&str]) -> Outcome {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    world.run(&[&["reserved"], arguments].concat())
+}
+
+fn figures(arguments: &[&str]) -> Value {
+    let outcome = reserved(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()
+}
+
+fn p3(arguments: &[&str]) -> Value {
+    figures(&[&P3, arguments].concat())
+}
+
+/// A figure rounded to whole units.
+fn whole(document: &Value, key: &str) -> f64 {
+    document[key]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{key}: {}", document[key]))
+        .round()
+}
+
+#[test]
+fn the_familiar_figures_to_the_dollar() {
+    let eight = p3(&["--count", "8", "--hours-per-month", "720"]);
+    for (key, amount) in [
+        ("on_demand_monthly", 17_626.0),
+        ("on_demand_1yr_total", 211_507.0),
+        ("reserved_1yr_total", 125_798.0),
+        ("reserved_1yr_savings", 85_709.0),
+        ("reserved_3yr_total_annualized", 90_547.0),
+        // 1.82 × 8 760 × 8 and 1.31 × 26 280 × 8.
+        ("reserved_1yr_billed_total", 127_546.0),
+        ("reserved_3yr_billed_total", 275_414.0),
+        // 3.06 × 720 × (6 × 8 + 6 × 4) and × (6 × 8 + 30 × 4), less those.
+        ("balance_when_halved_1yr", 31_085.0),
+        ("balance_when_halved_3yr", 94_723.0),
+    ] {
+        assert_eq!(whole(&eight, key), amount, "{key}");
+    }
+    assert_eq!(eight["reserved_1yr_savings_pct"], 40.5);
+    assert_eq!(eight["reserved_3yr_savings_vs_ondemand_pct"], 57.2);
+    // 1.82 / 3.06 and 1.31 / 3.06.
+    assert_eq!(eight["break_even_utilization_1yr"], 0.5948);
+    assert_eq!(eight["break_even_utilization_3yr"], 0.4281);
+    assert_eq!(eight["break_even_month_1yr"], 1);
+    assert_eq!(eight["currency"], "USD");
+    assert_eq!(eight["on_demand_origin"], "user");
+    assert_eq!(eight["on_demand_date"], Value::Null);
+    // 8 760 hours a year are 730 a month, which is the default.
+    let one = p3(&[]);
+    assert_eq!(one["hours_per_month"], 730.0);
+    assert_eq!(whole(&one, "on_demand_1yr_total"), 26_806.0);
+    assert_eq!(whole(&one, "reserved_1yr_total"), 15_943.0);
+    assert_eq!(whole(&one, "reserved_1yr_savings"), 10_862.0);
+    // Half of one is none: 3.06 × 730 × 6 − 15 943.20.
+    assert_eq!(one["balance_when_halved_1yr"], -2540.4);
+}
+
+#[test]
+fn upfront_is_spread_and_paid_at_once() {
+    let found = p3(&["--reserved-1yr-upfront", "8000"]);
+    // 8 000 + 1.82 × 8 760; (8 000 / 8 760 + 1.82) / 3.06.
+    assert_eq!(found["reserved_1yr_total"], 23_943.2);
+    assert_eq!(found["break_even_utilization_1yr"], 0.8932);
+    // 8 000 / (730 × 1.24) = 8.8 months.
+    assert_eq!(found["break_even_month_1yr"], 9);
+    assert_eq!(found["reserved_1yr_payment"], "partial-upfront");
+    let never = p3(&["--reserved-1yr-upfront", "12000"]);
+    assert_eq!(never["break_even_month_1yr"], Value::Null);
+    let all = figures(&[
+        "--type",
+        "p3.2xlarge",
+        "--reserved-3yr-hourly",
+        "0",
+        "--reserved-3yr-upfront",
+        "27000",
+    ]);
+    assert_eq!(all["reserved_3yr_total_annualized"], 9_000.0);
+    assert_eq!(all["reserved_3yr_payment"], "all-upfront");
+    assert_eq!(all["reserved_1yr_total"], Value::Null, "nobody sells it");
+    assert_eq!(all["on_demand_hourly"], 3.06, "of the book");
+    assert_eq!(all["on_demand_origin"], "bundled");
+}
+
+#[test]
+fn prices_of_the_book_make_up_the_comparison() {
+    let found = figures(&["--type", "P4D.24xlarge", "--payment", "partial-upfront"]);
+    let commitments = found["commitments"].as_array().expect("a list");
+    let offers: Vec<(&Value, &Value, &Value)> = commitments
+        .iter()
+        .map(|sold| (&sold["offer"], &sold["term_years"], &sold["payment"]))
+        .collect();
+    let mut expected = Vec::new();
+    let names = [json!("reserved"), json!("ec2-instance-savings-plan")];
+    let (years, payments) = (
+        [json!(1), json!(3)],
+        ["no-upfront", "partial-upfront", "all-upfront"].map(|name| json!(name)),
+    );
+    for name in &names {
+        for year in &years {
+            expected.extend(payments.iter().map(|payment| (name, year, payment)));
+        }
+    }
+    assert_eq!(offers, expected);
+    // Published: 58 070.85 and 6.629092 an hour, 13.258 effective of 21.957642.
+    assert_eq!(found["reserved_1yr_upfront"], 58_070.85);
+    assert_eq!(found["reserved_1yr_hourly"], 6.629_092);
+    assert_eq!(found["break_even_utilization_1yr"], 0.6038);
+    assert_eq!(found["reserved_3yr_upfront"], 114_053.19);
+    // Month by month 21.957642 × 730 = 16 029.08 against 58 070.85 and 4 839.24.
+    assert_eq!(found["break_even_month_1yr"], 6);
+    assert_eq!(found["on_demand_date"], "2026-07-20");
+    assert!(found["capacity_block_hourly"].as_f64() > Some(1.0));
+    assert!(found["capacity_block_date"].is_string());
+    // A plan costs what the reserved instance of the same term and payment does.
+    for pair in 0..6 {
+        let billed = |index: usize| commitments[index]["billed_total"].as_f64();
+        let (instance, plan) = (billed(pair).expect("sold"), billed(pair + 6).expect("sold"));
+        assert!((instance - plan).abs() < 0.05, "{pair}: {instance} {plan}");
+        assert_eq!(commitments[pair + 6]["basis"], "derived");
+    }
+}
+
+#[test]
+fn one_term_alone_is_no_failure() {
+    let found = figures(&["--type", "p5.48xlarge"]);
+    assert_eq!(found["reserved_1yr_total"], Value::Null);
+    assert_eq!(found["break_even_utilization_1yr"], Value::Null);
+    assert!(found["reserved_3yr_total_annualized"].is_f64());
+    let table = reserved(&["--type", "p5.48xlarge"]).stdout;
+    assert!(
+        table.contains("\nReserved for 1 year: the p5 family sells none\n"),
+        "{table}"
+    );
+    assert!(table.contains("\nCapacity Block "), "{table}");
+}
+
+#[test]
+fn own_prices_of_the_settings_count() {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    world.file(
+        "own.csv",
+        "instance_type,region,option,hourly,effective_date\n\
+         p3.2xlarge,us-east-1,reserved-1yr-all-upfront,1.5,2026-08-01\n",
+    );
+    world.file("gpucost.toml", "[prices]\nfile = \"own.csv\"\n");
+    let outcome = world.run(&[
+        "reserved",
+        "--type",
+        "p3.2xlarge",
+        "--payment",
+        "all-upfront",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found = outcome.json();
+    // All upfront: 1.5 × 8 760 at once.
+    assert_eq!(found["reserved_1yr_upfront"], 13_140.0);
+    assert_eq!(found["reserved_1yr_origin"], "user");
+    assert_eq!(found["reserved_1yr_date"], "2026-08-01");
+    assert_eq!(found["commitments"].as_array().map(Vec::len), Some(1));
+}
+
+const PAYMENTS: &[&str] = &["no-upfront", "partial-upfront", "all-upfront"];
+const ORIGINS: &[&str] = &["bundled", "user"];
+
+fn document() -> Shape {
+    let commitment = Object(vec![
+        (
+            "offer",
+            Word(&[
+                "reserved",
+                "ec2-instance-savings-plan",
+                "compute-savings-plan",
+            ]),
+        ),
+        ("term_years", Count),
+        ("payment", Word(PAYMENTS)),
+        ("upfront", Rate),
+        ("hourly", Rate),
+        ("effective_hourly", Rate),
+        ("upfront_total", Money),
+        ("annual_total", Money),
+        ("annual_savings", Money),
+        ("annual_savings_pct", Figure),
+        ("billed_total", Money),
+        ("billed_annual", Money),
+        ("billed_savings_pct", Figure),
+        ("break_even_utilization", Figure),
+        ("break_even_month", maybe(Count)),
+        ("basis", maybe(Word(&["observed", "derived"]))),
+        ("date", maybe(Date)),
+        ("origin", Word(ORIGINS)),
+    ]);
+    Object(vec![
+        ("schema_version", Word(&["1"])),
+        ("instance_type", Name),
+        ("region", Name),
+        ("operating_system", Name),
+        ("count", Count),
+        ("hours_per_month", Figure),
+        ("currency", Word(&["USD", "CNY"])),
+        ("on_demand_hourly", Rate),
+        ("on_demand_origin", Word(ORIGINS)),
+        ("on_demand_monthly", Money),
+        ("on_demand_1yr_total", Money),
+        ("reserved_1yr_total", maybe(Money)),
+        ("reserved_1yr_savings", maybe(Money)),
+        ("reserved_1yr_savings_pct", maybe(Figure)),
+        ("reserved_1yr_billed_total", maybe(Money)),
+        ("reserved_3yr_total_annualized", maybe(Money)),
+        ("reserved_3yr_savings_vs_ondemand_pct", maybe(Figure)),
+        ("reserved_3yr_billed_total", maybe(Money)),
+        ("break_even_utilization_1yr", maybe(Figure)),
+        ("break_even_utilization_3yr", maybe(Figure)),
+        ("break_even_month_1yr", maybe(Count)),
+        ("break_even_month_3yr", maybe(Count)),
+        ("commitments", list(commitment)),
+        ("capacity_block_hourly", maybe(Rate)),
+        ("capacity_block_date", maybe(Date)),
+    ])
+}
+
+/// Every key of a value and of what it holds.
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                found.insert(key.clone());
+                keys(value, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+fn page(name: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    fs::read_to_string(docs.join(name)).expect("a page")
+}
+
+#[test]
+fn the_document_is_as_the_contract_and_the_page_say() {
+    let page = page("json.md");
+    let quoted: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
+    for arguments in [
+        &P3[..],
+        &["--type", "p4d.24xlarge"],
+        &["--type", "p5.48xlarge", "--count", "3"],
+        &[
+            "--type",
+            "p3.8xlarge",
+            "--region",
+            "cn-north-1",
+            "--reserved-1yr-hourly",
+            "80",
+        ],
+    ] {
+        let found = figures(arguments);
+        assert_eq!(problems(&document(), &found), Vec::<String>::new());
+        let mut names = BTreeSet::new();
+        keys(&found, &mut names);
+        let missing: Vec<&String> = names
+            .iter()
+            .filter(|name| !quoted.contains(name.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "not in the page: {missing:?}");
+    }
+}
+
+#[test]
+fn the_csv_is_one_row_of_the_same_figures() {
+    for arguments in [&P3[..], &["--type", "p5.48xlarge"]] {
+        let json = figures(arguments);
+        let csv = reserved(&[arguments, &["--format", "csv"]].concat());
+        assert_eq!(csv.code, 0, "{}", csv.stderr);
+        let rows: Vec<BTreeMap<String, String>> = csv::Reader::from_reader(csv.stdout.as_bytes())
+            .deserialize()
+            .collect::<Result<_, _>>()
+            .expect("as many cells as columns");
+        let [row] = &rows[..] else {
+            panic!("one row: {}", csv.stdout);
+        };
+        let nested = ["schema_version", "commitments"];
+        for (key, value) in json.as_object().expect("an object") {
+            if nested.contains(&key.as_str()) || key.starts_with("capacity_block") {
+                continue;
+            }
+            let expected = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                number => number.to_string(),
+            };
+            assert_eq!(row[key], expected, "{key}");
+        }
+    }
+}
+
+#[test]
+fn slips_are_refused_with_what_was_meant() {
+    let p3 = ["--type", "p3.2xlarge"];
+    let with = |rest: &[&'static str]| [&p3[..], rest].concat();
+    for (arguments, error, hint) in [
+        (
+            vec!["--type", "p3.2xlrage"],
+            "no instance type `p3.2xlrage` in the book",
+            "did you mean p3.2xlarge",
+        ),
+        (
+            p3.to_vec(),
+            "no reserved price of p3.2xlarge in us-east-1 (linux): the p3 family sells no reserved instances",
+            "`--reserved-1yr-hourly`",
+        ),
+        (
+            vec!["--type", "p5e.48xlarge"],
+            "no on-demand price of p5e.48xlarge in us-east-1 (linux)",
+            "`--on-demand-hourly`",
+        ),
+        (
+            vec!["--type", "p4d.24xlarge", "--region", "us-east1"],
+            "no region `us-east1` in the book",
+            "did you mean us-east-1",
+        ),
+        (
+            vec!["--type", "p4d.24xlarge", "--region", "all"],
+            "`--region all` is more than one region",
+            "gpucost pricing",
+        ),
+        (
+            vec!["--type", "p4d.24xlarge", "--os", "macos"],
+            "`macos` is not an operating system of the book",
+            "known are linux",
+        ),
+        (
+            with(&["--reserved-1yr-hourly", "0"]),
+            "`--reserved-1yr-hourly 0` without `--reserved-1yr-upfront` is no price",
+            "all upfront",
+        ),
+        (
+            with(&["--on-demand-hourly", "0"]),
+            "invalid value '0' for '--on-demand-hourly <PRICE>'",
+            "above zero",
+        ),
+        (
+            with(&["--on-demand-hourly", "-3.06"]),
+            "invalid value '-3.06' for '--on-demand-hourly <PRICE>'",
+            "above zero",
+        ),
+        (
+            with(&["--reserved-3yr-hourly", "-1"]),
+            "invalid value '-1' for '--reserved-3yr-hourly <PRICE>'",
+            "zero or more",
+        ),
+        (
+            with(&["--hours-per-month", "745"]),
+            "invalid value '745' for '--hours-per-month <HOURS>'",
+            "at most 744",
+        ),
+        (
+            with(&["--hours-per-month", "0"]),
+            "invalid value '0' for '--hours-per-month <HOURS>'",
+            "above 0",
+        ),
+        (
+            with(&["--count", "0"]),
+            "invalid value '0' for '--count <N>'",
+            "1..=1000000",
+        ),
+        (
+            with(&["--reserved-1yr-upfront", "100"]),
+            "the following required arguments were not provided",
+            "--reserved-1yr-hourly <PRICE>",
+        ),
+    ] {
+        let outcome = reserved(&arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stdout);
+        assert_eq!(outcome.stdout, "", "{arguments:?}");
+        assert!(
+            outcome.stderr.starts_with(&format!("error: {error}")) && outcome.stderr.contains(hint),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn the_largest_figures_do_not_overflow() {
+    let found = figures(&[
+        "--type",
+        "p3.2xlarge",
+        "--count",
+        "1000000",
+        "--hours-per-month",
+        "744",
+        "--on-demand-hourly",
+        "1000000",
+        "--reserved-3yr-hourly",
+        "999999.9999999999999999999",
+        "--reserved-3yr-upfront",
+        "999999999.99",
+    ]);
+    // 10^6 × 744 × 10^6 instances.
+    assert_eq!(found["on_demand_monthly"], 7.44e14);
+}
+
+#[test]
+fn tables_fit_a_terminal_and_warn_of_old_prices() {
+    for arguments in [
+        &[&P3[..], &["--count", "8"]].concat()[..],
+        &[
+            "--type",
+            "p4d.24xlarge",
+            "--count",
+            "64",
+            "--payment",
+            "partial-upfront",
+        ],
+    ] {
+        let table = reserved(arguments);
+        assert_eq!(table.code, 0);
+        for line in table.stdout.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
+    let old = reserved(&["--type", "p4d.24xlarge"]);
+    assert!(
+        old.stderr
+            .starts_with("warning: the oldest price is of 2026-01-21"),
+        "{}",
+        old.stderr
+    );
+    let refused = reserved(&["--type", "p4d.24xlarge", "--max-price-age", "200d"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+    let wide = reserved(&["--type", "p4d.24xlarge", "--format", "wide"]).stdout;
+    assert!(wide.contains("2026-01-21, bundled"), "{wide}");
+}
+
+#[test]
+fn examples_of_the_page_print_what_it_shows() {
+    let page = page("levers/reserved.md");
+    let examples: Vec<&str> = page
+        .split("```text\n")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("```")?.0))
+        .collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let arguments: Vec<&str> = command
+            .strip_prefix("$ gpucost reserved ")
+            .expect("a command")
+            .split(' ')
+            .collect();
+        assert_eq!(reserved(&arguments).stdout, shown, "{command}");
+    }
+}
