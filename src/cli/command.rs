@@ -1,6 +1,7 @@
 //! The commands.
 
 use super::args::{AuditArgs, InventoryArgs, MetricsArgs, PricingArgs};
+use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -30,6 +31,11 @@ pub(super) enum Command {
     Metrics(Box<MetricsArgs>),
     /// Look up and compare GPU prices, offline
     Pricing(Box<PricingArgs>),
+    /// What the spot market would save after interruptions, and for whom
+    ///
+    /// For every workload of the fleet; or with `--type` for one type, without
+    /// any cloud.
+    Spot(Box<SpotArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy,
     /// Print completions for a shell

@@ -18,6 +18,8 @@ mod redact;
 mod redact_text;
 mod scope;
 mod shell;
+mod spot;
+mod spot_args;
 
 pub use command::command;
 pub use exit::ExitCode;
@@ -41,6 +43,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),
+        Command::Spot(spot) => spot::run(spot, io),
         Command::IamPolicy => shell::iam_policy(io),
         Command::Completions { shell } => shell::completions(*shell, io),
         Command::Man => shell::man(io),

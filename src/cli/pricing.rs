@@ -96,8 +96,6 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
     let gpu = gpu.map_err(|message| {
         Failure::input(message).with_hint("`--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
     })?;
-    let named = settings.region.as_ref().or(io.variable("GPUCOST_REGION"));
-    let home = named.filter(|name| !name.contains(',') && *name != "all");
     let asked: BTreeSet<String> = args
         .provider
         .as_deref()
@@ -110,7 +108,7 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
         gpu,
         count: args.count,
         regions: args.region.as_deref().map(list).unwrap_or_default(),
-        home_region: home.cloned().unwrap_or_else(|| HOME_REGION.to_owned()),
+        home_region: home_region(settings, io),
         providers: if asked.contains("all") {
             providers()
         } else if asked.is_empty() {
@@ -118,13 +116,7 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
         } else {
             asked
         },
-        operating_system: OperatingSystem::from_name(&args.os).ok_or_else(|| {
-            Failure::input(format!(
-                "`{}` is not an operating system of the book",
-                args.os
-            ))
-            .with_hint("known are linux, windows, rhel, sles and ubuntu-pro")
-        })?,
+        operating_system: operating_system(&args.os)?,
         sort: match args.sort {
             SortChoice::Price => SortBy::Price,
             SortChoice::GpuHour => SortBy::GpuHour,
@@ -134,7 +126,23 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
     })
 }
 
-fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failure> {
+/// The one region that is set, else the one that stands for AWS.
+pub(super) fn home_region(settings: &SettingsFile, io: &Io<'_>) -> String {
+    let named = settings.region.as_ref().or(io.variable("GPUCOST_REGION"));
+    let home = named.filter(|name| !name.contains(',') && *name != "all");
+    home.cloned().unwrap_or_else(|| HOME_REGION.to_owned())
+}
+
+/// An operating system by its name.
+pub(super) fn operating_system(name: &str) -> Result<OperatingSystem, Failure> {
+    OperatingSystem::from_name(name).ok_or_else(|| {
+        Failure::input(format!("`{name}` is not an operating system of the book"))
+            .with_hint("known are linux, windows, rhel, sles and ubuntu-pro")
+    })
+}
+
+/// Refuses the first name that nobody knows.
+pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failure> {
     let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
         return Ok(());
     };
@@ -150,7 +158,11 @@ fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failur
 }
 
 /// The user's own prices, then the cache, over the bundled book.
-fn book(offline: bool, settings: &SettingsFile, io: &Io<'_>) -> Result<PriceBook, Failure> {
+pub(super) fn book(
+    offline: bool,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<PriceBook, Failure> {
     let mut book = if offline {
         PriceBook::default()
     } else {

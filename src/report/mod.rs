@@ -13,6 +13,9 @@ mod plain_table;
 mod price_status;
 mod pricing_data;
 mod pricing_table;
+mod spot_data;
+mod spot_fleet;
+mod spot_type;
 mod style;
 pub mod text;
 
@@ -26,6 +29,9 @@ pub use next::Invocation;
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing_data::{pricing_csv, pricing_json};
 pub use pricing_table::{PricingStyle, pricing_table};
+pub use spot_data::{spot_fleet_csv, spot_fleet_json, spot_type_csv, spot_type_json};
+pub use spot_fleet::spot_fleet_table;
+pub use spot_type::spot_type_table;
 pub use style::TableStyle;
 
 /// The version of every JSON document that this program writes.

@@ -10,6 +10,7 @@ const COMMANDS: &[&str] = &[
     "inventory",
     "metrics",
     "pricing",
+    "spot",
     "iam-policy",
     "completions",
     "man",
