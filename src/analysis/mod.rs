@@ -5,6 +5,7 @@ mod comparison;
 mod inventory;
 mod kinds;
 mod question;
+mod spot;
 mod standing;
 mod totals;
 mod workloads;
@@ -14,6 +15,9 @@ pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_vocabulary, kind_of_name};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
+};
+pub use spot::{
+    AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
 };
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};

@@ -202,6 +202,17 @@ impl<'a> Prices<'a> {
         Ok((region_wide, quote))
     }
 
+    /// What was gathered of a key in single zones, by zone; nothing where the
+    /// region's price is of a better origin.
+    pub fn by_zone(&self, key: &PriceKey) -> Vec<(PriceKey, PriceQuote)> {
+        let of_region = self.gathered.get(&key.in_zone(None)).ok();
+        self.gathered
+            .by_zone(key)
+            .filter(|(_, quote)| of_region.is_none_or(|region| region.origin <= quote.origin))
+            .map(|(key, quote)| (key.clone(), quote.clone()))
+            .collect()
+    }
+
     /// A price that the user states is net already.
     fn discounted(&self, key: &PriceKey, list: PriceQuote) -> PriceQuote {
         let percent = self.discount_percent.get(key.family());

@@ -52,6 +52,7 @@ pub(super) fn format(
     })
 }
 
+/// The accepted risk by precedence: flag, environment, file, medium.
 pub(super) fn risk(
     flag: Option<RiskChoice>,
     settings: &SettingsFile,

@@ -1,8 +1,7 @@
 //! The commands.
 
-use super::args::{
-    AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs,
-};
+use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs};
+use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -32,6 +31,11 @@ pub(super) enum Command {
     Metrics(Box<MetricsArgs>),
     /// Look up and compare GPU prices, offline
     Pricing(Box<PricingArgs>),
+    /// What the spot market would save after interruptions, and for whom
+    ///
+    /// For every workload of the fleet; or with `--type` for one type, without
+    /// any cloud.
+    Spot(Box<SpotArgs>),
     /// Compare reserved instances with on-demand for one type, offline
     Reserved(Box<ReservedArgs>),
     /// Show why a finding, a verdict, a cost or a plan is what it is

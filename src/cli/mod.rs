@@ -21,6 +21,8 @@ mod redact_text;
 mod reserved;
 mod scope;
 mod shell;
+mod spot;
+mod spot_args;
 
 pub use command::command;
 pub use exit::ExitCode;
@@ -44,6 +46,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),
+        Command::Spot(spot) => spot::run(spot, io),
         Command::Reserved(reserved) => reserved::run(reserved, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy => shell::iam_policy(io),

@@ -190,6 +190,7 @@ const POLICY_KEYS: &[&str] = &[
     "bursty_p95_percent",
     "vram_headroom",
     "vcpu_headroom",
+    "spot_interruptions_per_day",
     "workload_tag",
 ];
 
@@ -329,6 +330,9 @@ impl Reader<'_> {
                 }
                 "vram_headroom" => self.set(value, 1.0, 10.0, &mut policy.vram_headroom),
                 "vcpu_headroom" => self.set(value, 1.0, 10.0, &mut policy.vcpu_headroom),
+                "spot_interruptions_per_day" => {
+                    self.set(value, 0.0, 24.0, &mut policy.spot_interruptions_per_day);
+                }
                 "workload_tag" => {
                     if let Some(tag) = self.string(value) {
                         policy.workload_tag = tag;

@@ -14,6 +14,7 @@ mod price;
 mod prose;
 mod series;
 mod shape;
+mod spot;
 mod statistics;
 mod time;
 mod timeline;
@@ -48,6 +49,7 @@ pub use price::{
 pub use prose::{decimals_apart, floored};
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
+pub use spot::SpotHistory;
 pub use statistics::{Distribution, mean, quantile};
 pub use time::{RunningTime, Window, floor_to_period};
 pub use timeline::{ACTIVE_PERCENT, Signal, Timeline, UtilizationSummary};

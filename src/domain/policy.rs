@@ -34,6 +34,9 @@ pub struct Policy {
     pub vram_headroom: f64,
     /// Factor on the CPU p95 that a smaller type must offer.
     pub vcpu_headroom: f64,
+    /// Interruptions a day and node that a plan on the spot market assumes at
+    /// least, whatever the published band: prudence, not a measurement.
+    pub spot_interruptions_per_day: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
     /// Negotiated discount on on-demand list prices by family, 0–100.
@@ -64,6 +67,7 @@ impl Default for Policy {
             bursty_p95_percent: 80.0,
             vram_headroom: 1.2,
             vcpu_headroom: 1.2,
+            spot_interruptions_per_day: 1.0,
             workload_tag: "gpucost:workload".to_owned(),
             discount_percent: BTreeMap::new(),
         }

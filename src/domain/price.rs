@@ -347,6 +347,15 @@ impl PriceBook {
         self.quotes.get(key).ok_or_else(|| NoPrice(key.clone()))
     }
 
+    /// The prices of a key in single zones, by zone.
+    pub fn by_zone(&self, key: &PriceKey) -> impl Iterator<Item = (&PriceKey, &PriceQuote)> {
+        let region_wide = key.in_zone(None);
+        self.quotes
+            .range(region_wide.clone()..)
+            .take_while(move |(other, _)| other.in_zone(None) == region_wide)
+            .filter(|(other, _)| other.zone.is_some())
+    }
+
     /// The price of a storage resource in a region.
     pub fn get_storage(&self, region: &str, resource: StorageResource) -> Option<&StorageQuote> {
         self.storage.get(&(region.to_owned(), resource))

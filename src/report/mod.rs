@@ -16,6 +16,9 @@ mod pricing_data;
 mod pricing_table;
 mod reserved_data;
 mod reserved_table;
+mod spot_data;
+mod spot_fleet;
+mod spot_type;
 mod style;
 pub mod text;
 
@@ -32,6 +35,9 @@ pub use pricing_data::{pricing_csv, pricing_json};
 pub use pricing_table::{PricingStyle, pricing_table};
 pub use reserved_data::{reserved_csv, reserved_json};
 pub use reserved_table::reserved_table;
+pub use spot_data::{spot_fleet_csv, spot_fleet_json, spot_type_csv, spot_type_json};
+pub use spot_fleet::spot_fleet_table;
+pub use spot_type::spot_type_table;
 pub use style::TableStyle;
 
 /// The version of every JSON document that this program writes.

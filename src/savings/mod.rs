@@ -1,6 +1,7 @@
 //! Pure arithmetic of savings, one lever a file, and the choice among them.
 
 mod calculator;
+mod checkpoint;
 mod commitment;
 mod plan;
 mod plan_pool;
@@ -9,11 +10,13 @@ mod portfolio;
 mod rightsize;
 mod schedule;
 mod spot;
+mod spot_offer;
 
 pub use calculator::{
     CommitmentFigures, PricedCommitment, ReservedComparison, ReservedReport, SteadyUse,
     instalments, months,
 };
+pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use plan::{
     Alternatives, Committable, Plan, Purchase, ResizeOffer, ScheduleOffer, SpotMarket, Stage,
@@ -24,4 +27,7 @@ pub use pool::{ConcurrentUsage, PoolRates, allocate};
 pub use portfolio::{Offers, best_single_action};
 pub use rightsize::{Rightsizing, smaller_with_same_gpu};
 pub use schedule::{NoSchedule, OffWindow, Schedule, WEEK_HOURS, WeekCounterEvidence, schedule};
-pub use spot::time_weighted_mean;
+pub use spot::{SpotBasis, SpotPrice, spot_history, spot_price, time_weighted_mean};
+pub use spot_offer::{
+    Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,
+};

@@ -1,21 +1,22 @@
-//! Time-weighted spot means against a recorded history: irregular steps, zones
+//! Time-weighted spot figures against a recorded history: irregular steps, zones
 //! interleaved, newest first.
 
 use crate::data::folder;
 use gpucost::domain::Window;
-use gpucost::savings::time_weighted_mean;
+use gpucost::savings::{spot_history, time_weighted_mean};
+use jiff::Timestamp;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
-#[test]
-fn means_of_p3_2xlarge_by_zone() {
-    let Some(folder) = folder("spot means", "samples/aws-api/spot-price-history") else {
-        return;
-    };
-    let text = std::fs::read_to_string(folder.join("us-east-1.p3.2xlarge.json"))
-        .expect("the history is there");
+type Changes = Vec<(Timestamp, Decimal)>;
+
+/// The changes of a type by zone; nothing without the samples.
+fn zones_of(name: &str) -> Option<BTreeMap<String, Changes>> {
+    let folder = folder("spot history", "samples/aws-api/spot-price-history")?;
+    let text = std::fs::read_to_string(folder.join(name)).expect("the history is there");
     let history: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let mut zones: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    let mut zones: BTreeMap<String, Changes> = BTreeMap::new();
     for change in history["SpotPriceHistory"].as_array().expect("a list") {
         let field = |name: &str| change[name].as_str().expect("a text").to_owned();
         zones.entry(field("AvailabilityZone")).or_default().push((
@@ -23,9 +24,20 @@ fn means_of_p3_2xlarge_by_zone() {
             field("SpotPrice").parse::<Decimal>().expect("a price"),
         ));
     }
-    let window = Window {
+    Some(zones)
+}
+
+fn window() -> Window {
+    Window {
         start: "2019-12-24T00:00:00Z".parse().expect("a time"),
         end: "2020-02-20T00:00:00Z".parse().expect("a time"),
+    }
+}
+
+#[test]
+fn means_of_p3_2xlarge_by_zone() {
+    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else {
+        return;
     };
     // Worked out apart from this program by whoever published the samples' index.
     for (zone, expected) in [
@@ -34,7 +46,80 @@ fn means_of_p3_2xlarge_by_zone() {
         ("us-east-1d", "0.939882"),
         ("us-east-1f", "0.928515"),
     ] {
-        let mean = time_weighted_mean(&zones[zone], window).expect("prices in the window");
+        let mean = time_weighted_mean(&zones[zone], window()).expect("prices in the window");
         assert_eq!(mean.round_dp(6).to_string(), expected, "{zone}");
+        let figures = spot_history(&zones[zone], window()).expect("prices in the window");
+        assert_eq!(figures.mean, mean, "{zone}");
     }
+}
+
+/// Every second of the window with the price that held in it, as a count of
+/// seconds by price: what a meter would have read, one reading a second.
+fn metered(changes: &[(Timestamp, Decimal)]) -> (BTreeMap<Decimal, u64>, Option<Decimal>) {
+    let mut oldest_first = changes.to_vec();
+    oldest_first.sort();
+    let (start, end) = (window().start.as_second(), window().end.as_second());
+    let mut readings: BTreeMap<Decimal, u64> = BTreeMap::new();
+    let mut coming = oldest_first.iter().peekable();
+    let mut reading: Option<(Decimal, u64)> = None;
+    let mut note = |reading: Option<(Decimal, u64)>| {
+        if let Some((price, seconds)) = reading.filter(|(_, seconds)| *seconds > 0) {
+            *readings.entry(price).or_default() += seconds;
+        }
+    };
+    for second in start..end {
+        while let Some((_, price)) = coming.next_if(|(time, _)| time.as_second() <= second) {
+            note(reading.replace((*price, 0)));
+        }
+        if let Some((_, seconds)) = &mut reading {
+            *seconds += 1;
+        }
+    }
+    note(reading);
+    (readings, reading.map(|(price, _)| price))
+}
+
+#[test]
+fn figures_are_those_of_a_reading_every_second() {
+    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else {
+        return;
+    };
+    assert!(zones.len() >= 4, "{} zones", zones.len());
+    for (zone, changes) in zones {
+        let (readings, now) = metered(&changes);
+        let figures = spot_history(&changes, window()).expect("prices in the window");
+        assert_eq!(Some(figures.now), now, "{zone}");
+        assert_eq!(Some(&figures.min), readings.keys().next(), "{zone}");
+        assert_eq!(Some(&figures.max), readings.keys().next_back(), "{zone}");
+        let total: u64 = readings.values().sum();
+        // The reading that more than 5 % of all readings are at or above.
+        let mut dearer = 0;
+        let p95 = readings.iter().rev().find(|(_, seconds)| {
+            dearer += **seconds;
+            20 * dearer > total
+        });
+        assert_eq!(Some(&figures.p95), p95.map(|(price, _)| price), "{zone}");
+        // The deviation as the root of the mean square less the squared mean.
+        let moment = |power: i32| {
+            let weighed = readings.iter().map(|(price, seconds)| {
+                price.to_f64().expect("a number").powi(power) * *seconds as f64
+            });
+            weighed.sum::<f64>() / total as f64
+        };
+        let volatility = (moment(2) - moment(1).powi(2)).sqrt() / moment(1) * 100.0;
+        let found = figures.volatility_percent;
+        assert!(
+            (found - volatility).abs() < 1e-4,
+            "{zone}: {found} {volatility}"
+        );
+        assert!(figures.min <= figures.mean && figures.mean <= figures.max);
+    }
+}
+
+#[test]
+fn a_region_without_the_type_has_no_history() {
+    let Some(zones) = zones_of("eu-north-1.p3.2xlarge.EMPTY.json") else {
+        return;
+    };
+    assert!(zones.is_empty());
 }

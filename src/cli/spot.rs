@@ -1,0 +1,150 @@
+//! `gpucost spot`.
+
+use super::Io;
+use super::args::Format;
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::spot_args::SpotArgs;
+use super::{audit, estate, output, pricing};
+use crate::analysis::{AWS, Question, SortBy, SpotJob, assess_fleet, assess_type};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{PriceKey, Risk};
+use crate::report::{
+    spot_fleet_csv, spot_fleet_json, spot_fleet_table, spot_type_csv, spot_type_json,
+    spot_type_table,
+};
+use crate::savings::Checkpointing;
+use std::collections::BTreeSet;
+
+pub(super) fn run(args: &SpotArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.estate.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let accepted = audit::risk(args.risk, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    match &args.instance_type {
+        Some(name) => one_type(name, args, &settings, format, accepted, &age, io),
+        None => fleet(args, &settings, format, accepted, &age, io),
+    }
+}
+
+fn checkpointing(args: &SpotArgs) -> Checkpointing {
+    Checkpointing {
+        cost: args.checkpoint_cost,
+        restart: args.restart_cost,
+        interval: args.checkpoint_interval.0,
+    }
+}
+
+fn internal(error: impl Into<anyhow::Error>) -> Failure {
+    Failure::new(ExitCode::Unexpected, error)
+}
+
+fn one_type(
+    name: &str,
+    args: &SpotArgs,
+    settings: &SettingsFile,
+    format: Format,
+    accepted: Risk,
+    age: &PriceAge,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let out = &args.estate.out;
+    let policy = &settings.policy;
+    let book = pricing::book(args.estate.offline, settings, io)?;
+    let prices = Prices::new(&book, &policy.discount_percent);
+    let key = key(name, args, settings, &prices, io)?;
+    let job = SpotJob {
+        kind: args.kind,
+        restartable: args.restartable,
+        nodes: args.nodes,
+        checkpointing: checkpointing(args),
+        accepted,
+    };
+    let found = assess_type(&key, job, &prices, policy);
+    let warning = age.check(found.seen_on().min(), io.now)?;
+    let text = match format {
+        Format::Table | Format::Wide => {
+            spot_type_table(&found, output::style(format == Format::Wide, out, io))
+        }
+        Format::Json => spot_type_json(&found).map_err(internal)?,
+        Format::Csv => spot_type_csv(&found).map_err(internal)?,
+    };
+    output::document(&text, out, io)?;
+    output::warn(warning, out, io);
+    if found.figures.is_none() {
+        let reason = found.eligibility.err().unwrap_or_default();
+        output::complain(
+            &reason,
+            "`gpucost pricing TYPE --region all` shows where there is a price",
+            io,
+        );
+        return Ok(ExitCode::Nothing);
+    }
+    Ok(ExitCode::Done)
+}
+
+/// What the prices of a type are asked for under.
+fn key(
+    name: &str,
+    args: &SpotArgs,
+    settings: &SettingsFile,
+    prices: &Prices<'_>,
+    io: &Io<'_>,
+) -> Result<PriceKey, Failure> {
+    let region = match &args.estate.aws.region {
+        Some(region) => region.trim().to_owned(),
+        None => pricing::home_region(settings, io),
+    };
+    if region == "all" || region.contains([',', '*']) {
+        return Err(Failure::input("`--type` is looked at in one region")
+            .with_hint("name one, such as `--region us-east-1`"));
+    }
+    let question = Question {
+        instance_types: vec![name.to_owned()],
+        gpu: None,
+        count: None,
+        regions: vec![region.clone()],
+        home_region: region.clone(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: pricing::operating_system(&args.os)?,
+        sort: SortBy::Price,
+    };
+    pricing::refuse_unknown(&question, prices)?;
+    Ok(PriceKey {
+        operating_system: question.operating_system,
+        ..PriceKey::linux_on_demand(&region, &name.to_lowercase())
+    })
+}
+
+fn fleet(
+    args: &SpotArgs,
+    settings: &SettingsFile,
+    format: Format,
+    accepted: Risk,
+    age: &PriceAge,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let out = &args.estate.out;
+    let estate = estate::estate(&args.estate, settings, io)?;
+    let found = assess_fleet(&estate, &settings.policy, accepted, checkpointing(args));
+    let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
+    let text = match format {
+        Format::Table | Format::Wide => {
+            spot_fleet_table(&found, output::style(format == Format::Wide, out, io))
+        }
+        Format::Json => spot_fleet_json(&found).map_err(internal)?,
+        Format::Csv => spot_fleet_csv(&found).map_err(internal)?,
+    };
+    output::document(&text, out, io)?;
+    output::warn(warning, out, io);
+    let instances = found.assessments.iter().map(|one| one.instances).sum();
+    Ok(output::close(
+        "looked at",
+        instances,
+        0,
+        &found.gaps,
+        &args.estate,
+        io,
+    ))
+}

@@ -1,0 +1,120 @@
+//! Flags of `gpucost spot`.
+
+use super::args::{EstateArgs, Format, RiskChoice};
+use crate::config::parse_duration;
+use crate::domain::WorkloadKind;
+use clap::Args;
+use jiff::SignedDuration;
+
+/// A length of time, in seconds too.
+fn time(text: &str) -> Result<SignedDuration, String> {
+    let expected = || "expected a length of time such as 60s, 5m or 1h".to_owned();
+    let seconds = text.strip_suffix('s').map(|number| number.parse::<i64>());
+    match seconds {
+        Some(seconds) => seconds
+            .ok()
+            .filter(|seconds| *seconds > 0)
+            .map(SignedDuration::from_secs)
+            .ok_or_else(expected),
+        None => parse_duration(text).map_err(|_| expected()),
+    }
+}
+
+/// A length of time, or nothing for the best one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interval(pub Option<SignedDuration>);
+
+fn interval(text: &str) -> Result<Interval, String> {
+    if text == "auto" {
+        return Ok(Interval(None));
+    }
+    time(text)
+        .map(|length| Interval(Some(length)))
+        .map_err(|message| format!("{message}, or auto"))
+}
+
+fn kind(text: &str) -> Result<WorkloadKind, String> {
+    WorkloadKind::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("known are {}", names.join(", "))
+    })
+}
+
+/// `gpucost spot`.
+#[derive(Debug, Args)]
+pub(super) struct SpotArgs {
+    /// One type by name, without any cloud; `--region` is its region then
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        help_heading = "One type",
+        conflicts_with_all = ["demo", "from", "save", "redact", "tag", "exclude_tag", "as_of",
+            "lookback", "strict", "allow_empty"]
+    )]
+    pub instance_type: Option<String>,
+    /// What the job is: training, serving, batch, evaluation, development
+    #[arg(long, value_name = "KIND", value_parser = kind, requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "unknown", hide_default_value = true, help_heading = "One type")]
+    pub kind: WorkloadKind,
+    /// The job may be interrupted and restarted
+    #[arg(long, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
+    pub restartable: bool,
+    /// Instances that stop together when one of them is taken back
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "1", help_heading = "One type")]
+    pub nodes: u32,
+    /// Operating system of the type
+    #[arg(
+        long,
+        value_name = "OS",
+        requires = "instance_type", conflicts_with_all = ["demo", "from"],
+        default_value = "linux",
+        help_heading = "One type"
+    )]
+    pub os: String,
+    /// Time that a checkpoint takes from the job
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "60s")]
+    pub checkpoint_cost: SignedDuration,
+    /// Time from an interruption to work going on
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
+    pub restart_cost: SignedDuration,
+    /// Time between checkpoints; `auto` for the best one
+    #[arg(long, value_name = "TIME|auto", value_parser = interval, default_value = "auto")]
+    pub checkpoint_interval: Interval,
+    /// Risk that is accepted [default: medium]
+    #[arg(long, value_enum)]
+    pub risk: Option<RiskChoice>,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub estate: EstateArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_are_above_zero() {
+        assert_eq!(time("60s"), Ok(SignedDuration::from_secs(60)));
+        assert_eq!(time("5m"), Ok(SignedDuration::from_secs(300)));
+        for bad in [
+            "",
+            "s",
+            "0s",
+            "-1s",
+            "60",
+            "1.5h",
+            "soon",
+            "auto",
+            "99999999999999999999s",
+        ] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+        assert_eq!(interval("auto"), Ok(Interval(None)));
+        assert_eq!(
+            interval("30m"),
+            Ok(Interval(Some(SignedDuration::from_mins(30))))
+        );
+        assert!(interval("never").is_err());
+    }
+}
