@@ -9,7 +9,7 @@ mod spot;
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
     CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, UsedInstance, coverage,
-    normalization_factor, used_instances,
+    existing_coverage, normalization_factor, used_instances,
 };
 pub use portfolio::{Offers, best_single_action};
 pub use rightsize::{Rightsizing, smaller_with_same_gpu};

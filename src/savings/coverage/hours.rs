@@ -3,8 +3,8 @@
 use super::HOUR_SECONDS;
 use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentTerm, Estate, InstanceId, InstanceUsage, OperatingSystem, PriceKey, PriceOption,
-    PurchaseOption, Series, Tenancy,
+    CommitmentTerm, Estate, InstanceId, InstanceUsage, Metric, OperatingSystem, PriceKey,
+    PriceOption, PurchaseOption, Series, Statistic, Tenancy,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -32,13 +32,23 @@ pub struct UsedInstance {
     pub plan_rates: BTreeMap<PriceOption, Decimal>,
 }
 
+/// The series that show when an instance ran.
+fn shows_running(series: &Series) -> bool {
+    let shows = [
+        Metric::CpuUtilization,
+        Metric::GpuUtilization,
+        Metric::GpuPowerUtilization,
+    ];
+    series.statistic == Statistic::Average && shows.contains(&series.metric)
+}
+
 /// Every instance that is billed by the hour at list price unless a commitment
 /// covers it (neither spot nor paid ahead), with the hours in which any period
 /// shows it running, by the rule that its cost follows: periods with a CPU
 /// point, else since its launch.
 pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance> {
     let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
-    for one in &estate.metrics {
+    for one in estate.metrics.iter().filter(|one| shows_running(one)) {
         series.entry(&one.instance).or_default().push(one);
     }
     let period = i64::from(estate.period_seconds.max(1));

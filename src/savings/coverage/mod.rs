@@ -8,8 +8,9 @@ mod pool;
 pub use hours::{UsedInstance, used_instances};
 pub use pool::normalization_factor;
 
+use crate::catalog::Prices;
 use crate::domain::{
-    Commitments, Currency, InstanceId, Money, Policy, PurchaseOption, Window, named_enum,
+    Commitments, Currency, Estate, InstanceId, Money, Policy, PurchaseOption, Window, named_enum,
 };
 use jiff::Timestamp;
 use pool::Pool;
@@ -176,6 +177,17 @@ impl Coverage {
     }
 }
 
+/// What the commitments of an estate cover of its hours; nothing is measured
+/// where there are none.
+pub fn existing_coverage(estate: &Estate, prices: &Prices<'_>, policy: &Policy) -> Coverage {
+    let owned = &estate.commitments;
+    if owned.reserved_instances.is_empty() && owned.savings_plans.is_empty() {
+        return Coverage::default();
+    }
+    let instances = used_instances(estate, prices);
+    coverage(&instances, owned, estate.window, estate.as_of, policy)
+}
+
 /// What the commitments cover of the hours that instances ran. Every hour of an
 /// instance is covered at most once, and no commitment covers more than it has.
 /// Among instances, size-flexible reserved instances cover the smallest first
@@ -327,5 +339,7 @@ impl Tally {
     }
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;
