@@ -154,6 +154,11 @@ impl Timeline {
             .map(|(index, slot)| (index, slot.sum_average / f64::from(slot.reported)))
     }
 
+    /// Whether anything ran, period by period.
+    pub fn ran(&self) -> impl Iterator<Item = bool> + '_ {
+        self.running_gpus.iter().map(|gpus| *gpus > 0)
+    }
+
     /// Number of periods in which anything ran.
     fn expected_samples(&self) -> usize {
         self.running_gpus.iter().filter(|gpus| **gpus > 0).count()

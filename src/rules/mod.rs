@@ -3,6 +3,7 @@
 //! turns that silence into one gap.
 
 mod classification;
+mod commitments;
 mod compute_optimizer;
 mod registry;
 mod subject;
@@ -17,5 +18,6 @@ mod underutilized_gpu;
 mod unused_gpus;
 
 pub use classification::classify;
+pub use commitments::{COMMITMENT_RULES, commitment_findings};
 pub use registry::{RULES, Rule, RuleMeta, run};
 pub use subject::{Need, Subject};

@@ -3,6 +3,7 @@
 mod calculator;
 mod checkpoint;
 mod commitment;
+mod coverage;
 mod plan;
 mod plan_pool;
 mod pool;
@@ -18,6 +19,10 @@ pub use calculator::{
 };
 pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
+pub use coverage::{
+    CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, UsedInstance, coverage,
+    existing_coverage, normalization_factor, used_instances,
+};
 pub use plan::{
     Alternatives, Committable, Plan, Purchase, ResizeOffer, ScheduleOffer, SpotMarket, Stage,
     TermOffer, Terms, plan,

@@ -5,8 +5,9 @@ use gpucost::rules::Need;
 use std::collections::BTreeSet;
 
 /// Files in `src/rules/` that hold no rule.
-const SHARED_FILES: [&str; 5] = [
+const SHARED_FILES: [&str; 6] = [
     "classification",
+    "commitments",
     "compute_optimizer",
     "mod",
     "registry",

@@ -8,5 +8,6 @@ pub mod days;
 mod signals;
 
 mod bad_days;
+mod commitments;
 mod fleet;
 mod hostile;

@@ -69,8 +69,11 @@ async fn without_moto_the_rest_is_refused_once() {
 
 async fn refused_once(loopback: &Loopback) {
     let clients = Clients::new(&loopback.url(), "us-east-1");
-    let request = clients.ec2.describe_reserved_instances();
+    let request = clients.ec2.describe_reserved_instances_listings();
     let error = request.send().await.expect_err("nobody implements it");
     assert_eq!(error.code(), Some("InvalidAction"));
-    assert_eq!(loopback.calls("ec2", "DescribeReservedInstances"), 1);
+    assert_eq!(
+        loopback.calls("ec2", "DescribeReservedInstancesListings"),
+        1
+    );
 }

@@ -1,0 +1,241 @@
+//! Findings about what an account has bought, which belong to the estate and to
+//! no workload: capacity that is held and not used, commitments that nobody
+//! uses up, and those that end soon. Each is about the id of a commitment.
+
+use crate::catalog::Prices;
+use crate::domain::{
+    CapacityReservation, Comparator, Confidence, Evidence, Finding, FindingKind, Judgement,
+    Observation, Policy, PriceKey, PriceOption, Recommendation, Severity, floored,
+};
+use crate::savings::{CommitmentUse, Coverage};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+/// Ids of the rules, ascending.
+pub const COMMITMENT_RULES: [&str; 3] = [
+    EXPIRING_COMMITMENT,
+    IDLE_CAPACITY_RESERVATION,
+    UNDERUSED_COMMITMENT,
+];
+
+const EXPIRING_COMMITMENT: &str = "expiring-commitment";
+const IDLE_CAPACITY_RESERVATION: &str = "idle-capacity-reservation";
+const UNDERUSED_COMMITMENT: &str = "underused-commitment";
+
+/// An end within so many days is worth a decision now.
+const EXPIRES_WITHIN_DAYS: i64 = 60;
+/// Below this share a commitment is underused, percent.
+const LEAST_UTILIZATION_PERCENT: Decimal = Decimal::from_parts(80, 0, 0, false, 0);
+
+/// Every finding about the capacity reservations and commitments of an estate,
+/// in their order: reservations first.
+pub fn commitment_findings(
+    reservations: &[CapacityReservation],
+    coverage: &Coverage,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    as_of: Timestamp,
+) -> Vec<Finding> {
+    let idle = reservations
+        .iter()
+        .filter(|one| one.end.is_none_or(|end| end > as_of))
+        .filter_map(|one| idle_capacity(one, prices, policy));
+    let commitments = coverage
+        .commitments
+        .iter()
+        .filter(|one| one.end > as_of)
+        .flat_map(|one| [underused(one), expiring(one)])
+        .flatten();
+    idle.chain(commitments).collect()
+}
+
+/// Room that nothing runs in costs as much as the instance that would fill it. A
+/// Capacity Block is paid for ahead: giving its room up saves nothing.
+fn idle_capacity(
+    one: &CapacityReservation,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> Option<Finding> {
+    if one.available == 0 || one.capacity_block {
+        return None;
+    }
+    let key = PriceKey {
+        region: one.region.clone(),
+        instance_type: one.instance_type.clone(),
+        operating_system: one.operating_system,
+        tenancy: one.tenancy,
+        option: PriceOption::OnDemand,
+        zone: None,
+    };
+    let quote = prices.get(&key).ok();
+    let room = Decimal::from(one.available);
+    let price = quote.as_ref().map_or_else(
+        || format!("no price for {key}: unpriced"),
+        |quote| {
+            format!(
+                "{} × {} {}/h × {} h ({}, {})",
+                one.available,
+                quote.rate.currency(),
+                quote.rate.amount().normalize(),
+                policy.hours_per_month.normalize(),
+                quote.effective_date,
+                quote.source
+            )
+        },
+    );
+    let judgement = Judgement {
+        severity: Severity::Critical,
+        confidence: Confidence::Measured,
+        kind: FindingKind::Waste,
+        title: format!(
+            "capacity for {} of {} {} in {} is held and not used",
+            one.available, one.total, one.instance_type, one.zone
+        ),
+        monthly_savings: quote.map(|quote| quote.rate.times_hours(policy.hours_per_month * room)),
+        recommendation: Recommendation {
+            action: "lower or cancel the reservation".to_owned(),
+            to: format!("{} × {}", one.total - one.available, one.instance_type),
+            steps: vec![
+                price,
+                "reserved instances and savings plans with room left pay for idle capacity \
+                 too: check that none does"
+                    .to_owned(),
+                "ask who holds it: capacity of this type may not come back".to_owned(),
+            ],
+        },
+    };
+    let decisive = Evidence {
+        observation: Observation::Fact {
+            name: "instances that the reservation has room for",
+            origin: "ec2:DescribeCapacityReservations".to_owned(),
+        },
+        observed: f64::from(one.available),
+        comparator: Comparator::AtLeast,
+        threshold: 1.0,
+        unit: "instances",
+    };
+    Some(Finding::new(
+        IDLE_CAPACITY_RESERVATION,
+        &one.id,
+        judgement,
+        decisive,
+        Vec::new(),
+    ))
+}
+
+/// Silent about a Compute Savings Plan: what else it pays for is not seen.
+fn underused(one: &CommitmentUse) -> Option<Finding> {
+    let unused = one.unused_monthly?;
+    let percent = one.utilization? * Decimal::ONE_HUNDRED;
+    if percent >= LEAST_UTILIZATION_PERCENT {
+        return None;
+    }
+    let percent = percent.to_f64()?;
+    let used = floored(percent, 0);
+    let judgement = Judgement {
+        severity: Severity::Warning,
+        // Hours are known by CPU points, and other accounts may use it.
+        confidence: Confidence::Derived,
+        kind: FindingKind::Optimization,
+        title: format!(
+            "{} of {} is used to {used} %: {} {:.2} a month buys nothing",
+            words(one),
+            one.name,
+            unused.currency(),
+            unused.amount()
+        ),
+        // Paid until the end, whatever is done.
+        monthly_savings: None,
+        recommendation: Recommendation {
+            action: "move workloads under it".to_owned(),
+            to: one.name.clone(),
+            steps: vec![
+                format!("it is paid for until {}: stopping saves nothing", day(one)),
+                "run what costs the on-demand price on its types, in its region and zone"
+                    .to_owned(),
+                "check whether other accounts of the organization use it".to_owned(),
+            ],
+        },
+    };
+    let decisive = Evidence {
+        observation: Observation::Fact {
+            name: "utilization of the commitment",
+            origin: "AWS/EC2 CPUUtilization points, else launch time".to_owned(),
+        },
+        observed: percent,
+        comparator: Comparator::LessThan,
+        threshold: LEAST_UTILIZATION_PERCENT.to_f64()?,
+        unit: "%",
+    };
+    Some(Finding::new(
+        UNDERUSED_COMMITMENT,
+        &one.id,
+        judgement,
+        decisive,
+        Vec::new(),
+    ))
+}
+
+fn expiring(one: &CommitmentUse) -> Option<Finding> {
+    if one.days_to_expiry > EXPIRES_WITHIN_DAYS {
+        return None;
+    }
+    let judgement = Judgement {
+        severity: Severity::Info,
+        confidence: Confidence::Measured,
+        kind: FindingKind::Risk,
+        title: format!(
+            "{} of {} ends on {}: its hours then cost the on-demand price",
+            words(one),
+            one.name,
+            day(one)
+        ),
+        monthly_savings: None,
+        recommendation: Recommendation {
+            action: "decide whether to renew".to_owned(),
+            to: String::new(),
+            steps: vec![
+                format!(
+                    "it costs {} {:.2} a month, used or not",
+                    one.monthly_cost.currency(),
+                    one.monthly_cost.amount()
+                ),
+                "right-size first, then buy for what is left".to_owned(),
+            ],
+        },
+    };
+    let decisive = Evidence {
+        observation: Observation::Fact {
+            name: "days until the commitment ends",
+            origin: if one.kind.is_reserved() {
+                "ec2:DescribeReservedInstances".to_owned()
+            } else {
+                "savingsplans:DescribeSavingsPlans".to_owned()
+            },
+        },
+        observed: one.days_to_expiry as f64,
+        comparator: Comparator::AtMost,
+        threshold: EXPIRES_WITHIN_DAYS as f64,
+        unit: "days",
+    };
+    Some(Finding::new(
+        EXPIRING_COMMITMENT,
+        &one.id,
+        judgement,
+        decisive,
+        Vec::new(),
+    ))
+}
+
+fn words(one: &CommitmentUse) -> &'static str {
+    if one.kind.is_reserved() {
+        "the reservation"
+    } else {
+        "the savings plan"
+    }
+}
+
+fn day(one: &CommitmentUse) -> String {
+    one.end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+}

@@ -1,0 +1,106 @@
+//! The hours that instances ran, out of an estate.
+
+use super::HOUR_SECONDS;
+use crate::catalog::Prices;
+use crate::domain::{
+    CommitmentTerm, Estate, InstanceId, InstanceUsage, Metric, OperatingSystem, PriceKey,
+    PriceOption, PurchaseOption, Series, Statistic, Tenancy,
+};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// An instance whose hours a commitment may cover.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedInstance {
+    /// Its id.
+    pub id: InstanceId,
+    /// Its region.
+    pub region: String,
+    /// Its zone by name.
+    pub zone: Option<String>,
+    /// Its type.
+    pub instance_type: String,
+    /// The operating system that decides the price.
+    pub operating_system: OperatingSystem,
+    /// Whether the hardware is shared.
+    pub tenancy: Tenancy,
+    /// Whether it ran in each hour of the window.
+    pub running: Vec<bool>,
+    /// List price of an hour; absent when it is not known.
+    pub on_demand_hourly: Option<Decimal>,
+    /// Rates of savings plans, by plan and term, as far as they are known.
+    pub plan_rates: BTreeMap<PriceOption, Decimal>,
+}
+
+/// The series that show when an instance ran.
+fn shows_running(series: &Series) -> bool {
+    let shows = [
+        Metric::CpuUtilization,
+        Metric::GpuUtilization,
+        Metric::GpuPowerUtilization,
+    ];
+    series.statistic == Statistic::Average && shows.contains(&series.metric)
+}
+
+/// Every instance that is billed by the hour at list price unless a commitment
+/// covers it (neither spot nor paid ahead), with the hours in which any period
+/// shows it running, by the rule that its cost follows: periods with a CPU
+/// point, else since its launch.
+pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance> {
+    let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
+    for one in estate.metrics.iter().filter(|one| shows_running(one)) {
+        series.entry(&one.instance).or_default().push(one);
+    }
+    let period = i64::from(estate.period_seconds.max(1));
+    let hours = (estate.window.seconds().max(0) / HOUR_SECONDS) as usize;
+    estate
+        .instances
+        .iter()
+        .filter(|instance| instance.purchase_option() == PurchaseOption::OnDemand)
+        .filter(|instance| instance.launch_time <= estate.as_of)
+        .map(|instance| {
+            let own = series.get(&instance.id).map_or(&[][..], Vec::as_slice);
+            let (_, timeline) =
+                InstanceUsage::measure(instance, None, own, estate.window, estate.period_seconds);
+            let mut running = vec![false; hours];
+            for (index, ran) in timeline.ran().enumerate() {
+                if let Some(hour) = running.get_mut((index as i64 * period / HOUR_SECONDS) as usize)
+                {
+                    *hour |= ran;
+                }
+            }
+            let key = PriceKey {
+                region: instance.region.clone(),
+                instance_type: instance.instance_type.clone(),
+                operating_system: instance.operating_system,
+                tenancy: instance.tenancy,
+                option: PriceOption::OnDemand,
+                zone: None,
+            };
+            let rate = |option| {
+                let quote = prices.get(&key.with_option(option)).ok()?;
+                Some(quote.rate.amount())
+            };
+            UsedInstance {
+                id: instance.id.clone(),
+                region: instance.region.clone(),
+                zone: instance.zone.clone(),
+                instance_type: instance.instance_type.clone(),
+                operating_system: instance.operating_system,
+                tenancy: instance.tenancy,
+                running,
+                on_demand_hourly: rate(PriceOption::OnDemand),
+                plan_rates: CommitmentTerm::ALL
+                    .into_iter()
+                    .flat_map(|term| {
+                        [
+                            PriceOption::Ec2InstanceSavingsPlan(term),
+                            PriceOption::ComputeSavingsPlan(term),
+                        ]
+                    })
+                    .filter_map(|option| Some((option, rate(option)?)))
+                    .collect(),
+            }
+        })
+        .collect()
+}

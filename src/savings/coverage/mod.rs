@@ -1,0 +1,345 @@
+//! What the commitments that an account has cover, hour by hour, in the order
+//! in which AWS applies them: zonal reserved instances, regional ones, EC2
+//! Instance Savings Plans, Compute Savings Plans; of one kind by id.
+
+mod hours;
+mod pool;
+
+pub use hours::{UsedInstance, used_instances};
+pub use pool::normalization_factor;
+
+use crate::catalog::Prices;
+use crate::domain::{
+    Commitments, Currency, Estate, InstanceId, Money, Policy, PurchaseOption, Window, named_enum,
+};
+use jiff::Timestamp;
+use pool::Pool;
+use rust_decimal::Decimal;
+
+pub(super) const HOUR_SECONDS: i64 = 3_600;
+const DAY_SECONDS: i64 = 86_400;
+
+named_enum! {
+    /// A kind of commitment, in the order of application.
+    CommitmentKind {
+        /// Reserved instances of one zone.
+        ZonalReserved = "zonal-reserved-instances",
+        /// Reserved instances of a region.
+        RegionalReserved = "regional-reserved-instances",
+        /// A savings plan for one family in one region.
+        Ec2InstanceSavingsPlan = "ec2-instance-savings-plan",
+        /// A savings plan for any compute.
+        ComputeSavingsPlan = "compute-savings-plan",
+    }
+}
+
+impl CommitmentKind {
+    /// Whether it is reserved instances.
+    pub fn is_reserved(self) -> bool {
+        matches!(self, Self::ZonalReserved | Self::RegionalReserved)
+    }
+}
+
+/// What one commitment covers of one instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoveredPart {
+    /// The commitment's id.
+    pub commitment: String,
+    /// Its kind.
+    pub kind: CommitmentKind,
+    /// Hours of the window that it covers, fractions of an hour included.
+    pub hours: Decimal,
+    /// What these hours cost under it: reserved instances at their effective
+    /// rate, a plan at its own. Paid whether the instance runs or not.
+    pub cost: Money,
+    /// Until when that is paid for.
+    pub end: Timestamp,
+}
+
+/// What is covered of one instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstanceCoverage {
+    /// The instance.
+    pub id: InstanceId,
+    /// Hours of the window in which it ran.
+    pub running_hours: Decimal,
+    /// By whom, in the order of application.
+    pub parts: Vec<CoveredPart>,
+    /// Of every hour of the window the share that it ran and nothing covers,
+    /// 0–1: what is left to buy for, and what stopping it would save.
+    pub uncovered: Vec<Decimal>,
+}
+
+impl InstanceCoverage {
+    /// Hours that are covered.
+    pub fn covered_hours(&self) -> Decimal {
+        self.parts.iter().map(|part| part.hours).sum()
+    }
+
+    /// Hours that it ran and nothing covers.
+    pub fn uncovered_hours(&self) -> Decimal {
+        self.uncovered.iter().sum()
+    }
+
+    /// Share of its running hours that is covered, 0–1; absent when it did not
+    /// run.
+    pub fn covered_share(&self) -> Option<Decimal> {
+        (self.running_hours - self.uncovered_hours()).checked_div(self.running_hours)
+    }
+
+    /// How its hours are paid for: mixed unless one way pays for all of them.
+    pub fn purchase_option(&self) -> PurchaseOption {
+        let by_reserved = self.parts.iter().any(|part| part.kind.is_reserved());
+        let by_plan = self.parts.iter().any(|part| !part.kind.is_reserved());
+        match (by_reserved, by_plan, self.uncovered_hours().is_zero()) {
+            (false, false, _) => PurchaseOption::OnDemand,
+            (true, false, true) => PurchaseOption::Reserved,
+            (false, true, true) => PurchaseOption::SavingsPlan,
+            _ => PurchaseOption::Mixed,
+        }
+    }
+
+    /// What an hour of it costs in the mean, covered hours at the rate of their
+    /// commitment and the others at `on_demand_hourly`; absent when it did not
+    /// run or the currencies differ.
+    pub fn hourly_cost(&self, on_demand_hourly: Decimal, currency: Currency) -> Option<Decimal> {
+        let mut cost = self.uncovered_hours() * on_demand_hourly;
+        for part in &self.parts {
+            cost += Some(part.cost)
+                .filter(|money| money.currency() == currency)?
+                .amount();
+        }
+        cost.checked_div(self.running_hours)
+    }
+
+    /// The part of its cost that stopping it does not end, per hour that it
+    /// runs, with the day until which it is paid: the latest among its
+    /// commitments.
+    pub fn sunk_hourly(&self) -> Option<(Decimal, Timestamp)> {
+        let end = self.parts.iter().map(|part| part.end).max()?;
+        let cost: Decimal = self.parts.iter().map(|part| part.cost.amount()).sum();
+        Some((cost.checked_div(self.running_hours)?, end))
+    }
+}
+
+/// How well one commitment is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommitmentUse {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub kind: CommitmentKind,
+    /// In words, such as `2 × p4d.24xlarge in us-east-1`.
+    pub name: String,
+    /// What it costs a month, used or not.
+    pub monthly_cost: Money,
+    /// Share of what was paid for in the window that was used, 0–1 (RI
+    /// utilization); absent when its term does not overlap the window. Of a
+    /// Compute Savings Plan a lower bound: what else it pays for is not seen.
+    pub utilization: Option<Decimal>,
+    /// Running hours in its term of the instances that it can cover.
+    pub eligible_hours: Decimal,
+    /// Of these, the hours that it covers.
+    pub covered_hours: Decimal,
+    /// Paid a month for what nobody used, rounded to cents; absent without
+    /// utilization and for Compute Savings Plans.
+    pub unused_monthly: Option<Money>,
+    /// Instances that it may cover whose rate under it is not known, ascending:
+    /// they are taken to be uncovered.
+    pub unrated: Vec<InstanceId>,
+    /// First instant after the term.
+    pub end: Timestamp,
+    /// Whole days until then, zero when it has ended.
+    pub days_to_expiry: i64,
+}
+
+impl CommitmentUse {
+    /// Share of the eligible running hours that it covers, 0–1 (RI coverage);
+    /// absent when nothing eligible ran. Of a pool, divide the sums.
+    pub fn coverage(&self) -> Option<Decimal> {
+        self.covered_hours.checked_div(self.eligible_hours)
+    }
+}
+
+/// What the commitments cover, and how well they are used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Coverage {
+    /// Each instance, in the order given.
+    pub instances: Vec<InstanceCoverage>,
+    /// Each commitment, in the order of application.
+    pub commitments: Vec<CommitmentUse>,
+}
+
+impl Coverage {
+    /// What is covered of an instance.
+    pub fn of(&self, id: &InstanceId) -> Option<&InstanceCoverage> {
+        self.instances.iter().find(|one| one.id == *id)
+    }
+}
+
+/// What the commitments of an estate cover of its hours; nothing is measured
+/// where there are none.
+pub fn existing_coverage(estate: &Estate, prices: &Prices<'_>, policy: &Policy) -> Coverage {
+    let owned = &estate.commitments;
+    if owned.reserved_instances.is_empty() && owned.savings_plans.is_empty() {
+        return Coverage::default();
+    }
+    let instances = used_instances(estate, prices);
+    coverage(&instances, owned, estate.window, estate.as_of, policy)
+}
+
+/// What the commitments cover of the hours that instances ran. Every hour of an
+/// instance is covered at most once, and no commitment covers more than it has.
+/// Among instances, size-flexible reserved instances cover the smallest first
+/// and savings plans those that save the most, as AWS does; ties by id.
+pub fn coverage(
+    instances: &[UsedInstance],
+    commitments: &Commitments,
+    window: Window,
+    as_of: Timestamp,
+    policy: &Policy,
+) -> Coverage {
+    let hours = instances
+        .iter()
+        .map(|one| one.running.len())
+        .max()
+        .unwrap_or_default();
+    let pools = pool::pools(commitments, instances);
+    let mut uncovered: Vec<Vec<Decimal>> = instances
+        .iter()
+        .map(|one| {
+            let running = one.running.iter().map(|ran| Decimal::from(u8::from(*ran)));
+            running.collect()
+        })
+        .collect();
+    let mut tallies: Vec<Tally> = pools.iter().map(|_| Tally::default()).collect();
+    // With no instance at all the hours of the window are paid for still.
+    let hours = hours.max((window.seconds() / HOUR_SECONDS).max(0) as usize);
+    for hour in 0..hours {
+        let begin = window.start.as_second() + hour as i64 * HOUR_SECONDS;
+        for (pool, tally) in pools.iter().zip(&mut tallies) {
+            if pool.start.as_second() <= begin && begin < pool.end.as_second() {
+                tally.apply(pool, hour, instances, &mut uncovered);
+            }
+        }
+    }
+    let mut covered: Vec<Vec<CoveredPart>> = vec![Vec::new(); instances.len()];
+    for (pool, tally) in pools.iter().zip(&tallies) {
+        for (index, hours, units) in tally.shares(pool) {
+            covered[index].push(CoveredPart {
+                commitment: pool.id.to_owned(),
+                kind: pool.kind,
+                hours,
+                cost: Money::new(units * pool.unit_cost, pool.currency),
+                end: pool.end,
+            });
+        }
+    }
+    Coverage {
+        instances: instances
+            .iter()
+            .zip(covered)
+            .zip(uncovered)
+            .map(|((one, parts), uncovered)| InstanceCoverage {
+                id: one.id.clone(),
+                running_hours: Decimal::from(one.running.iter().filter(|ran| **ran).count()),
+                parts,
+                uncovered,
+            })
+            .collect(),
+        commitments: pools
+            .into_iter()
+            .zip(tallies)
+            .map(|(pool, tally)| tally.used(pool, as_of, policy))
+            .collect(),
+    }
+}
+
+/// What one commitment gave so far.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Hours and units by position in the pool's members.
+    given: Vec<(Decimal, Decimal)>,
+    available: Decimal,
+    used: Decimal,
+    eligible_hours: Decimal,
+}
+
+impl Tally {
+    /// Gives one hour of a commitment to its members in their order.
+    fn apply(
+        &mut self,
+        pool: &Pool<'_>,
+        hour: usize,
+        instances: &[UsedInstance],
+        uncovered: &mut [Vec<Decimal>],
+    ) {
+        self.given.resize(pool.members.len(), Default::default());
+        self.available += pool.units;
+        let mut left = pool.units;
+        for (member, given) in pool.members.iter().zip(&mut self.given) {
+            let ran = instances[member.instance].running.get(hour);
+            if ran != Some(&true) {
+                continue;
+            }
+            self.eligible_hours += Decimal::ONE;
+            let open = &mut uncovered[member.instance][hour];
+            let needed = *open * member.units_per_hour;
+            if needed.is_zero() || left.is_zero() {
+                continue;
+            }
+            let taken = needed.min(left);
+            // What is needed in full leaves no rounding behind.
+            let share = if taken == needed {
+                *open
+            } else {
+                (taken / member.units_per_hour).min(*open)
+            };
+            *open -= share;
+            left -= taken;
+            self.used += taken;
+            given.0 += share;
+            given.1 += taken;
+        }
+    }
+
+    /// Position among the instances, hours and units of everything given.
+    fn shares<'a>(
+        &'a self,
+        pool: &'a Pool<'_>,
+    ) -> impl Iterator<Item = (usize, Decimal, Decimal)> + 'a {
+        pool.members
+            .iter()
+            .zip(&self.given)
+            .filter(|(_, (hours, _))| !hours.is_zero())
+            .map(|(member, (hours, units))| (member.instance, *hours, *units))
+    }
+
+    fn used(self, pool: Pool<'_>, as_of: Timestamp, policy: &Policy) -> CommitmentUse {
+        let hourly = pool.units * pool.unit_cost;
+        let monthly_cost = Money::new(hourly * policy.hours_per_month, pool.currency);
+        let utilization = self.used.checked_div(self.available);
+        let sees_all = pool.kind != CommitmentKind::ComputeSavingsPlan;
+        CommitmentUse {
+            id: pool.id.to_owned(),
+            kind: pool.kind,
+            unused_monthly: utilization.filter(|_| sees_all).map(|used| {
+                let unused = monthly_cost.amount() * (Decimal::ONE - used);
+                Money::new(unused, pool.currency).rounded()
+            }),
+            monthly_cost: monthly_cost.rounded(),
+            utilization,
+            eligible_hours: self.eligible_hours,
+            covered_hours: self.given.iter().map(|(hours, _)| *hours).sum(),
+            unrated: pool.unrated,
+            end: pool.end,
+            days_to_expiry: ((pool.end.as_second() - as_of.as_second()) / DAY_SECONDS).max(0),
+            name: pool.name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! What each commitment has to give, and to whom.
+
+use super::CommitmentKind;
+use super::hours::UsedInstance;
+use crate::catalog;
+use crate::domain::{
+    Commitments, Currency, InstanceId, OperatingSystem, PriceOption, ReservedInstances,
+    SavingsPlan, SavingsPlanKind, Tenancy,
+};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+
+/// An instance that a commitment can cover.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// Position among the instances.
+    pub instance: usize,
+    /// Units that an hour of it takes.
+    pub units_per_hour: Decimal,
+}
+
+/// One commitment: so many units an hour for its members in their order. The
+/// units of reserved instances are instances, or normalised units where sizes
+/// are flexible; those of a plan are its currency.
+#[derive(Debug)]
+pub(super) struct Pool<'a> {
+    pub id: &'a str,
+    pub kind: CommitmentKind,
+    pub name: String,
+    pub units: Decimal,
+    /// What one unit costs, used or not.
+    pub unit_cost: Decimal,
+    pub currency: Currency,
+    pub members: Vec<Member>,
+    pub unrated: Vec<InstanceId>,
+    pub start: Timestamp,
+    pub end: Timestamp,
+}
+
+/// Every commitment that covers instances, in the order of application.
+pub(super) fn pools<'a>(commitments: &'a Commitments, instances: &[UsedInstance]) -> Vec<Pool<'a>> {
+    let reserved = commitments
+        .reserved_instances
+        .iter()
+        .map(|one| reserved(one, instances));
+    let plans = commitments
+        .savings_plans
+        .iter()
+        .filter_map(|one| plan(one, instances));
+    let mut pools: Vec<Pool<'a>> = reserved.chain(plans).collect();
+    pools.sort_by_key(|pool| (pool.kind, pool.id));
+    pools
+}
+
+fn family_of(instance_type: &str) -> &str {
+    instance_type
+        .split_once('.')
+        .map_or(instance_type, |(family, _)| family)
+}
+
+/// Units of a size, by which flexible reserved instances of one family cover
+/// another size of it: 8 for an xlarge, 16 for a 2xlarge, 192 for a 24xlarge;
+/// `metal` is as large as the largest size of its family that the book knows.
+/// `None` for a size without a factor.
+pub fn normalization_factor(instance_type: &str) -> Option<Decimal> {
+    let (family, size) = instance_type.split_once('.')?;
+    let xlarges = |count: u32| Decimal::from(8 * count);
+    match size {
+        "nano" => return Some(Decimal::new(25, 2)),
+        "micro" => return Some(Decimal::new(5, 1)),
+        "small" => return Some(Decimal::ONE),
+        "medium" => return Some(Decimal::TWO),
+        "large" => return Some(Decimal::from(4)),
+        "xlarge" => return Some(xlarges(1)),
+        "metal" => {
+            return catalog::shapes()
+                .filter(|shape| shape.family() == family && !shape.instance_type.contains("metal"))
+                .filter_map(|shape| normalization_factor(&shape.instance_type))
+                .max();
+        }
+        _ => {}
+    }
+    let count = size
+        .strip_suffix("xlarge")
+        .or_else(|| size.strip_prefix("metal-")?.strip_suffix("xl"))?;
+    let count: u32 = count.parse().ok()?;
+    (1..=1_000).contains(&count).then(|| xlarges(count))
+}
+
+/// The factor where one size covers another: regional, Linux, shared hardware,
+/// and a family of which the book knows it.
+fn flexible_factor(one: &ReservedInstances) -> Option<Decimal> {
+    let is_regional_linux = one.zone.is_none()
+        && one.operating_system == OperatingSystem::Linux
+        && one.tenancy == Tenancy::Shared;
+    let flexible = catalog::family(family_of(&one.instance_type))?.size_flexible == Some(true);
+    if is_regional_linux && flexible {
+        normalization_factor(&one.instance_type)
+    } else {
+        None
+    }
+}
+
+fn reserved<'a>(one: &'a ReservedInstances, instances: &[UsedInstance]) -> Pool<'a> {
+    let factor = flexible_factor(one);
+    let matches = |instance: &UsedInstance| {
+        instance.region == one.region
+            && instance.operating_system == one.operating_system
+            && instance.tenancy == one.tenancy
+            && one
+                .zone
+                .as_ref()
+                .is_none_or(|zone| instance.zone.as_ref() == Some(zone))
+    };
+    let units_of = |instance: &UsedInstance| match factor {
+        Some(_) if family_of(&instance.instance_type) == family_of(&one.instance_type) => {
+            normalization_factor(&instance.instance_type)
+        }
+        None if instance.instance_type == one.instance_type => Some(Decimal::ONE),
+        _ => None,
+    };
+    let mut members: Vec<Member> = instances
+        .iter()
+        .enumerate()
+        .filter(|(_, instance)| matches(instance))
+        .filter_map(|(position, instance)| {
+            Some(Member {
+                instance: position,
+                units_per_hour: units_of(instance)?,
+            })
+        })
+        .collect();
+    members.sort_by_key(|member| (member.units_per_hour, &instances[member.instance].id));
+    let per_instance = factor.unwrap_or(Decimal::ONE);
+    Pool {
+        id: &one.id,
+        kind: match one.zone {
+            Some(_) => CommitmentKind::ZonalReserved,
+            None => CommitmentKind::RegionalReserved,
+        },
+        name: format!(
+            "{} × {} in {}",
+            one.count,
+            one.instance_type,
+            one.zone.as_ref().unwrap_or(&one.region)
+        ),
+        units: Decimal::from(one.count) * per_instance,
+        unit_cost: one.effective_hourly() / per_instance,
+        currency: one.currency,
+        members,
+        unrated: Vec::new(),
+        start: one.start,
+        end: one.end,
+    }
+}
+
+/// `None` for a plan that covers no instances.
+fn plan<'a>(one: &'a SavingsPlan, instances: &[UsedInstance]) -> Option<Pool<'a>> {
+    let (kind, option) = match one.kind {
+        SavingsPlanKind::Ec2Instance => (
+            CommitmentKind::Ec2InstanceSavingsPlan,
+            PriceOption::Ec2InstanceSavingsPlan(one.term),
+        ),
+        SavingsPlanKind::Compute => (
+            CommitmentKind::ComputeSavingsPlan,
+            PriceOption::ComputeSavingsPlan(one.term),
+        ),
+        SavingsPlanKind::Other => return None,
+    };
+    let matches = |instance: &UsedInstance| {
+        let region = one.region.as_deref();
+        let family = one.family.as_deref();
+        region.is_none_or(|region| region == instance.region)
+            && family.is_none_or(|family| family == family_of(&instance.instance_type))
+            && Currency::of_region(&instance.region) == one.currency
+    };
+    let mut members = Vec::new();
+    let mut unrated = Vec::new();
+    for (position, instance) in instances.iter().enumerate() {
+        if !matches(instance) {
+            continue;
+        }
+        match instance.plan_rates.get(&option) {
+            Some(rate) if *rate > Decimal::ZERO => members.push(Member {
+                instance: position,
+                units_per_hour: *rate,
+            }),
+            _ => unrated.push(instance.id.clone()),
+        }
+    }
+    unrated.sort();
+    members.sort_by_key(|member| {
+        let instance = &instances[member.instance];
+        let rate_share = instance
+            .on_demand_hourly
+            .and_then(|on_demand| member.units_per_hour.checked_div(on_demand));
+        (rate_share.unwrap_or(Decimal::ONE), &instance.id)
+    });
+    let pool = match (&one.region, &one.family) {
+        (Some(region), Some(family)) => format!("{family} in {region}"),
+        _ => "any compute".to_owned(),
+    };
+    Some(Pool {
+        id: &one.id,
+        kind,
+        name: format!(
+            "{} {}/h for {pool}",
+            one.currency,
+            one.commitment_hourly.normalize()
+        ),
+        units: one.commitment_hourly,
+        unit_cost: Decimal::ONE,
+        currency: one.currency,
+        members,
+        unrated,
+        start: one.start,
+        end: one.end,
+    })
+}

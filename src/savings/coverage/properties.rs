@@ -1,0 +1,153 @@
+//! Coverage against a count by tokens, and what holds whatever is bought.
+
+use super::tests::{PLAN, covered, owned, plan, reserved, used};
+use super::*;
+use crate::domain::ReservedInstances;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A token is 24 units: a vt1.3xlarge, an eighth of a vt1.24xlarge.
+const TYPES: [(&str, usize); 3] = [("vt1.3xlarge", 1), ("vt1.6xlarge", 2), ("vt1.24xlarge", 8)];
+const ZONES: [&str; 2] = ["us-east-1a", "us-east-1b"];
+
+/// One token at a time: tokens of every instance, and of every commitment, by
+/// turns, until one side has none left. Covered tokens by hour and instance.
+fn token_by_token(
+    instances: &[(usize, usize, Vec<bool>)],
+    reserved: &[(usize, Option<usize>, u32)],
+    plans: &[u32],
+    hours: usize,
+) -> Vec<Vec<usize>> {
+    let mut all = Vec::new();
+    for hour in 0..hours {
+        let mut covered = vec![0_usize; instances.len()];
+        let mut give = |tokens: usize, takes: &dyn Fn(usize) -> bool, by_size: bool| {
+            for _ in 0..tokens {
+                let mut hungry: Vec<usize> = (0..instances.len())
+                    .filter(|one| instances[*one].2[hour] && takes(*one))
+                    .filter(|one| covered[*one] < TYPES[instances[*one].0].1)
+                    .collect();
+                if by_size {
+                    hungry.sort_by_key(|one| (TYPES[instances[*one].0].1, *one));
+                }
+                if let Some(next) = hungry.first() {
+                    covered[*next] += 1;
+                }
+            }
+        };
+        for (kind, zone, count) in reserved {
+            let tokens = *count as usize * TYPES[*kind].1;
+            if let Some(zone) = zone {
+                let fits = |one: usize| instances[one].0 == *kind && instances[one].1 == *zone;
+                give(tokens, &fits, false);
+            }
+        }
+        for (kind, zone, count) in reserved {
+            if zone.is_none() {
+                give(*count as usize * TYPES[*kind].1, &|_| true, true);
+            }
+        }
+        for tokens in plans {
+            give(*tokens as usize, &|_| true, false);
+        }
+        all.push(covered);
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(192) })]
+
+    #[test]
+    fn it_equals_a_count_token_by_token(
+        instances in vec((0..3_usize, 0..2_usize, vec(any::<bool>(), 3)), 0..7),
+        reservations in vec((0..3_usize, proptest::option::of(0..2_usize), 1..3_u32), 0..4),
+        plans in vec(0..12_u32, 0..3),
+    ) {
+        let fleet: Vec<UsedInstance> = instances
+            .iter()
+            .enumerate()
+            .map(|(index, (kind, zone, running))| {
+                let (instance_type, tokens) = TYPES[*kind];
+                let mut one = used(&format!("i-{index}"), instance_type, running);
+                one.zone = Some(ZONES[*zone].to_owned());
+                one.on_demand_hourly = Some(Decimal::from(2 * tokens));
+                one.plan_rates.insert(PLAN, Decimal::from(tokens));
+                one
+            })
+            .collect();
+        let mine = owned(
+            reservations
+                .iter()
+                .enumerate()
+                .map(|(index, (kind, zone, count))| ReservedInstances {
+                    zone: zone.map(|zone| ZONES[zone].to_owned()),
+                    ..reserved(&format!("r-{index}"), TYPES[*kind].0, *count)
+                })
+                .collect(),
+            plans
+                .iter()
+                .enumerate()
+                .map(|(index, hourly)| plan(&format!("p-{index}"), "vt1", &hourly.to_string()))
+                .collect(),
+        );
+        let found = covered(&fleet, &mine, 3);
+        let expected = token_by_token(&instances, &reservations, &plans, 3);
+        for (index, one) in found.instances.iter().enumerate() {
+            let tokens = Decimal::from(TYPES[instances[index].0].1);
+            for (hour, uncovered) in one.uncovered.iter().enumerate() {
+                let ran = Decimal::from(u8::from(fleet[index].running[hour]));
+                let by_tokens = ran - Decimal::from(expected[hour][index]) / tokens;
+                prop_assert_eq!(*uncovered, by_tokens, "{} in hour {}", index, hour);
+            }
+            prop_assert_eq!(one.covered_hours() + one.uncovered_hours(), one.running_hours);
+        }
+    }
+
+    #[test]
+    fn nothing_gives_more_than_it_has_and_no_hour_is_covered_twice(
+        sizes in vec((0..3_usize, vec(any::<bool>(), 4), 1..200_u32), 1..6),
+        counts in vec((0..3_usize, 1..4_u32), 0..3),
+        plans in vec(1..5_000_u32, 0..3),
+    ) {
+        // Rates that no decimal divides evenly.
+        let fleet: Vec<UsedInstance> = sizes
+            .iter()
+            .enumerate()
+            .map(|(index, (kind, running, cents))| {
+                let mut one = used(&format!("i-{index}"), TYPES[*kind].0, running);
+                one.on_demand_hourly = Some(Decimal::from(3));
+                one.plan_rates.insert(PLAN, Decimal::new(i64::from(*cents) * 3 + 1, 2));
+                one
+            })
+            .collect();
+        let reservations = counts.iter().enumerate();
+        let plans = plans.iter().enumerate();
+        let mine = owned(
+            reservations
+                .map(|(index, (kind, count))| reserved(&format!("r-{index}"), TYPES[*kind].0, *count))
+                .collect(),
+            plans
+                .map(|(index, mils)| {
+                    plan(&format!("p-{index}"), "vt1", &Decimal::new(i64::from(*mils), 3).to_string())
+                })
+                .collect(),
+        );
+        let found = covered(&fleet, &mine, 4);
+        for one in &found.commitments {
+            let used = one.utilization.expect("its term is the window's");
+            prop_assert!(used >= Decimal::ZERO && used <= Decimal::ONE, "{used}");
+            prop_assert!(one.covered_hours <= one.eligible_hours);
+            prop_assert!(one.unused_monthly.is_some_and(|money| money.amount() >= Decimal::ZERO));
+        }
+        for (one, instance) in found.instances.iter().zip(&fleet) {
+            for (uncovered, ran) in one.uncovered.iter().zip(&instance.running) {
+                let ran = Decimal::from(u8::from(*ran));
+                prop_assert!(*uncovered >= Decimal::ZERO && *uncovered <= ran);
+            }
+            let rounding = Decimal::new(1, 20);
+            let sum = one.covered_hours() + one.uncovered_hours();
+            prop_assert!((sum - one.running_hours).abs() < rounding);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+use super::*;
+use crate::domain::{
+    CommitmentTerm, OfferingClass, OperatingSystem, PaymentOption, PriceOption, ReservedInstances,
+    SavingsPlan, SavingsPlanKind, Tenancy,
+};
+use std::collections::BTreeMap;
+
+pub(super) const PLAN: PriceOption =
+    PriceOption::Ec2InstanceSavingsPlan(CommitmentTerm::ONE_YEAR_NO_UPFRONT);
+
+pub(super) fn decimal(text: &str) -> Decimal {
+    text.parse().expect("a decimal")
+}
+
+fn at(hour: i64) -> Timestamp {
+    Timestamp::from_second(hour * HOUR_SECONDS).expect("in range")
+}
+
+fn window(hours: i64) -> Window {
+    Window {
+        start: at(0),
+        end: at(hours),
+    }
+}
+
+pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInstance {
+    UsedInstance {
+        id: InstanceId::new(id),
+        region: "us-east-1".to_owned(),
+        zone: Some("us-east-1a".to_owned()),
+        instance_type: instance_type.to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        running: running.to_vec(),
+        on_demand_hourly: None,
+        plan_rates: BTreeMap::new(),
+    }
+}
+
+pub(super) fn reserved(id: &str, instance_type: &str, count: u32) -> ReservedInstances {
+    ReservedInstances {
+        id: id.to_owned(),
+        region: "us-east-1".to_owned(),
+        zone: None,
+        instance_type: instance_type.to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        count,
+        class: OfferingClass::Standard,
+        payment: PaymentOption::NoUpfront,
+        start: at(-100),
+        end: at(1_000),
+        currency: Currency::Usd,
+        upfront: Decimal::ZERO,
+        recurring_hourly: decimal("13.921094"),
+    }
+}
+
+pub(super) fn plan(id: &str, family: &str, hourly: &str) -> SavingsPlan {
+    SavingsPlan {
+        id: id.to_owned(),
+        kind: SavingsPlanKind::Ec2Instance,
+        region: Some("us-east-1".to_owned()),
+        family: Some(family.to_owned()),
+        currency: Currency::Usd,
+        commitment_hourly: decimal(hourly),
+        term: CommitmentTerm::ONE_YEAR_NO_UPFRONT,
+        start: at(-100),
+        end: at(1_000),
+    }
+}
+
+pub(super) fn owned(reserved: Vec<ReservedInstances>, plans: Vec<SavingsPlan>) -> Commitments {
+    Commitments {
+        reserved_instances: reserved,
+        savings_plans: plans,
+        capacity_reservations: Vec::new(),
+    }
+}
+
+pub(super) fn covered(
+    instances: &[UsedInstance],
+    commitments: &Commitments,
+    hours: i64,
+) -> Coverage {
+    let policy = Policy::default();
+    coverage(instances, commitments, window(hours), at(hours), &policy)
+}
+
+/// Covered hours by instance.
+fn hours(found: &Coverage) -> Vec<String> {
+    let hours = found.instances.iter().map(InstanceCoverage::covered_hours);
+    hours.map(|hours| hours.normalize().to_string()).collect()
+}
+
+#[test]
+fn factors_are_those_of_the_published_table() {
+    for (instance_type, factor) in [
+        ("t3.nano", "0.25"),
+        ("t3.micro", "0.5"),
+        ("t3.small", "1"),
+        ("t3.medium", "2"),
+        ("t3.large", "4"),
+        ("p3.xlarge", "8"),
+        ("p3.2xlarge", "16"),
+        ("p3.8xlarge", "64"),
+        ("p4d.24xlarge", "192"),
+        ("p5.48xlarge", "384"),
+        ("m7i.metal-24xl", "192"),
+        // The largest g4dn is a 16xlarge, the largest g5g too.
+        ("g4dn.metal", "128"),
+        ("g5g.metal", "128"),
+    ] {
+        let found = normalization_factor(instance_type).map(|units| units.to_string());
+        assert_eq!(found.as_deref(), Some(factor), "{instance_type}");
+    }
+    for unknown in [
+        "p3",
+        "p3.huge",
+        "p3.0xlarge",
+        "p3.99999999999xlarge",
+        "z9.metal",
+    ] {
+        assert_eq!(normalization_factor(unknown), None, "{unknown}");
+    }
+}
+
+#[test]
+fn a_zone_goes_first_then_the_region_then_the_plan() {
+    let mut instances: Vec<UsedInstance> = ["i-a", "i-b", "i-c"]
+        .into_iter()
+        .map(|id| used(id, "g5.xlarge", &[true; 4]))
+        .collect();
+    instances[2].zone = Some("us-east-1b".to_owned());
+    for instance in &mut instances {
+        instance.on_demand_hourly = Some(decimal("1.006"));
+        instance.plan_rates.insert(PLAN, decimal("0.634"));
+    }
+    let mut zonal = reserved("z", "g5.xlarge", 1);
+    zonal.zone = Some("us-east-1a".to_owned());
+    zonal.recurring_hourly = decimal("0.6");
+    let mut regional = reserved("a", "g5.xlarge", 1);
+    regional.recurring_hourly = decimal("0.65");
+    let plans = vec![plan("p", "g5", "0.317")];
+    let found = covered(&instances, &owned(vec![regional, zonal], plans), 4);
+    let parts: Vec<(&str, String, String)> = found
+        .instances
+        .iter()
+        .map(|one| {
+            let [part] = one.parts.as_slice() else {
+                panic!("{:?}", one.parts)
+            };
+            let text = |number: Decimal| number.normalize().to_string();
+            (
+                part.commitment.as_str(),
+                text(part.hours),
+                text(part.cost.amount()),
+            )
+        })
+        .collect();
+    // Four hours at 0.6 and at 0.65; half of each of four hours at 0.634.
+    let expected = [("z", "4", "2.4"), ("a", "4", "2.6"), ("p", "2", "1.268")];
+    let expected = expected.map(|(id, hours, cost)| (id, hours.to_owned(), cost.to_owned()));
+    assert_eq!(parts, expected);
+    let options: Vec<PurchaseOption> = found
+        .instances
+        .iter()
+        .map(InstanceCoverage::purchase_option)
+        .collect();
+    use PurchaseOption::{Mixed, Reserved};
+    assert_eq!(options, [Reserved, Reserved, Mixed]);
+    // (1.268 + 2 × 1.006) / 4; half of 0.634 is paid when it stops.
+    let mixed = &found.instances[2];
+    assert_eq!(
+        mixed.hourly_cost(decimal("1.006"), Currency::Usd),
+        Some(decimal("0.82"))
+    );
+    assert_eq!(mixed.hourly_cost(decimal("1.006"), Currency::Cny), None);
+    assert_eq!(mixed.sunk_hourly(), Some((decimal("0.317"), at(1_000))));
+    assert_eq!(mixed.covered_share(), Some(decimal("0.5")));
+    let kinds: Vec<(&str, CommitmentKind)> = found
+        .commitments
+        .iter()
+        .map(|one| (one.id.as_str(), one.kind))
+        .collect();
+    use CommitmentKind::{Ec2InstanceSavingsPlan, RegionalReserved, ZonalReserved};
+    assert_eq!(
+        kinds,
+        [
+            ("z", ZonalReserved),
+            ("a", RegionalReserved),
+            ("p", Ec2InstanceSavingsPlan)
+        ]
+    );
+    assert!(
+        found
+            .commitments
+            .iter()
+            .all(|one| one.utilization == Some(Decimal::ONE))
+    );
+    // Three instances ran four hours each, and the region's covers one of them.
+    assert_eq!(found.commitments[1].eligible_hours, Decimal::from(12));
+    let third = Decimal::ONE / Decimal::from(3);
+    assert_eq!(found.commitments[1].coverage(), Some(third));
+}
+
+#[test]
+fn an_instance_stopped_leaves_its_coverage_to_the_next() {
+    let first = used("i-1", "p4d.24xlarge", &[true, true, false, false]);
+    let second = used("i-2", "p4d.24xlarge", &[false, true, true, false]);
+    let mine = owned(vec![reserved("r", "p4d.24xlarge", 1)], Vec::new());
+    let found = covered(&[first, second], &mine, 4);
+    // Hour 0 and 1 go to the first, hour 2 to the second, hour 3 to nobody.
+    assert_eq!(hours(&found), ["2", "1"]);
+    assert_eq!(
+        found.instances[1].uncovered,
+        [0, 1, 0, 0].map(Decimal::from)
+    );
+    let one = &found.commitments[0];
+    assert_eq!(one.utilization, Some(decimal("0.75")));
+    assert_eq!(one.coverage(), Some(decimal("0.75")));
+    // 13.921094 × 730 = 10 162.39862, a quarter of it 2 540.599655.
+    assert_eq!(one.monthly_cost.amount(), decimal("10162.40"));
+    assert_eq!(
+        one.unused_monthly.map(Money::amount),
+        Some(decimal("2540.60"))
+    );
+    assert_eq!(one.name, "1 × p4d.24xlarge in us-east-1");
+}
+
+#[test]
+fn flexible_sizes_are_covered_by_units_the_smallest_first() {
+    let fleet = [
+        used("i-1", "vt1.24xlarge", &[true]),
+        used("i-2", "vt1.3xlarge", &[true]),
+    ];
+    // 48 units: 24 for the 3xlarge, 24 of 192 for the 24xlarge.
+    let mine = owned(vec![reserved("r", "vt1.6xlarge", 1)], Vec::new());
+    let found = covered(&fleet, &mine, 1);
+    assert_eq!(hours(&found), ["0.125", "1"]);
+    assert_eq!(found.commitments[0].utilization, Some(Decimal::ONE));
+    // A 24xlarge of 192 units covers two 3xlarge and a 6xlarge, and has 96 left.
+    let fleet = [
+        used("i-1", "vt1.3xlarge", &[true]),
+        used("i-2", "vt1.3xlarge", &[true]),
+        used("i-3", "vt1.6xlarge", &[true]),
+    ];
+    let mine = owned(vec![reserved("r", "vt1.24xlarge", 1)], Vec::new());
+    let found = covered(&fleet, &mine, 1);
+    assert_eq!(hours(&found), ["1", "1", "1"]);
+    assert_eq!(found.commitments[0].utilization, Some(decimal("0.5")));
+    // Half of 13.921094 × 730, whatever the units: 5 081.19931.
+    assert_eq!(
+        found.commitments[0].unused_monthly.map(Money::amount),
+        Some(decimal("5081.20"))
+    );
+    // An eighth of an hour's rate is what the 3xlarge costs.
+    let cost = found.instances[0].parts[0].cost.amount();
+    assert_eq!(cost.round_dp(6), decimal("1.740137"));
+}
+
+#[test]
+fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
+    let hours_of = |reservation: &ReservedInstances, instance: &UsedInstance| {
+        let mine = owned(vec![reservation.clone()], Vec::new());
+        let found = covered(std::slice::from_ref(instance), &mine, 1);
+        hours(&found).remove(0)
+    };
+    let whole = reserved("r", "vt1.6xlarge", 1);
+    let small = used("i-1", "vt1.3xlarge", &[true]);
+    assert_eq!(hours_of(&whole, &small), "1", "this family is flexible");
+    let of = |name| reserved("r", name, 1);
+    // The book says no of g5, nothing of p3, and does not know z9.
+    for (bought, runs) in [
+        ("g5.2xlarge", "g5.xlarge"),
+        ("p3.8xlarge", "p3.2xlarge"),
+        ("z9.2xlarge", "z9.xlarge"),
+        ("vt1.6xlarge", "g5.xlarge"),
+    ] {
+        assert_eq!(
+            hours_of(&of(bought), &used("i-1", runs, &[true])),
+            "0",
+            "{bought}"
+        );
+        assert_eq!(
+            hours_of(&of(bought), &used("i-1", bought, &[true])),
+            "1",
+            "{bought}"
+        );
+    }
+    let mut zonal = whole.clone();
+    zonal.zone = Some("us-east-1a".to_owned());
+    assert_eq!(hours_of(&zonal, &small), "0");
+    for (operating_system, tenancy) in [
+        (OperatingSystem::Windows, Tenancy::Shared),
+        (OperatingSystem::Rhel, Tenancy::Shared),
+        (OperatingSystem::Sles, Tenancy::Shared),
+        (OperatingSystem::Linux, Tenancy::Dedicated),
+    ] {
+        let other = ReservedInstances {
+            operating_system,
+            tenancy,
+            ..whole.clone()
+        };
+        let like = UsedInstance {
+            operating_system,
+            tenancy,
+            ..small.clone()
+        };
+        assert_eq!(hours_of(&other, &like), "0", "{operating_system} {tenancy}");
+        let same = UsedInstance {
+            instance_type: "vt1.6xlarge".to_owned(),
+            ..like.clone()
+        };
+        assert_eq!(hours_of(&other, &same), "1", "{operating_system} {tenancy}");
+        assert_eq!(hours_of(&whole, &like), "0", "another platform");
+    }
+    let elsewhere = UsedInstance {
+        region: "eu-west-1".to_owned(),
+        ..small
+    };
+    assert_eq!(hours_of(&whole, &elsewhere), "0");
+}
+
+#[test]
+fn only_hours_inside_the_term_are_given_and_paid_for() {
+    let mut later = reserved("later", "p4d.24xlarge", 1);
+    (later.start, later.end) = (at(2), at(3));
+    let mut over = reserved("over", "p4d.24xlarge", 1);
+    (over.start, over.end) = (at(-9), at(-5));
+    let machine = used("i-1", "p4d.24xlarge", &[true; 4]);
+    let found = covered(&[machine], &owned(vec![later, over], Vec::new()), 4);
+    assert_eq!(
+        found.instances[0].uncovered,
+        [1, 1, 0, 1].map(Decimal::from)
+    );
+    let use_of: Vec<_> = found
+        .commitments
+        .iter()
+        .map(|one| (one.utilization, one.unused_monthly.is_some()))
+        .collect();
+    assert_eq!(use_of, [(Some(Decimal::ONE), true), (None, false)]);
+}
+
+#[test]
+fn days_to_expiry_are_whole_and_never_negative() {
+    let mut mine = reserved("r", "p4d.24xlarge", 1);
+    mine.end = at(4 + 24 * 41 + 23);
+    let days = |mine: &ReservedInstances| {
+        let found = covered(&[], &owned(vec![mine.clone()], Vec::new()), 4);
+        // Paid for in every hour of the window, though nothing runs at all.
+        (
+            found.commitments[0].days_to_expiry,
+            found.commitments[0].utilization,
+        )
+    };
+    assert_eq!(days(&mine), (41, Some(Decimal::ZERO)));
+    mine.end = at(3);
+    assert_eq!(days(&mine), (0, Some(Decimal::ZERO)));
+}
+
+#[test]
+fn plans_cover_what_saves_most_and_say_whose_rate_is_unknown() {
+    let mut small_saving = used("i-1", "g5.xlarge", &[true]);
+    small_saving.on_demand_hourly = Some(Decimal::ONE);
+    small_saving.plan_rates.insert(PLAN, decimal("0.9"));
+    let mut large_saving = used("i-2", "g5.2xlarge", &[true]);
+    large_saving.on_demand_hourly = Some(Decimal::TWO);
+    large_saving.plan_rates.insert(PLAN, Decimal::ONE);
+    let unknown = used("i-3", "g5.4xlarge", &[true]);
+    let other_family = used("i-4", "p4d.24xlarge", &[true]);
+    let fleet = [small_saving, large_saving, unknown, other_family];
+    let found = covered(&fleet, &owned(Vec::new(), vec![plan("p", "g5", "1.45")]), 1);
+    // 1.00 for the second, and 0.45 of 0.90 for the first.
+    assert_eq!(hours(&found), ["0.5", "1", "0", "0"]);
+    assert_eq!(found.commitments[0].unrated, [InstanceId::new("i-3")]);
+    assert_eq!(found.commitments[0].eligible_hours, Decimal::TWO);
+    assert_eq!(found.commitments[0].name, "USD 1.45/h for g5 in us-east-1");
+    assert_eq!(
+        found.instances[1].purchase_option(),
+        PurchaseOption::SavingsPlan
+    );
+    assert_eq!(
+        found.instances[3].purchase_option(),
+        PurchaseOption::OnDemand
+    );
+}
+
+#[test]
+fn what_a_compute_plan_pays_for_elsewhere_is_not_called_unused() {
+    let term = CommitmentTerm::ONE_YEAR_NO_UPFRONT;
+    let compute = SavingsPlan {
+        kind: SavingsPlanKind::Compute,
+        region: None,
+        family: None,
+        ..plan("c", "", "2")
+    };
+    let models = SavingsPlan {
+        kind: SavingsPlanKind::Other,
+        ..plan("o", "g5", "9")
+    };
+    let mut machine = used("i-1", "g5.xlarge", &[true]);
+    machine
+        .plan_rates
+        .insert(PriceOption::ComputeSavingsPlan(term), Decimal::ONE);
+    let found = covered(&[machine], &owned(Vec::new(), vec![compute, models]), 1);
+    let [one] = found.commitments.as_slice() else {
+        panic!("one plan covers instances: {:?}", found.commitments)
+    };
+    assert_eq!(one.utilization, Some(decimal("0.5")));
+    assert_eq!(one.unused_monthly, None);
+    assert_eq!(one.name, "USD 2/h for any compute");
+}

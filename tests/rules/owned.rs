@@ -1,0 +1,247 @@
+//! What an account has bought: hours out of an estate, and the findings about
+//! the commitments themselves.
+
+use crate::builder::{Machine, as_of, estate, flat, window};
+use gpucost::catalog::Prices;
+use gpucost::domain::{
+    CapacityReservation, CommitmentTerm, Commitments, Currency, Estate, Finding, InstanceId,
+    Lifecycle, OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption,
+    ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+};
+use gpucost::rules::{COMMITMENT_RULES, commitment_findings};
+use gpucost::savings::{Coverage, existing_coverage};
+use jiff::SignedDuration;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+fn decimal(text: &str) -> Decimal {
+    text.parse().expect("a decimal")
+}
+
+/// Two p4d.24xlarge, reserved for a year that ends in so many days.
+fn reserved(days: i64) -> ReservedInstances {
+    ReservedInstances {
+        id: "ri-1".to_owned(),
+        region: "us-east-1".to_owned(),
+        zone: None,
+        instance_type: "p4d.24xlarge".to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        count: 2,
+        class: OfferingClass::Standard,
+        payment: PaymentOption::NoUpfront,
+        start: as_of() - SignedDuration::from_hours(24 * (365 - days)),
+        end: as_of() + SignedDuration::from_hours(24 * days),
+        currency: Currency::Usd,
+        upfront: Decimal::ZERO,
+        recurring_hourly: decimal("13.921094"),
+    }
+}
+
+fn capacity(total: u32, available: u32) -> CapacityReservation {
+    CapacityReservation {
+        id: "cr-1".to_owned(),
+        region: "us-east-1".to_owned(),
+        zone: "us-east-1b".to_owned(),
+        instance_type: "p4d.24xlarge".to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        total,
+        available,
+        capacity_block: false,
+        end: None,
+    }
+}
+
+fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
+    let policy = Policy::default();
+    let discounts = BTreeMap::new();
+    let prices = Prices::new(&estate.prices, &discounts);
+    let found = existing_coverage(estate, &prices, &policy);
+    let findings = commitment_findings(
+        &estate.commitments.capacity_reservations,
+        &found,
+        &prices,
+        &policy,
+        estate.as_of,
+    );
+    (found, findings)
+}
+
+fn findings_of(commitments: Commitments) -> Vec<Finding> {
+    let mut nothing = estate(Vec::new());
+    nothing.commitments = commitments;
+    judged(&nothing).1
+}
+
+fn with_reserved(days: i64) -> Commitments {
+    Commitments {
+        reserved_instances: vec![reserved(days)],
+        ..Commitments::default()
+    }
+}
+
+fn with_capacity(one: CapacityReservation) -> Commitments {
+    Commitments {
+        capacity_reservations: vec![one],
+        ..Commitments::default()
+    }
+}
+
+fn rules(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(Finding::rule).collect()
+}
+
+#[test]
+fn the_hours_of_an_estate_are_those_its_cost_follows() {
+    // The first ran for the whole fortnight, the second by day, 8 of 24 hours,
+    // the third is spot and needs no cover.
+    let machine = |id| Machine::new(id, "p4d.24xlarge");
+    let mut spot = machine("i-3").cpu(flat(5.0));
+    spot.instance.lifecycle = Lifecycle::Spot;
+    let mut one = estate(vec![
+        machine("i-1").cpu(flat(5.0)),
+        machine("i-2").cpu(|period| (period % 288 < 96).then_some(5.0)),
+        spot,
+    ]);
+    one.commitments = with_reserved(100);
+    let (found, findings) = judged(&one);
+    let hours = i64::from(14 * 24);
+    assert_eq!(window().seconds() / 3_600, hours);
+    let running: Vec<(String, Decimal)> = found
+        .instances
+        .iter()
+        .map(|one| (one.id.to_string(), one.running_hours))
+        .collect();
+    let expected = [("i-1", hours), ("i-2", hours / 3)];
+    assert_eq!(
+        running,
+        expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours)))
+    );
+    let second = found.of(&InstanceId::new("i-2")).expect("it is there");
+    assert_eq!(second.purchase_option(), PurchaseOption::Reserved);
+    // (336 + 112) of 672 hours.
+    let used = found.commitments[0].utilization.expect("it overlaps");
+    assert_eq!(used.round_dp(6), decimal("0.666667"));
+    assert_eq!(rules(&findings), ["underused-commitment"]);
+}
+
+#[test]
+fn idle_capacity_costs_the_on_demand_price_of_what_is_free() {
+    let findings = findings_of(with_capacity(capacity(4, 3)));
+    let [one] = findings.as_slice() else {
+        panic!("{findings:?}")
+    };
+    // 3 × 21.957642 × 730 = 48 087.23598.
+    assert_eq!(
+        one.monthly_savings.map(|money| money.amount()),
+        Some(decimal("48087.24"))
+    );
+    assert_eq!(one.id(), "idle-capacity-reservation:cr-1");
+    assert_eq!(
+        one.title,
+        "capacity for 3 of 4 p4d.24xlarge in us-east-1b is held and not used"
+    );
+    assert_eq!(one.recommendation.to, "1 × p4d.24xlarge");
+    assert_eq!(one.evidence()[0].observed, 3.0);
+}
+
+#[test]
+fn idle_capacity_is_not_seen_where_there_is_none_to_give_up() {
+    let full = capacity(4, 0);
+    let block = CapacityReservation {
+        capacity_block: true,
+        ..capacity(4, 3)
+    };
+    let over = CapacityReservation {
+        end: Some(as_of()),
+        ..capacity(4, 3)
+    };
+    for one in [full, block, over] {
+        assert_eq!(rules(&findings_of(with_capacity(one))), Vec::<&str>::new());
+    }
+    let unknown = CapacityReservation {
+        instance_type: "z9.large".to_owned(),
+        ..capacity(1, 1)
+    };
+    let findings = findings_of(with_capacity(unknown));
+    assert_eq!(rules(&findings), ["idle-capacity-reservation"]);
+    assert_eq!(findings[0].monthly_savings, None, "unpriced, and not zero");
+    assert!(findings[0].recommendation.steps[0].contains("unpriced"));
+}
+
+#[test]
+fn a_commitment_that_nobody_uses_is_sunk_and_saves_nothing() {
+    let findings = findings_of(with_reserved(100));
+    let [one] = findings.as_slice() else {
+        panic!("{findings:?}")
+    };
+    assert_eq!(one.rule(), "underused-commitment");
+    assert_eq!(one.monthly_savings, None);
+    // 2 × 13.921094 × 730 = 20 324.79724.
+    assert_eq!(
+        one.title,
+        "the reservation of 2 × p4d.24xlarge in us-east-1 is used to 0 %: USD 20324.80 a month \
+         buys nothing"
+    );
+    assert!(one.recommendation.steps[0].contains("stopping saves nothing"));
+}
+
+#[test]
+fn the_border_of_underuse_is_four_fifths_and_that_of_expiry_sixty_days() {
+    let with = |machines: usize, count: u32, days: i64| {
+        let fleet = (0..machines)
+            .map(|index| Machine::new(&format!("i-{index}"), "p4d.24xlarge").cpu(flat(5.0)))
+            .collect();
+        let mut one = estate(fleet);
+        one.commitments.reserved_instances = vec![ReservedInstances {
+            count,
+            ..reserved(days)
+        }];
+        let (_, findings) = judged(&one);
+        findings.iter().map(Finding::rule).collect::<Vec<_>>()
+    };
+    assert_eq!(with(4, 5, 100), Vec::<&str>::new(), "80 %");
+    assert_eq!(with(3, 4, 100), ["underused-commitment"], "75 %");
+    assert_eq!(with(1, 1, 60), ["expiring-commitment"]);
+    assert_eq!(with(1, 1, 61), Vec::<&str>::new());
+    assert_eq!(
+        with(0, 1, 0),
+        Vec::<&str>::new(),
+        "it has ended: nothing is left to decide"
+    );
+}
+
+#[test]
+fn a_compute_plan_is_not_called_underused_but_it_does_end() {
+    let plan = SavingsPlan {
+        id: "sp-1".to_owned(),
+        kind: SavingsPlanKind::Compute,
+        region: None,
+        family: None,
+        currency: Currency::Usd,
+        commitment_hourly: decimal("5"),
+        term: CommitmentTerm::ONE_YEAR_NO_UPFRONT,
+        start: as_of() - SignedDuration::from_hours(24 * 355),
+        end: as_of() + SignedDuration::from_hours(24 * 10),
+    };
+    let findings = findings_of(Commitments {
+        savings_plans: vec![plan],
+        ..Commitments::default()
+    });
+    assert_eq!(rules(&findings), ["expiring-commitment"]);
+    assert_eq!(findings[0].evidence()[0].observed, 10.0);
+    // 5 × 730.
+    assert_eq!(
+        findings[0].recommendation.steps[0],
+        "it costs USD 3650.00 a month, used or not"
+    );
+}
+
+#[test]
+fn rules_about_commitments_have_ids_of_their_own() {
+    assert!(COMMITMENT_RULES.is_sorted());
+    for rule in gpucost::rules::RULES {
+        assert!(!COMMITMENT_RULES.contains(&rule.meta().id));
+    }
+}

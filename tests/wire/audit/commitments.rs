@@ -1,0 +1,327 @@
+//! What the account has already bought: read from every region, with what holds
+//! everywhere read once, and recorded as it is.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::account::Account;
+use super::command::{Gpucost, Run};
+use super::days::Days;
+use crate::loopback::{Fault, OwnedCapacity, OwnedPlan, OwnedReserved, Target, Times};
+
+const RESERVED: OwnedReserved<'_> = OwnedReserved {
+    id: "ri-regional",
+    region: "us-east-1",
+    zone: None,
+    instance_type: "p4d.24xlarge",
+    count: 2,
+    payment: "Partial Upfront",
+    upfront: "58069.0",
+    hourly: "6.629",
+    start: "2026-02-01T00:00:00.000Z",
+    end: "2027-01-31T23:59:59.000Z",
+    state: "active",
+};
+
+const CAPACITY: OwnedCapacity<'_> = OwnedCapacity {
+    id: "cr-1",
+    zone: "eu-west-1b",
+    instance_type: "g5.48xlarge",
+    total: 4,
+    available: 3,
+    state: "active",
+    kind: "default",
+    owner: None,
+};
+
+const PLAN: OwnedPlan<'_> = OwnedPlan {
+    id: "sp-family",
+    plan: "EC2Instance",
+    pool: Some(("us-east-1", "g5")),
+    hourly: "3.5",
+    years: 1,
+    start: "2026-02-01T00:00:00.000Z",
+    end: "2027-01-31T23:59:59.000Z",
+    state: "active",
+};
+
+/// An audit of two regions without instances; what it says and what it records.
+fn audited(account: &Account, regions: &str) -> (Run, Value) {
+    let mut command = Gpucost::audit(Days::ahead()).of(account).args(&[
+        "--region",
+        regions,
+        "--allow-empty",
+        "--save",
+        "est.json",
+    ]);
+    let run = command.run();
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = fs::read_to_string(command.folder().join("est.json")).expect("it was recorded");
+    let estate: Value = serde_json::from_str(&text).expect("JSON");
+    (run, estate["commitments"].clone())
+}
+
+const BOTH: &str = "us-east-1,eu-west-1";
+
+fn ids(commitments: &Value) -> Vec<&str> {
+    let all = commitments.as_array().expect("a list");
+    all.iter()
+        .map(|one| one["id"].as_str().expect("an id"))
+        .collect()
+}
+
+fn gaps(run: &Run) -> Vec<Value> {
+    run.json(0)["gaps"].as_array().expect("a list").clone()
+}
+
+#[test]
+fn active_ones_are_recorded_and_the_rest_is_left_out() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let loopback = &account.loopback;
+    loopback.put_reserved_instances(RESERVED);
+    for (id, instance_type, state) in [
+        ("ri-retired", "p4d.24xlarge", "retired"),
+        ("ri-queued", "p4d.24xlarge", "queued"),
+        ("ri-cpu", "m5.large", "active"),
+    ] {
+        loopback.put_reserved_instances(OwnedReserved {
+            id,
+            instance_type,
+            state,
+            ..RESERVED
+        });
+    }
+    // It ends before the audit's window does.
+    loopback.put_reserved_instances(OwnedReserved {
+        id: "ri-zonal",
+        region: "eu-west-1",
+        zone: Some("eu-west-1a"),
+        instance_type: "g5.xlarge",
+        payment: "All Upfront",
+        upfront: "5000.5",
+        hourly: "0.0",
+        end: "2026-12-01T00:00:00.000Z",
+        ..RESERVED
+    });
+    loopback.put_capacity_reservation(CAPACITY);
+    for (id, state, kind, owner) in [
+        (
+            "cr-block",
+            "active",
+            "capacity-block",
+            Some(account.number.as_str()),
+        ),
+        ("cr-cancelled", "cancelled", "default", None),
+        ("cr-shared", "active", "default", Some("999988887777")),
+    ] {
+        loopback.put_capacity_reservation(OwnedCapacity {
+            id,
+            state,
+            kind,
+            owner,
+            ..CAPACITY
+        });
+    }
+    loopback.put_savings_plan(PLAN);
+    for (id, plan, state) in [
+        ("sp-compute", "Compute", "active"),
+        ("sp-models", "SageMaker", "active"),
+        ("sp-retired", "Compute", "retired"),
+    ] {
+        loopback.put_savings_plan(OwnedPlan {
+            id,
+            plan,
+            pool: None,
+            state,
+            ..PLAN
+        });
+    }
+    let (run, found) = audited(&account, BOTH);
+    assert_eq!(gaps(&run), Vec::<Value>::new());
+    assert_eq!(
+        ids(&found),
+        [
+            "ri-regional",
+            "ri-zonal",
+            "sp-compute",
+            "sp-family",
+            "sp-models",
+            "cr-1",
+            "cr-block"
+        ]
+    );
+    assert_eq!(
+        found[0],
+        json!({
+            "kind": "reserved-instances", "id": "ri-regional", "region": "us-east-1",
+            "instance_type": "p4d.24xlarge", "operating_system": "linux", "tenancy": "shared",
+            "count": 2, "class": "standard", "payment": "partial-upfront",
+            "start": "2026-02-01T00:00:00Z", "end": "2027-01-31T23:59:59Z",
+            "currency": "USD", "upfront": "58069", "recurring_hourly": "6.629",
+        })
+    );
+    assert_eq!(found[1]["zone"], "eu-west-1a");
+    assert_eq!(found[1]["upfront"], "5000.5");
+    assert_eq!(found[2]["plan"], "compute");
+    assert_eq!(found[2]["region"], Value::Null);
+    assert_eq!(
+        found[3],
+        json!({
+            "kind": "savings-plan", "id": "sp-family", "plan": "ec2-instance",
+            "region": "us-east-1", "family": "g5", "currency": "USD",
+            "commitment_hourly": "3.5", "term": "1yr-no-upfront",
+            "start": "2026-02-01T00:00:00Z", "end": "2027-01-31T23:59:59Z",
+        })
+    );
+    assert_eq!(found[4]["plan"], "other");
+    assert_eq!(
+        found[5],
+        json!({
+            "kind": "capacity-reservation", "id": "cr-1", "region": "eu-west-1",
+            "zone": "eu-west-1b", "instance_type": "g5.48xlarge", "operating_system": "linux",
+            "tenancy": "shared", "total": 4, "available": 3, "capacity_block": false,
+        })
+    );
+    assert_eq!(found[6]["capacity_block"], true);
+}
+
+#[test]
+fn every_page_is_read() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let loopback = &account.loopback;
+    for id in ["cr-1", "cr-2", "cr-3", "cr-4", "cr-5"] {
+        loopback.put_capacity_reservation(OwnedCapacity { id, ..CAPACITY });
+    }
+    for id in ["sp-1", "sp-2", "sp-3"] {
+        loopback.put_savings_plan(OwnedPlan { id, ..PLAN });
+    }
+    let (_, whole) = audited(&account, BOTH);
+    loopback.limit_pages(2);
+    loopback.reset_calls();
+    let (_, paged) = audited(&account, BOTH);
+    assert_eq!(paged, whole);
+    assert_eq!(ids(&paged).len(), 8);
+    // Three pages in Ireland, an empty one in Virginia.
+    assert_eq!(loopback.calls("ec2", "DescribeCapacityReservations"), 4);
+    assert_eq!(loopback.calls("ec2", "DescribeReservedInstances"), 2);
+    assert_eq!(loopback.calls("savingsplans", "DescribeSavingsPlans"), 2);
+}
+
+#[test]
+fn each_denial_is_a_gap_that_names_the_action_and_hides_nothing_else() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let loopback = &account.loopback;
+    loopback.put_reserved_instances(RESERVED);
+    loopback.put_capacity_reservation(CAPACITY);
+    loopback.put_savings_plan(PLAN);
+    let cases = [
+        (
+            "ec2",
+            "DescribeReservedInstances",
+            "reserved instances",
+            &["sp-family", "cr-1"][..],
+        ),
+        (
+            "ec2",
+            "DescribeCapacityReservations",
+            "capacity reservations",
+            &["ri-regional", "sp-family"],
+        ),
+        (
+            "savingsplans",
+            "DescribeSavingsPlans",
+            "savings plans",
+            &["ri-regional", "cr-1"],
+        ),
+    ];
+    for (service, operation, what, left) in cases {
+        loopback.clear_faults();
+        let target = Target::operation(service, operation);
+        loopback.inject(target, Fault::AccessDenied, Times::Always);
+        let (run, found) = audited(&account, BOTH);
+        assert_eq!(ids(&found), left, "{operation}");
+        let gaps = gaps(&run);
+        let places: Vec<&Value> = gaps.iter().map(|gap| &gap["where"]).collect();
+        if service == "ec2" {
+            assert_eq!(places, ["eu-west-1", "us-east-1"], "{operation}");
+        } else {
+            assert_eq!(places, ["account"], "{operation}");
+        }
+        for gap in &gaps {
+            assert_eq!(gap["what"], what);
+            let reason = gap["reason"].as_str().expect("words");
+            let action = format!("{service}:{operation}");
+            assert!(reason.starts_with(&format!("{action}: ")), "{reason}");
+            assert!(reason.ends_with("; they are taken to be none"), "{reason}");
+            let hint = gap["hint"].as_str().expect("words");
+            assert!(hint.starts_with(&format!("allow {action}; ")), "{hint}");
+        }
+    }
+}
+
+#[test]
+fn a_partition_without_savings_plans_is_not_asked_and_is_no_gap() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    account.loopback.reset_calls();
+    let (run, found) = audited(&account, "cn-north-1");
+    assert_eq!(found, json!([]));
+    assert_eq!(gaps(&run), Vec::<Value>::new());
+    assert_eq!(
+        account
+            .loopback
+            .calls("savingsplans", "DescribeSavingsPlans"),
+        0
+    );
+    assert_eq!(
+        account.loopback.calls("ec2", "DescribeReservedInstances"),
+        1
+    );
+}
+
+#[test]
+fn one_that_cannot_be_read_is_a_gap_and_the_others_stay() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let loopback = &account.loopback;
+    loopback.put_reserved_instances(RESERVED);
+    loopback.put_reserved_instances(OwnedReserved {
+        id: "ri-old",
+        payment: "Heavy Utilization",
+        ..RESERVED
+    });
+    loopback.put_savings_plan(OwnedPlan {
+        id: "sp-odd",
+        years: 5,
+        ..PLAN
+    });
+    let (run, found) = audited(&account, BOTH);
+    assert_eq!(ids(&found), ["ri-regional"]);
+    let gaps = gaps(&run);
+    let told: Vec<(&str, &str)> = gaps
+        .iter()
+        .map(|gap| {
+            let text = |key: &str| gap[key].as_str().expect("words");
+            (text("where"), text("reason"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "ri-old",
+                "the answer has no readable way of payment; it is left out"
+            ),
+            ("sp-odd", "the answer has no readable term; it is left out"),
+        ]
+    );
+}
