@@ -60,6 +60,8 @@ pub struct Schedule {
     /// Share of today's running time that falls into them, 0–1: the off share
     /// where it runs around the clock, less where it is stopped already.
     pub saved_share: Decimal,
+    /// Largest maximum of any GPU in them, percent; absent where nothing ran.
+    pub largest_maximum: Option<f64>,
     /// The same hours as windows, in order of their beginning.
     pub windows: Vec<OffWindow>,
     /// By week of the observation, the last one maybe shorter than the others.
@@ -165,6 +167,11 @@ pub fn schedule(activity: &HourlyActivity, zone: &TimeZone) -> Result<Schedule, 
         off_hours_per_week,
         off_share: Decimal::from(off_hours_per_week) / Decimal::from(WEEK_HOURS),
         saved_share: saved_share(&hours, zone, &off),
+        largest_maximum: hours
+            .iter()
+            .filter(|hour| off[cells_touched(hour, zone)[0]])
+            .filter_map(|hour| hour.maximum)
+            .reduce(f64::max),
         windows: kept,
         counter_evidence: counter_evidence(&hours, zone),
         off_cells: Box::new(off),
