@@ -14,6 +14,9 @@ use crate::savings::WEEK_HOURS;
 /// The rule.
 pub struct OffHours;
 
+/// More than these are listed among the steps and not in the headline.
+const MOST_WINDOWS_SHOWN: usize = 7;
+
 const META: RuleMeta = RuleMeta {
     id: "off-hours",
     title: "Paid for in hours in which it never works",
@@ -69,7 +72,15 @@ impl Rule for OffHours {
             monthly_savings: Some(found.action.monthly_savings()),
             recommendation: Recommendation {
                 action: "schedule".to_owned(),
-                to: format!("off {}", schedule.in_words()),
+                to: if schedule.windows.len() <= MOST_WINDOWS_SHOWN {
+                    format!("off {}", schedule.in_words())
+                } else {
+                    format!(
+                        "off {} h a week in {} windows",
+                        schedule.off_hours_per_week,
+                        schedule.windows.len()
+                    )
+                },
                 steps: found.steps.clone(),
             },
         };

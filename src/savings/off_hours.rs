@@ -67,7 +67,7 @@ pub fn off_in_unused_hours(
     .ok_or(NoSchedule::StoppedAlready)?;
     let warnings = warnings(workload, &found, &zone);
     Ok(Scheduling {
-        steps: steps(workload, &zone, &warnings),
+        steps: steps(workload, &found, &zone, &warnings),
         zone: format!("{}, {}", zone.name, zone.basis),
         warnings,
         schedule: found,
@@ -162,6 +162,13 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
              over {weeks} weeks"
         ));
     }
+    if found.unknown_hours_per_week > 0 {
+        warnings.push(format!(
+            "{} hours of the week stay on only because data is missing in them; \
+             agents without outages would free them",
+            found.unknown_hours_per_week
+        ));
+    }
     if let Some(name) = &zone.unknown {
         warnings.push(format!(
             "the tag {TIME_ZONE_TAG} names no known time zone: {name}"
@@ -170,9 +177,14 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
     warnings
 }
 
-fn steps(workload: &Workload, zone: &Zone, warnings: &[String]) -> Vec<String> {
+fn steps(workload: &Workload, found: &Schedule, zone: &Zone, warnings: &[String]) -> Vec<String> {
     let mut steps = warnings.to_vec();
-    steps.push(format!("hours are of {}, {}", zone.name, zone.basis));
+    steps.push(format!(
+        "off {}; hours are of {}, {}",
+        found.in_words(),
+        zone.name,
+        zone.basis
+    ));
     steps.push(match &workload.key.group {
         Group::AutoScaling(name) => {
             format!("give the Auto Scaling group {name} scheduled actions for these hours")
