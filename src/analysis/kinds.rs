@@ -1,6 +1,8 @@
 //! What a workload does: declared by a tag, or guessed from names.
 
+use crate::catalog::time_zone;
 use crate::domain::{KindBasis, WorkloadKind};
+use crate::savings::TIME_ZONE_TAG;
 use std::collections::BTreeMap;
 
 /// Tags that declare the kind, by precedence; compared without regard to case.
@@ -88,11 +90,12 @@ fn kind_of_word(word: &str) -> Option<WorkloadKind> {
 }
 
 /// Whether a tag is vocabulary of this program and not a name: a word for a
-/// kind, or a yes or no.
+/// kind, a yes or no, or a time zone.
 pub fn is_vocabulary(key: &str, value: &str) -> bool {
     let among = |keys: &[&str]| keys.iter().any(|known| known.eq_ignore_ascii_case(key));
     (among(KIND_TAGS) && kind_of_value(value).is_some())
         || (among(RESTARTABLE_TAGS) && (says(value, YES) || says(value, NO)))
+        || (among(&[TIME_ZONE_TAG]) && time_zone(value).is_some())
 }
 
 /// The kind that a name suggests.

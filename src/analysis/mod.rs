@@ -28,7 +28,10 @@ use crate::domain::{
     Money, Policy, PurchaseOption, Risk, Verdict, Window, Workload,
 };
 use crate::rules::{self, Subject};
-use crate::savings::{Offers, best_single_action, one_year_no_upfront, smaller_with_same_gpu};
+use crate::savings::{
+    Offers, best_single_action, off_in_unused_hours, one_year_no_upfront, share,
+    smaller_with_same_gpu,
+};
 use jiff::Timestamp;
 
 /// One workload with its verdict and its part of the plan.
@@ -207,6 +210,8 @@ impl Weighing<'_> {
             } else {
                 None
             },
+            schedule: off_in_unused_hours(workload, verdict, self.policy).ok(),
+            share: share(workload, verdict, self.policy, self.accepted).ok(),
             // What is overprovisioned shrinks first; a commitment would fix it.
             commit: if works && on_demand && long_enough {
                 one_year_no_upfront(workload, self.prices, self.policy)

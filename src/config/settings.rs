@@ -192,6 +192,7 @@ const POLICY_KEYS: &[&str] = &[
     "vcpu_headroom",
     "spot_interruptions_per_day",
     "workload_tag",
+    "time_zone",
 ];
 
 impl Reader<'_> {
@@ -336,6 +337,16 @@ impl Reader<'_> {
                 "workload_tag" => {
                     if let Some(tag) = self.string(value) {
                         policy.workload_tag = tag;
+                    }
+                }
+                "time_zone" => {
+                    policy.time_zone = self.string(value);
+                    if let Some(name) = &policy.time_zone
+                        && catalog::time_zone(name).is_none()
+                    {
+                        let message =
+                            format!("`{name}` is no known time zone; they read like Europe/Berlin");
+                        self.problem(value.span(), message);
                     }
                 }
                 unknown => self.unknown(key.span(), unknown, POLICY_KEYS),

@@ -39,6 +39,9 @@ pub struct Policy {
     pub spot_interruptions_per_day: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
+    /// Time zone of the week of workloads without a tag for it, by its name in the
+    /// IANA database; UTC when absent.
+    pub time_zone: Option<String>,
     /// Negotiated discount on on-demand list prices by family, 0–100.
     pub discount_percent: BTreeMap<String, Decimal>,
 }
@@ -69,6 +72,7 @@ impl Default for Policy {
             vcpu_headroom: 1.2,
             spot_interruptions_per_day: 1.0,
             workload_tag: "gpucost:workload".to_owned(),
+            time_zone: None,
             discount_percent: BTreeMap::new(),
         }
     }

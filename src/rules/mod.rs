@@ -10,8 +10,10 @@ mod subject;
 
 mod idle_gpu;
 mod idle_held_gpu;
+mod off_hours;
 mod overprovisioned_gpu;
 mod saturated_gpu;
+mod shareable_gpu;
 mod steady_on_demand;
 mod stopped_with_storage;
 mod underutilized_gpu;

@@ -33,8 +33,10 @@ pub trait Rule: Sync {
 pub const RULES: &[&dyn Rule] = &[
     &super::idle_gpu::IdleGpu,
     &super::idle_held_gpu::IdleHeldGpu,
+    &super::off_hours::OffHours,
     &super::overprovisioned_gpu::OverprovisionedGpu,
     &super::saturated_gpu::SaturatedGpu,
+    &super::shareable_gpu::ShareableGpu,
     &super::steady_on_demand::SteadyOnDemand,
     &super::stopped_with_storage::StoppedWithStorage,
     &super::underutilized_gpu::UnderutilizedGpu,

@@ -31,6 +31,8 @@ pub enum Need {
     PerGpuUtilization,
     /// Maxima of GPU utilization, where averages do not rule idleness out.
     Maxima,
+    /// Maxima of GPU utilization of each GPU by the hour, whatever averages say.
+    HourlyMaxima,
     /// VRAM in use.
     Vram,
     /// A price.
@@ -44,6 +46,7 @@ impl Need {
             Self::Utilization => "GPU utilization",
             Self::PerGpuUtilization => "utilization per GPU",
             Self::Maxima => "GPU utilization maxima",
+            Self::HourlyMaxima => "hourly GPU utilization maxima",
             Self::Vram => "VRAM use",
             Self::Price => "price",
         }
@@ -52,7 +55,7 @@ impl Need {
     /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::Maxima => {
+            Self::Maxima | Self::HourlyMaxima => {
                 "ask for the statistic `maximum` beside `average`, or record it in the estate"
             }
             Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
@@ -84,6 +87,7 @@ impl Subject<'_> {
                         .utilization()
                         .is_some_and(|summary| summary.maximum_p99.is_some())
             }
+            Need::HourlyMaxima => self.workload.activity.is_measured(),
             // Power alone never tells what memory holds; rules that read it
             // judge without.
             Need::Vram => self.is_judged_by_power() || self.workload.vram().is_some(),

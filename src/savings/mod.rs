@@ -4,12 +4,15 @@ mod calculator;
 mod checkpoint;
 mod commitment;
 mod coverage;
+mod off_hours;
+mod packing;
 mod plan;
 mod plan_pool;
 mod pool;
 mod portfolio;
 mod rightsize;
 mod schedule;
+mod sharing;
 mod spot;
 mod spot_offer;
 
@@ -23,6 +26,8 @@ pub use coverage::{
     CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, UsedInstance, coverage,
     existing_coverage, normalization_factor, used_instances,
 };
+pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
+pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
 pub use plan::{
     Alternatives, Committable, Plan, Purchase, ResizeOffer, ScheduleOffer, SpotMarket, Stage,
     TermOffer, Terms, plan,
@@ -32,6 +37,7 @@ pub use pool::{ConcurrentUsage, PoolRates, allocate};
 pub use portfolio::{Offers, best_single_action};
 pub use rightsize::{Rightsizing, smaller_with_same_gpu};
 pub use schedule::{NoSchedule, OffWindow, Schedule, WEEK_HOURS, WeekCounterEvidence, schedule};
+pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share};
 pub use spot::{SpotBasis, SpotPrice, spot_history, spot_price, time_weighted_mean};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,

@@ -1,6 +1,6 @@
 //! One plan: at most one action a workload, so that no dollar counts twice.
 
-use super::{Commitment, Rightsizing};
+use super::{Commitment, Rightsizing, Scheduling, Sharing};
 use crate::domain::{Action, Risk};
 
 /// What could be done about one workload, each alternative on its own.
@@ -10,8 +10,12 @@ pub struct Offers {
     pub stop: Option<Action>,
     /// Release what stands while it is stopped.
     pub release: Option<Action>,
+    /// Switch it off in the hours that it does not use.
+    pub schedule: Option<Scheduling>,
     /// Move to a smaller type with the same GPU model.
     pub rightsize: Option<Rightsizing>,
+    /// Put its tenants together on fewer cards.
+    pub share: Option<Sharing>,
     /// Buy ahead.
     pub commit: Option<Commitment>,
 }

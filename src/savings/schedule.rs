@@ -60,6 +60,11 @@ pub struct Schedule {
     /// Share of today's running time that falls into them, 0–1: the off share
     /// where it runs around the clock, less where it is stopped already.
     pub saved_share: Decimal,
+    /// Hours of the week that were never active and stay on because some of their
+    /// occurrences lack data.
+    pub unknown_hours_per_week: usize,
+    /// Largest maximum of any GPU in the off hours, percent; absent where nothing ran.
+    pub largest_maximum: Option<f64>,
     /// The same hours as windows, in order of their beginning.
     pub windows: Vec<OffWindow>,
     /// By week of the observation, the last one maybe shorter than the others.
@@ -141,11 +146,11 @@ pub fn schedule(activity: &HourlyActivity, zone: &TimeZone) -> Result<Schedule, 
         return Err(NoSchedule::NeverActive);
     }
     let off = off_cells(&hours, zone, LEAST_OCCURRENCES, ActivityHour::is_off);
+    let best_case = off_cells(&hours, zone, LEAST_OCCURRENCES, |hour| !hour.is_active());
     let all_windows = windows(&off);
     if all_windows.is_empty() {
         let unknown = |hour: &&ActivityHour| !hour.is_off() && !hour.is_active();
         let unknown_hours = hours.iter().filter(unknown).count();
-        let best_case = off_cells(&hours, zone, LEAST_OCCURRENCES, |hour| !hour.is_active());
         return Err(if windows(&best_case).is_empty() {
             NoSchedule::NeverOff
         } else {
@@ -159,12 +164,23 @@ pub fn schedule(activity: &HourlyActivity, zone: &TimeZone) -> Result<Schedule, 
             longest_hours: longest_hours.unwrap_or(0),
         });
     }
+    let unknown_cells = best_case
+        .iter()
+        .zip(&off)
+        .filter(|(best, off)| **best && !**off);
+    let unknown_hours_per_week = unknown_cells.count();
     let off = cells_of(&kept);
     let off_hours_per_week = off.iter().filter(|off| **off).count();
     Ok(Schedule {
         off_hours_per_week,
+        unknown_hours_per_week,
         off_share: Decimal::from(off_hours_per_week) / Decimal::from(WEEK_HOURS),
         saved_share: saved_share(&hours, zone, &off),
+        largest_maximum: hours
+            .iter()
+            .filter(|hour| off[cells_touched(hour, zone)[0]])
+            .filter_map(|hour| hour.maximum)
+            .reduce(f64::max),
         windows: kept,
         counter_evidence: counter_evidence(&hours, zone),
         off_cells: Box::new(off),

@@ -119,7 +119,9 @@ fn unknown_is_not_off() {
     );
     let mut once = weeks(2, evaluation);
     once[80] = Was::Unknown;
-    assert_eq!(utc(&once).expect("a schedule").off_hours_per_week, 159);
+    let found = utc(&once).expect("a schedule");
+    assert_eq!(found.off_hours_per_week, 159);
+    assert_eq!(found.unknown_hours_per_week, 1);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod borders;
 mod builder;
 mod everywhere;
 mod fixtures;
+mod levers;
 mod owned;
 mod properties;
 mod prose;

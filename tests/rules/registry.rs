@@ -87,7 +87,8 @@ fn the_index_names_the_data_that_every_rule_needs() {
         for (need, words) in [
             (Need::Utilization, "GPU utilization"),
             (Need::PerGpuUtilization, "each GPU"),
-            (Need::Maxima, "maxima"),
+            (Need::Maxima, "its maxima"),
+            (Need::HourlyMaxima, "maxima by the hour"),
             (Need::Vram, "VRAM"),
             (Need::Price, "price"),
         ] {

@@ -231,6 +231,64 @@ fn a_commitment_covers_every_instance_of_the_workload() {
 }
 
 #[test]
+fn off_hours_fires_and_saves_the_share_of_the_week() {
+    let audit = audit_of("off-hours", "fires");
+    let finding = only(&audit, "off-hours");
+    // 168 hours less ten on each of five days.
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 118.0,
+            comparator: Comparator::AtLeast,
+            threshold: 2.0,
+            unit: "h",
+        },
+    );
+    assert_eq!(further(finding), [0.0], "largest maximum in these hours");
+    assert_eq!(
+        finding.recommendation.to,
+        "off Mon 18:00–Tue 08:00, Tue 18:00–Wed 08:00, Wed 18:00–Thu 08:00, \
+         Thu 18:00–Fri 08:00, Fri 18:00–Mon 08:00"
+    );
+    // 1.006 × 730 = 734.38, × 118 / 168 = 515.8145…
+    assert_eq!(dollars(finding), Some(decimal("515.81")));
+    assert_eq!(finding.kind, FindingKind::Optimization);
+    assert_eq!(finding.confidence, Confidence::Derived);
+    let steps = &finding.recommendation.steps;
+    let says = |words: &str| steps.iter().any(|step| step.contains(words));
+    assert!(says("hours are of UTC"), "{steps:?}");
+    assert!(says("instance store"), "{steps:?}");
+}
+
+#[test]
+fn shareable_gpu_fires_and_frees_an_instance() {
+    let audit = audit_of("shareable-gpu", "fires");
+    let finding = only(&audit, "shareable-gpu");
+    // 16 tenants of 12 GiB and 20 % × 7 / 3 = 46.7 %, two a card.
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 8.0,
+            comparator: Comparator::LessThan,
+            threshold: 16.0,
+            unit: "GPUs",
+        },
+    );
+    assert_eq!(further(finding), [40.0], "two p95 on a card");
+    assert_eq!(finding.recommendation.to, "1 × p4d.24xlarge");
+    // 21.957642 × 730 = 16 029.07866, twice 32 058.15732: 32 058.16 − 16 029.08.
+    assert_eq!(dollars(finding), Some(decimal("16029.08")));
+    assert_eq!(finding.confidence, Confidence::Derived);
+    let steps = &finding.recommendation.steps;
+    assert!(
+        steps
+            .iter()
+            .any(|step| step.contains("16 × 3g.20gb, at most 2 a card")),
+        "{steps:?}"
+    );
+}
+
+#[test]
 fn stopped_with_storage_fires_and_adds_up_what_stands() {
     let audit = audit_of("stopped-with-storage", "fires");
     let finding = only(&audit, "stopped-with-storage");
@@ -337,8 +395,14 @@ fn a_rule_without_its_data_is_silent_and_says_so() {
         ("idle-gpu", "GPU utilization", "no GPU metric was delivered"),
         ("idle-held-gpu", "VRAM use", "not delivered"),
         // 1 612 of 4 032 samples are 39.98 %.
+        (
+            "off-hours",
+            "hourly GPU utilization maxima",
+            "not delivered",
+        ),
         ("overprovisioned-gpu", "GPU utilization", "coverage 39 %"),
         ("saturated-gpu", "GPU utilization", "no GPU metric"),
+        ("shareable-gpu", "VRAM use", "not delivered"),
         ("steady-on-demand", "price", "no price for"),
         ("underutilized-gpu", "GPU utilization", "29.0 h of samples"),
         ("unused-gpus", "utilization per GPU", "not delivered"),

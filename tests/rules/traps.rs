@@ -263,7 +263,7 @@ fn an_unpriced_workload_is_one_gap_with_a_hint_that_applies() {
         };
         let reason = "no price for g5.xlarge mars-1 linux shared on-demand: unpriced";
         let silent = if silences {
-            "; silent: steady-on-demand"
+            "; silent: off-hours, steady-on-demand"
         } else {
             ""
         };

@@ -9,4 +9,5 @@ mod files_of_the_book;
 mod gathered;
 mod keys;
 mod percentiles;
+mod slices;
 mod spot;

@@ -1,0 +1,95 @@
+//! Catches work that rests in the same hours of every week and pays for them.
+//!
+//! Must not be fooled by hours without data (unknown is not off), by a quiet
+//! week among busy ones, by an encoder at work, by what is stopped in those hours
+//! already, or by something idle as a whole, which is stopped and not scheduled.
+
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    ACTIVE_PERCENT, Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation,
+    Recommendation, Severity, Statistic,
+};
+use crate::savings::WEEK_HOURS;
+
+/// The rule.
+pub struct OffHours;
+
+/// More than these are listed among the steps and not in the headline.
+const MOST_WINDOWS_SHOWN: usize = 7;
+
+const META: RuleMeta = RuleMeta {
+    id: "off-hours",
+    title: "Paid for in hours in which it never works",
+    severity: Severity::Warning,
+    needs: &[Need::Utilization, Need::HourlyMaxima, Need::Price],
+};
+
+impl Rule for OffHours {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        subject.workload.key.running
+            && !subject.verdict.is_idle()
+            // Power says nothing about single hours.
+            && !subject.is_judged_by_power()
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        let found = subject.offers.schedule.as_ref()?;
+        let schedule = &found.schedule;
+        let source = subject.utilization()?.source;
+        let decisive = Evidence {
+            observation: Observation::Fact {
+                name: "hours of the week off every time",
+                origin: format!("{source} utilization maxima, hours of {}", found.zone),
+            },
+            observed: schedule.off_hours_per_week as f64,
+            comparator: Comparator::AtLeast,
+            threshold: 2.0,
+            unit: "h",
+        };
+        let largest = schedule.largest_maximum.and_then(|maximum| {
+            subject.sampled(
+                "largest in these hours",
+                Statistic::Maximum,
+                maximum,
+                Comparator::LessThan,
+                ACTIVE_PERCENT,
+            )
+        });
+        let judgement = Judgement {
+            severity: META.severity,
+            // What was off is measured; that it stays so is not.
+            confidence: subject.confidence().min(Confidence::Derived),
+            kind: FindingKind::Optimization,
+            title: format!(
+                "{} never works in {} of the {WEEK_HOURS} hours of a week",
+                subject.fleet(),
+                schedule.off_hours_per_week
+            ),
+            monthly_savings: Some(found.action.monthly_savings()),
+            recommendation: Recommendation {
+                action: "schedule".to_owned(),
+                to: if schedule.windows.len() <= MOST_WINDOWS_SHOWN {
+                    format!("off {}", schedule.in_words())
+                } else {
+                    format!(
+                        "off {} h a week in {} windows",
+                        schedule.off_hours_per_week,
+                        schedule.windows.len()
+                    )
+                },
+                steps: found.steps.clone(),
+            },
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            largest.into_iter().collect(),
+        ))
+    }
+}

@@ -1,0 +1,113 @@
+//! Catches tenants that each hold a whole GPU where slices of one would do.
+//!
+//! Must not be fooled by a job that uses several GPUs together, by a card that
+//! cannot be cut, by memory or a p95 that no slice holds, or by a kind that was
+//! only guessed.
+
+use super::subject::coverage;
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::catalog::mig_profiles;
+use crate::domain::{
+    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Metric, Observation,
+    Recommendation, Severity, Statistic,
+};
+use crate::savings::{SHARED_TARGET_PERCENT, SharingMode, holds_tenants};
+
+/// The rule.
+pub struct ShareableGpu;
+
+const META: RuleMeta = RuleMeta {
+    id: "shareable-gpu",
+    title: "Whole GPUs for tenants that fit on slices",
+    severity: Severity::Warning,
+    needs: &[
+        Need::Utilization,
+        Need::PerGpuUtilization,
+        Need::Vram,
+        Need::Price,
+    ],
+};
+
+impl Rule for ShareableGpu {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        let offer = subject.workload.shape.as_ref();
+        let offer = offer.and_then(|shape| shape.gpu.as_ref());
+        let can_be_cut = offer.is_some_and(|offer| !mig_profiles(offer).is_empty());
+        subject.workload.key.running
+            && !subject.verdict.is_idle()
+            && !subject.is_judged_by_power()
+            && holds_tenants(subject.workload).is_ok()
+            && (can_be_cut || subject.offers.share.is_some())
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        let found = subject.offers.share.as_ref()?;
+        let target = found.action.target()?;
+        let total = subject.workload.visible_gpus()?;
+        let summary = subject.utilization()?;
+        let decisive = Evidence {
+            observation: Observation::Fact {
+                name: "cards that hold every tenant",
+                origin: format!(
+                    "VRAM peak with headroom and utilization p95 of {} GPUs, {}",
+                    found.tenants.len(),
+                    summary.source
+                ),
+            },
+            observed: found.cards.len() as f64,
+            comparator: Comparator::LessThan,
+            threshold: total as f64,
+            unit: "GPUs",
+        };
+        let fewest = subject.workload.gpus().map(|gpu| gpu.n_samples).min()?;
+        let shared = found.cards.iter().filter(|card| card.slices.len() > 1);
+        let fullest = Evidence {
+            observation: Observation::Sampled {
+                metric: Metric::GpuUtilization,
+                statistic: Statistic::Average,
+                figure: "largest sum of p95 on a shared card",
+                source: summary.source,
+                window: summary.window,
+                n_samples: fewest,
+                coverage: coverage(fewest, summary),
+            },
+            observed: shared.map(|card| card.p95_percent).fold(0.0, f64::max),
+            comparator: Comparator::AtMost,
+            threshold: SHARED_TARGET_PERCENT,
+            unit: "%",
+        };
+        let judgement = Judgement {
+            severity: META.severity,
+            // How several tenants fare on one card is modelled.
+            confidence: subject.confidence().min(Confidence::Derived),
+            kind: FindingKind::Optimization,
+            title: format!(
+                "{} tenants of {} hold a GPU each and fit on {} of {total}",
+                found.tenants.len(),
+                subject.fleet(),
+                found.cards.len()
+            ),
+            monthly_savings: Some(found.action.monthly_savings()),
+            recommendation: Recommendation {
+                action: match found.mode {
+                    SharingMode::Mig => "share by MIG slices",
+                    SharingMode::Mps => "share through MPS",
+                }
+                .to_owned(),
+                to: format!("{} × {}", target.count, target.instance_type),
+                steps: found.steps.clone(),
+            },
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            vec![fullest],
+        ))
+    }
+}

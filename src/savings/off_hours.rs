@@ -1,0 +1,198 @@
+//! The schedule of a workload as an action, with its dollars and its dangers.
+
+use super::schedule::{NoSchedule, Schedule, WEEK_HOURS, schedule};
+use crate::catalog;
+use crate::domain::{
+    Action, ActionKind, Group, Money, Policy, PurchaseOption, Risk, Verdict, Workload,
+};
+use jiff::tz::TimeZone;
+
+/// Tag that names the time zone in which a workload's week runs.
+pub const TIME_ZONE_TAG: &str = "gpucost:timezone";
+
+/// Families whose capacity is scarce: what is given back may not come back.
+const SCARCE_FAMILIES: [&str; 2] = ["p4", "p5"];
+
+/// Running a workload only in the hours that it uses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scheduling {
+    /// The action.
+    pub action: Action,
+    /// The hours.
+    pub schedule: Schedule,
+    /// The time zone that they are in, and why that one, such as `UTC, because
+    /// neither a tag nor the policy names a zone`.
+    pub zone: String,
+    /// What may go wrong.
+    pub warnings: Vec<String>,
+    /// What to do and to check, the warnings first.
+    pub steps: Vec<String>,
+}
+
+/// Switches a workload off in the hours in which it never works. Saves the share
+/// of its running time that falls into them; what is paid ahead saves nothing.
+///
+/// # Errors
+/// With the reason why there is nothing to switch off or to save.
+pub fn off_in_unused_hours(
+    workload: &Workload,
+    verdict: &Verdict,
+    policy: &Policy,
+) -> Result<Scheduling, NoSchedule> {
+    if verdict.confidence.is_none() || verdict.is_idle() {
+        return Err(NoSchedule::NotWorking);
+    }
+    let pays_by_the_hour = matches!(
+        workload.key.purchase_option,
+        PurchaseOption::OnDemand | PurchaseOption::Spot
+    );
+    if !pays_by_the_hour {
+        return Err(NoSchedule::PaidAhead);
+    }
+    let zone = Zone::of(workload, policy);
+    let found = schedule(&workload.activity, &zone.rules)?;
+    if found.saved_share.is_zero() {
+        return Err(NoSchedule::StoppedAlready);
+    }
+    let cost = workload.cost.as_ref().ok_or(NoSchedule::Unpriced)?;
+    let monthly = cost.compute_monthly;
+    let action = Action::saving(
+        ActionKind::Schedule,
+        None,
+        detail(&found, &zone.name),
+        Money::new(monthly.amount() * found.saved_share, monthly.currency()),
+        monthly,
+        Risk::Low,
+    )
+    .ok_or(NoSchedule::StoppedAlready)?;
+    let warnings = warnings(workload, &found, &zone);
+    Ok(Scheduling {
+        steps: steps(workload, &found, &zone, &warnings),
+        zone: format!("{}, {}", zone.name, zone.basis),
+        warnings,
+        schedule: found,
+        action,
+    })
+}
+
+fn detail(found: &Schedule, zone: &str) -> String {
+    let saved = if found.saved_share == found.off_share {
+        String::new()
+    } else {
+        let percent = (found.saved_share * rust_decimal::Decimal::ONE_HUNDRED).round_dp(1);
+        format!("; {percent} % of its running time, the rest is stopped already")
+    };
+    format!(
+        "off in {} of the {WEEK_HOURS} hours of a week: {} ({zone}){saved}",
+        found.off_hours_per_week,
+        found.in_words()
+    )
+}
+
+/// A time zone with the reason for it.
+struct Zone {
+    name: String,
+    rules: TimeZone,
+    basis: String,
+    /// A name in the tag that no zone has.
+    unknown: Option<String>,
+}
+
+impl Zone {
+    /// By the workload's tag, else by the policy, else UTC.
+    fn of(workload: &Workload, policy: &Policy) -> Self {
+        let tag = workload
+            .tags
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(TIME_ZONE_TAG))
+            .map(|(_, value)| value.trim());
+        if let Some((name, rules)) = tag.and_then(|name| Some((name, catalog::time_zone(name)?))) {
+            return Self {
+                name: name.to_owned(),
+                rules,
+                basis: format!("by the tag {TIME_ZONE_TAG}"),
+                unknown: None,
+            };
+        }
+        let unknown = tag.map(str::to_owned);
+        let by_policy = policy
+            .time_zone
+            .as_ref()
+            .and_then(|name| Some((name, catalog::time_zone(name)?)));
+        match by_policy {
+            Some((name, rules)) => Self {
+                name: name.clone(),
+                rules,
+                basis: "by the policy".to_owned(),
+                unknown,
+            },
+            None => Self {
+                name: "UTC".to_owned(),
+                rules: TimeZone::UTC,
+                basis: "because neither a tag nor the policy names a time zone".to_owned(),
+                unknown,
+            },
+        }
+    }
+}
+
+fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if workload.has_instance_store() {
+        warnings.push(
+            "confirm that nothing on the instance store is needed: every stop erases it".to_owned(),
+        );
+    }
+    let family = workload.key.instance_type.as_str();
+    if SCARCE_FAMILIES
+        .iter()
+        .any(|scarce| family.starts_with(scarce))
+    {
+        warnings.push(
+            "P4 and P5 capacity may not come back: a start can fail for want of capacity, and a \
+             reservation that holds it costs as much as running"
+                .to_owned(),
+        );
+    }
+    let cut = found.active_hours_cut();
+    if cut > 0 {
+        let weeks = found.counter_evidence.len();
+        warnings.push(format!(
+            "the weeks differ: schedules built from the others would have cut {cut} active hours \
+             over {weeks} weeks"
+        ));
+    }
+    if found.unknown_hours_per_week > 0 {
+        warnings.push(format!(
+            "{} hours of the week stay on only because data is missing in them; \
+             agents without outages would free them",
+            found.unknown_hours_per_week
+        ));
+    }
+    if let Some(name) = &zone.unknown {
+        warnings.push(format!(
+            "the tag {TIME_ZONE_TAG} names no known time zone: {name}"
+        ));
+    }
+    warnings
+}
+
+fn steps(workload: &Workload, found: &Schedule, zone: &Zone, warnings: &[String]) -> Vec<String> {
+    let mut steps = warnings.to_vec();
+    steps.push(format!(
+        "off {}; hours are of {}, {}",
+        found.in_words(),
+        zone.name,
+        zone.basis
+    ));
+    steps.push(match &workload.key.group {
+        Group::AutoScaling(name) => {
+            format!("give the Auto Scaling group {name} scheduled actions for these hours")
+        }
+        _ => "stop and start it by EventBridge Scheduler in these hours".to_owned(),
+    });
+    steps.push(
+        "start it early enough to be ready, and keep a way to run it out of hours".to_owned(),
+    );
+    steps
+}

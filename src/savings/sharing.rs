@@ -1,0 +1,392 @@
+//! Several tenants on one card: MIG slices where the card has MIG, MPS among
+//! trusted neighbours. A first estimate, from the memory and the utilization of
+//! each GPU.
+
+use super::packing::{SharedCard, Tenant, pack_mig, pack_mps};
+use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
+use crate::domain::{
+    Action, ActionKind, GpuModel, GpuOffer, GpuShare, Group, InstanceShape, KindBasis, Money,
+    Policy, Risk, Target, Verdict, Workload, WorkloadCost, WorkloadKind,
+};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Tags that tell the environment, and its values that mean production.
+const ENVIRONMENT_TAGS: [&str; 3] = ["env", "environment", "stage"];
+const PRODUCTION: [&str; 2] = ["prod", "production"];
+
+/// How cards are shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SharingMode {
+    /// Slices of the hardware, with memory and compute of their own.
+    Mig,
+    /// Processes side by side without walls between them.
+    Mps,
+}
+
+/// Tenants moved together onto fewer instances of the same type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sharing {
+    /// The move.
+    pub action: Action,
+    /// How the cards are shared.
+    pub mode: SharingMode,
+    /// What the tenants need, in the order of their GPUs.
+    pub tenants: Vec<Tenant>,
+    /// The cards with who sits where.
+    pub cards: Vec<SharedCard>,
+    /// What to check before moving.
+    pub steps: Vec<String>,
+}
+
+impl Sharing {
+    /// Slices by profile, in order of name.
+    pub fn slices_by_profile(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        let placements = self.cards.iter().flat_map(|card| &card.slices);
+        for (profile, _) in placements.filter_map(|slice| slice.placement.as_ref()) {
+            *counts.entry(profile.name.as_str()).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    /// Most tenants on one card.
+    pub fn most_per_card(&self) -> usize {
+        let tenants = self.cards.iter().map(|card| card.slices.len());
+        tenants.max().unwrap_or(0)
+    }
+}
+
+/// Why nothing is shared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoSharing {
+    /// GPUs that work together cannot be put on slices.
+    #[error("{kind} may use several GPUs together; only serving and single-GPU replicas share")]
+    NotReplicas {
+        /// What it does.
+        kind: WorkloadKind,
+    },
+    /// Its kind was guessed from a name.
+    #[error("that it serves is a guess from its name; declare it with the tag gpucost:kind")]
+    KindGuessed,
+    /// It is idle as a whole, or nothing can be said of it.
+    #[error("it has no verdict, or it is idle and can be stopped")]
+    NotWorking,
+    /// The type has no GPU, or a part of one.
+    #[error("it has no whole GPU to share")]
+    NoWholeGpu,
+    /// The card cannot be cut, and MPS is not accepted.
+    #[error("MIG: {model} has none; MPS needs --risk high")]
+    NoMig {
+        /// The card.
+        model: GpuModel,
+    },
+    /// Nobody has seen what the driver reports for its slices.
+    #[error("the memory of the MIG slices of {model} is not in the book")]
+    SliceMemoryUnknown {
+        /// The card.
+        model: GpuModel,
+    },
+    /// Production has walls between its tenants, and this card has none.
+    #[error("MIG: {model} has none; MPS is not for production")]
+    Production {
+        /// The card.
+        model: GpuModel,
+    },
+    /// A figure of a GPU or instance is missing.
+    #[error("{what} is not known for all of it")]
+    DataMissing {
+        /// The figure.
+        what: &'static str,
+    },
+    /// It has no price.
+    #[error("it has no price")]
+    Unpriced,
+    /// It takes as many instances as today.
+    #[error("{tenants} tenants need {cards} cards: no instance is freed")]
+    NothingFreed {
+        /// Tenants of today.
+        tenants: usize,
+        /// Cards that hold them.
+        cards: usize,
+    },
+}
+
+/// Whether every GPU of a workload may hold a tenant of its own: declared
+/// serving, or an Auto Scaling group of single-GPU instances that does not train.
+///
+/// # Errors
+/// With the reason why not.
+pub fn holds_tenants(workload: &Workload) -> Result<(), NoSharing> {
+    let devices = match workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref()) {
+        Some(offer) => match offer.share {
+            GpuShare::Whole(devices) => devices,
+            GpuShare::Fraction(_) => return Err(NoSharing::NoWholeGpu),
+        },
+        None => return Err(NoSharing::NoWholeGpu),
+    };
+    let are_replicas = matches!(workload.key.group, Group::AutoScaling(_)) && devices == 1;
+    match (workload.kind, workload.kind_basis) {
+        (WorkloadKind::Serving, KindBasis::Declared) => Ok(()),
+        (kind, _) if are_replicas && kind != WorkloadKind::Training => Ok(()),
+        (WorkloadKind::Serving, _) => Err(NoSharing::KindGuessed),
+        (kind, _) => Err(NoSharing::NotReplicas { kind }),
+    }
+}
+
+/// Moves the tenants of a workload, one a GPU today, onto fewer instances of the
+/// same type: MIG slices, or MPS where that is accepted, frees more, and the
+/// workload is not tagged as production. A workload is one owner.
+///
+/// # Errors
+/// With the reason why it stays as it is.
+pub fn share(
+    workload: &Workload,
+    verdict: &Verdict,
+    policy: &Policy,
+    accepted: Risk,
+) -> Result<Sharing, NoSharing> {
+    holds_tenants(workload)?;
+    if verdict.confidence.is_none() || verdict.is_idle() {
+        return Err(NoSharing::NotWorking);
+    }
+    let shape = workload.shape.as_ref().ok_or(NoSharing::NoWholeGpu)?;
+    let offer = shape.gpu.as_ref().ok_or(NoSharing::NoWholeGpu)?;
+    let cost = workload.cost.as_ref().ok_or(NoSharing::Unpriced)?;
+    let tenants = tenants(workload, policy)?;
+    let fleet = Fleet {
+        workload,
+        offer,
+        cost,
+        least_instances: instances_for_cpu(workload, shape, policy)?,
+    };
+    let mig = slices_of(offer).and_then(|profiles| {
+        let cards = pack_mig(&tenants, &profiles);
+        fleet.moved(SharingMode::Mig, &tenants, cards)
+    });
+    if accepted < Risk::High {
+        return mig;
+    }
+    if is_production(workload) {
+        return mig.map_err(|error| match error {
+            NoSharing::NoMig { model } => NoSharing::Production { model },
+            other => other,
+        });
+    }
+    let card_mib = card_mib(workload, offer);
+    let mps = card_mib
+        .ok_or(NoSharing::DataMissing {
+            what: "memory of the card",
+        })
+        .and_then(|mib| fleet.moved(SharingMode::Mps, &tenants, pack_mps(&tenants, mib)));
+    let saved = |sharing: &Result<Sharing, NoSharing>| {
+        let found = sharing.as_ref().ok();
+        found.map(|sharing| sharing.action.monthly_savings().amount())
+    };
+    if saved(&mps) > saved(&mig) { mps } else { mig }
+}
+
+/// The profiles of a card whose memory is known.
+fn slices_of(offer: &GpuOffer) -> Result<Vec<MigProfile>, NoSharing> {
+    let profiles = mig_profiles(offer);
+    let model = offer.model.clone();
+    if profiles.is_empty() {
+        Err(NoSharing::NoMig { model })
+    } else if profiles.iter().all(|profile| profile.memory_mib.is_none()) {
+        Err(NoSharing::SliceMemoryUnknown { model })
+    } else {
+        Ok(profiles)
+    }
+}
+
+/// Every GPU that holds or computes something.
+fn tenants(workload: &Workload, policy: &Policy) -> Result<Vec<Tenant>, NoSharing> {
+    let measured = workload.gpus().count() as u64;
+    if Some(measured) != workload.visible_gpus() {
+        return Err(NoSharing::DataMissing {
+            what: "utilization of each GPU",
+        });
+    }
+    workload
+        .gpus()
+        .filter(|gpu| gpu.is_allocated() != Some(false))
+        .map(|gpu| {
+            let utilization = gpu.utilization.ok_or(NoSharing::DataMissing {
+                what: "utilization of each GPU",
+            })?;
+            let vram = gpu
+                .vram
+                .ok_or(NoSharing::DataMissing { what: "VRAM use" })?;
+            Ok(Tenant {
+                vram_needed_mib: vram.peak_mib * policy.vram_headroom,
+                p95_percent: utilization.p95,
+            })
+        })
+        .collect()
+}
+
+/// Instances whose vCPUs carry today's CPU p95 with headroom.
+fn instances_for_cpu(
+    workload: &Workload,
+    shape: &InstanceShape,
+    policy: &Policy,
+) -> Result<usize, NoSharing> {
+    let mut needed_vcpu = 0.0;
+    for usage in &workload.usage {
+        let p95 = usage.cpu_p95.ok_or(NoSharing::DataMissing {
+            what: "CPU utilization",
+        })?;
+        needed_vcpu += p95 / 100.0 * f64::from(shape.vcpu) * policy.vcpu_headroom;
+    }
+    Ok((needed_vcpu / f64::from(shape.vcpu)).ceil() as usize)
+}
+
+/// Memory of a card as its driver reports it.
+fn card_mib(workload: &Workload, offer: &GpuOffer) -> Option<f64> {
+    let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
+    let measured = workload.vram().and_then(|vram| vram.total_mib);
+    measured.or_else(|| Some(reported.or(offer.vram_mib)? as f64))
+}
+
+fn is_production(workload: &Workload) -> bool {
+    workload.tags.iter().any(|(key, value)| {
+        let among = |names: &[&str], name: &str| {
+            names
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name.trim()))
+        };
+        among(&ENVIRONMENT_TAGS, key) && among(&PRODUCTION, value)
+    })
+}
+
+/// What is moved together.
+struct Fleet<'a> {
+    workload: &'a Workload,
+    offer: &'a GpuOffer,
+    cost: &'a WorkloadCost,
+    least_instances: usize,
+}
+
+impl Fleet<'_> {
+    /// The move onto as many whole instances as the cards take.
+    fn moved(
+        &self,
+        mode: SharingMode,
+        tenants: &[Tenant],
+        cards: Vec<SharedCard>,
+    ) -> Result<Sharing, NoSharing> {
+        let per_instance = usize::from(self.offer.share.visible_devices());
+        let instances = cards
+            .len()
+            .div_ceil(per_instance)
+            .max(self.least_instances)
+            .max(1);
+        let nothing_freed = NoSharing::NothingFreed {
+            tenants: tenants.len(),
+            cards: cards.len(),
+        };
+        let monthly = self.cost.compute_monthly;
+        let kept = Money::new(self.dearest(instances), monthly.currency()).rounded();
+        let count = u32::try_from(instances).map_err(|_| nothing_freed.clone())?;
+        let saved = monthly
+            .checked_sub(kept)
+            .map_err(|_| nothing_freed.clone())?;
+        let today = self.workload.instances.len();
+        let instance_type = &self.workload.key.instance_type;
+        let how = match mode {
+            SharingMode::Mig => "MIG slices",
+            SharingMode::Mps => "MPS",
+        };
+        let action = Action::saving(
+            ActionKind::Share,
+            Some(Target {
+                instance_type: instance_type.clone(),
+                count,
+            }),
+            format!(
+                "{count} × {instance_type} instead of {today}: {} tenants on {} of {} {} by {how}",
+                tenants.len(),
+                cards.len(),
+                instances * per_instance,
+                self.offer.model
+            ),
+            saved,
+            monthly,
+            match mode {
+                SharingMode::Mig => Risk::Medium,
+                SharingMode::Mps => Risk::High,
+            },
+        )
+        .ok_or(nothing_freed)?;
+        let mut sharing = Sharing {
+            action,
+            mode,
+            tenants: tenants.to_vec(),
+            cards,
+            steps: Vec::new(),
+        };
+        sharing.steps = self.steps(&sharing, instances);
+        Ok(sharing)
+    }
+
+    /// Per month of so many instances, the dearest first: which ones go is not
+    /// known.
+    fn dearest(&self, instances: usize) -> Decimal {
+        let mut months: Vec<Decimal> = self
+            .cost
+            .instances
+            .iter()
+            .map(|one| one.quote.rate.times_hours(one.monthly_hours).amount())
+            .collect();
+        months.sort_by(|left, right| right.cmp(left));
+        months.iter().take(instances).sum()
+    }
+
+    fn steps(&self, sharing: &Sharing, instances: usize) -> Vec<String> {
+        let mut steps = vec![
+            "confirm that each GPU holds a model of its own: one that is spread over several \
+             GPUs cannot share"
+                .to_owned(),
+        ];
+        match sharing.mode {
+            SharingMode::Mig => {
+                let slices: Vec<String> = sharing
+                    .slices_by_profile()
+                    .iter()
+                    .map(|(profile, count)| format!("{count} × {profile}"))
+                    .collect();
+                steps.push(format!(
+                    "enable MIG on drained instances and create {}, at most {} a card",
+                    slices.join(", "),
+                    sharing.most_per_card()
+                ));
+                steps.push(
+                    "measure latency at peak on one slice first: a slice can be slower than its \
+                     share of the card"
+                        .to_owned(),
+                );
+                steps.push(
+                    "collect DCGM profiling metrics: a card in MIG mode reports no utilization"
+                        .to_owned(),
+                );
+            }
+            SharingMode::Mps => {
+                steps.push(
+                    "trust all of them: through MPS one process can starve or crash the others"
+                        .to_owned(),
+                );
+                steps.push("limit the memory and threads of each MPS client".to_owned());
+            }
+        }
+        let today = self.workload.instances.len();
+        steps.push(format!(
+            "verify host memory: {} tenants an instance instead of {}",
+            sharing.tenants.len().div_ceil(instances),
+            sharing.tenants.len().div_ceil(today.max(1))
+        ));
+        if self.workload.has_instance_store() {
+            steps.push("confirm that nothing on the instance store is needed".to_owned());
+        }
+        steps
+    }
+}

@@ -1,0 +1,294 @@
+//! Schedules and sharing where they decide: zones, dangers, refusals, and the
+//! worked examples of `docs/levers/` on the demo estate.
+
+use crate::builder::{A10G_MIB, Machine, audited, estate, flat, g5, judge};
+use crate::fixtures::{decimal, dollars, only, root};
+use gpucost::analysis::{Audit, AuditedWorkload, audit};
+use gpucost::domain::{Estate, Finding, Metric, Policy, Risk, Statistic};
+use gpucost::savings::{NoSchedule, NoSharing, SharingMode, off_in_unused_hours, share};
+use gpucost::sources::files::read_estate;
+use std::sync::LazyLock;
+
+static DEMO: LazyLock<Estate> =
+    LazyLock::new(|| read_estate(&root().join("fixtures/demo/estate.json.gz")).expect("the demo"));
+
+static DEMO_AUDIT: LazyLock<Audit> = LazyLock::new(|| audited(&DEMO));
+
+fn workload<'a>(audit: &'a Audit, name: &str) -> &'a AuditedWorkload {
+    let mut all = audit.workloads.iter();
+    all.find(|one| one.workload.name == name)
+        .unwrap_or_else(|| panic!("no workload {name}"))
+}
+
+/// The finding of a rule about a workload of the demo.
+fn in_demo(rule: &str, name: &str) -> &'static Finding {
+    let id = workload(&DEMO_AUDIT, name).workload.id();
+    let mut all = DEMO_AUDIT.findings.iter();
+    all.find(|finding| finding.rule() == rule && finding.workload() == id)
+        .unwrap_or_else(|| panic!("{rule} is silent about {name}"))
+}
+
+/// Busy in some hours of the day, UTC, at rest in the others.
+fn by_hour(busy: impl Fn(u32) -> bool + Copy) -> Machine {
+    let level = move |period: u32| Some(if busy(period / 12 % 24) { 70.0 } else { 0.0 });
+    g5("i-1").gpu(0, level).vram(0, 9_000.0, A10G_MIB)
+}
+
+fn steps(machine: Machine) -> String {
+    let judged = judge(machine);
+    let finding = judged.finding("off-hours").expect("a schedule");
+    finding.recommendation.steps.join("\n")
+}
+
+/// Hours of the week that may be off by the series of the instances alone: every
+/// point of every GPU there and below 1 % in both weeks, and so beside it.
+fn off_hours_of_the_series(prefix: &str) -> usize {
+    let instances: Vec<_> = DEMO
+        .instances
+        .iter()
+        .filter(|one| one.name().is_some_and(|name| name.starts_with(prefix)))
+        .map(|one| &one.id)
+        .collect();
+    let mut rests = [0_usize; 168];
+    let mut series_count = 0;
+    for series in DEMO.metrics.iter().filter(|series| {
+        instances.contains(&&series.instance)
+            && series.metric == Metric::GpuUtilization
+            && series.statistic == Statistic::Maximum
+    }) {
+        series_count += 1;
+        for (period, percent) in series.points.iter() {
+            rests[period as usize / 12 % 168] += usize::from(percent < 1.0);
+        }
+    }
+    let is_off = |hour: usize| rests[hour % 168] == series_count * 2 * 12;
+    (0..168)
+        .filter(|hour| is_off(*hour) && (is_off(hour + 1) || is_off(hour + 167)))
+        .count()
+}
+
+#[test]
+fn the_worked_example_of_schedules_is_the_demo() {
+    let finding = in_demo("off-hours", "nightly-eval");
+    // 168 − 8 active − 21 with outages of an agent − 2 that they left alone.
+    assert_eq!(finding.evidence()[0].observed, 137.0);
+    assert_eq!(finding.recommendation.to, "off 137 h a week in 19 windows");
+    // 5 × 5.672 × 730 = 20 702.80; × 137 / 168 = 16 882.6404…
+    assert_eq!(dollars(finding), Some(decimal("16882.64")));
+    let evaluation = &workload(&DEMO_AUDIT, "nightly-eval");
+    let found = off_in_unused_hours(
+        &evaluation.workload,
+        &evaluation.verdict,
+        &Policy::default(),
+    )
+    .expect("a schedule");
+    assert_eq!(found.schedule.unknown_hours_per_week, 21);
+    assert_eq!(off_hours_of_the_series("nightly-eval"), 137);
+    assert_eq!(found.schedule.active_hours_cut(), 0);
+    assert_eq!(found.schedule.counter_evidence.len(), 2);
+    let page = std::fs::read_to_string(root().join("docs/levers/schedule.md")).expect("a page");
+    for figure in [
+        "160",
+        "$20 702.80",
+        "$19 716.95",
+        &finding.recommendation.to[4..],
+    ] {
+        assert!(page.contains(figure), "{figure} is not in the page");
+    }
+}
+
+#[test]
+fn the_worked_example_of_sharing_is_the_demo() {
+    let finding = in_demo("shareable-gpu", "chat-serving");
+    assert_eq!(finding.evidence()[0].observed, 20.0);
+    assert_eq!(finding.evidence()[0].threshold, 40.0);
+    assert_eq!(finding.recommendation.to, "3 × p4d.24xlarge");
+    // 16 029.07866 each: five are 80 145.39, three 48 087.24.
+    assert_eq!(dollars(finding), Some(decimal("32058.15")));
+    let serving = workload(&DEMO_AUDIT, "chat-serving");
+    let sharing = share(
+        &serving.workload,
+        &serving.verdict,
+        &Policy::default(),
+        Risk::Medium,
+    )
+    .expect("slices");
+    assert_eq!(sharing.mode, SharingMode::Mig);
+    assert_eq!(sharing.tenants.len(), 40);
+    let slices: Vec<_> = sharing.slices_by_profile().into_iter().collect();
+    assert_eq!(slices, [("3g.20gb", 40)]);
+    assert!(sharing.cards.iter().all(|card| card.slices.len() == 2));
+    // The least of them would not fit the next smaller slice, the largest fits.
+    for tenant in &sharing.tenants {
+        assert!((9_984.0..=20_090.0).contains(&tenant.vram_needed_mib));
+        assert!(tenant.p95_percent * 7.0 / 3.0 <= 80.0);
+    }
+    // Production keeps its walls at every risk.
+    let high = share(
+        &serving.workload,
+        &serving.verdict,
+        &Policy::default(),
+        Risk::High,
+    );
+    assert_eq!(high.map(|found| found.mode), Ok(SharingMode::Mig));
+    let page = std::fs::read_to_string(root().join("docs/levers/sharing.md")).expect("a page");
+    for figure in ["3 × p4d.24xlarge", "$80 145.39", "$48 087.24", "$32 058.15"] {
+        assert!(page.contains(figure), "{figure} is not in the page");
+    }
+}
+
+#[test]
+fn nothing_else_in_the_demo_is_scheduled_or_shared() {
+    let of = |rule: &str| {
+        let found = DEMO_AUDIT.findings.iter();
+        found.filter(|finding| finding.rule() == rule).count()
+    };
+    assert_eq!((of("off-hours"), of("shareable-gpu")), (1, 1));
+}
+
+#[test]
+fn the_zone_of_the_tag_outranks_that_of_the_policy() {
+    let night = by_hour(|hour| (8..18).contains(&hour));
+    assert!(steps(night.clone()).contains("hours are of UTC, because neither"));
+    // In summer, until 25 October, Berlin is two hours ahead; afterwards one.
+    let tagged = judge(night.clone().tag("GPUCOST:TimeZone", "Asia/Tokyo"));
+    let finding = tagged.finding("off-hours").expect("a schedule");
+    // 08:00 to 18:00 UTC are 17:00 to 03:00 in Tokyo.
+    let to = &finding.recommendation.to;
+    assert!(to.contains("Tue 03:00–Tue 17:00"), "{to}");
+    let policy = Policy {
+        time_zone: Some("America/Phoenix".to_owned()),
+        ..Policy::default()
+    };
+    let by_policy = audit(&estate(vec![night.clone()]), &policy, Risk::Medium);
+    // And 01:00 to 11:00 in Phoenix.
+    let to = &only(&by_policy, "off-hours").recommendation.to;
+    assert!(to.contains("Mon 11:00–Tue 01:00"), "{to}");
+    let unknown = steps(night.tag("gpucost:timezone", "Mars/Olympus"));
+    assert!(
+        unknown.contains("no known time zone: Mars/Olympus"),
+        "{unknown}"
+    );
+    assert!(unknown.contains("hours are of UTC"), "{unknown}");
+}
+
+#[test]
+fn scarce_capacity_instance_stores_and_uneven_weeks_are_warned_of() {
+    let p4d = (0..8).fold(
+        Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0)),
+        |machine, index| {
+            let day = |period: u32| Some(if period / 12 % 24 < 12 { 60.0 } else { 0.0 });
+            machine.gpu(index, day).vram(index, 20_000.0, 40_960.0)
+        },
+    );
+    let told = steps(p4d);
+    assert!(
+        told.contains("P4 and P5 capacity may not come back"),
+        "{told}"
+    );
+    assert!(told.contains("nothing on the instance store"), "{told}");
+    // Works from 8 to 18, on the first Monday until 21.
+    let uneven = |period: u32| {
+        let late = period / 288 == 1 && (18..21).contains(&(period / 12 % 24));
+        let busy = late || (8..18).contains(&(period / 12 % 24));
+        Some(if busy { 70.0 } else { 0.0 })
+    };
+    let told = steps(g5("i-1").gpu(0, uneven).vram(0, 9_000.0, A10G_MIB));
+    assert!(told.contains("would have cut 3 active hours"), "{told}");
+    assert!(!told.contains("capacity"), "{told}");
+}
+
+/// A serving Auto Scaling group on two of a type, each GPU at 20 % with 4 GiB.
+fn replicas(instance_type: &str, gpus: u16, kind: &str, environment: &str) -> Vec<Machine> {
+    ["i-1", "i-2"]
+        .into_iter()
+        .map(|id| {
+            let machine = Machine::new(id, instance_type)
+                .tag("gpucost:workload", "models")
+                .tag("gpucost:kind", kind)
+                .tag("env", environment)
+                .cpu(flat(10.0));
+            (0..gpus).fold(machine, |machine, index| {
+                machine
+                    .gpu(index, flat(20.0))
+                    .vram(index, 4_096.0, A10G_MIB)
+            })
+        })
+        .collect()
+}
+
+fn shared(machines: Vec<Machine>, accepted: Risk) -> Result<(SharingMode, u32), String> {
+    let audit = audited(&estate(machines));
+    let one = &audit.workloads[0];
+    share(&one.workload, &one.verdict, &Policy::default(), accepted)
+        .map(|found| {
+            let target = found.action.target().expect("fewer instances");
+            (found.mode, target.count)
+        })
+        .map_err(|refused: NoSharing| refused.to_string())
+}
+
+#[test]
+fn cards_without_mig_are_refused_by_name_and_shared_through_mps_at_high_risk() {
+    for (instance_type, gpus, model) in [
+        ("g4dn.12xlarge", 4, "T4"),
+        ("g5.12xlarge", 4, "A10G"),
+        ("g6.12xlarge", 4, "L4"),
+        ("g6e.12xlarge", 4, "L40S"),
+    ] {
+        let told = shared(
+            replicas(instance_type, gpus, "serving", "dev"),
+            Risk::Medium,
+        );
+        let told = told.expect_err("no MIG");
+        assert_eq!(
+            told,
+            format!("MIG: {model} has none; MPS needs --risk high")
+        );
+    }
+    let a10g = |environment| replicas("g5.12xlarge", 4, "serving", environment);
+    // 8 × 20 % on cards of 80 %: two cards, one instance.
+    assert_eq!(shared(a10g("dev"), Risk::High), Ok((SharingMode::Mps, 1)));
+    let told = shared(a10g("Production"), Risk::High).expect_err("production");
+    assert_eq!(told, "MIG: A10G has none; MPS is not for production");
+}
+
+#[test]
+fn gpus_that_work_together_are_not_shared() {
+    let told = shared(replicas("p4d.24xlarge", 8, "training", "dev"), Risk::High);
+    assert!(
+        told.expect_err("training")
+            .starts_with("training may use several GPUs")
+    );
+    // No driver's figure for the slices of an H200 is known.
+    let told = shared(replicas("p5en.48xlarge", 8, "serving", "dev"), Risk::Medium);
+    assert_eq!(
+        told.expect_err("unknown slices"),
+        "the memory of the MIG slices of H200 is not in the book"
+    );
+}
+
+#[test]
+fn what_is_not_working_or_known_has_no_schedule() {
+    let reason = |machine: Machine| {
+        let judged = judge(machine);
+        let one = judged.workload();
+        off_in_unused_hours(&one.workload, &one.verdict, &Policy::default())
+            .map(|found| found.schedule.off_hours_per_week)
+    };
+    let idle = g5("i-1").gpu(0, flat(0.0)).vram(0, 100.0, A10G_MIB);
+    assert_eq!(reason(idle), Err(NoSchedule::NotWorking));
+    assert_eq!(
+        reason(by_hour(|_| true)),
+        Err(NoSchedule::NeverOff),
+        "around the clock"
+    );
+    assert_eq!(reason(by_hour(|hour| hour < 12)), Ok(84));
+    let young = by_hour(|hour| hour < 12).launched_hours_ago(200);
+    assert_eq!(
+        reason(young),
+        Err(NoSchedule::TooFewWeeks {
+            observed_hours: 200
+        })
+    );
+}
