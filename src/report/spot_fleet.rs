@@ -46,9 +46,9 @@ fn write_table(report: &SpotReport, style: TableStyle, out: &mut String) -> std:
     if !report.assessments.is_empty() {
         workloads(report, style, out)?;
     }
+    book_averages(report, style, out)?;
     reasons(report, style, out)?;
     zones(report, style, out)?;
-    book_averages(report, style, out)?;
     gap_section(&report.gaps, style, out)
 }
 

@@ -22,5 +22,6 @@ mod schema;
 mod settings;
 mod shell;
 mod snapshots;
+mod spot;
 mod tables;
 mod world;
