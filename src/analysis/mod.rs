@@ -5,6 +5,7 @@ mod comparison;
 mod inventory;
 mod kinds;
 mod question;
+mod sizing;
 mod standing;
 mod totals;
 mod workloads;
@@ -15,6 +16,7 @@ pub use kinds::{is_vocabulary, kind_of_name};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
 };
+pub use sizing::{Candidate, Sized, Sizing};
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 
@@ -24,7 +26,7 @@ use crate::domain::{
     Money, Policy, PurchaseOption, Risk, Verdict, Window, Workload,
 };
 use crate::rules::{self, Subject};
-use crate::savings::{Offers, best_single_action, one_year_no_upfront, smaller_with_same_gpu};
+use crate::savings::{Offers, best_single_action, one_year_no_upfront, rightsizing};
 use jiff::Timestamp;
 
 /// One workload with its verdict and its part of the plan.
@@ -189,17 +191,11 @@ impl Weighing<'_> {
             .utilization
             .as_ref()
             .is_some_and(|summary| summary.sampled_hours() >= self.policy.commit_min_days * 24.0);
-        // A smaller type costs a well-used workload nothing only when GPUs were
-        // never used, which its mean would show.
-        let shrinkable = matches!(
-            verdict.classification,
-            Classification::Overprovisioned | Classification::Underutilized
-        ) && !verdict.is_idle();
         Offers {
             stop: stop(workload, verdict),
             release: self.release(workload),
-            rightsize: if shrinkable {
-                smaller_with_same_gpu(workload, self.prices, self.policy, self.accepted)
+            rightsize: if verdict.is_shrinkable() {
+                rightsizing(workload, self.prices, self.policy, self.accepted)
             } else {
                 None
             },

@@ -52,7 +52,12 @@ pub(super) fn format(
     })
 }
 
-fn risk(flag: Option<RiskChoice>, settings: &SettingsFile, io: &Io<'_>) -> Result<Risk, Failure> {
+/// The accepted risk by precedence: flag, environment, file, medium.
+pub(super) fn risk(
+    flag: Option<RiskChoice>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Risk, Failure> {
     if let Some(choice) = flag {
         return Ok(match choice {
             RiskChoice::Low => Risk::Low,

@@ -1,6 +1,7 @@
 //! The commands.
 
 use super::args::{AuditArgs, InventoryArgs, MetricsArgs, PricingArgs};
+use super::rightsize_flags::RightsizeArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -30,6 +31,10 @@ pub(super) enum Command {
     Metrics(Box<MetricsArgs>),
     /// Look up and compare GPU prices, offline
     Pricing(Box<PricingArgs>),
+    /// Find the types that would do for less, and say why others would not
+    ///
+    /// For the fleet, or for one type named by `--type` without any account.
+    Rightsize(Box<RightsizeArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy,
     /// Print completions for a shell

@@ -16,6 +16,8 @@ mod price_cache;
 mod pricing;
 mod redact;
 mod redact_text;
+mod rightsize;
+mod rightsize_flags;
 mod scope;
 mod shell;
 
@@ -41,6 +43,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),
+        Command::Rightsize(rightsize) => rightsize::run(rightsize, io),
         Command::IamPolicy => shell::iam_policy(io),
         Command::Completions { shell } => shell::completions(*shell, io),
         Command::Man => shell::man(io),

@@ -18,7 +18,7 @@ use crate::sources::files::{read_price_cache, write_price_cache};
 use std::collections::BTreeSet;
 
 /// The region whose prices stand for AWS when none is named.
-const HOME_REGION: &str = "us-east-1";
+pub(super) const HOME_REGION: &str = "us-east-1";
 /// Rows that a terminal shows unless asked for more.
 const ROWS: usize = 40;
 
@@ -150,7 +150,11 @@ fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failur
 }
 
 /// The user's own prices, then the cache, over the bundled book.
-fn book(offline: bool, settings: &SettingsFile, io: &Io<'_>) -> Result<PriceBook, Failure> {
+pub(super) fn book(
+    offline: bool,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<PriceBook, Failure> {
     let mut book = if offline {
         PriceBook::default()
     } else {

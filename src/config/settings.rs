@@ -190,6 +190,8 @@ const POLICY_KEYS: &[&str] = &[
     "bursty_p95_percent",
     "vram_headroom",
     "vcpu_headroom",
+    "serving_target_percent",
+    "slowdown_limit",
     "workload_tag",
 ];
 
@@ -329,6 +331,10 @@ impl Reader<'_> {
                 }
                 "vram_headroom" => self.set(value, 1.0, 10.0, &mut policy.vram_headroom),
                 "vcpu_headroom" => self.set(value, 1.0, 10.0, &mut policy.vcpu_headroom),
+                "serving_target_percent" => {
+                    self.set(value, 1.0, 100.0, &mut policy.serving_target_percent);
+                }
+                "slowdown_limit" => self.set(value, 1.0, 10.0, &mut policy.slowdown_limit),
                 "workload_tag" => {
                     if let Some(tag) = self.string(value) {
                         policy.workload_tag = tag;

@@ -34,6 +34,10 @@ pub struct Policy {
     pub vram_headroom: f64,
     /// Factor on the CPU p95 that a smaller type must offer.
     pub vcpu_headroom: f64,
+    /// Projected GPU utilization that a serving workload may reach elsewhere.
+    pub serving_target_percent: f64,
+    /// How many times as long work without a deadline may take elsewhere.
+    pub slowdown_limit: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
     /// Negotiated discount on on-demand list prices by family, 0–100.
@@ -64,6 +68,8 @@ impl Default for Policy {
             bursty_p95_percent: 80.0,
             vram_headroom: 1.2,
             vcpu_headroom: 1.2,
+            serving_target_percent: 80.0,
+            slowdown_limit: 1.25,
             workload_tag: "gpucost:workload".to_owned(),
             discount_percent: BTreeMap::new(),
         }

@@ -13,6 +13,8 @@ mod plain_table;
 mod price_status;
 mod pricing_data;
 mod pricing_table;
+mod rightsize_data;
+mod rightsize_table;
 mod style;
 pub mod text;
 
@@ -26,6 +28,8 @@ pub use next::Invocation;
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing_data::{pricing_csv, pricing_json};
 pub use pricing_table::{PricingStyle, pricing_table};
+pub use rightsize_data::{Sizings, rightsize_csv, rightsize_json};
+pub use rightsize_table::rightsize_table;
 pub use style::TableStyle;
 
 /// The version of every JSON document that this program writes.

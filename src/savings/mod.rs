@@ -7,5 +7,8 @@ mod spot;
 
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use portfolio::{Offers, best_single_action};
-pub use rightsize::{Rightsizing, smaller_with_same_gpu};
+pub use rightsize::{
+    Bound, Considered, Demand, Lack, Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today,
+    best, candidates, rightsizing, steps,
+};
 pub use spot::time_weighted_mean;
