@@ -5,6 +5,7 @@ mod comparison;
 mod inventory;
 mod kinds;
 mod question;
+mod sizing;
 mod spot;
 mod standing;
 mod totals;
@@ -16,6 +17,7 @@ pub use kinds::{is_vocabulary, kind_of_name};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
 };
+pub use sizing::{Candidate, Sized, Sizing};
 pub use spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
 };
@@ -29,8 +31,7 @@ use crate::domain::{
 };
 use crate::rules::{self, Subject};
 use crate::savings::{
-    Offers, best_single_action, off_in_unused_hours, one_year_no_upfront, share,
-    smaller_with_same_gpu,
+    Offers, best_single_action, off_in_unused_hours, one_year_no_upfront, rightsizing, share,
 };
 use jiff::Timestamp;
 
@@ -196,17 +197,11 @@ impl Weighing<'_> {
             .utilization
             .as_ref()
             .is_some_and(|summary| summary.sampled_hours() >= self.policy.commit_min_days * 24.0);
-        // A smaller type costs a well-used workload nothing only when GPUs were
-        // never used, which its mean would show.
-        let shrinkable = matches!(
-            verdict.classification,
-            Classification::Overprovisioned | Classification::Underutilized
-        ) && !verdict.is_idle();
         Offers {
             stop: stop(workload, verdict),
             release: self.release(workload),
-            rightsize: if shrinkable {
-                smaller_with_same_gpu(workload, self.prices, self.policy, self.accepted)
+            rightsize: if verdict.is_shrinkable() {
+                rightsizing(workload, self.prices, self.policy, self.accepted)
             } else {
                 None
             },

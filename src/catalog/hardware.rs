@@ -36,6 +36,8 @@ pub struct GpuSpec {
     pub idle_w: Option<f64>,
     /// CUDA compute capability, such as `8.0`.
     pub compute_capability: Option<String>,
+    /// NVLink bandwidth, GB/s; zero on cards without.
+    pub nvlink_gbps: Option<f64>,
     /// Highest temperature for sustained work, °C.
     pub max_operating_c: Option<f64>,
     /// Temperature at which the clock is throttled, °C.
@@ -102,6 +104,7 @@ fn spec_of(row: &Row) -> Option<GpuSpec> {
         power_limit_w: row.parsed("power_limit_w"),
         idle_w: row.parsed("idle_w"),
         compute_capability: row.get("compute_capability").map(str::to_owned),
+        nvlink_gbps: row.parsed("nvlink_gbps"),
         max_operating_c: row.parsed("max_operating_c"),
         slowdown_c: row.parsed("slowdown_c"),
     })

@@ -1,6 +1,7 @@
 //! The commands.
 
 use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs};
+use super::rightsize_flags::RightsizeArgs;
 use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -31,6 +32,10 @@ pub(super) enum Command {
     Metrics(Box<MetricsArgs>),
     /// Look up and compare GPU prices, offline
     Pricing(Box<PricingArgs>),
+    /// Find the types that would do for less, and say why others would not
+    ///
+    /// For the fleet, or for one type named by `--type` without any account.
+    Rightsize(Box<RightsizeArgs>),
     /// What the spot market would save after interruptions, and for whom
     ///
     /// For every workload of the fleet; or with `--type` for one type, without

@@ -19,6 +19,8 @@ mod pricing;
 mod redact;
 mod redact_text;
 mod reserved;
+mod rightsize;
+mod rightsize_flags;
 mod scope;
 mod shell;
 mod spot;
@@ -46,6 +48,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),
+        Command::Rightsize(rightsize) => rightsize::run(rightsize, io),
         Command::Spot(spot) => spot::run(spot, io),
         Command::Reserved(reserved) => reserved::run(reserved, io),
         Command::Explain(explain) => explain::run(explain, io),

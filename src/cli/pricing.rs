@@ -18,7 +18,7 @@ use crate::sources::files::{read_price_cache, write_price_cache};
 use std::collections::BTreeSet;
 
 /// The region whose prices stand for AWS when none is named.
-const HOME_REGION: &str = "us-east-1";
+pub(super) const HOME_REGION: &str = "us-east-1";
 /// Rows that a terminal shows unless asked for more.
 const ROWS: usize = 40;
 

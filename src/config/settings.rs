@@ -191,6 +191,8 @@ const POLICY_KEYS: &[&str] = &[
     "vram_headroom",
     "vcpu_headroom",
     "spot_interruptions_per_day",
+    "serving_target_percent",
+    "slowdown_limit",
     "workload_tag",
     "time_zone",
 ];
@@ -334,6 +336,10 @@ impl Reader<'_> {
                 "spot_interruptions_per_day" => {
                     self.set(value, 0.0, 24.0, &mut policy.spot_interruptions_per_day);
                 }
+                "serving_target_percent" => {
+                    self.set(value, 1.0, 100.0, &mut policy.serving_target_percent);
+                }
+                "slowdown_limit" => self.set(value, 1.0, 10.0, &mut policy.slowdown_limit),
                 "workload_tag" => {
                     if let Some(tag) = self.string(value) {
                         policy.workload_tag = tag;

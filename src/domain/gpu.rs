@@ -85,6 +85,23 @@ gpu_models! {
     AlveoU30 = "Alveo U30" | "U30";
 }
 
+impl GpuModel {
+    /// Who makes it, and so whose driver and libraries it needs; `None` for a
+    /// model that this version does not know.
+    pub fn vendor(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Other(name) if name.starts_with("Virtex") => "Xilinx",
+            Self::Other(_) => return None,
+            Self::RadeonProV520 => "AMD",
+            Self::Trainium1 | Self::Trainium2 | Self::Inferentia1 | Self::Inferentia2 => "AWS",
+            Self::GaudiHl205 => "Habana",
+            Self::CloudAi100 => "Qualcomm",
+            Self::AlveoU30 => "Xilinx",
+            _ => "NVIDIA",
+        })
+    }
+}
+
 impl fmt::Display for GpuModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -37,6 +37,10 @@ pub struct Policy {
     /// Interruptions a day and node that a plan on the spot market assumes at
     /// least, whatever the published band: prudence, not a measurement.
     pub spot_interruptions_per_day: f64,
+    /// Projected GPU utilization that a serving workload may reach elsewhere.
+    pub serving_target_percent: f64,
+    /// How many times as long work without a deadline may take elsewhere.
+    pub slowdown_limit: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
     /// Time zone of the week of workloads without a tag for it, by its name in the
@@ -71,6 +75,8 @@ impl Default for Policy {
             vram_headroom: 1.2,
             vcpu_headroom: 1.2,
             spot_interruptions_per_day: 1.0,
+            serving_target_percent: 80.0,
+            slowdown_limit: 1.25,
             workload_tag: "gpucost:workload".to_owned(),
             time_zone: None,
             discount_percent: BTreeMap::new(),

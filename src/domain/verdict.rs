@@ -53,4 +53,14 @@ impl Verdict {
     pub fn is_idle(&self) -> bool {
         matches!(self.state, Some(UsageState::Idle | UsageState::IdleHeld))
     }
+
+    /// Whether less would do: a smaller type costs a well-used workload nothing
+    /// only when GPUs were never used, which its mean would show; what is idle is
+    /// stopped.
+    pub fn is_shrinkable(&self) -> bool {
+        matches!(
+            self.classification,
+            Classification::Overprovisioned | Classification::Underutilized
+        ) && !self.is_idle()
+    }
 }

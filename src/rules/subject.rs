@@ -190,12 +190,7 @@ impl Subject<'_> {
             .and_then(|found| Some((found, found.action.target()?)))
         {
             Some((found, target)) => Recommendation {
-                action: if found.frees_gpus {
-                    "right-size to fewer GPUs of the same model"
-                } else {
-                    "right-size to a smaller type with the same GPU"
-                }
-                .to_owned(),
+                action: found.advice.clone(),
                 to: format!("{} × {}", target.count, target.instance_type),
                 steps: found.steps.clone(),
             },

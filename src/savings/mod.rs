@@ -35,7 +35,10 @@ pub use plan::{
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, PoolRates, allocate};
 pub use portfolio::{Offers, best_single_action};
-pub use rightsize::{Rightsizing, smaller_with_same_gpu};
+pub use rightsize::{
+    Bound, Considered, Demand, Lack, Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today,
+    best, candidates, rightsizing, steps,
+};
 pub use schedule::{NoSchedule, OffWindow, Schedule, WEEK_HOURS, WeekCounterEvidence, schedule};
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share};
 pub use spot::{SpotBasis, SpotPrice, spot_history, spot_price, time_weighted_mean};

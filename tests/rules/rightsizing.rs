@@ -1,11 +1,12 @@
 //! When a smaller type is offered: what its price must be comparable with, and
 //! what it may not have more of.
 
-use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, judge};
+use crate::builder::{A10G_MIB, Machine, as_of, estate, flat, judge};
 use crate::fixtures::decimal;
+use gpucost::analysis::audit;
 use gpucost::domain::{
-    Action, ActionKind, Currency, Estate, HourlyRate, Lifecycle, PriceBasis, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote,
+    Action, ActionKind, Currency, Estate, HourlyRate, Lifecycle, Policy, PriceBasis, PriceKey,
+    PriceOption, PriceOrigin, PriceQuote, Risk,
 };
 use jiff::civil::{Date, date};
 
@@ -52,7 +53,11 @@ fn today() -> Date {
 
 /// The move that the plan makes with the only workload.
 fn moved(estate: &Estate) -> Option<Action> {
-    let audit = audited(estate);
+    moved_at(estate, Risk::Medium)
+}
+
+fn moved_at(estate: &Estate, accepted: Risk) -> Option<Action> {
+    let audit = audit(estate, &Policy::default(), accepted);
     let [only] = audit.workloads.as_slice() else {
         panic!("one workload");
     };
@@ -102,12 +107,12 @@ fn spot_prices_of_one_reading_compare_zone_by_zone() {
 
 #[test]
 fn the_books_spot_averages_of_one_day_compare() {
-    // (0.73632 − 0.49254) × 730 = 177.9594: a g5.2xlarge was cheaper in May
-    // than a g5.xlarge at 0.6086.
+    // 0.73632 × 730 = 537.51 less 0.37198 × 730 = 271.55: a g6.xlarge was cheaper
+    // in May than a g5.2xlarge at 0.49254, and 12 % of an A10G are 24 % of an L4.
     let action = moved(&estate(vec![spot("i-1", "us-east-1a")])).expect("a move");
     let target = action.target().expect("a type");
-    assert_eq!(target.instance_type, "g5.2xlarge");
-    assert_eq!(action.monthly_savings().amount(), decimal("177.96"));
+    assert_eq!(target.instance_type, "g6.xlarge");
+    assert_eq!(action.monthly_savings().amount(), decimal("265.96"));
 }
 
 #[test]
@@ -116,13 +121,19 @@ fn a_cheaper_type_with_more_of_everything_is_not_a_right_size() {
     // 0.49254; the same for a negotiated price on demand.
     let mut machine = spot("i-1", "us-east-1a");
     machine.instance.instance_type = "g5.xlarge".to_owned();
-    assert_eq!(moved(&estate(vec![machine])), None);
+    let bought = estate(vec![machine]);
+    assert_eq!(moved_at(&bought, Risk::Low), None);
+    // Another GPU model is: 12 % of an A10G are 24 % of an L4.
+    let target = moved(&bought).and_then(|action| Some(action.target()?.instance_type.clone()));
+    assert_eq!(target.as_deref(), Some("g6.xlarge"));
     let mut negotiated = estate(vec![small("i-1", "g5.xlarge")]);
     negotiated.prices.insert(
         PriceKey::linux_on_demand("us-east-1", "g5.2xlarge"),
         quote("0.50", PriceOrigin::User, today()),
     );
-    assert_eq!(moved(&negotiated), None);
+    assert_eq!(moved_at(&negotiated, Risk::Low), None);
+    let target = moved(&negotiated).and_then(|action| Some(action.target()?.instance_type.clone()));
+    assert_eq!(target.as_deref(), Some("g6.xlarge"));
 }
 
 #[test]

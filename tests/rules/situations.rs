@@ -113,11 +113,13 @@ fn overprovisioned_gpu_fires_and_names_the_smaller_type() {
             unit: "%",
         },
     );
-    // The peak of 10 240 MiB × 1.2 = 12 288 fits an A10G. vCPU: 5 % of 64 × 1.2
-    // = 3.84. Host memory: 2 × 12 288 + 8 192 = 32 768 MiB, what a g5.2xlarge
-    // has and a g5.xlarge has not. (4.096 − 1.212) × 730 = 2 105.32.
-    assert_eq!(finding.recommendation.to, "1 × g5.2xlarge");
-    assert_eq!(dollars(finding), Some(decimal("2105.32")));
+    // The peak of 10 240 MiB × 1.2 = 12 288 fits an L4, and half of one not. vCPU:
+    // 5 % of 64 × 1.2 = 3.84. Host memory: 2 × 12 288 + 8 192 = 32 768 MiB, what
+    // a g6.2xlarge has and a g6.xlarge has not. 12 % at 600 GB/s are 24 % at the
+    // 300 of an L4. (4.096 − 0.9776) × 730 = 2 276.432.
+    assert_eq!(finding.recommendation.to, "1 × g6.2xlarge");
+    assert_eq!(finding.recommendation.action, "right-size to L4 GPUs");
+    assert_eq!(dollars(finding), Some(decimal("2276.43")));
     assert_eq!(finding.kind, FindingKind::Optimization);
     assert_eq!(planned(&audit), [ActionKind::Rightsize]);
     assert_eq!(total(audit.totals.monthly_waste), Some(decimal("0")));
@@ -126,7 +128,7 @@ fn overprovisioned_gpu_fires_and_names_the_smaller_type() {
 #[test]
 fn a_mebibyte_more_of_vram_needs_the_next_size() {
     // 10 241 × 1.2 × 2 + 8 192 = 32 770.4 MiB of host memory, more than the
-    // 32 768 of a g5.2xlarge. To a g5.4xlarge: (4.096 − 1.624) × 730.
+    // 32 768 of a g6.2xlarge. To a g6.4xlarge: (4.096 − 1.3232) × 730.
     let judged = judge(
         Machine::new("i-1", "g5.16xlarge")
             .cpu(flat(5.0))
@@ -134,14 +136,15 @@ fn a_mebibyte_more_of_vram_needs_the_next_size() {
             .vram(0, 10_241.0, A10G_MIB),
     );
     let finding = judged.finding("overprovisioned-gpu").expect("a finding");
-    assert_eq!(finding.recommendation.to, "1 × g5.4xlarge");
-    assert_eq!(dollars(finding), Some(decimal("1804.56")));
+    assert_eq!(finding.recommendation.to, "1 × g6.4xlarge");
+    assert_eq!(dollars(finding), Some(decimal("2024.14")));
 }
 
 #[test]
 fn a_smaller_type_offers_the_vcpus_in_use_with_headroom() {
-    // 64 vCPUs × 1.2: 20 % are 15.36, which the 16 of a g5.4xlarge offer; 21 %
-    // are 16.128, which take a g5.8xlarge.
+    // 64 vCPUs × 1.2: 20 % are 15.36, which the 16 of a g6f.4xlarge offer; 21 %
+    // are 16.128, which take a g6.8xlarge. Half an L4 is 48 % busy with what
+    // takes 12 % of an A10G: 600 GB/s over 150.
     let moved = |cpu_percent: f64| {
         let judged = judge(
             Machine::new("i-1", "g5.16xlarge")
@@ -152,8 +155,8 @@ fn a_smaller_type_offers_the_vcpus_in_use_with_headroom() {
         let finding = judged.finding("overprovisioned-gpu").expect("a finding");
         finding.recommendation.to.clone()
     };
-    assert_eq!(moved(20.0), "1 × g5.4xlarge");
-    assert_eq!(moved(21.0), "1 × g5.8xlarge");
+    assert_eq!(moved(20.0), "1 × g6f.4xlarge");
+    assert_eq!(moved(21.0), "1 × g6.8xlarge");
 }
 
 #[test]
@@ -326,15 +329,13 @@ fn underutilized_gpu_fires_between_its_two_borders() {
     );
     assert_eq!(further(finding), [40.0]);
     assert_eq!(finding.evidence()[1].threshold, 25.0);
-    // Host memory: 2 × 8 192 × 1.2 + 8 192 = 27 853 MiB, so a g6.2xlarge with
-    // 32 768. (2.0144 − 0.9776) × 730 = 756.864.
-    assert_eq!(finding.recommendation.to, "1 × g6.2xlarge");
-    // One L4 before and after.
-    assert_eq!(
-        finding.recommendation.action,
-        "right-size to a smaller type with the same GPU"
-    );
-    assert_eq!(dollars(finding), Some(decimal("756.86")));
+    // 8 192 MiB × 1.2 = 9 830 fit the 11 444 of half an L4, and 40 % of a whole
+    // one are 80 % of it, as much as may be. Host memory: 2 × 9 830.4 + 8 192 =
+    // 27 853 of 65 536 MiB. (2.0144 − 0.95) × 730 = 777.012, more than the
+    // 756.864 of a g6.2xlarge.
+    assert_eq!(finding.recommendation.to, "1 × g6f.4xlarge");
+    assert_eq!(finding.recommendation.action, "right-size to 0.5 of an L4");
+    assert_eq!(dollars(finding), Some(decimal("777.01")));
 }
 
 #[test]
@@ -351,13 +352,15 @@ fn unused_gpus_fires_and_counts_them() {
         },
     );
     assert_eq!(further(finding), [0.0], "largest p99 of the unused");
-    // p3.8xlarge to p3.2xlarge: (12.24 − 3.06) × 730.
-    assert_eq!(finding.recommendation.to, "1 × p3.2xlarge");
+    // p3 is no longer launched. An L40S at 864 GB/s would be 80 × 900 / 864 =
+    // 83 % busy, too much for what may be a service; an RTX PRO 6000 is next:
+    // (12.24 − 3.36312) × 730 = 6 480.1224.
+    assert_eq!(finding.recommendation.to, "1 × g7e.2xlarge");
     assert_eq!(
         finding.recommendation.action,
-        "right-size to fewer GPUs of the same model"
+        "right-size to RTX PRO 6000 GPUs"
     );
-    assert_eq!(dollars(finding), Some(decimal("6701.40")));
+    assert_eq!(dollars(finding), Some(decimal("6480.12")));
     assert_eq!(audit.funnel.total_gpus, 4);
     assert_eq!(audit.funnel.active_gpus, 1);
 }

@@ -1,0 +1,136 @@
+//! `gpucost rightsize`: for the fleet, or for one type.
+
+use super::args::Format;
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::rightsize_flags::{OneType, RightsizeArgs};
+use super::{Io, audit as audit_command, estate, output, pricing};
+use crate::analysis::{Sized, Sizing, audit};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{Money, PriceQuote, Risk};
+use crate::report::text::counted;
+use crate::report::{Sizings, rightsize_csv, rightsize_json, rightsize_table};
+use crate::savings::Today;
+
+pub(super) fn run(args: &RightsizeArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.estate.out, io)?;
+    let format = audit_command::format(args.format, &settings, io)?;
+    let accepted = audit_command::risk(args.risk, &settings, io)?;
+    match &args.one.instance_type {
+        Some(name) => one_type(args, name, &settings, (format, accepted), io),
+        None => fleet(args, &settings, (format, accepted), io),
+    }
+}
+
+fn fleet(
+    args: &RightsizeArgs,
+    settings: &SettingsFile,
+    (format, accepted): (Format, Risk),
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let age = PriceAge::of_estate(&args.estate, settings)?;
+    let estate = estate::estate(&args.estate, settings, io)?;
+    let policy = &settings.policy;
+    let audit = audit(&estate, policy, accepted);
+    let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let sizings = Sizings {
+        accepted,
+        workloads: audit
+            .workloads
+            .iter()
+            .map(|audited| Sizing::of(audited, &prices, policy, accepted))
+            .collect(),
+        gaps: audit.gaps.clone(),
+    };
+    output::document(&render(&sizings, format, args, io)?, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
+    let (instances, unmeasured) = audit_command::seen(&audit);
+    Ok(output::close(
+        "sized",
+        instances,
+        unmeasured,
+        &audit.gaps,
+        &args.estate,
+        io,
+    ))
+}
+
+fn one_type(
+    args: &RightsizeArgs,
+    name: &str,
+    settings: &SettingsFile,
+    (format, accepted): (Format, Risk),
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let age = PriceAge::of(args.estate.max_price_age.as_deref(), settings)?;
+    let policy = &settings.policy;
+    let book = pricing::book(args.estate.offline, settings, io)?;
+    let prices = Prices::new(&book, &policy.discount_percent);
+    let named = args.estate.aws.region.as_ref();
+    let usual = settings.region.as_ref().or(io.variable("GPUCOST_REGION"));
+    // A list of regions says where an account is asked, not where a type runs.
+    let usual = usual.filter(|name| !name.contains(',') && *name != "all");
+    let region = named
+        .or(usual)
+        .map_or(pricing::HOME_REGION, String::as_str)
+        .to_owned();
+    let one = OneType::of(&args.one, name, &region, &prices, policy)?;
+    let today = Today {
+        shape: one.shape,
+        cost: &one.cost,
+        region: &region,
+    };
+    let sized = Sized::of(&today, one.demand.clone(), &prices, policy, accepted);
+    let accepted_quotes = sized.accepted().flat_map(|found| &found.considered.quotes);
+    let quotes = accepted_quotes
+        .map(|(_, quote)| quote)
+        .chain(one.cost.instances.iter().map(|today| &today.quote));
+    let warning = age.check(quotes.map(|quote: &PriceQuote| quote.seen_on).min(), io.now)?;
+    let found = sized.accepted().count();
+    let looked_at = sized.candidates.len();
+    let monthly: Money = one.cost.compute_monthly;
+    let sizings = Sizings {
+        accepted,
+        workloads: vec![Sizing {
+            id: one.shape.instance_type.clone(),
+            name: one.shape.instance_type.clone(),
+            region: region.clone(),
+            instance_type: one.shape.instance_type.clone(),
+            instances: one.demand.instances,
+            kind: one.demand.kind,
+            monthly: Some(monthly),
+            outcome: Ok(sized),
+        }],
+        gaps: Vec::new(),
+    };
+    output::document(&render(&sizings, format, args, io)?, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
+    output::say(
+        &format!(
+            "{found} of {} would do",
+            counted(looked_at as u64, "type", "types")
+        ),
+        &args.estate.out,
+        io,
+    );
+    Ok(ExitCode::Done)
+}
+
+fn render(
+    sizings: &Sizings,
+    format: Format,
+    args: &RightsizeArgs,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
+    match format {
+        Format::Table | Format::Wide => {
+            let style = output::style(format == Format::Wide, &args.estate.out, io);
+            Ok(rightsize_table(sizings, style))
+        }
+        Format::Json => rightsize_json(sizings).map_err(|error| internal(error.into())),
+        Format::Csv => rightsize_csv(sizings).map_err(|error| internal(error.into())),
+    }
+}

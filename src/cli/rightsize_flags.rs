@@ -1,0 +1,318 @@
+//! The flags of `gpucost rightsize`, and what one type named there uses.
+
+use super::args::{EstateArgs, Format, RiskChoice};
+use super::exit::Failure;
+use crate::analysis::nearest_names;
+use crate::catalog::{Prices, gpu_spec, shape, shapes};
+use crate::domain::{
+    ACTIVE_PERCENT, AcceleratorKind, GpuOffer, InstanceCost, InstanceShape, Policy, PriceKey,
+    WorkloadCost, WorkloadKind,
+};
+use crate::savings::{Bound, Demand};
+use clap::Args;
+use rust_decimal::Decimal;
+
+/// `gpucost rightsize`.
+#[derive(Debug, Args)]
+pub(super) struct RightsizeArgs {
+    #[command(flatten)]
+    pub estate: EstateArgs,
+    #[command(flatten)]
+    pub one: OneTypeArgs,
+    /// Risk that is accepted [default: medium]
+    #[arg(long, value_enum)]
+    pub risk: Option<RiskChoice>,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+}
+
+/// What one type is used for.
+#[derive(Debug, Args)]
+pub(super) struct OneTypeArgs {
+    /// Size one type without any account, such as p4d.24xlarge
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        requires_all = ["util_p95", "vram_peak"],
+        conflicts_with_all = [
+            "from", "demo", "save", "redact", "tag", "exclude_tag", "as_of", "lookback",
+            "profile", "endpoint_url", "max_api_cost", "metrics_namespace", "strict", "allow_empty",
+        ],
+        help_heading = "One type"
+    )]
+    pub instance_type: Option<String>,
+    /// What it does: training, serving, batch, evaluation, development
+    #[arg(long, value_name = "KIND", value_parser = kind, requires = "instance_type", help_heading = "One type")]
+    pub kind: Option<WorkloadKind>,
+    /// GPUs of each instance that are ever active [default: all]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "instance_type",
+        help_heading = "One type"
+    )]
+    pub gpus_used: Option<u16>,
+    /// p95 of the utilization of the GPUs that are used, percent
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "instance_type", help_heading = "One type")]
+    pub util_p95: Option<f64>,
+    /// Highest use of memory on any GPU, such as 18GiB or 18432MiB
+    #[arg(long, value_name = "SIZE", value_parser = size_mib, requires = "instance_type", help_heading = "One type")]
+    pub vram_peak: Option<f64>,
+    /// p95 of the CPU utilization, percent [default: unknown]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "instance_type", help_heading = "One type")]
+    pub cpu_p95: Option<f64>,
+    /// Highest use of host memory, such as 100GiB [default: unknown]
+    #[arg(long, value_name = "SIZE", value_parser = size_mib, requires = "instance_type", help_heading = "One type")]
+    pub memory_peak: Option<f64>,
+    /// What holds its GPUs back: bandwidth, compute, unknown
+    #[arg(long, value_name = "WHAT", value_parser = bound, requires = "instance_type", help_heading = "One type")]
+    pub bound: Option<Bound>,
+    /// The GPUs of an instance do not talk to each other: NVLink and EFA may go
+    #[arg(long, requires = "instance_type", help_heading = "One type")]
+    pub independent_gpus: bool,
+    /// Instances of it [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "instance_type", help_heading = "One type")]
+    pub count: Option<u32>,
+}
+
+fn kind(text: &str) -> Result<WorkloadKind, String> {
+    WorkloadKind::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("known are {}", names.join(", "))
+    })
+}
+
+fn bound(text: &str) -> Result<Bound, String> {
+    Bound::from_name(text).ok_or_else(|| "known are bandwidth, compute and unknown".to_owned())
+}
+
+/// A percentage.
+fn percent(text: &str) -> Result<f64, String> {
+    text.strip_suffix('%')
+        .unwrap_or(text)
+        .trim()
+        .parse()
+        .ok()
+        .filter(|value: &f64| (0.0..=100.0).contains(value))
+        .ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
+}
+
+/// A size in MiB. Gigabytes are taken for GiB, as drivers and AWS mean them.
+fn size_mib(text: &str) -> Result<f64, String> {
+    let expected = || "expected a size such as 18GiB, 18GB or 18432MiB".to_owned();
+    let lower = text.trim().to_ascii_lowercase();
+    let end = lower
+        .find(|c: char| c.is_ascii_alphabetic())
+        .ok_or_else(expected)?;
+    let (number, unit) = lower.split_at(end);
+    let mib = match unit {
+        "mib" | "mb" => 1.0,
+        "gib" | "gb" => 1024.0,
+        "tib" | "tb" => 1024.0 * 1024.0,
+        _ => return Err(expected()),
+    };
+    number
+        .trim()
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite() && *number >= 0.0)
+        .map(|number| number * mib)
+        .ok_or_else(expected)
+}
+
+/// A type with what it costs and what is used of it.
+#[derive(Debug)]
+pub(super) struct OneType {
+    pub shape: &'static InstanceShape,
+    pub cost: WorkloadCost,
+    pub demand: Demand,
+}
+
+impl OneType {
+    /// Reads the flags.
+    pub(super) fn of(
+        args: &OneTypeArgs,
+        name: &str,
+        region: &str,
+        prices: &Prices<'_>,
+        policy: &Policy,
+    ) -> Result<Self, Failure> {
+        let (shape, offer) = known(name)?;
+        let regions = prices.regions();
+        if !regions.contains(region) {
+            return Err(unknown("region", region, regions.into_iter()));
+        }
+        let count = args.count.unwrap_or(1);
+        Ok(Self {
+            shape,
+            cost: cost(shape, region, count, prices, policy)?,
+            demand: demand(args, shape, offer, count)?,
+        })
+    }
+}
+
+fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuOffer), Failure> {
+    let accelerated = || shapes().filter(|shape| shape.accelerator != AcceleratorKind::Cpu);
+    let Some(shape) = shape(&name.to_ascii_lowercase()) else {
+        let names = accelerated().map(|shape| shape.instance_type.as_str());
+        return Err(unknown("instance type", name, names));
+    };
+    match &shape.gpu {
+        Some(offer) => Ok((shape, offer)),
+        None => Err(
+            Failure::input(format!("{} has no accelerator", shape.instance_type))
+                .with_hint("`gpucost pricing` lists the types that have one"),
+        ),
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+    let failure = Failure::input(format!("no {what} `{name}` in the book"));
+    let nearest = nearest_names(name, known);
+    if nearest.is_empty() {
+        failure.with_hint("docs/pricing.md says what the book covers")
+    } else {
+        failure.with_hint(format!("did you mean {}?", nearest.join(", ")))
+    }
+}
+
+fn cost(
+    shape: &InstanceShape,
+    region: &str,
+    count: u32,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> Result<WorkloadCost, Failure> {
+    let wanted = PriceKey::linux_on_demand(region, &shape.instance_type);
+    let unpriced = || {
+        Failure::input(format!("{wanted} has no price"))
+            .with_hint("a price of your own can be named in gpucost.toml, see docs/pricing.md")
+    };
+    let (key, quote) = prices.find(&wanted).map_err(|_| unpriced())?;
+    let instances = Decimal::from(count);
+    let hourly =
+        crate::domain::HourlyRate::new(quote.rate.amount() * instances, quote.rate.currency())
+            .ok_or_else(|| Failure::input("`--count` is more than can be priced"))?;
+    let one = InstanceCost {
+        key,
+        quote,
+        monthly_hours: policy.hours_per_month,
+    };
+    Ok(WorkloadCost {
+        instances: vec![one; count as usize],
+        hourly,
+        compute_monthly: hourly.times_hours(policy.hours_per_month).rounded(),
+    })
+}
+
+fn demand(
+    args: &OneTypeArgs,
+    shape: &InstanceShape,
+    offer: &GpuOffer,
+    count: u32,
+) -> Result<Demand, Failure> {
+    let devices = offer.share.visible_devices();
+    let gpus = args.gpus_used.unwrap_or(devices);
+    if gpus > devices {
+        return Err(Failure::input(format!(
+            "`--gpus-used {gpus}` is more than the {devices} of {}",
+            shape.instance_type
+        ))
+        .with_hint("it counts the GPUs of one instance"));
+    }
+    let p95 = args.util_p95.unwrap_or(0.0);
+    if gpus == 0 && p95 > 0.0 {
+        return Err(
+            Failure::input("`--gpus-used 0` contradicts a `--util-p95` above 0")
+                .with_hint("name the GPUs that are used, or a utilization of 0"),
+        );
+    }
+    let vram_peak_mib = args.vram_peak.unwrap_or(0.0);
+    let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
+    let card = reported.max(offer.vram_mib);
+    refuse_more("--vram-peak", vram_peak_mib, card, "a GPU", shape)?;
+    let host = Some(shape.memory_mib);
+    refuse_more(
+        "--memory-peak",
+        args.memory_peak.unwrap_or(0.0),
+        host,
+        "an instance",
+        shape,
+    )?;
+    let kind = args.kind.unwrap_or(WorkloadKind::Unknown);
+    let all = f64::from(count) * f64::from(gpus);
+    // A p95 of nothing says nothing about GPUs that are used.
+    let sees_work = gpus == 0 || p95 >= ACTIVE_PERCENT;
+    let held_percent = card.map(|card| vram_peak_mib / card as f64 * 100.0);
+    Ok(Demand {
+        kind,
+        bound: args.bound.unwrap_or(Bound::Unknown),
+        instances: count,
+        interchangeable: count > 1 && kind == WorkloadKind::Serving,
+        gpus_active: gpus,
+        gpus_held: gpus,
+        gpus_active_in_all: u64::from(count) * u64::from(gpus),
+        gpu_p95: sees_work.then_some(p95),
+        gpu_p95_sum: sees_work.then_some(p95 * all),
+        gpus_unused: gpus == 0 && held_percent.is_some_and(|percent| percent < 5.0),
+        encodes: false,
+        gpus_talk: gpus > 1 && !args.independent_gpus,
+        vram_peak_mib,
+        cpu_p95: args.cpu_p95,
+        cpu_p95_sum: args.cpu_p95.map(|p95| p95 * f64::from(count)),
+        memory_p95_mib: args.memory_peak,
+    })
+}
+
+/// A peak cannot be more than what there is.
+fn refuse_more(
+    flag: &str,
+    peak_mib: f64,
+    there_mib: Option<u64>,
+    of: &str,
+    shape: &InstanceShape,
+) -> Result<(), Failure> {
+    match there_mib {
+        Some(there) if peak_mib > there as f64 => Err(Failure::input(format!(
+            "`{flag}` of {peak_mib:.0} MiB is more than the {there} MiB of {of} of {}",
+            shape.instance_type
+        ))
+        .with_hint("it is the peak of one, not of all together")),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_any_unit() {
+        for text in ["18GiB", "18GB", "18432MiB", " 18 gib ", "18432mb"] {
+            assert_eq!(size_mib(text), Ok(18_432.0), "{text}");
+        }
+        assert_eq!(size_mib("1.5TiB"), Ok(1_572_864.0));
+        assert_eq!(size_mib("0MiB"), Ok(0.0));
+        for bad in [
+            "",
+            "18",
+            "GiB",
+            "-1GiB",
+            "18 giraffes",
+            "1e400GiB",
+            "nanGiB",
+        ] {
+            assert!(size_mib(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn percentages_are_0_to_100() {
+        assert_eq!(percent("30"), Ok(30.0));
+        assert_eq!(percent("30.5 %"), Ok(30.5));
+        for bad in ["-1", "100.1", "NaN", "inf", "", "much"] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+}

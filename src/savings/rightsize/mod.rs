@@ -1,0 +1,133 @@
+//! Another type, or fewer instances, that hold what a workload uses.
+
+mod candidates;
+mod needs;
+mod price;
+mod projection;
+mod rejection;
+mod steps;
+
+pub use candidates::{Considered, candidates};
+pub use needs::{Bound, Demand, Lack};
+pub use price::Today;
+pub use projection::{Projection, Ratio, RatioBasis};
+pub use rejection::Rejection;
+pub use steps::steps;
+
+use crate::catalog::Prices;
+use crate::domain::{Action, ActionKind, Policy, PriceKey, PriceQuote, Risk, Target, Workload};
+use rust_decimal::Decimal;
+
+/// A cheaper type that the workload fits, with the figures it was chosen by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rightsizing {
+    /// The move.
+    pub action: Action,
+    /// What kind of move it is, in words.
+    pub advice: String,
+    /// GPUs that the fullest instance ever used.
+    pub gpus_needed: u16,
+    /// Mean hourly rate of one new instance.
+    pub hourly: Decimal,
+    /// How busy the new GPUs would be; absent for a type without any.
+    pub projection: Option<Projection>,
+    /// The prices of the new type, one for each of today's instances: all alike
+    /// for most workloads, one a zone for spot.
+    pub quotes: Vec<(PriceKey, PriceQuote)>,
+    /// What to check before moving.
+    pub steps: Vec<String>,
+    /// Every type that was looked at, as [`candidates`] orders them.
+    pub considered: Vec<Considered>,
+}
+
+/// The type that does the work of a workload for the least money within the
+/// accepted risk. `None` when a figure is missing, prices cannot be compared or
+/// nothing is cheaper.
+pub fn rightsizing(
+    workload: &Workload,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    accepted: Risk,
+) -> Option<Rightsizing> {
+    let today = Today::of(workload).ok()?;
+    let demand = Demand::of(workload, policy).ok()?;
+    let considered = candidates(&today, &demand, prices, policy, accepted);
+    best(&today, &demand, considered, accepted)
+}
+
+/// The first of the accepted types as a move.
+pub fn best(
+    today: &Today<'_>,
+    demand: &Demand,
+    considered: Vec<Considered>,
+    accepted: Risk,
+) -> Option<Rightsizing> {
+    let found = considered.first().filter(|first| first.is_accepted())?;
+    let cost = today.cost.compute_monthly;
+    let hourly = found.hourly?;
+    let action = Action::saving(
+        ActionKind::Rightsize,
+        Some(Target {
+            instance_type: found.shape.instance_type.clone(),
+            count: found.count,
+        }),
+        detail(today, demand, found, hourly, accepted),
+        cost.checked_sub(found.monthly?).ok()?,
+        cost,
+        found.risk,
+    )?;
+    Some(Rightsizing {
+        action,
+        advice: steps::advice(today, demand, found),
+        gpus_needed: demand.gpus_needed(accepted == Risk::Low),
+        hourly,
+        projection: found.projection,
+        quotes: found.quotes.clone(),
+        steps: steps(today, demand, found),
+        considered,
+    })
+}
+
+fn detail(
+    today: &Today<'_>,
+    demand: &Demand,
+    found: &Considered,
+    hourly: Decimal,
+    accepted: Risk,
+) -> String {
+    let of_today = if found.count < demand.instances {
+        format!("{} at ", demand.instances)
+    } else {
+        String::new()
+    };
+    let mut text = format!(
+        "{} × {} at {}/h instead of {of_today}{}/h",
+        found.count,
+        found.shape.instance_type,
+        hourly.round_dp(6).normalize(),
+        today.cost.per_instance().round_dp(6).normalize(),
+    );
+    if let Some(offer) = &today.shape.gpu {
+        text.push_str(&format!(
+            ": the busiest instance uses {} of {} {}",
+            demand.gpus_needed(accepted == Risk::Low),
+            offer.share,
+            offer.model
+        ));
+    }
+    if let (Some(projection), Some(other)) = (
+        found
+            .projection
+            .filter(|projection| projection.ratio.basis != RatioBasis::SameGpu),
+        &found.shape.gpu,
+    ) {
+        text.push_str(&format!(
+            "; {:.1} % of each {} projected",
+            projection.utilization, other.model
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! How busy a workload would be on another GPU.
+
+use super::needs::{Bound, Demand};
+use super::rejection::Rejection;
+use crate::catalog::{gpu_spec, whole_device_spec};
+use crate::domain::{GpuOffer, GpuShare, Policy, WorkloadKind, named_enum};
+use rust_decimal::prelude::ToPrimitive;
+
+named_enum! {
+    /// What two GPUs were compared by.
+    RatioBasis {
+        /// Nothing: it is the same GPU.
+        SameGpu = "same-gpu",
+        /// Memory bandwidth.
+        Bandwidth = "bandwidth",
+        /// Dense FP16 throughput.
+        Compute = "compute",
+    }
+}
+
+/// What a GPU of today does over what another does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// Above 1 when the other is slower.
+    pub value: f64,
+    /// The figure that was compared.
+    pub basis: RatioBasis,
+}
+
+/// A workload elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Projection {
+    /// p95 of each GPU in use, percent; above 100 where it would fall behind.
+    pub utilization: f64,
+    /// How many times as long the work takes, at least 1.
+    pub slowdown: f64,
+    /// What it was projected by.
+    pub ratio: Ratio,
+}
+
+impl Projection {
+    /// A utilization on GPUs that are slower by a ratio.
+    pub(super) fn at(today: f64, ratio: Ratio) -> Self {
+        let utilization = today * ratio.value;
+        Self {
+            utilization,
+            // The same GPU does the same work.
+            slowdown: match ratio.basis {
+                RatioBasis::SameGpu => 1.0,
+                _ => (utilization / 100.0).max(1.0),
+            },
+            ratio,
+        }
+    }
+
+    /// Whether a workload may be so busy. Who answers requests needs room for
+    /// the next ones; other work may take a little longer. A workload of unknown
+    /// kind may be either, so that it gets the room.
+    pub(super) fn check(self, demand: &Demand, policy: &Policy) -> Result<Self, Rejection> {
+        if self.ratio.basis == RatioBasis::SameGpu {
+            return Ok(self);
+        }
+        let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
+        if answers && self.utilization > policy.serving_target_percent {
+            return Err(Rejection::Utilization {
+                projected: self.utilization,
+                most: policy.serving_target_percent,
+            });
+        }
+        if self.slowdown > policy.slowdown_limit {
+            return Err(Rejection::Slowdown {
+                projected: self.slowdown,
+                most: policy.slowdown_limit,
+            });
+        }
+        Ok(self)
+    }
+}
+
+/// Whether two offers are of the same GPU: model, memory and part of a device.
+pub(super) fn is_same_gpu(today: &GpuOffer, other: &GpuOffer) -> bool {
+    let part = |share: GpuShare| match share {
+        GpuShare::Whole(_) => None,
+        GpuShare::Fraction(part) => Some(part),
+    };
+    today.model == other.model
+        && today.vram_mib == other.vram_mib
+        && part(today.share) == part(other.share)
+}
+
+/// Bandwidth in GB/s or dense FP16 throughput in TFLOPS of one visible device;
+/// a part of a device has that part of them.
+fn figure(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection> {
+    let spec = whole_device_spec(offer);
+    let (figure, fact) = match basis {
+        RatioBasis::Bandwidth => (
+            spec.and_then(|spec| spec.memory_bandwidth_gbps),
+            "memory bandwidth",
+        ),
+        _ => (
+            spec.and_then(|spec| spec.fp16_dense_tflops.or(spec.bf16_dense_tflops)),
+            "dense FP16 throughput",
+        ),
+    };
+    let part = match offer.share {
+        GpuShare::Whole(_) => 1.0,
+        GpuShare::Fraction(part) => part.to_f64().unwrap_or(0.0),
+    };
+    figure
+        .map(|figure| figure * part)
+        .filter(|figure| *figure > 0.0)
+        .ok_or_else(|| Rejection::unknown(fact, &offer.model))
+}
+
+/// How much slower another GPU is, by what binds the work.
+pub(super) fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<Ratio, Rejection> {
+    if is_same_gpu(today, other) {
+        return Ok(Ratio {
+            value: 1.0,
+            basis: RatioBasis::SameGpu,
+        });
+    }
+    let by = |basis: RatioBasis| {
+        Ok(Ratio {
+            value: figure(today, basis)? / figure(other, basis)?,
+            basis,
+        })
+    };
+    match bound {
+        Bound::Bandwidth => by(RatioBasis::Bandwidth),
+        Bound::Compute => by(RatioBasis::Compute),
+        Bound::Unknown => {
+            let bandwidth = by(RatioBasis::Bandwidth)?;
+            let compute = by(RatioBasis::Compute)?;
+            Ok(if compute.value > bandwidth.value {
+                compute
+            } else {
+                bandwidth
+            })
+        }
+    }
+}
+
+/// Memory of one visible device that a model has to fit into, MiB.
+pub(super) fn usable_vram_mib(today: &GpuOffer, other: &GpuOffer) -> Result<u64, Rejection> {
+    let partition = match other.share {
+        GpuShare::Fraction(_) => other.vram_mib,
+        GpuShare::Whole(_) => None,
+    };
+    partition
+        .or_else(|| gpu_spec(other)?.memory_mib_reported)
+        // The card of today holds what it holds.
+        .or_else(|| other.vram_mib.filter(|_| is_same_gpu(today, other)))
+        .ok_or_else(|| Rejection::unknown("memory that the driver reports", &other.model))
+}

@@ -1,0 +1,165 @@
+//! Why a type will not do.
+
+use crate::domain::{GpuModel, Risk};
+use std::fmt;
+
+/// Why a type will not do, in the order in which it is asked; the first reason
+/// that holds is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rejection {
+    /// Another kind or maker of accelerator: other drivers, other code.
+    Accelerator,
+    /// AWS launches no new ones.
+    NotLaunchable,
+    /// No source has a price of it in the region.
+    Unpriced,
+    /// Its price is of another day, place or currency than today's.
+    NotComparable,
+    /// Another CPU architecture, which only `--risk high` accepts.
+    Architecture,
+    /// An older compute capability than today's.
+    ComputeCapability {
+        /// Today's.
+        today: String,
+        /// The candidate's.
+        other: String,
+    },
+    /// The book lacks a fact about it.
+    Unknown {
+        /// The fact.
+        fact: &'static str,
+        /// What it is not known of.
+        of: String,
+    },
+    /// The same GPU with more of something else.
+    Larger,
+    /// Fewer GPUs than are used.
+    Gpus {
+        /// How many are.
+        needed: u16,
+    },
+    /// Too little memory on a GPU.
+    Vram {
+        /// Peak with headroom, MiB.
+        needed_mib: f64,
+        /// What there is.
+        usable_mib: u64,
+    },
+    /// GPUs that talk to each other would lose NVLink.
+    NvLink,
+    /// And here EFA.
+    Efa,
+    /// Too few vCPUs.
+    Vcpu {
+        /// p95 with headroom.
+        needed: f64,
+    },
+    /// Too little host memory.
+    Memory {
+        /// What is needed, MiB.
+        needed_mib: f64,
+    },
+    /// Too busy for a service.
+    Utilization {
+        /// Projected p95, percent.
+        projected: f64,
+        /// What is accepted.
+        most: f64,
+    },
+    /// The work would take too long.
+    Slowdown {
+        /// Times as long.
+        projected: f64,
+        /// What is accepted.
+        most: f64,
+    },
+    /// It costs as much or more.
+    NotCheaper,
+    /// It would do, at more risk than is accepted.
+    Risk(Risk),
+}
+
+impl Rejection {
+    pub(super) fn unknown(fact: &'static str, of: &GpuModel) -> Self {
+        Self::Unknown {
+            fact,
+            of: of.to_string(),
+        }
+    }
+
+    /// The name used in files, and to count by.
+    pub fn name(&self) -> &'static str {
+        self.name_and_rank().0
+    }
+
+    /// How near it came: higher is nearer.
+    pub(super) fn rank(&self) -> u8 {
+        self.name_and_rank().1
+    }
+
+    fn name_and_rank(&self) -> (&'static str, u8) {
+        match self {
+            Self::Accelerator => ("accelerator", 0),
+            Self::NotLaunchable => ("not-launchable", 1),
+            Self::Unpriced => ("unpriced", 2),
+            Self::NotComparable => ("price-not-comparable", 3),
+            // What costs more is no near miss, however well it fits.
+            Self::NotCheaper => ("not-cheaper", 4),
+            Self::Architecture => ("architecture", 5),
+            Self::ComputeCapability { .. } => ("compute-capability", 6),
+            Self::Unknown { .. } => ("unknown-fact", 7),
+            Self::Larger => ("larger", 8),
+            Self::Gpus { .. } => ("gpus", 9),
+            Self::Vram { .. } => ("vram", 10),
+            Self::NvLink => ("nvlink", 11),
+            Self::Efa => ("efa", 12),
+            Self::Vcpu { .. } => ("vcpu", 13),
+            Self::Memory { .. } => ("memory", 14),
+            Self::Utilization { .. } => ("utilization", 15),
+            Self::Slowdown { .. } => ("slowdown", 16),
+            Self::Risk(_) => ("risk", 17),
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gib = |mib: f64| mib / 1024.0;
+        match self {
+            Self::Accelerator => f.write_str("another kind or maker of accelerator"),
+            Self::NotLaunchable => f.write_str("no longer offered for launch"),
+            Self::Unpriced => f.write_str("not offered or not priced in the region"),
+            Self::NotComparable => {
+                f.write_str("its price is of another day, place or currency than today's")
+            }
+            Self::Architecture => f.write_str("another CPU architecture"),
+            Self::ComputeCapability { today, other } => {
+                write!(f, "compute capability {other}, below {today}")
+            }
+            Self::Unknown { fact, of } => write!(f, "{fact} of {of} is not known"),
+            Self::Larger => f.write_str("the same GPU with more of the rest"),
+            Self::Gpus { needed } => write!(f, "fewer than the {needed} GPUs in use"),
+            Self::Vram {
+                needed_mib,
+                usable_mib,
+            } => write!(
+                f,
+                "VRAM: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
+            ),
+            Self::NvLink => f.write_str("the GPUs would lose NVLink"),
+            Self::Efa => f.write_str("the GPUs would lose EFA"),
+            Self::Vcpu { needed } => write!(f, "{needed:.1} vCPUs needed"),
+            Self::Memory { needed_mib } => {
+                write!(f, "{:.1} GiB of host memory needed", gib(*needed_mib))
+            }
+            Self::Utilization { projected, most } => {
+                write!(f, "{projected:.1} % projected, {most} % at most")
+            }
+            Self::Slowdown { projected, most } => {
+                write!(f, "{projected:.2} times as long, {most} at most")
+            }
+            Self::NotCheaper => f.write_str("not cheaper"),
+            Self::Risk(risk) => write!(f, "would do at `--risk {risk}`"),
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Moves worked out by hand, and what holds for every one.
+
+use super::*;
+use crate::catalog::shape;
+use crate::domain::{
+    Architecture, GpuShare, HourlyRate, InstanceCost, PriceBook, WorkloadCost, WorkloadKind,
+};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// What so many instances of a type cost in us-east-1, running all month.
+fn cost(name: &str, count: u32) -> WorkloadCost {
+    let key = PriceKey::linux_on_demand("us-east-1", name);
+    let quote = crate::catalog::bundled_quote(&key).expect("priced");
+    let hourly = HourlyRate::new(
+        quote.rate.amount() * Decimal::from(count),
+        quote.rate.currency(),
+    )
+    .expect("positive");
+    let one = InstanceCost {
+        key,
+        quote,
+        monthly_hours: Decimal::from(730),
+    };
+    WorkloadCost {
+        instances: vec![one; count as usize],
+        hourly,
+        compute_monthly: hourly.times_hours(Decimal::from(730)).rounded(),
+    }
+}
+
+/// One instance whose GPUs are all used, of a service with a CPU at 5 %.
+fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
+    Demand {
+        kind: WorkloadKind::Serving,
+        bound: Bound::Unknown,
+        instances: 1,
+        interchangeable: false,
+        gpus_active: gpus,
+        gpus_held: gpus,
+        gpus_active_in_all: u64::from(gpus),
+        gpu_p95: Some(p95),
+        gpu_p95_sum: Some(p95 * f64::from(gpus)),
+        gpus_unused: false,
+        encodes: false,
+        gpus_talk: gpus > 1,
+        vram_peak_mib,
+        cpu_p95: Some(5.0),
+        cpu_p95_sum: Some(5.0),
+        memory_p95_mib: None,
+    }
+}
+
+fn group(one: Demand, instances: u32) -> Demand {
+    let each = f64::from(instances);
+    Demand {
+        instances,
+        interchangeable: true,
+        gpus_active_in_all: one.gpus_active_in_all * u64::from(instances),
+        gpu_p95_sum: one.gpu_p95_sum.map(|sum| sum * each),
+        cpu_p95_sum: one.cpu_p95_sum.map(|sum| sum * each),
+        ..one
+    }
+}
+
+fn considered(name: &str, demand: &Demand, accepted: Risk) -> Vec<Considered> {
+    let cost = cost(name, demand.instances);
+    let today = Today {
+        shape: shape(name).expect("known"),
+        cost: &cost,
+        region: "us-east-1",
+    };
+    let (book, terms) = (PriceBook::default(), BTreeMap::new());
+    let prices = Prices::new(&book, &terms);
+    candidates(&today, demand, &prices, &Policy::default(), accepted)
+}
+
+fn find<'a>(all: &'a [Considered], name: &str) -> &'a Considered {
+    all.iter()
+        .find(|one| one.shape.instance_type == name)
+        .unwrap_or_else(|| panic!("{name} was not looked at"))
+}
+
+fn reason(all: &[Considered], name: &str) -> &'static str {
+    let found = find(all, name);
+    found.rejection.as_ref().map_or("accepted", Rejection::name)
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+}
+
+#[test]
+fn the_figure_that_binds_decides_what_another_gpu_is_worth() {
+    // One V100 (900 GB/s, 125 TFLOPS) at 60 % on an L40S (864 GB/s, 362 TFLOPS).
+    let one = |bound| {
+        let demand = Demand {
+            bound,
+            ..demand(1, 60.0, 3_000.0)
+        };
+        let all = considered("p3.8xlarge", &demand, Risk::Medium);
+        find(&all, "g6e.xlarge").projection.expect("projected")
+    };
+    close(one(Bound::Bandwidth).utilization, 60.0 * 900.0 / 864.0);
+    close(one(Bound::Compute).utilization, 60.0 * 125.0 / 362.0);
+    // The worse of both.
+    let unknown = one(Bound::Unknown);
+    close(unknown.utilization, 62.5);
+    assert_eq!(unknown.ratio.basis, RatioBasis::Bandwidth);
+    // An A10G has 600 GB/s and 70 TFLOPS: 900 / 600 = 1.5, 125 / 70 = 1.786.
+    let demand = demand(1, 40.0, 3_000.0);
+    let all = considered("p3.8xlarge", &demand, Risk::Medium);
+    let a10g = find(&all, "g5.xlarge").projection.expect("projected");
+    assert_eq!(a10g.ratio.basis, RatioBasis::Compute);
+    close(a10g.utilization, 40.0 * 125.0 / 70.0);
+}
+
+#[test]
+fn a_service_keeps_room_and_a_job_may_take_a_quarter_longer() {
+    let of = |kind, p95| {
+        let demand = Demand {
+            kind,
+            bound: Bound::Bandwidth,
+            ..demand(1, p95, 3_000.0)
+        };
+        considered("p3.8xlarge", &demand, Risk::Medium)
+    };
+    // On an L40S: 76.8 × 900 / 864 = 80, 76.9 a little more.
+    for kind in [WorkloadKind::Serving, WorkloadKind::Unknown] {
+        assert_eq!(reason(&of(kind, 76.8), "g6e.xlarge"), "accepted");
+        assert_eq!(reason(&of(kind, 76.9), "g6e.xlarge"), "utilization");
+    }
+    // On an A10G: 83.3 × 900 / 600 = 124.95, 83.4 give 125.1.
+    for kind in [
+        WorkloadKind::Training,
+        WorkloadKind::Batch,
+        WorkloadKind::Evaluation,
+        WorkloadKind::Development,
+    ] {
+        let all = of(kind, 83.3);
+        assert_eq!(reason(&all, "g5.xlarge"), "accepted");
+        let slowdown = find(&all, "g5.xlarge")
+            .projection
+            .expect("projected")
+            .slowdown;
+        close(slowdown, 1.2495);
+        assert_eq!(reason(&of(kind, 83.4), "g5.xlarge"), "slowdown");
+    }
+}
+
+#[test]
+fn slow_work_is_ranked_by_what_it_costs_and_not_by_the_month() {
+    // At 83.3 % by bandwidth a g5.xlarge takes 1.2495 times as long:
+    // 1.006 × 730 = 734.38, × 1.2495 = 917.61.
+    let demand = Demand {
+        kind: WorkloadKind::Training,
+        bound: Bound::Bandwidth,
+        ..demand(1, 83.3, 3_000.0)
+    };
+    let all = considered("p3.8xlarge", &demand, Risk::Medium);
+    let work = find(&all, "g5.xlarge").monthly_times_slowdown();
+    assert_eq!(
+        work.map(|work| work.round_dp(2)),
+        Some(Decimal::new(917_61, 2))
+    );
+    let ranked: Vec<Decimal> = all
+        .iter()
+        .filter(|one| one.is_accepted())
+        .filter_map(Considered::monthly_times_slowdown)
+        .collect();
+    assert!(ranked.len() > 5 && ranked.is_sorted());
+}
+
+#[test]
+fn memory_is_what_the_driver_reports() {
+    // A T4 has 15 360 MiB, not 16 384: 12 800 × 1.2 = 15 360 just fit, 13 000 do
+    // not, though 15 600 are less than 16 384.
+    let of = |peak| {
+        let demand = demand(1, 10.0, peak);
+        reason(
+            &considered("p3.8xlarge", &demand, Risk::Medium),
+            "g4dn.2xlarge",
+        )
+    };
+    assert_eq!(of(12_800.0), "memory", "host memory is asked after VRAM");
+    assert_eq!(of(13_000.0), "vram");
+    // Half an L4 has a partition of 11 444 MiB.
+    let half = |peak| {
+        let demand = demand(1, 10.0, peak);
+        reason(
+            &considered("g6.4xlarge", &demand, Risk::Medium),
+            "g6f.4xlarge",
+        )
+    };
+    assert_eq!(half(9_536.0), "accepted");
+    assert_eq!(half(9_537.0), "vram");
+}
+
+#[test]
+fn what_no_source_states_rejects() {
+    let all = considered("p3.8xlarge", &demand(1, 10.0, 8_192.0), Risk::Medium);
+    // No driver figure of an RTX PRO 4500 is known; nobody says whether AWS still
+    // launches a dl1, which is no GPU.
+    assert_eq!(reason(&all, "g7.2xlarge"), "unknown-fact");
+    assert_eq!(reason(&all, "dl1.24xlarge"), "accelerator");
+    assert_eq!(reason(&all, "p3.2xlarge"), "not-launchable");
+    assert_eq!(reason(&all, "p2.xlarge"), "not-launchable");
+    assert_eq!(reason(&all, "g4ad.xlarge"), "accelerator");
+    assert_eq!(reason(&all, "p5e.48xlarge"), "unpriced");
+    assert_eq!(reason(&all, "trn1.2xlarge"), "accelerator");
+    // A newer card may miss an older one's capability.
+    let all = considered("g6e.8xlarge", &demand(1, 10.0, 8_192.0), Risk::Medium);
+    assert_eq!(reason(&all, "g5.xlarge"), "compute-capability");
+    assert_eq!(reason(&all, "g6.xlarge"), "memory");
+}
+
+#[test]
+fn another_cpu_architecture_is_high_risk() {
+    let demand = demand(1, 10.0, 1_000.0);
+    let at = |risk| considered("g4dn.8xlarge", &demand, risk);
+    assert_eq!(reason(&at(Risk::Medium), "g5g.xlarge"), "architecture");
+    let high = at(Risk::High);
+    // 2 × 1 200 + 8 192 = 10 592 MiB: the g5g.xlarge has 8 192.
+    assert_eq!(reason(&high, "g5g.xlarge"), "memory");
+    let ported = find(&high, "g5g.2xlarge");
+    assert!(ported.is_accepted());
+    assert_eq!(ported.risk, Risk::High);
+    assert_eq!(ported.shape.architecture, Some(Architecture::Arm64));
+}
+
+#[test]
+fn gpus_that_talk_keep_nvlink_and_efa() {
+    // Two A100 with NVLink and EFA.
+    let talking = demand(2, 30.0, 18_432.0);
+    let all = considered("p4d.24xlarge", &talking, Risk::Medium);
+    assert_eq!(reason(&all, "g6e.12xlarge"), "nvlink");
+    assert!(all.iter().all(|one| !one.is_accepted()));
+    let independent = Demand {
+        gpus_talk: false,
+        ..talking.clone()
+    };
+    let all = considered("p4d.24xlarge", &independent, Risk::Medium);
+    assert_eq!(all[0].shape.instance_type, "g7e.12xlarge");
+    // 30 × 1 555 / 1 597 by bandwidth.
+    close(
+        all[0].projection.expect("projected").utilization,
+        30.0 * 1_555.0 / 1_597.0,
+    );
+    // Two A10G have no NVLink to lose, but a g5.12xlarge has EFA.
+    let all = considered("g5.48xlarge", &demand(2, 30.0, 8_000.0), Risk::Medium);
+    assert_eq!(reason(&all, "g5.12xlarge"), "accepted");
+    // One GPU has nobody to talk to.
+    let all = considered("p4d.24xlarge", &demand(1, 30.0, 18_432.0), Risk::Medium);
+    assert_eq!(reason(&all, "g6e.2xlarge"), "accepted");
+}
+
+#[test]
+fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
+    // Ten replicas at 30 %: 300 / 80 = 3.75.
+    let ten = group(demand(1, 30.0, 20_000.0), 10);
+    let all = considered("g6e.xlarge", &ten, Risk::Low);
+    let same = find(&all, "g6e.xlarge");
+    assert_eq!((same.count, same.risk), (4, Risk::Low));
+    close(same.projection.expect("projected").utilization, 75.0);
+    // 4 × 1.861 × 730.
+    assert_eq!(
+        same.monthly.map(|sum| sum.amount()),
+        Some(Decimal::new(5_434_12, 2))
+    );
+    // Exactly 80 % is enough: 8 × 30 / 80 = 3.
+    let eight = group(demand(1, 30.0, 20_000.0), 8);
+    let all = considered("g6e.xlarge", &eight, Risk::Low);
+    assert_eq!(find(&all, "g6e.xlarge").count, 3);
+    // The CPU holds it back: 10 × 50 % × 1.2 are six machines' worth.
+    let busy = Demand {
+        cpu_p95: Some(50.0),
+        cpu_p95_sum: Some(500.0),
+        ..ten.clone()
+    };
+    let all = considered("g6e.xlarge", &busy, Risk::Low);
+    assert_eq!(find(&all, "g6e.xlarge").count, 6);
+    // What is no group does not shrink, and today's type alone is no move.
+    let lone = Demand {
+        interchangeable: false,
+        ..ten
+    };
+    let all = considered("g6e.xlarge", &lone, Risk::Low);
+    assert!(
+        all.iter()
+            .all(|one| one.shape.instance_type != "g6e.xlarge")
+    );
+}
+
+#[test]
+fn a_gpu_that_only_holds_memory_counts_at_low_risk() {
+    let holding = Demand {
+        gpus_held: 4,
+        ..demand(1, 30.0, 8_000.0)
+    };
+    let low = considered("g5.48xlarge", &holding, Risk::Low);
+    assert_eq!(reason(&low, "g5.16xlarge"), "gpus");
+    let medium = considered("g5.48xlarge", &holding, Risk::Medium);
+    let one = find(&medium, "g5.4xlarge");
+    assert!(one.is_accepted());
+    let cost = cost("g5.48xlarge", 1);
+    let today = Today {
+        shape: shape("g5.48xlarge").expect("known"),
+        cost: &cost,
+        region: "us-east-1",
+    };
+    let steps = steps(&today, &holding, one).join("\n");
+    assert!(
+        steps.contains("hold") && steps.contains("(3 of an instance)"),
+        "{steps}"
+    );
+    for check in ["quota", "zone", "driver", "host memory", "instance store"] {
+        assert!(steps.contains(check), "{check}: {steps}");
+    }
+}
+
+#[test]
+fn a_cpu_type_is_looked_at_only_where_no_gpu_is_used() {
+    let is_cpu = |one: &Considered| one.shape.gpu.is_none();
+    let used = considered("g5.xlarge", &demand(1, 2.0, 500.0), Risk::Medium);
+    assert!(
+        !used
+            .iter()
+            .any(|one| is_cpu(one) && one.shape.family().starts_with('c'))
+    );
+    let unused = Demand {
+        gpus_active: 0,
+        gpus_held: 0,
+        gpus_active_in_all: 0,
+        gpu_p95: Some(0.0),
+        gpu_p95_sum: Some(0.0),
+        gpus_unused: true,
+        ..demand(0, 0.0, 3.0)
+    };
+    let all = considered("g5.xlarge", &unused, Risk::Medium);
+    let first = &all[0];
+    assert!(first.is_accepted() && is_cpu(first), "{first:?}");
+    // 2 × 3.6 + 8 192 MiB of host memory: more than 8 GiB.
+    assert!(first.shape.memory_mib >= 16_384);
+    assert_eq!(first.risk, Risk::Medium);
+}
+
+#[test]
+fn the_video_encoder_of_another_card_is_not_known() {
+    let media = Demand {
+        encodes: true,
+        ..demand(1, 30.0, 4_000.0)
+    };
+    let all = considered("g5.16xlarge", &media, Risk::Medium);
+    assert_eq!(reason(&all, "g6.8xlarge"), "unknown-fact");
+    assert_eq!(reason(&all, "g5.8xlarge"), "accepted");
+}
+
+#[test]
+fn what_was_not_seen_working_moves_within_its_model_only() {
+    let unseen = Demand {
+        gpu_p95: None,
+        gpu_p95_sum: None,
+        ..demand(1, 0.0, 4_000.0)
+    };
+    let all = considered("g5.16xlarge", &unseen, Risk::Medium);
+    assert_eq!(reason(&all, "g6.8xlarge"), "unknown-fact");
+    assert!(all[0].shape.instance_type.starts_with("g5."));
+}
+
+const TYPES: [&str; 8] = [
+    "p3.8xlarge",
+    "p3.16xlarge",
+    "p4d.24xlarge",
+    "g5.12xlarge",
+    "g4dn.12xlarge",
+    "g6e.8xlarge",
+    "g6.8xlarge",
+    "g4dn.xlarge",
+];
+
+fn drawn() -> impl Strategy<Value = (&'static str, Demand, Risk)> {
+    let risk = prop::sample::select(vec![Risk::Low, Risk::Medium, Risk::High]);
+    let kind = prop::sample::select(WorkloadKind::ALL.to_vec());
+    let bound = prop::sample::select(Bound::ALL.to_vec());
+    let figures = (0.0..100.0_f64, 0.0..90.0_f64, 0.0..80_000.0_f64);
+    (
+        prop::sample::select(TYPES.to_vec()),
+        (kind, bound, risk),
+        (1..=8_u16, 1..12_u32, any::<bool>(), any::<bool>()),
+        figures,
+        prop::option::of(0.0..500_000.0_f64),
+    )
+        .prop_map(
+            |(name, (kind, bound, risk), (gpus, instances, alike, talk), figures, memory)| {
+                let (p95, cpu, vram) = figures;
+                let devices = shape(name)
+                    .and_then(|shape| Some(shape.gpu.as_ref()?.share.visible_devices()))
+                    .expect("a GPU type");
+                let one = Demand {
+                    kind,
+                    bound,
+                    gpus_talk: talk,
+                    cpu_p95: Some(cpu),
+                    cpu_p95_sum: Some(cpu),
+                    memory_p95_mib: memory,
+                    ..demand(gpus.min(devices), p95, vram)
+                };
+                let all = Demand {
+                    interchangeable: alike,
+                    ..group(one, instances)
+                };
+                (name, all, risk)
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn accepted_types_hold_the_work_and_cost_less((name, demand, accepted) in drawn()) {
+        let all = considered(name, &demand, accepted);
+        let cost = cost(name, demand.instances);
+        let today = shape(name).expect("known");
+        let policy = Policy::default();
+        prop_assert!(all.len() > 90);
+        for one in all.iter().filter(|one| one.is_accepted()) {
+            let offer = one.shape.gpu.as_ref().expect("a GPU");
+            let spec = crate::catalog::gpu_spec(offer);
+            let usable = match offer.share {
+                GpuShare::Fraction(_) => offer.vram_mib,
+                GpuShare::Whole(_) => spec.and_then(|spec| spec.memory_mib_reported),
+            };
+            prop_assert!(usable.expect("known") as f64 >= demand.vram_peak_mib * 1.2);
+            prop_assert!(offer.share.visible_devices() >= demand.gpus_active);
+            prop_assert!(one.monthly.expect("priced").amount() < cost.compute_monthly.amount());
+            prop_assert!(one.risk <= accepted && one.count >= 1 && one.count <= demand.instances);
+            let found = one.projection.expect("projected");
+            let moved = found.ratio.basis != RatioBasis::SameGpu;
+            let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
+            if moved && answers {
+                prop_assert!(found.utilization <= policy.serving_target_percent);
+            }
+            if moved {
+                prop_assert!(found.slowdown <= policy.slowdown_limit);
+            }
+            // Fewer instances are never busier than a service may be, and hold
+            // what the CPUs of all did.
+            if one.count < demand.instances {
+                prop_assert!(found.utilization <= policy.serving_target_percent + 1e-6);
+            }
+            let used = demand.cpu_p95_sum.expect("known") / 100.0 * f64::from(today.vcpu);
+            let offered = f64::from(one.shape.vcpu) * f64::from(one.count);
+            prop_assert!(offered + 1e-6 >= used * 1.2 || one.count == demand.instances);
+        }
+    }
+
+    #[test]
+    fn the_order_is_one_and_total((name, demand, accepted) in drawn()) {
+        let all = considered(name, &demand, accepted);
+        prop_assert_eq!(&all, &considered(name, &demand, accepted));
+        let first_rejected = all.iter().position(|one| !one.is_accepted());
+        let last_accepted = all.iter().rposition(Considered::is_accepted);
+        prop_assert!(first_rejected.is_none() || last_accepted < first_rejected);
+        let mut names: Vec<&str> = all.iter().map(|one| one.shape.instance_type.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        prop_assert_eq!(names.len(), all.len());
+    }
+}
