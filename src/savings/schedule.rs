@@ -65,6 +65,8 @@ pub struct Schedule {
     pub unknown_hours_per_week: usize,
     /// Largest maximum of any GPU in the off hours, percent; absent where nothing ran.
     pub largest_maximum: Option<f64>,
+    /// Whether each hour of the observation falls into them as a whole.
+    pub off_hours: Vec<bool>,
     /// The same hours as windows, in order of their beginning.
     pub windows: Vec<OffWindow>,
     /// By week of the observation, the last one maybe shorter than the others.
@@ -176,6 +178,10 @@ pub fn schedule(activity: &HourlyActivity, zone: &TimeZone) -> Result<Schedule, 
         unknown_hours_per_week,
         off_share: Decimal::from(off_hours_per_week) / Decimal::from(WEEK_HOURS),
         saved_share: saved_share(&hours, zone, &off),
+        off_hours: hours
+            .iter()
+            .map(|hour| cells_touched(hour, zone).iter().all(|cell| off[*cell]))
+            .collect(),
         largest_maximum: hours
             .iter()
             .filter(|hour| off[cells_touched(hour, zone)[0]])
