@@ -4,8 +4,8 @@ use super::SCHEMA_VERSION;
 use super::text::{json_document, json_money, json_rate, spreadsheet_safe};
 use crate::domain::{Money, PriceOption, PriceQuote};
 use crate::savings::{PricedCommitment, ReservedReport};
-use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
 
 /// Origin of a price that the user stated, on the command line too.
@@ -121,12 +121,18 @@ pub fn reserved_csv(report: &ReservedReport) -> Result<String, csv::Error> {
 
 /// Percentages have one decimal.
 fn percent(value: Decimal) -> Option<f64> {
-    value.round_dp(1).to_f64()
+    rounded(value, 1)
 }
 
 /// Shares have four.
 fn share(value: Decimal) -> Option<f64> {
-    value.round_dp(4).to_f64()
+    rounded(value, 4)
+}
+
+/// Half away from zero, as in tables.
+fn rounded(value: Decimal, decimals: u32) -> Option<f64> {
+    let strategy = RoundingStrategy::MidpointAwayFromZero;
+    value.round_dp_with_strategy(decimals, strategy).to_f64()
 }
 
 fn date(quote: Option<&PriceQuote>) -> Option<String> {

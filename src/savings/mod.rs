@@ -13,6 +13,7 @@ mod portfolio;
 mod rightsize;
 mod schedule;
 mod sharing;
+mod size_flexibility;
 mod spot;
 mod spot_offer;
 
@@ -45,3 +46,6 @@ pub use spot::{SpotBasis, SpotPrice, spot_history, spot_price, time_weighted_mea
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,
 };
+pub use rightsize::{Rightsizing, smaller_with_same_gpu};
+pub use size_flexibility::{covers_other_sizes, normalized_units};
+pub use spot::time_weighted_mean;
