@@ -130,7 +130,7 @@ pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (Workload
 }
 
 /// Whether a tag declares that it may be interrupted and restarted.
-pub(super) fn restartable(tags: &BTreeMap<String, String>) -> bool {
+pub fn is_restartable(tags: &BTreeMap<String, String>) -> bool {
     tag(tags, RESTARTABLE_TAGS).is_some_and(|value| says(value, YES))
 }
 
@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn restartable_must_be_said_and_be_true() {
-        assert!(restartable(&tags(&[("gpucost:restartable", "true")])));
-        assert!(!restartable(&tags(&[("gpucost:restartable", "false")])));
-        assert!(!restartable(&tags(&[("kind", "training")])));
+        assert!(is_restartable(&tags(&[("gpucost:restartable", "true")])));
+        assert!(!is_restartable(&tags(&[("gpucost:restartable", "false")])));
+        assert!(!is_restartable(&tags(&[("kind", "training")])));
     }
 }

@@ -13,7 +13,7 @@ mod workloads;
 
 pub use comparison::{AWS, Offer, OfferedGpus, compare};
 pub use inventory::{ListedInstance, Listing, list_instances};
-pub use kinds::{is_vocabulary, kind_of_name};
+pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
 };

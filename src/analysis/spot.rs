@@ -265,9 +265,9 @@ fn assess(
 fn zones(prices: &Prices<'_>, key: &PriceKey) -> Vec<ZonePrice> {
     let zone = |(key, quote): (PriceKey, PriceQuote)| {
         Some(ZonePrice {
+            history: prices.spot_history(&key).cloned(),
             zone: key.zone?,
             quote,
-            history: None,
         })
     };
     prices.by_zone(key).into_iter().filter_map(zone).collect()

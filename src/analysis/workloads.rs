@@ -182,7 +182,7 @@ impl Gather<'_> {
                     .to_owned(),
                 )
             }),
-            restartable: kinds::restartable(&tags),
+            restartable: kinds::is_restartable(&tags),
             tags,
             price_key: first.and_then(price_key).map_or_else(
                 || PriceKey::linux_on_demand(&key.region, &key.instance_type),

@@ -4,7 +4,8 @@ use super::commitments;
 use super::table::{SortedTable, rows};
 use crate::domain::{
     Currency, HourlyRate, InterruptionBand, Money, NoPrice, OperatingSystem, PriceBasis, PriceBook,
-    PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource, Tenancy,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource,
+    Tenancy,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -211,6 +212,11 @@ impl<'a> Prices<'a> {
             .filter(|(_, quote)| of_region.is_none_or(|region| region.origin <= quote.origin))
             .map(|(key, quote)| (key.clone(), quote.clone()))
             .collect()
+    }
+
+    /// What the spot price of a zone did over the window, where that was gathered.
+    pub fn spot_history(&self, key: &PriceKey) -> Option<&'a SpotHistory> {
+        self.gathered.spot_history(key)
     }
 
     /// A price that the user states is net already.

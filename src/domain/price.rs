@@ -2,7 +2,7 @@
 
 use super::instance::named_enum;
 use super::shape::family_of;
-use super::{HourlyRate, Money, OperatingSystem, Tenancy};
+use super::{HourlyRate, Money, OperatingSystem, SpotHistory, Tenancy};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -314,6 +314,7 @@ pub struct StorageQuote {
 pub struct PriceBook {
     quotes: BTreeMap<PriceKey, PriceQuote>,
     storage: BTreeMap<(String, StorageResource), StorageQuote>,
+    spot_history: BTreeMap<PriceKey, SpotHistory>,
 }
 
 impl PriceBook {
@@ -354,6 +355,16 @@ impl PriceBook {
             .range(region_wide.clone()..)
             .take_while(move |(other, _)| other.in_zone(None) == region_wide)
             .filter(|(other, _)| other.zone.is_some())
+    }
+
+    /// Adds what the spot price of a zone did over the window.
+    pub fn insert_spot_history(&mut self, key: PriceKey, history: SpotHistory) {
+        self.spot_history.insert(key, history);
+    }
+
+    /// What the spot price of a zone did over the window, where that was gathered.
+    pub fn spot_history(&self, key: &PriceKey) -> Option<&SpotHistory> {
+        self.spot_history.get(key)
     }
 
     /// The price of a storage resource in a region.

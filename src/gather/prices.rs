@@ -1,11 +1,11 @@
 //! Live prices of what was found, with the bundled book behind them.
 
 use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
-use crate::analysis::price_key;
+use crate::analysis::{is_restartable, price_key};
 use crate::catalog::{bundled_quote, known_shape, smaller_types};
 use crate::domain::{
-    CommitmentTerm, Gap, Instance, InstanceShape, OperatingSystem, PriceBook, PriceOption,
-    PurchaseOption, StorageResource, Window,
+    CommitmentTerm, Gap, Instance, InstanceShape, OperatingSystem, PriceBook, PriceKey,
+    PriceOption, PurchaseOption, StorageResource, Window,
 };
 use crate::sources::aws::{self, Session, WantedPrices};
 use futures_util::StreamExt;
@@ -35,6 +35,9 @@ pub(super) async fn prices(
     for (prices, region_gaps) in answers {
         for (key, quote) in prices.iter() {
             book.insert(key.clone(), quote.clone());
+            if let Some(history) = prices.spot_history(key) {
+                book.insert_spot_history(key.clone(), history.clone());
+            }
         }
         for (region, resource, quote) in prices.iter_storage() {
             book.insert_storage(region, resource, quote.clone());
@@ -90,7 +93,8 @@ async fn region_prices(
     for (operating_system, types) in spot_types(&region.instances, &region.shapes) {
         match aws::spot_prices(&region.clients, operating_system, &types, window).await {
             Ok(found) => {
-                for (key, quote) in found {
+                for (key, quote, history) in found {
+                    book.insert_spot_history(key.clone(), history);
                     book.insert(key, quote);
                 }
             }
@@ -175,15 +179,20 @@ fn missing_types(region: &Region, wanted: &WantedPrices, found: &BTreeSet<String
         .collect()
 }
 
-/// Types that run on the spot market and the ones they could move to, whose
-/// prices compare only when both are read at once.
+/// Types that run on the spot market or could go there, and the ones they could
+/// move to, whose prices compare only when both are read at once.
 fn spot_types(
     instances: &[Instance],
     shapes: &BTreeMap<String, InstanceShape>,
 ) -> BTreeMap<OperatingSystem, Vec<String>> {
     let mut types: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for instance in instances {
-        if instance.state.is_running() && instance.purchase_option() == PurchaseOption::Spot {
+        let goes = match instance.purchase_option() {
+            PurchaseOption::Spot => true,
+            PurchaseOption::OnDemand => is_restartable(&instance.tags),
+            _ => false,
+        };
+        if instance.state.is_running() && goes {
             let types = types.entry(instance.operating_system).or_default();
             types.insert(instance.instance_type.clone());
             types.extend(candidates(shapes, &instance.instance_type));
@@ -224,7 +233,12 @@ pub(super) fn add_known_prices(
         let one_year = key.with_option(PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT));
         let moved = candidates(shapes, &instance.instance_type).map(|name| own.with_type(&name));
         let on_demand = key.with_option(PriceOption::OnDemand);
-        for key in [own.clone(), on_demand, one_year].into_iter().chain(moved) {
+        let keys: Vec<PriceKey> = [own.clone(), on_demand].into_iter().chain(moved).collect();
+        let on_spot: Vec<PriceKey> = keys
+            .iter()
+            .map(|key| key.with_option(PriceOption::Spot))
+            .collect();
+        for key in keys.into_iter().chain(on_spot).chain([one_year]) {
             let known = cache
                 .get(&key)
                 .ok()

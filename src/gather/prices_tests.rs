@@ -79,3 +79,41 @@ fn offline_names_what_the_book_lacks() {
     assert!(gaps.iter().all(|gap| gap.hint.contains("--offline")));
     assert_eq!(prices_not_asked_for(&book, &instances[..1]), []);
 }
+
+#[test]
+fn the_spot_market_is_asked_for_what_may_go_there() {
+    let on_demand = |tags: &[(&str, &str)]| Instance {
+        lifecycle: Lifecycle::OnDemand,
+        tags: tags
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+        ..spot("g5.xlarge")
+    };
+    let asked = |instance: Instance| !spot_types(&[instance], &BTreeMap::new()).is_empty();
+    assert!(asked(on_demand(&[("gpucost:restartable", "true")])));
+    assert!(!asked(on_demand(&[("gpucost:restartable", "false")])));
+    assert!(!asked(on_demand(&[])));
+    let stopped = Instance {
+        state: InstanceState::Stopped,
+        ..on_demand(&[("gpucost:restartable", "true")])
+    };
+    assert!(!asked(stopped));
+}
+
+#[test]
+fn an_estate_keeps_the_spot_price_that_an_on_demand_instance_could_have() {
+    let mut book = PriceBook::default();
+    let on_demand = Instance {
+        lifecycle: Lifecycle::OnDemand,
+        ..spot("g5.4xlarge")
+    };
+    let cache = PriceBook::default();
+    add_known_prices(&mut book, &cache, &[on_demand], &BTreeMap::new());
+    for name in ["g5.4xlarge", "g5.2xlarge", "g5.xlarge"] {
+        let on_demand = PriceKey::linux_on_demand("us-east-1", name);
+        assert!(book.get(&on_demand).is_ok(), "{name}");
+        let on_spot = on_demand.with_option(PriceOption::Spot);
+        assert!(book.get(&on_spot).is_ok(), "{name}");
+    }
+}

@@ -133,7 +133,18 @@ async fn in_region(
     );
     vec![
         (region.clone(), Part::Listed, listed),
-        (region.clone(), Part::Spot, spot.map(over_zones)),
+        (
+            region.clone(),
+            Part::Spot,
+            spot.map(|found| {
+                over_zones(
+                    found
+                        .into_iter()
+                        .map(|(key, quote, _)| (key, quote))
+                        .collect(),
+                )
+            }),
+        ),
         (region, Part::SavingsPlans, plans),
     ]
 }

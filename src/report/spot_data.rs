@@ -204,7 +204,8 @@ fn zone(price: &ZonePrice) -> ZoneView {
         min: history.and_then(|history| json_rate(history.min)),
         max: history.and_then(|history| json_rate(history.max)),
         p95: history.and_then(|history| json_rate(history.p95)),
-        volatility_percent: history.map(|history| json_figure(history.volatility_percent)),
+        volatility_percent: history
+            .and_then(|history| Some(json_figure(history.volatility_percent.to_f64()?))),
         date: price.quote.seen_on.to_string(),
         origin: price.quote.origin.name(),
     }

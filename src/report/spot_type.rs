@@ -294,7 +294,7 @@ pub(super) fn zone_row(price: &ZonePrice) -> Vec<String> {
         figure(history.map(|history| history.p95)),
         history.map_or_else(
             || ABSENT.to_owned(),
-            |history| format!("{:.1} %", history.volatility_percent),
+            |history| format!("{} %", rounded(history.volatility_percent, 1)),
         ),
         price.quote.seen_on.to_string(),
     ]

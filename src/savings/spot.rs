@@ -7,7 +7,7 @@ use crate::domain::{
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 
 /// Each price with the seconds that it held inside the window, ascending by time.
 /// The history gives changes only, in any order, with the last change before the
@@ -70,13 +70,14 @@ pub fn spot_history(changes: &[(Timestamp, Decimal)], window: Window) -> Option<
         below += seconds;
         below >= enough
     })?;
+    let volatility = variance.to_f64()?.sqrt() / mean.to_f64()?;
     Some(SpotHistory {
         now,
-        mean,
+        mean: mean.round_dp(6),
         min: held.first()?.0,
         max: held.last()?.0,
         p95: p95.0,
-        volatility_percent: variance.to_f64()?.sqrt() / mean.to_f64()? * 100.0,
+        volatility_percent: Decimal::from_f64(volatility * 100.0)?.round_dp(4),
     })
 }
 
@@ -189,8 +190,8 @@ mod tests {
             figures.map(|figure| figure.normalize().to_string()),
             ["5", "4.4", "3", "9", "9"]
         );
-        // 5 × 1.4² + 4.6² + 4 × 0.6² = 32.4 over 10 s.
-        assert!((found.volatility_percent - 3.24_f64.sqrt() / 4.4 * 100.0).abs() < 1e-9);
+        // 5 × 1.4² + 4.6² + 4 × 0.6² = 32.4 over 10 s: 1.8 of 4.4.
+        assert_eq!(found.volatility_percent.to_string(), "40.9091");
     }
 
     #[test]
@@ -220,7 +221,7 @@ mod tests {
             end: at(10),
         };
         let found = spot_history(&[(at(-9), Decimal::TWO)], window).expect("a price");
-        assert_eq!(found.volatility_percent, 0.0);
+        assert_eq!(found.volatility_percent, Decimal::ZERO);
         assert_eq!(
             (found.min, found.max, found.now),
             (Decimal::TWO, Decimal::TWO, Decimal::TWO)

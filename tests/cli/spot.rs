@@ -358,6 +358,42 @@ fn the_median_over_zones_outranks_the_book() {
         Value::Null,
         "no history was recorded"
     );
+    estate["prices"][1]["spot_history"] = json!({
+        "now": "0.31", "min": "0.25", "max": "0.62", "p95": "0.44", "volatility_percent": "12.3456",
+    });
+    let found = workloads(&world, &estate, &[]).remove(0);
+    let zone = &found["zones"][1];
+    let figures = ["mean", "now", "min", "max", "p95", "volatility_percent"];
+    let expected = [0.3, 0.31, 0.25, 0.62, 0.44, 12.3456];
+    assert_eq!(
+        figures.map(|key| zone[key].as_f64().expect("a figure")),
+        expected
+    );
+    // A recording keeps them.
+    let path = world.estate("estate.json", &estate);
+    let saved = world.path("saved.json");
+    let first = world.run(&["spot", "--from", &path, "--save", &saved]);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    assert_eq!(world.run(&["spot", "--from", &saved]).stdout, first.stdout);
+    assert!(
+        first
+            .stdout
+            .contains("  $0.3000  $0.3100  $0.2500  $0.6200  $0.4400      12.3 %"),
+        "{}",
+        first.stdout
+    );
+    estate["prices"][1]["spot_history"]["max"] = json!("much");
+    let path = world.estate("bad.json", &estate);
+    let refused = world.run(&["spot", "--from", &path]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("`max` is not a decimal number: `much`"),
+        "{}",
+        refused.stderr
+    );
+    estate["prices"][1]["spot_history"]["max"] = json!("0.62");
     let path = world.estate("estate.json", &estate);
     let table = world.run(&["spot", "--from", &path]).stdout;
     assert!(table.contains("\nSPOT PRICES BY ZONE\n"), "{table}");

@@ -5,9 +5,9 @@ use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     Currency, HourlyRate, Money, OperatingSystem, PriceBasis, PriceKey, PriceOption, PriceOrigin,
-    PriceQuote, StorageQuote, StorageResource, Tenancy, Window,
+    PriceQuote, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
 };
-use crate::savings::time_weighted_mean;
+use crate::savings::spot_history;
 use aws_sdk_ec2::types::InstanceType;
 use aws_sdk_pricing::types::{Filter, FilterType};
 use aws_smithy_types::DateTime;
@@ -195,7 +195,8 @@ async fn products(
     }
 }
 
-/// Time-weighted mean spot price of each type and zone over the window.
+/// Time-weighted mean spot price of each type and zone over the window, and what
+/// the price did in it.
 ///
 /// # Errors
 /// When EC2 refuses or does not answer.
@@ -204,7 +205,7 @@ pub async fn spot_prices(
     operating_system: OperatingSystem,
     types: &[String],
     window: Window,
-) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
+) -> Result<Vec<(PriceKey, PriceQuote, SpotHistory)>, AwsError> {
     let description = match operating_system {
         OperatingSystem::Linux | OperatingSystem::UbuntuPro => "Linux/UNIX",
         OperatingSystem::Windows => "Windows",
@@ -255,7 +256,7 @@ pub async fn spot_prices(
     Ok(changes
         .into_iter()
         .filter_map(|((name, zone), changes)| {
-            let mean = time_weighted_mean(&changes, window)?;
+            let history = spot_history(&changes, window)?;
             let key = PriceKey {
                 region: clients.region.clone(),
                 instance_type: name,
@@ -266,7 +267,7 @@ pub async fn spot_prices(
             };
             let currency = Currency::of_region(&clients.region);
             let quote = PriceQuote {
-                rate: HourlyRate::new(mean.round_dp(6), currency)?,
+                rate: HourlyRate::new(history.mean, currency)?,
                 instalments: None,
                 origin: PriceOrigin::Api,
                 basis: PriceBasis::Observed,
@@ -274,7 +275,7 @@ pub async fn spot_prices(
                 seen_on,
                 source: "ec2:DescribeSpotPriceHistory, time-weighted mean".to_owned(),
             };
-            Some((key, quote))
+            Some((key, quote, history))
         })
         .collect())
 }

@@ -2,14 +2,14 @@
 
 use super::wire::{
     ApiWire, Cell, GapWire, InstanceWire, PriceWire, RejectedWire, SeriesWire, ShapeWire,
-    StoragePriceWire,
+    SpotHistoryWire, StoragePriceWire,
 };
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Currency, Gap, GpuModel, GpuOffer, GpuShare,
     HourlyRate, Instalments, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy,
     Lifecycle, MOST_PER_HOUR, Metric, Money, OperatingSystem, Points, PriceBasis, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote, Rejected, Series, SeriesSource, Statistic, StorageQuote,
-    StorageResource, Tenancy, Volume, Window,
+    PriceOption, PriceOrigin, PriceQuote, Rejected, Series, SeriesSource, SpotHistory, Statistic,
+    StorageQuote, StorageResource, Tenancy, Volume, Window,
 };
 use jiff::Timestamp;
 use serde::de;
@@ -258,6 +258,21 @@ pub(super) fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuo
         source: wire.source,
     };
     Ok((key, quote))
+}
+
+/// What the price did over the window, where that was recorded.
+pub(super) fn spot_history<E: de::Error>(
+    wire: &SpotHistoryWire,
+    mean: rust_decimal::Decimal,
+) -> Result<SpotHistory, E> {
+    Ok(SpotHistory {
+        now: instalment("now", &wire.now)?,
+        mean,
+        min: instalment("min", &wire.min)?,
+        max: instalment("max", &wire.max)?,
+        p95: instalment("p95", &wire.p95)?,
+        volatility_percent: instalment("volatility_percent", &wire.volatility_percent)?,
+    })
 }
 
 fn instalment<E: de::Error>(field: &str, text: &str) -> Result<rust_decimal::Decimal, E> {

@@ -3,7 +3,8 @@
 use super::ESTATE_VERSION;
 use super::commitments;
 use super::estate_fields::{
-    MOST_PERIODS, api, gap, instance, named, price, series, shape, storage_price, time,
+    MOST_PERIODS, api, gap, instance, named, price, series, shape, spot_history, storage_price,
+    time,
 };
 use super::estate_slip::{Slip, place_of};
 use super::wire::{GapWire, InstanceWire, PriceWire, SeriesWire, ShapeWire, StoragePriceWire};
@@ -238,7 +239,15 @@ impl<'de> Visitor<'de> for EstateVisitor {
                 "metrics" => map.next_value_seed(MetricsSeed(&mut parts))?,
                 "prices" => {
                     for wire in map.next_value::<Vec<PriceWire>>()? {
-                        let (key, quote) = price(wire)?;
+                        let history = wire.spot_history;
+                        let (key, quote) = price(PriceWire {
+                            spot_history: None,
+                            ..wire
+                        })?;
+                        if let Some(history) = history {
+                            let history = spot_history(&history, quote.rate.amount())?;
+                            parts.prices.insert_spot_history(key.clone(), history);
+                        }
                         parts.prices.insert(key, quote);
                     }
                 }

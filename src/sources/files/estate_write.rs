@@ -4,9 +4,11 @@ use super::ESTATE_VERSION;
 use super::commitments;
 use super::wire::{
     AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, RejectedWire,
-    SeriesWire, ShapeWire, StoragePriceWire, VolumeWire,
+    SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire, VolumeWire,
 };
-use crate::domain::{Estate, Instance, InstanceShape, Points, PriceBasis, Rejected, Series};
+use crate::domain::{
+    Estate, Instance, InstanceShape, Points, PriceBasis, Rejected, Series, SpotHistory,
+};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
 use std::borrow::Cow;
@@ -134,10 +136,21 @@ fn prices(estate: &Estate) -> Vec<PriceWire> {
             origin: quote.origin.name().to_owned(),
             basis: (quote.basis != PriceBasis::Observed).then(|| quote.basis.name().to_owned()),
             effective_date: quote.effective_date.to_string(),
+            spot_history: estate.prices.spot_history(key).map(spot_history_wire),
             seen_on: (quote.seen_on != quote.effective_date).then(|| quote.seen_on.to_string()),
             source: quote.source.clone(),
         })
         .collect()
+}
+
+fn spot_history_wire(history: &SpotHistory) -> SpotHistoryWire {
+    SpotHistoryWire {
+        now: history.now.to_string(),
+        min: history.min.to_string(),
+        max: history.max.to_string(),
+        p95: history.p95.to_string(),
+        volatility_percent: history.volatility_percent.to_string(),
+    }
 }
 
 fn storage_prices(estate: &Estate) -> Vec<StoragePriceWire> {

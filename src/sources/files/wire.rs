@@ -127,6 +127,8 @@ pub(super) struct PriceWire {
     pub basis: Option<String>,
     pub effective_date: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spot_history: Option<SpotHistoryWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_on: Option<String>,
     pub source: String,
 }
@@ -142,6 +144,20 @@ pub(super) struct StoragePriceWire {
     pub origin: String,
     pub effective_date: Option<String>,
     pub source: String,
+}
+
+/// What a spot price did; its mean is the price. Decimals as text.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a spot history with `now`, `min`, `max`, `p95` and `volatility_percent`"
+)]
+pub(super) struct SpotHistoryWire {
+    pub now: String,
+    pub min: String,
+    pub max: String,
+    pub p95: String,
+    pub volatility_percent: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
