@@ -4,6 +4,7 @@
 mod comparison;
 mod inventory;
 mod kinds;
+mod planning;
 mod question;
 mod sizing;
 mod spot;
@@ -24,6 +25,7 @@ pub use spot::{
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 
+use self::planning::Planner;
 use crate::catalog::Prices;
 use crate::domain::{
     Action, ActionKind, ApiUsage, Classification, Confidence, Estate, EstateSource, Finding, Gap,
@@ -31,7 +33,7 @@ use crate::domain::{
 };
 use crate::rules::{self, Subject};
 use crate::savings::{
-    Offers, best_single_action, off_in_unused_hours, one_year_no_upfront, rightsizing, share,
+    Offers, Purchase, off_in_unused_hours, one_year_no_upfront, rightsizing, share,
 };
 use jiff::Timestamp;
 
@@ -42,8 +44,8 @@ pub struct AuditedWorkload {
     pub workload: Workload,
     /// Its verdict.
     pub verdict: Verdict,
-    /// What the plan does with it: at most one action, so that no dollar is
-    /// counted twice.
+    /// What the plan does with it: at most one action of each kind, each on what
+    /// the one before left, so that no dollar is counted twice.
     pub actions: Vec<Action>,
 }
 
@@ -86,6 +88,8 @@ pub struct Audit {
     pub findings: Vec<Finding>,
     /// What could not be seen, in order.
     pub gaps: Vec<Gap>,
+    /// The commitments that the plan buys, by what they cover.
+    pub purchases: Vec<Purchase>,
     /// Sums.
     pub totals: Totals,
     /// How far the GPUs are used.
@@ -105,6 +109,12 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let mut audited = Vec::with_capacity(workloads.len());
     let mut findings = Vec::new();
     let mut price_use = PriceUse::default();
+    let planner = Planner {
+        prices: &prices,
+        policy,
+        accepted,
+    };
+    let mut alternatives = Vec::with_capacity(workloads.len());
     for workload in workloads {
         let verdict = judge(&workload, policy, estate.as_of);
         let weighing = Weighing {
@@ -115,7 +125,6 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         };
         let offers = weighing.offers(&workload, &verdict);
         price_use.record(&workload, &offers);
-        let mut actions = Vec::new();
         if workload.ignored.is_none() {
             let (fired, silent) = rules::run(&Subject {
                 workload: &workload,
@@ -127,15 +136,19 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
             findings.extend(fired);
             gaps.extend(unpriced_gap(&workload, &silent));
             gaps.extend(silent);
-            actions.extend(best_single_action(&offers, accepted).cloned());
         } else {
             gaps.extend(unpriced_gap(&workload, &[]));
         }
+        alternatives.push(planner.alternatives(&workload, &verdict, &offers, &mut price_use));
         audited.push(AuditedWorkload {
             workload,
             verdict,
-            actions,
+            actions: Vec::new(),
         });
+    }
+    let plan = planner.plan(&alternatives, &mut price_use);
+    for (one, actions) in audited.iter_mut().zip(plan.actions) {
+        one.actions = actions;
     }
 
     let totals = Totals::of(&audited, &mut gaps);
@@ -148,6 +161,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         regions: estate.regions.clone(),
         funnel: Funnel::of(&audited),
         workloads: audited,
+        purchases: plan.purchases,
         findings,
         gaps,
         totals,

@@ -3,8 +3,8 @@
 use super::PriceUse;
 use crate::catalog::{Prices, bundled_interruption_band, family};
 use crate::domain::{
-    ActionKind, CommitmentTerm, HourlyRate, Money, Policy, PriceKey, PriceOption, PurchaseOption,
-    Risk, Verdict, Workload, family_of,
+    CommitmentTerm, Currency, HourlyRate, Money, Policy, PriceKey, PriceOption, PurchaseOption,
+    Risk, Verdict, Workload,
 };
 use crate::savings::{
     Alternatives, Checkpointing, Committable, Offers, Plan, ResizeOffer, ScheduleOffer, SpotCase,
@@ -83,7 +83,7 @@ impl Planner<'_> {
     ) -> Alternatives {
         let cost = workload.monthly_cost();
         let mut alternatives = Alternatives {
-            cost: cost.unwrap_or(Money::zero(crate::domain::Currency::Usd)),
+            cost: cost.unwrap_or(Money::zero(Currency::Usd)),
             today: None,
             end: None,
             schedule: None,
@@ -121,17 +121,23 @@ impl Planner<'_> {
         alternatives: &Alternatives,
         prices_used: &mut PriceUse,
     ) -> BTreeMap<String, SpotMarket> {
-        let moves = alternatives
-            .resizes
-            .iter()
-            .map(|offer| (&offer.target.instance_type, offer.hourly, offer.target.count));
+        let moves = alternatives.resizes.iter().map(|offer| {
+            (
+                &offer.target.instance_type,
+                offer.hourly,
+                offer.target.count,
+            )
+        });
         let today = (&stage.instance_type, stage.hourly, stage.count);
         let mut markets = BTreeMap::new();
         for (name, on_demand, count) in moves.chain([today]) {
-            if family(family_of(name)).is_some_and(|facts| facts.launchable == Some(false)) {
+            let key = workload
+                .price_key
+                .with_type(name)
+                .with_option(PriceOption::Spot);
+            if family(key.family()).is_some_and(|facts| facts.launchable == Some(false)) {
                 continue;
             }
-            let key = workload.price_key.with_type(name).with_option(PriceOption::Spot);
             let offer = spot_offer(&SpotCase {
                 on_demand,
                 spot: spot_price(self.prices, &key),
@@ -201,10 +207,14 @@ fn stage(workload: &Workload) -> Option<Stage> {
 /// Right-sizing and sharing, at today's running time.
 fn resizes(stage: &Stage, offers: &Offers) -> Vec<ResizeOffer> {
     let currency = stage.hourly.currency();
-    let moved = offers.rightsize.as_ref().and_then(|found| {
-        Some((&found.action, HourlyRate::new(found.hourly, currency)?))
-    });
-    let shared = offers.share.as_ref().map(|found| (&found.action, stage.hourly));
+    let moved = offers
+        .rightsize
+        .as_ref()
+        .and_then(|found| Some((&found.action, HourlyRate::new(found.hourly, currency)?)));
+    let shared = offers
+        .share
+        .as_ref()
+        .map(|found| (&found.action, stage.hourly));
     [moved, shared]
         .into_iter()
         .flatten()
@@ -224,7 +234,9 @@ fn resizes(stage: &Stage, offers: &Offers) -> Vec<ResizeOffer> {
 }
 
 fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String {
-    let percent = (figures.overhead * Decimal::ONE_HUNDRED).round_dp(2).normalize();
+    let percent = (figures.overhead * Decimal::ONE_HUNDRED)
+        .round_dp(2)
+        .normalize();
     format!(
         "{name} on spot at {}/h ({}); checkpoints each {:#} and lost work take {percent} % of the \
          time, so that an hour of work costs {}/h instead of {}/h",
@@ -234,9 +246,4 @@ fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String 
         effective.amount().round_dp(6).normalize(),
         figures.on_demand.amount().normalize(),
     )
-}
-
-/// What a kind of action says about what is left, for readers of the waterfall.
-pub(super) fn is_of_the_plan(kind: ActionKind) -> bool {
-    ActionKind::ALL.contains(&kind)
 }

@@ -285,6 +285,11 @@ impl PriceUse {
         }
     }
 
+    /// Notes a price that a figure of the plan rests on.
+    pub(super) fn insert(&mut self, (key, quote): (PriceKey, PriceQuote)) {
+        self.quotes.insert(key, quote);
+    }
+
     /// How many prices came from each origin.
     pub fn by_origin(&self) -> BTreeMap<PriceOrigin, u64> {
         let compute = self.quotes.values().map(|quote| quote.origin);

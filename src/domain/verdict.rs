@@ -54,6 +54,14 @@ impl Verdict {
         matches!(self.state, Some(UsageState::Idle | UsageState::IdleHeld))
     }
 
+    /// Whether the GPUs are used enough to keep what there is.
+    pub fn is_used(&self) -> bool {
+        matches!(
+            self.classification,
+            Classification::Underutilized | Classification::WellUtilized
+        )
+    }
+
     /// Whether less would do: a smaller type costs a well-used workload nothing
     /// only when GPUs were never used, which its mean would show; what is idle is
     /// stopped.

@@ -5,11 +5,11 @@ mod checkpoint;
 mod commitment;
 mod coverage;
 mod off_hours;
+mod offers;
 mod packing;
 mod plan;
 mod plan_pool;
 mod pool;
-mod portfolio;
 mod rightsize;
 mod schedule;
 mod sharing;
@@ -28,6 +28,7 @@ pub use coverage::{
     existing_coverage, normalization_factor, used_instances,
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
+pub use offers::Offers;
 pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
 pub use plan::{
     Alternatives, Committable, Plan, Purchase, ResizeOffer, ScheduleOffer, SpotMarket, Stage,
@@ -35,17 +36,14 @@ pub use plan::{
 };
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, PoolRates, allocate};
-pub use portfolio::{Offers, best_single_action};
 pub use rightsize::{
     Bound, Considered, Demand, Lack, Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today,
     best, candidates, rightsizing, steps,
 };
 pub use schedule::{NoSchedule, OffWindow, Schedule, WEEK_HOURS, WeekCounterEvidence, schedule};
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share};
+pub use size_flexibility::{covers_other_sizes, normalized_units};
 pub use spot::{SpotBasis, SpotPrice, spot_history, spot_price, time_weighted_mean};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,
 };
-pub use rightsize::{Rightsizing, smaller_with_same_gpu};
-pub use size_flexibility::{covers_other_sizes, normalized_units};
-pub use spot::time_weighted_mean;

@@ -6,7 +6,7 @@
 //! commitments by pool. Stopped workloads release what stands.
 
 use super::{ConcurrentUsage, PoolRates, allocate};
-use crate::domain::{Action, ActionKind, HourlyRate, Money, PriceKey, Risk, Target};
+use crate::domain::{Action, ActionKind, HourlyRate, Money, PriceKey, PriceOption, Risk, Target};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -97,6 +97,8 @@ pub struct Committable {
 pub struct TermOffer {
     /// What it is, such as `standard reserved instance, 1 year, no upfront`.
     pub name: String,
+    /// What its price is of.
+    pub option: PriceOption,
     /// Upfront spread over the term, per hour of the term.
     pub effective_hourly: HourlyRate,
     /// How much risk it carries.
@@ -116,8 +118,6 @@ pub struct Purchase {
     pub on_demand_hourly: HourlyRate,
     /// Saved per month, in cents; the sum of its parts.
     pub monthly_savings: Money,
-    /// The workloads that it covers, by position.
-    pub workloads: Vec<usize>,
 }
 
 /// What to do, by workload and by pool.
@@ -380,7 +380,6 @@ fn purchase(
         count,
         on_demand_hourly: on_demand,
         monthly_savings,
-        workloads: members.to_vec(),
     })
 }
 

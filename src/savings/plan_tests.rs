@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::Currency;
+use crate::domain::{CommitmentTerm, Currency};
 use proptest::prelude::*;
 
 /// A window of four hours stands for the month: 730 h = 4 × 182.5.
@@ -61,6 +61,7 @@ fn half_off() -> ScheduleOffer {
 fn term(millis: i64, risk: Risk) -> TermOffer {
     TermOffer {
         name: "term".to_owned(),
+        option: PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT),
         effective_hourly: rate(millis),
         risk,
     }
