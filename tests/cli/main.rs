@@ -15,6 +15,7 @@ mod price_cache;
 mod pricing;
 mod process;
 mod redact;
+mod rightsize;
 mod round_trip;
 mod schema;
 mod settings;
