@@ -142,7 +142,7 @@ impl Planner<'_> {
                 on_demand,
                 spot: spot_price(self.prices, &key),
                 band: bundled_interruption_band(&key).map(|(band, _)| band),
-                nodes: nodes_of_job(workload.kind, count as usize),
+                nodes: nodes_of_job(workload.kind, count as usize, workload.runs_on_one_gpu()),
                 kind: workload.kind,
                 restartable: workload.restartable,
                 accepted: self.accepted,

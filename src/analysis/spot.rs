@@ -140,7 +140,11 @@ pub fn assess_fleet(
             let job = SpotJob {
                 kind: workload.kind,
                 restartable: workload.restartable,
-                nodes: nodes_of_job(workload.kind, workload.instances.len()),
+                nodes: nodes_of_job(
+                    workload.kind,
+                    workload.instances.len(),
+                    workload.runs_on_one_gpu(),
+                ),
                 checkpointing,
                 accepted,
             };

@@ -54,13 +54,13 @@ pub(super) struct OneTypeArgs {
     )]
     pub gpus_used: Option<u16>,
     /// p95 of the utilization of the GPUs that are used, percent
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "instance_type", help_heading = "One type")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "instance_type", help_heading = "One type")]
     pub util_p95: Option<f64>,
     /// Highest use of memory on any GPU, such as 18GiB or 18432MiB
     #[arg(long, value_name = "SIZE", value_parser = size_mib, requires = "instance_type", help_heading = "One type")]
     pub vram_peak: Option<f64>,
     /// p95 of the CPU utilization, percent [default: unknown]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "instance_type", help_heading = "One type")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "instance_type", help_heading = "One type")]
     pub cpu_p95: Option<f64>,
     /// Highest use of host memory, such as 100GiB [default: unknown]
     #[arg(long, value_name = "SIZE", value_parser = size_mib, requires = "instance_type", help_heading = "One type")]

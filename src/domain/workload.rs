@@ -242,6 +242,19 @@ impl Workload {
         self.usage.iter().flat_map(|usage| &usage.gpus)
     }
 
+    /// Whether each instance has several GPUs and never used more than one: what
+    /// it runs does not span GPUs, and so no instances either.
+    pub fn runs_on_one_gpu(&self) -> bool {
+        self.measures_every_gpu()
+            && self.usage.iter().all(|usage| {
+                let active = usage
+                    .gpus
+                    .iter()
+                    .filter(|gpu| gpu.is_active() != Some(false));
+                usage.gpus.len() > 1 && active.count() <= 1
+            })
+    }
+
     /// Whether every GPU of every instance was measured by itself. Half of the
     /// GPUs are enough for a mean, never for calling all of them idle.
     pub fn measures_every_gpu(&self) -> bool {

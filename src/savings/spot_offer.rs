@@ -30,11 +30,14 @@ pub struct SpotCase {
     pub least_interruptions_per_day: f64,
 }
 
-/// Instances of a workload that stop together: all of a training job; whatever
-/// else restarts goes on one by one.
-pub fn nodes_of_job(kind: WorkloadKind, instances: usize) -> u32 {
+/// Instances of a workload that stop together: all of a training job, unless it
+/// leaves GPUs beside its own unused and so does not span instances either;
+/// whatever else restarts goes on one by one.
+pub fn nodes_of_job(kind: WorkloadKind, instances: usize, runs_on_one_gpu: bool) -> u32 {
     match kind {
-        WorkloadKind::Training => u32::try_from(instances.max(1)).unwrap_or(u32::MAX),
+        WorkloadKind::Training if !runs_on_one_gpu => {
+            u32::try_from(instances.max(1)).unwrap_or(u32::MAX)
+        }
         _ => 1,
     }
 }

@@ -178,14 +178,15 @@ fn absurd_times_are_a_lot_and_no_panic() {
 
 #[test]
 fn only_a_training_job_stops_as_a_whole() {
-    assert_eq!(nodes_of_job(WorkloadKind::Training, 8), 8);
-    assert_eq!(nodes_of_job(WorkloadKind::Training, 0), 1);
+    assert_eq!(nodes_of_job(WorkloadKind::Training, 8, false), 8);
+    assert_eq!(nodes_of_job(WorkloadKind::Training, 0, false), 1);
+    assert_eq!(nodes_of_job(WorkloadKind::Training, 8, true), 1);
     for kind in [
         WorkloadKind::Batch,
         WorkloadKind::Evaluation,
         WorkloadKind::Development,
     ] {
-        assert_eq!(nodes_of_job(kind, 8), 1, "{kind}");
+        assert_eq!(nodes_of_job(kind, 8, false), 1, "{kind}");
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod book;
 mod commitments;
+mod containers;
 mod data;
 mod files_of_the_book;
 mod gathered;

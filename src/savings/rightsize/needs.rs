@@ -178,14 +178,30 @@ impl Demand {
     }
 }
 
+/// GPUs whose VRAM peaks differ by more than this share hold different models.
+const SAME_MODEL_SHARE: f64 = 0.05;
+
 /// An Auto Scaling group replaces its instances at will; replicas of a service
-/// answer the same requests.
+/// answer the same requests, which the same memory on every GPU tells. GPUs that
+/// hold different models cannot stand in for each other.
 fn is_interchangeable(workload: &Workload) -> bool {
     match workload.key.group {
         Group::AutoScaling(_) => true,
-        Group::Tag(_) => workload.kind == WorkloadKind::Serving,
+        Group::Tag(_) => workload.kind == WorkloadKind::Serving && holds_one_model(workload),
         Group::Alone(_) => false,
     }
+}
+
+fn holds_one_model(workload: &Workload) -> bool {
+    let peaks: Option<Vec<f64>> = workload
+        .gpus()
+        .map(|gpu| gpu.vram.map(|vram| vram.peak_mib))
+        .collect();
+    peaks.is_some_and(|peaks| {
+        let largest = peaks.iter().copied().fold(0.0, f64::max);
+        let smallest = peaks.iter().copied().fold(f64::INFINITY, f64::min);
+        smallest >= largest * (1.0 - SAME_MODEL_SHARE)
+    })
 }
 
 /// Whether a type without a GPU would do: no reading of as many days as idleness

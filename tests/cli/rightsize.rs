@@ -1,0 +1,223 @@
+//! `gpucost rightsize`: for one type and for the fleet, and what is refused.
+
+use crate::world::{Outcome, World};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn rightsize(arguments: &[&str]) -> Outcome {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    world.run(&[&["rightsize"], arguments].concat())
+}
+
+/// One of four V100 at 60 % and 8 GiB.
+const V100: [&str; 6] = [
+    "--type",
+    "p3.8xlarge",
+    "--util-p95",
+    "60",
+    "--vram-peak",
+    "8GiB",
+];
+
+fn one(arguments: &[&str]) -> Value {
+    let outcome = rightsize(&[&V100, arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()["workloads"][0].clone()
+}
+
+fn candidate(workload: &Value, name: &str) -> Value {
+    let all = workload["candidates"].as_array().expect("a list");
+    all.iter()
+        .find(|one| one["instance_type"] == name)
+        .unwrap_or_else(|| panic!("{name} was looked at"))
+        .clone()
+}
+
+#[test]
+fn the_example_on_the_page_is_what_is_printed() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/levers/rightsizing.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let (_, rest) = page.split_once("```text\n$ gpucost ").expect("an example");
+    let (example, _) = rest.split_once("```").expect("it ends");
+    let (command, shown) = example.split_once('\n').expect("a command line");
+    let arguments: Vec<&str> = command.split(' ').collect();
+    assert_eq!(rightsize(&arguments[1..]).stdout, shown);
+}
+
+#[test]
+fn one_type_is_sized_by_hand_figures() {
+    let found = one(&["--kind", "training", "--gpus-used", "1", "--cpu-p95", "10"]);
+    assert_eq!(found["monthly_cost"], json!(8935.2));
+    let a10g = candidate(&found, "g5.2xlarge");
+    // 60 × 125 / 70 = 107.142857; (12.24 − 1.212) × 730.
+    assert_eq!(a10g["projected_p95"], json!(107.1429));
+    assert_eq!(a10g["slowdown"], json!(1.0714));
+    assert_eq!(a10g["ratio_basis"], "compute");
+    assert_eq!(a10g["monthly_savings"], json!(8050.44));
+    assert_eq!(a10g["risk"], "medium");
+    assert_eq!(
+        found["candidates"][0], a10g,
+        "the cheapest work comes first"
+    );
+    let l4 = candidate(&found, "g6.2xlarge");
+    assert_eq!(
+        (&l4["accepted"], &l4["rejected_for"]),
+        (&json!(false), &json!("slowdown"))
+    );
+    let old = candidate(&found, "p3.2xlarge");
+    assert_eq!(old["rejected_for"], "not-launchable");
+    // 60 × 900 / 600.
+    let by_bandwidth = [
+        "--kind",
+        "training",
+        "--gpus-used",
+        "1",
+        "--bound",
+        "bandwidth",
+    ];
+    let a10g = candidate(&one(&by_bandwidth), "g5.2xlarge");
+    assert_eq!(a10g["projected_p95"], json!(90.0));
+}
+
+#[test]
+fn the_risk_that_is_accepted_decides() {
+    let at = |risk: &str| one(&["--kind", "training", "--gpus-used", "1", "--risk", risk]);
+    let low = at("low");
+    let accepted = |found: &Value| {
+        let all = found["candidates"].as_array().expect("a list").clone();
+        all.into_iter()
+            .filter(|one| one["accepted"] == true)
+            .count()
+    };
+    assert_eq!(accepted(&low), 0, "another GPU model is medium risk");
+    assert!(accepted(&at("medium")) > 0);
+    assert_eq!(low["demand"]["cpu_p95"], Value::Null, "unknown is not zero");
+}
+
+#[test]
+fn a_group_of_replicas_may_shrink() {
+    let arguments = [
+        "--type",
+        "g6e.xlarge",
+        "--kind",
+        "serving",
+        "--count",
+        "10",
+        "--util-p95",
+        "30",
+        "--vram-peak",
+        "20GB",
+        "--cpu-p95",
+        "10",
+        "--format",
+        "json",
+    ];
+    let document = rightsize(&arguments).json();
+    let same = candidate(&document["workloads"][0], "g6e.xlarge");
+    // 10 × 30 / 80 = 3.75.
+    assert_eq!(same["count"], json!(4));
+    assert_eq!(same["projected_p95"], json!(75.0));
+}
+
+#[test]
+fn sizes_are_read_in_every_unit() {
+    let peak = |size: &str| {
+        let arguments = [
+            "--type",
+            "p4d.24xlarge",
+            "--util-p95",
+            "30",
+            "--vram-peak",
+            size,
+        ];
+        let outcome = rightsize(&[&arguments[..], &["--format", "json"]].concat());
+        outcome.json()["workloads"][0]["demand"]["vram_peak_mib"].clone()
+    };
+    for size in ["18GiB", "18GB", "18432MiB"] {
+        assert_eq!(peak(size), json!(18432.0), "{size}");
+    }
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    let with = |arguments: &[&str]| rightsize(&[&V100, arguments].concat());
+    for (outcome, said) in [
+        (with(&["--cpu-p95", "-1"]), "percentage from 0 to 100"),
+        (with(&["--cpu-p95=-1"]), "percentage from 0 to 100"),
+        (with(&["--cpu-p95", "101"]), "percentage from 0 to 100"),
+        (with(&["--memory-peak", "18"]), "expected a size"),
+        (
+            with(&["--memory-peak", "9TiB"]),
+            "is more than the 249856 MiB",
+        ),
+        (
+            with(&["--gpus-used", "5"]),
+            "is more than the 4 of p3.8xlarge",
+        ),
+        (with(&["--gpus-used", "0"]), "contradicts"),
+        (with(&["--count", "0"]), "0 is not in"),
+        (with(&["--kind", "cooking"]), "known are training, serving"),
+        (with(&["--bound", "gravity"]), "known are bandwidth"),
+        (with(&["--demo"]), "cannot be used with"),
+        (with(&["--region", "us-est-1"]), "did you mean us-east-1"),
+        (rightsize(&["--type", "p3.8xlarge"]), "--util-p95"),
+        (rightsize(&["--util-p95", "3"]), "--type"),
+    ] {
+        assert_eq!(outcome.code, 2, "{said}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
+        assert!(outcome.stdout.is_empty());
+    }
+    let typed = |name: &str, peak: &str| {
+        rightsize(&["--type", name, "--util-p95", "3", "--vram-peak", peak])
+    };
+    let slip = typed("p4d.24xlrage", "1GiB").stderr;
+    assert!(slip.contains("did you mean p4d.24xlarge"), "{slip}");
+    let cpu = typed("c7i.large", "1GiB").stderr;
+    assert!(cpu.contains("has no accelerator"), "{cpu}");
+    let full = typed("p3.8xlarge", "18GiB").stderr;
+    assert!(
+        full.contains("is more than the 16384 MiB of a GPU"),
+        "{full}"
+    );
+    let unsold = typed("p5e.48xlarge", "1GiB").stderr;
+    assert!(unsold.contains("has no price"), "{unsold}");
+}
+
+#[test]
+fn the_demo_is_sized_in_every_format() {
+    let table = rightsize(&["--demo"]);
+    assert_eq!(table.code, 0, "{}", table.stderr);
+    assert!(table.stdout.lines().all(|line| line.chars().count() <= 100));
+    for text in [
+        "8 × g6e.2xlarge",
+        "LEFT ALONE",
+        "$58,387.85",
+        "not-launchable",
+    ] {
+        assert!(table.stdout.contains(text), "{text}: {}", table.stdout);
+    }
+    let json = rightsize(&["--demo", "--format", "json"]).json();
+    let workloads = json["workloads"].as_array().expect("a list");
+    let looked_at: usize = workloads
+        .iter()
+        .map(|one| one["candidates"].as_array().map_or(0, Vec::len).max(1))
+        .sum();
+    let csv = rightsize(&["--demo", "--format", "csv"]).stdout;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(reader.records().filter(Result::is_ok).count(), looked_at);
+    // The plan of the audit is the first candidate.
+    let audit = World::new()
+        .run(&["audit", "--demo", "--format", "json"])
+        .json();
+    for audited in audit["workloads"].as_array().expect("a list") {
+        for action in audited["plan"]["actions"].as_array().expect("a list") {
+            if action["action"] == "rightsize" {
+                let own = workloads.iter().find(|one| one["id"] == audited["id"]);
+                let first = &own.expect("sized too")["candidates"][0];
+                assert_eq!(first["instance_type"], action["to"]["instance_type"]);
+                assert_eq!(first["monthly_savings"], action["monthly_savings"]);
+            }
+        }
+    }
+}
