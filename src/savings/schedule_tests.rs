@@ -72,9 +72,7 @@ fn a_week_that_differs_is_counter_evidence_and_its_hours_stay_on() {
     // Of the second week Wednesday from 10 to 13 too: the first week alone would
     // have cut them.
     let mut hours = weeks(2, evaluation);
-    for hour in 168 + 58..168 + 61 {
-        hours[hour] = Was::Busy;
-    }
+    hours[168 + 58..168 + 61].fill(Was::Busy);
     let found = utc(&hours).expect("a schedule");
     assert_eq!(found.off_hours_per_week, 157);
     let cut: Vec<usize> = found

@@ -288,14 +288,15 @@ pub const ROWS: &[Row] = &[
         (766_50, Nothing),
         &[],
     ),
-    // 60 × 24 / 4032 = 0.3571: an hour a week is not idle.
+    // 60 × 24 / 4032 = 0.3571: an hour a week is not idle, and is
+    // scheduled.
     row(
         "weekly",
         1,
         (OVER, STEADY, MEASURED),
         Some(0.3571),
         (766_50, Nothing),
-        &["overprovisioned-gpu"],
+        &["overprovisioned-gpu", "off-hours"],
     ),
     // 8 × 0.48 × 730 = 2,803.20; reserved 8 × 0.3024 × 730 = 1,766.016.
     row(
