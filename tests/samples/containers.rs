@@ -6,10 +6,11 @@ use flate2::read::GzDecoder;
 use gpucost::analysis::{Audit, Sizing, audit};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
-    AcceleratorKind, ApiUsage, Architecture, Classification, Currency, Estate, EstateSource,
-    GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceId, InstanceShape, InstanceState,
-    JoinedBy, Lifecycle, Metric, OperatingSystem, Points, Policy, PriceBasis, PriceBook, PriceKey,
-    PriceOrigin, PriceQuote, Risk, Series, SeriesSource, Statistic, Tenancy, Window,
+    AcceleratorKind, ApiUsage, Architecture, Classification, Commitments, Currency, Estate,
+    EstateSource, GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceId, InstanceShape,
+    InstanceState, JoinedBy, Lifecycle, Metric, OperatingSystem, Points, Policy, PriceBasis,
+    PriceBook, PriceKey, PriceOrigin, PriceQuote, Risk, Series, SeriesSource, Statistic, Tenancy,
+    Window,
 };
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,6 +155,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str) -> Estate {
         shapes: BTreeMap::from([(TYPE.to_owned(), shape())]),
         metrics,
         prices: prices(),
+        commitments: Commitments::default(),
         gaps: Vec::new(),
         api: ApiUsage::default(),
     }
