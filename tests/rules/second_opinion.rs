@@ -82,7 +82,8 @@ fn an_encoder_at_work_is_never_idle() {
     let judged = judge(encoding(idle(3.0, 1.0, 1.0), once));
     assert_eq!(judged.verdict(), "overprovisioned/steady");
     assert_eq!(judged.finding("idle-gpu"), None);
-    assert_eq!(judged.actions(), []);
+    // What works once in a while may rest in the other hours, and is not stopped.
+    assert_eq!(judged.actions(), [ActionKind::Schedule]);
     let powered = Machine::new("i-1", "g5.xlarge")
         .cpu(flat(3.0))
         .power(flat(19.0));
