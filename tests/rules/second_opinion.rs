@@ -2,7 +2,7 @@
 
 use crate::builder::{A10G_MIB, Machine, flat, judge};
 use crate::fixtures::holds;
-use gpucost::domain::{Evidence, Metric, Observation, Statistic};
+use gpucost::domain::{ActionKind, Evidence, Metric, Observation, Statistic};
 
 /// A g5.xlarge that computes nothing and holds 2 % of its memory, with a CPU at
 /// so many percent and so many bytes each way in five minutes.
