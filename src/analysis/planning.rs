@@ -83,6 +83,7 @@ impl Planner<'_> {
     ) -> Alternatives {
         let cost = workload.monthly_cost();
         let mut alternatives = Alternatives {
+            // Without a price there is nothing to plan, and this is not read.
             cost: cost.unwrap_or(Money::zero(Currency::Usd)),
             today: None,
             end: None,

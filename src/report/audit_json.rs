@@ -9,6 +9,7 @@ use crate::domain::{
     Action, Classification, Evidence, Finding, GpuUsage, Money, Observation, PriceOrigin,
     UtilizationSummary, Workload,
 };
+use crate::savings::Purchase;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ struct Document {
     prices: Prices,
     summary: Summary,
     workloads: Vec<WorkloadView>,
+    purchases: Vec<PurchaseView>,
     findings: Vec<FindingView>,
     gaps: Vec<GapView>,
     api: Api,
@@ -67,6 +69,19 @@ struct Summary {
     funnel: FunnelView,
     unpriced_instances: u64,
     ignored_workloads: u64,
+}
+
+#[derive(Serialize)]
+struct PurchaseView {
+    option: String,
+    count: u32,
+    instance_type: String,
+    region: String,
+    operating_system: &'static str,
+    tenancy: &'static str,
+    on_demand_hourly: Option<f64>,
+    effective_hourly: Option<f64>,
+    monthly_savings: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -232,6 +247,7 @@ impl Document {
             prices: prices(audit),
             summary: summary(audit),
             workloads: audit.workloads.iter().map(workload).collect(),
+            purchases: audit.purchases.iter().map(purchase).collect(),
             findings: audit.findings.iter().map(finding).collect(),
             gaps: GapView::list(&audit.gaps),
             api: Api {
@@ -241,6 +257,21 @@ impl Document {
                 by_operation: audit.api.by_operation.clone(),
             },
         }
+    }
+}
+
+fn purchase(purchase: &Purchase) -> PurchaseView {
+    let key = &purchase.key;
+    PurchaseView {
+        option: purchase.term.option.to_string(),
+        count: purchase.count,
+        instance_type: key.instance_type.clone(),
+        region: key.region.clone(),
+        operating_system: key.operating_system.name(),
+        tenancy: key.tenancy.name(),
+        on_demand_hourly: json_rate(purchase.on_demand_hourly.amount()),
+        effective_hourly: json_rate(purchase.term.effective_hourly.amount()),
+        monthly_savings: json_money(purchase.monthly_savings),
     }
 }
 

@@ -42,6 +42,7 @@ fn draw(
         workloads(audit, style, out)?;
     }
     plan(audit, style, out)?;
+    purchases(audit, style, out)?;
     waterfall(audit, style, out)?;
     findings(audit, style, out)?;
     ignored(audit, style, out)?;
@@ -276,6 +277,30 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         .reduce(|sum, part| sum?.checked_add(part?).ok())
         .flatten();
     left_out(hidden.len(), "action", "actions", worth, out)?;
+    writeln!(out)
+}
+
+/// The commitments that the plan buys, each for a pool of workloads.
+fn purchases(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if audit.purchases.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}",
+        style.heading("TO BUY  last, when everything above is done")
+    )?;
+    for one in &audit.purchases {
+        let line = format!(
+            "{:>14}  {} × {} in {}: {}",
+            money(one.monthly_savings),
+            one.count,
+            safe(&one.key.instance_type),
+            safe(&one.key.region),
+            one.term.name,
+        );
+        writeln!(out, "{}", fit(&line, style.width))?;
+    }
     writeln!(out)
 }
 

@@ -12,6 +12,7 @@ mod failures;
 mod hostile;
 mod listings;
 mod own_prices;
+mod plan;
 mod price_cache;
 mod pricing;
 mod process;
