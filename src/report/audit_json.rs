@@ -311,6 +311,7 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         workload,
         verdict,
         actions,
+        ..
     } = audited;
     WorkloadView {
         id: workload.id(),
