@@ -33,7 +33,7 @@ use crate::domain::{
 };
 use crate::rules::{self, Subject};
 use crate::savings::{
-    Offers, Purchase, off_in_unused_hours, one_year_no_upfront, rightsizing, share,
+    Alternatives, Offers, Purchase, off_in_unused_hours, one_year_no_upfront, rightsizing, share,
 };
 use jiff::Timestamp;
 
@@ -44,6 +44,10 @@ pub struct AuditedWorkload {
     pub workload: Workload,
     /// Its verdict.
     pub verdict: Verdict,
+    /// What could be done about it, each alternative on its own.
+    pub offers: Offers,
+    /// What the plan chose from.
+    pub alternatives: Alternatives,
     /// What the plan does with it: at most one action of each kind, each on what
     /// the one before left, so that no dollar is counted twice.
     pub actions: Vec<Action>,
@@ -106,7 +110,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
 
-    let mut audited = Vec::with_capacity(workloads.len());
+    let mut judged = Vec::with_capacity(workloads.len());
     let mut findings = Vec::new();
     let mut price_use = PriceUse::default();
     let planner = Planner {
@@ -140,16 +144,23 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
             gaps.extend(unpriced_gap(&workload, &[]));
         }
         alternatives.push(planner.alternatives(&workload, &verdict, &offers, &mut price_use));
-        audited.push(AuditedWorkload {
-            workload,
-            verdict,
-            actions: Vec::new(),
-        });
+        judged.push((workload, verdict, offers));
     }
     let plan = planner.plan(&alternatives, &mut price_use);
-    for (one, actions) in audited.iter_mut().zip(plan.actions) {
-        one.actions = actions;
-    }
+    let mut audited: Vec<AuditedWorkload> = judged
+        .into_iter()
+        .zip(alternatives)
+        .zip(plan.actions)
+        .map(
+            |(((workload, verdict, offers), alternatives), actions)| AuditedWorkload {
+                workload,
+                verdict,
+                offers,
+                alternatives,
+                actions,
+            },
+        )
+        .collect();
 
     let totals = Totals::of(&audited, &mut gaps);
     sort(&mut audited, &mut findings, &mut gaps);

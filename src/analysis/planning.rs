@@ -158,6 +158,7 @@ impl Planner<'_> {
                     effective_hourly: offer.effective,
                     risk: offer.risk,
                     detail: in_words(name, &offer.figures, offer.effective),
+                    figures: Some(offer.figures),
                 };
                 markets.insert(name.clone(), market);
             }

@@ -290,6 +290,11 @@ impl PriceUse {
         self.quotes.insert(key, quote);
     }
 
+    /// The quote of a price that a figure rests on.
+    pub fn quote(&self, key: &PriceKey) -> Option<&PriceQuote> {
+        self.quotes.get(key)
+    }
+
     /// How many prices came from each origin.
     pub fn by_origin(&self) -> BTreeMap<PriceOrigin, u64> {
         let compute = self.quotes.values().map(|quote| quote.origin);

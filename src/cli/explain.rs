@@ -3,32 +3,69 @@
 use super::args::ExplainArgs;
 use super::exit::{ExitCode, Failure};
 use super::{Io, audit, estate, output};
-use crate::analysis::audit as audit_estate;
-use crate::report::{explainable_ids, explanation, find_explained};
+use crate::analysis::{Audit, audit as audit_estate};
+use crate::report::text::fit;
+use crate::report::{Derivation, NotFound, explainable_ids, explanation, find_explained};
 
 /// Ids that are offered when one is not known.
 const SHOWN_IDS: usize = 3;
+/// Columns of an id in a message.
+const SHOWN_COLUMNS: usize = 100;
 
 pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
     let estate = estate::last_estate(&args.estate, &settings, io)?;
     let audited = audit_estate(&estate, &settings.policy, accepted);
-    let Some(explained) = find_explained(&audited, &args.id) else {
-        let mut known = explainable_ids(&audited);
-        known.sort_by_cached_key(|id| {
-            let likeness = strsim::jaro_winkler(id, &args.id);
-            std::cmp::Reverse((likeness * 1e6) as u64)
-        });
-        known.truncate(SHOWN_IDS);
-        return Err(
-            Failure::input(format!("nothing has the id `{}`", args.id)).with_hint(format!(
-                "the nearest are {}; `gpucost audit --format json` lists all",
-                known.join(", ")
-            )),
-        );
+    let explained = find_explained(&audited, &args.id)
+        .map_err(|reason| not_found(&args.id, &reason, &audited))?;
+    let derivation = Derivation {
+        audit: &audited,
+        policy: &settings.policy,
+        accepted,
     };
-    let text = explanation(explained, &settings.policy);
-    output::document(&text, &args.estate.out, io)?;
+    output::document(&explanation(explained, &derivation), &args.estate.out, io)?;
     Ok(ExitCode::Done)
+}
+
+fn not_found(id: &str, reason: &NotFound, audited: &Audit) -> Failure {
+    let id = fit(id, SHOWN_COLUMNS);
+    match reason {
+        NotFound::Unknown => {
+            let mut known = explainable_ids(audited);
+            known.sort_by_cached_key(|known| {
+                let likeness = strsim::jaro_winkler(known, &id);
+                std::cmp::Reverse((likeness * 1e6) as u64)
+            });
+            let failure = Failure::input(format!("nothing has the id `{id}`"));
+            if known.is_empty() {
+                return failure.with_hint("the estate has no GPU workload");
+            }
+            known.truncate(SHOWN_IDS);
+            failure.with_hint(format!(
+                "the nearest are {}; `gpucost audit --format json` lists all",
+                listed(&known)
+            ))
+        }
+        NotFound::Ambiguous(ids) => {
+            Failure::input(format!("{} workloads are named `{id}`", ids.len()))
+                .with_hint(format!("name one by its id: {}", listed(ids)))
+        }
+    }
+}
+
+/// The first few of some ids.
+fn listed(ids: &[String]) -> String {
+    let shown: Vec<String> = ids
+        .iter()
+        .take(SHOWN_IDS)
+        .map(|id| fit(id, SHOWN_COLUMNS))
+        .collect();
+    let rest = ids.len() - shown.len();
+    let more = if rest == 0 {
+        String::new()
+    } else {
+        format!(" and {rest} more")
+    };
+    format!("{}{more}", shown.join(", "))
 }

@@ -342,6 +342,7 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         workload,
         verdict,
         actions,
+        ..
     } = audited;
     WorkloadView {
         id: workload.id(),

@@ -38,7 +38,7 @@ pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, PoolRates, allocate};
 pub use rightsize::{
     Bound, Considered, Demand, Lack, Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today,
-    best, candidates, rightsizing, steps,
+    best, candidates, performance, rightsizing, steps, usable_vram_mib,
 };
 pub use schedule::{NoSchedule, OffWindow, Schedule, WEEK_HOURS, WeekCounterEvidence, schedule};
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share};

@@ -5,7 +5,7 @@
 //! Order: stop, else schedule, then right-size or share, then spot; then
 //! commitments by pool. Stopped workloads release what stands.
 
-use super::{ConcurrentUsage, PoolRates, allocate};
+use super::{ConcurrentUsage, PoolRates, SpotFigures, allocate};
 use crate::domain::{Action, ActionKind, HourlyRate, Money, PriceKey, PriceOption, Risk, Target};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -58,6 +58,8 @@ pub struct ResizeOffer {
 pub struct SpotMarket {
     /// What an hour of work costs, interruptions included.
     pub effective_hourly: HourlyRate,
+    /// The arithmetic behind it, for those who follow it; the plan does not.
+    pub figures: Option<SpotFigures>,
     /// How much risk it carries.
     pub risk: Risk,
     /// In words, with its arithmetic.
@@ -116,6 +118,8 @@ pub struct Purchase {
     pub count: u32,
     /// The on-demand rate of one instance.
     pub on_demand_hourly: HourlyRate,
+    /// The usage that it was sized by: what the pool runs after all other actions.
+    pub usage: ConcurrentUsage,
     /// Saved per month, in cents; the sum of its parts.
     pub monthly_savings: Money,
 }
@@ -379,6 +383,7 @@ fn purchase(
         term,
         count,
         on_demand_hourly: on_demand,
+        usage,
         monthly_savings,
     })
 }

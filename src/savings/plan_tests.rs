@@ -103,6 +103,7 @@ fn each_action_works_on_what_the_one_before_left() {
         "small".to_owned(),
         SpotMarket {
             effective_hourly: rate(500),
+            figures: None,
             risk: Risk::Medium,
             detail: "spot".to_owned(),
         },
@@ -175,6 +176,7 @@ fn spot_yields_to_a_cheaper_commitment() {
     let mut one = running("a", 1, 1_000);
     let market = |millis| SpotMarket {
         effective_hourly: rate(millis),
+        figures: None,
         risk: Risk::Medium,
         detail: "spot".to_owned(),
     };
@@ -232,6 +234,7 @@ prop_compose! {
             .into_iter()
             .map(|(to, (millis, risk))| (NAMES[to].to_owned(), SpotMarket {
                 effective_hourly: rate(millis),
+                figures: None,
                 risk,
                 detail: String::new(),
             }))

@@ -94,6 +94,8 @@ pub struct SpotFigures {
     pub spot: SpotPrice,
     /// Instances that stop together.
     pub nodes: u32,
+    /// How the job saves its state.
+    pub checkpointing: Checkpointing,
     /// How often the job is interrupted.
     pub interruptions: Interruptions,
     /// Time between checkpoints.
@@ -181,6 +183,7 @@ pub fn spot_figures(case: &SpotCase) -> Result<SpotFigures, Ineligible> {
     Ok(SpotFigures {
         on_demand: case.on_demand,
         nodes,
+        checkpointing: *checkpointing,
         interruptions,
         checkpoint_interval: interval,
         is_best_interval: checkpointing.interval.is_none(),

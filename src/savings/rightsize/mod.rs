@@ -10,7 +10,7 @@ mod steps;
 pub use candidates::{Considered, candidates};
 pub use needs::{Bound, Demand, Lack};
 pub use price::Today;
-pub use projection::{Projection, Ratio, RatioBasis};
+pub use projection::{Projection, Ratio, RatioBasis, performance, usable_vram_mib};
 pub use rejection::Rejection;
 pub use steps::steps;
 

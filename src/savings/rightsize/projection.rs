@@ -90,7 +90,10 @@ pub(super) fn is_same_gpu(today: &GpuOffer, other: &GpuOffer) -> bool {
 
 /// Bandwidth in GB/s or dense FP16 throughput in TFLOPS of one visible device;
 /// a part of a device has that part of them.
-fn figure(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection> {
+///
+/// # Errors
+/// When the book does not know it.
+pub fn performance(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection> {
     let spec = whole_device_spec(offer);
     let (figure, fact) = match basis {
         RatioBasis::Bandwidth => (
@@ -122,7 +125,7 @@ pub(super) fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<
     }
     let by = |basis: RatioBasis| {
         Ok(Ratio {
-            value: figure(today, basis)? / figure(other, basis)?,
+            value: performance(today, basis)? / performance(other, basis)?,
             basis,
         })
     };
@@ -142,7 +145,10 @@ pub(super) fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<
 }
 
 /// Memory of one visible device that a model has to fit into, MiB.
-pub(super) fn usable_vram_mib(today: &GpuOffer, other: &GpuOffer) -> Result<u64, Rejection> {
+///
+/// # Errors
+/// When the book does not know it.
+pub fn usable_vram_mib(today: &GpuOffer, other: &GpuOffer) -> Result<u64, Rejection> {
     let partition = match other.share {
         GpuShare::Fraction(_) => other.vram_mib,
         GpuShare::Whole(_) => None,

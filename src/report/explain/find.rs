@@ -1,0 +1,79 @@
+//! What an id stands for.
+
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::Finding;
+
+/// Before the id of a workload: its part of the plan alone.
+const PLAN: &str = "plan:";
+
+/// What an id stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum Explained<'a> {
+    /// A finding, `RULE:WORKLOAD`, with its workload.
+    Finding(&'a Finding, Option<&'a AuditedWorkload>),
+    /// A workload: its verdict, its cost and its part of the plan.
+    Workload(&'a AuditedWorkload),
+    /// A workload's part of the plan.
+    Plan(&'a AuditedWorkload),
+}
+
+/// Why an id stands for nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotFound {
+    /// Nothing has it.
+    Unknown,
+    /// Several workloads have this name; their ids, ascending.
+    Ambiguous(Vec<String>),
+}
+
+/// Finds what an id names: a finding, a workload, one of its instances, or a
+/// workload's name where only one has it; `plan:` before one of the last three
+/// names the workload's part of the plan.
+///
+/// # Errors
+/// When nothing has the id, or several workloads have the name.
+pub fn find_explained<'a>(audit: &'a Audit, id: &str) -> Result<Explained<'a>, NotFound> {
+    if let Some(finding) = audit.findings.iter().find(|finding| finding.id() == id) {
+        let of = finding.workload();
+        let mut workloads = audit.workloads.iter();
+        let audited = workloads.find(|one| one.workload.id() == of);
+        return Ok(Explained::Finding(finding, audited));
+    }
+    match workload(audit, id) {
+        Err(NotFound::Unknown) => {
+            let planned = id.strip_prefix(PLAN).ok_or(NotFound::Unknown)?;
+            workload(audit, planned).map(Explained::Plan)
+        }
+        found => found.map(Explained::Workload),
+    }
+}
+
+fn workload<'a>(audit: &'a Audit, id: &str) -> Result<&'a AuditedWorkload, NotFound> {
+    let holds = |one: &&AuditedWorkload| {
+        let mut instances = one.workload.instances.iter();
+        instances.any(|instance| instance.as_str() == id)
+    };
+    let mut all = audit.workloads.iter();
+    let by_id = all.find(|one| one.workload.id() == id);
+    if let Some(one) = by_id.or_else(|| audit.workloads.iter().find(holds)) {
+        return Ok(one);
+    }
+    let named = |one: &&AuditedWorkload| one.workload.name == id;
+    let named: Vec<&AuditedWorkload> = audit.workloads.iter().filter(named).collect();
+    match named.as_slice() {
+        [] => Err(NotFound::Unknown),
+        [one] => Ok(one),
+        several => {
+            let mut ids: Vec<String> = several.iter().map(|one| one.workload.id()).collect();
+            ids.sort();
+            Err(NotFound::Ambiguous(ids))
+        }
+    }
+}
+
+/// Every id of a finding or a workload, in the order of the report.
+pub fn explainable_ids(audit: &Audit) -> Vec<String> {
+    let findings = audit.findings.iter().map(Finding::id);
+    let workloads = audit.workloads.iter().map(|one| one.workload.id());
+    findings.chain(workloads).collect()
+}

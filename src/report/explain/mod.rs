@@ -1,0 +1,176 @@
+//! `gpucost explain`: the derivation of a verdict, a cost, a finding or a plan,
+//! line by line, so that each figure can be worked out again by hand.
+
+mod commit;
+mod find;
+mod page;
+mod plan;
+mod rightsize;
+mod sharing;
+mod spot;
+mod verdict;
+
+pub use find::{Explained, NotFound, explainable_ids, find_explained};
+
+use self::page::{Page, Rates};
+use super::audit_table::evidence;
+use super::text::money;
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Action, Evidence, Finding, Observation, Policy, Risk, Workload};
+use crate::savings::Offers;
+
+/// What figures were worked out by.
+#[derive(Debug, Clone, Copy)]
+pub struct Derivation<'a> {
+    /// Of all workloads.
+    pub audit: &'a Audit,
+    /// The thresholds.
+    pub policy: &'a Policy,
+    /// The risk that the plan accepts.
+    pub accepted: Risk,
+}
+
+/// The derivation in words and arithmetic.
+pub fn explanation(explained: Explained<'_>, by: &Derivation<'_>) -> String {
+    let mut page = Page::default();
+    match explained {
+        Explained::Finding(finding, audited) => {
+            page.finding(finding, audited);
+            if let Some(audited) = audited {
+                page.workload(audited, by);
+            }
+        }
+        Explained::Workload(audited) => page.workload(audited, by),
+        Explained::Plan(audited) => {
+            page.identity(audited);
+            page.cost(&audited.workload);
+            page.plan(audited, by);
+        }
+    }
+    page.into_text()
+}
+
+impl Page {
+    fn finding(&mut self, finding: &Finding, audited: Option<&AuditedWorkload>) {
+        self.heading(&format!("finding {}", finding.id()));
+        self.line(&finding.title);
+        self.line(&format!(
+            "{}, {}, {}",
+            finding.severity, finding.kind, finding.confidence
+        ));
+        for one in finding.evidence() {
+            self.line(&format!("because {}", evidence(one)));
+            self.note(&origin(one));
+        }
+        match finding.monthly_savings {
+            Some(saving) => {
+                self.line(&format!("{} a month, acted upon alone", money(saving)));
+                let offers = audited.map(|audited| actions(&audited.offers));
+                let by = offers
+                    .into_iter()
+                    .flatten()
+                    .find(|action| action.monthly_savings() == saving);
+                if let Some(action) = by {
+                    self.note(&format!("{}: {}", action.kind(), action.detail()));
+                }
+            }
+            None => self.line("no figure: what it would save is not known"),
+        }
+        let to = &finding.recommendation.to;
+        let to = if to.is_empty() {
+            String::new()
+        } else {
+            format!(": {to}")
+        };
+        self.line(&format!("advice: {}{to}", finding.recommendation.action));
+        for step in &finding.recommendation.steps {
+            self.line(&format!("- {step}"));
+        }
+    }
+
+    fn workload(&mut self, audited: &AuditedWorkload, by: &Derivation<'_>) {
+        self.identity(audited);
+        let workload = &audited.workload;
+        if let Some(summary) = &workload.utilization {
+            self.measurements(workload, summary);
+        }
+        self.verdict(audited, by.policy);
+        self.cost(workload);
+        self.plan(audited, by);
+    }
+
+    fn identity(&mut self, audited: &AuditedWorkload) {
+        let workload = &audited.workload;
+        self.heading(&format!("workload {}", workload.id()));
+        self.line(&format!(
+            "{}: {} × {}, {}, {} ({})",
+            workload.name,
+            workload.instances.len(),
+            workload.key.instance_type,
+            workload.key.purchase_option,
+            workload.kind,
+            workload.kind_basis
+        ));
+        let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
+        self.line(&instances.join(" "));
+        if let Some(reason) = &workload.ignored {
+            self.line(&format!("taken out of advice by its tag: {reason}"));
+        }
+    }
+
+    fn cost(&mut self, workload: &Workload) {
+        self.heading("cost");
+        if let Some(unpriced) = &workload.unpriced {
+            self.line(&format!("{}; {}", unpriced.reason, unpriced.hint));
+        }
+        for priced in &workload.standing.priced {
+            self.line(priced);
+        }
+        for (resource, quote) in &workload.standing.quotes {
+            let dated = quote
+                .effective_date
+                .map_or(String::new(), |date| format!(" of {date}"));
+            self.note(&format!(
+                "{resource}: {}, {}{dated}",
+                quote.origin, quote.source
+            ));
+        }
+        for unpriced in &workload.standing.unpriced {
+            self.line(&format!("{unpriced}: unpriced"));
+        }
+        let Some(cost) = &workload.cost else {
+            return;
+        };
+        self.rates(&Rates::of_today(&cost.instances), Self::line);
+        self.line(&format!("{} a month, rounded", money(cost.compute_monthly)));
+    }
+}
+
+/// Where an observation was made.
+fn origin(evidence: &Evidence) -> String {
+    match &evidence.observation {
+        Observation::Sampled {
+            statistic,
+            source,
+            window,
+            ..
+        } => format!(
+            "{statistic} of each period, by {source}, {} to {}",
+            window.start, window.end
+        ),
+        Observation::Fact { origin, .. } => format!("by {origin}"),
+    }
+}
+
+/// Every alternative on its own.
+fn actions(offers: &Offers) -> Vec<&Action> {
+    let levers = [
+        offers.stop.as_ref(),
+        offers.release.as_ref(),
+        offers.schedule.as_ref().map(|found| &found.action),
+        offers.rightsize.as_ref().map(|found| &found.action),
+        offers.share.as_ref().map(|found| &found.action),
+        offers.commit.as_ref().map(|found| &found.action),
+    ];
+    levers.into_iter().flatten().collect()
+}

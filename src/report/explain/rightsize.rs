@@ -1,0 +1,205 @@
+//! What a workload needs, and which types were weighed.
+
+use super::Derivation;
+use super::page::{Page, Rates, figure};
+use crate::analysis::AuditedWorkload;
+use crate::domain::{GpuOffer, Policy, Risk, WorkloadKind};
+use crate::report::text::{count, money};
+use crate::savings::{
+    Considered, Demand, Projection, RatioBasis, Rightsizing, Today, performance, usable_vram_mib,
+};
+use rust_decimal::Decimal;
+
+/// Types that are told beside the chosen one, of each sort.
+const SHOWN: usize = 3;
+
+impl Page {
+    pub(super) fn rightsize(
+        &mut self,
+        audited: &AuditedWorkload,
+        found: &Rightsizing,
+        by: &Derivation<'_>,
+    ) {
+        let workload = &audited.workload;
+        let Some(chosen) = found.considered.first() else {
+            return;
+        };
+        if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
+            self.needs(&today, &demand, chosen, found, by);
+            if let (Some(offer), Some(other), Some(projection)) =
+                (&today.shape.gpu, &chosen.shape.gpu, found.projection)
+            {
+                self.projection(&demand, offer, other, projection, chosen, by.policy);
+            }
+        }
+        let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
+        let rows = found.quotes.iter().zip(hours);
+        let rates = Rates::of(rows.map(|((key, quote), one)| (key, quote, one.monthly_hours)));
+        let sum = self.rates(&rates, Self::note);
+        let all = found.quotes.len();
+        if (chosen.count as usize) < all {
+            let fewer = sum * Decimal::from(chosen.count) / Decimal::from(all.max(1));
+            self.note(&format!(
+                "{} of {all}: {} a month",
+                chosen.count,
+                figure(fewer, 6)
+            ));
+        }
+        self.considered(found);
+    }
+
+    fn needs(
+        &mut self,
+        today: &Today<'_>,
+        demand: &Demand,
+        chosen: &Considered,
+        found: &Rightsizing,
+        by: &Derivation<'_>,
+    ) {
+        let (old, new) = (today.shape, chosen.shape);
+        let devices = |offer: Option<&GpuOffer>| {
+            offer.map_or(0, |offer| u32::from(offer.share.visible_devices()))
+        };
+        self.note(&format!(
+            "GPUs: {} ever active (p99 ≥ 1 %) and {} held on the fullest instance, of {}; {} \
+             needed, {} there",
+            demand.gpus_active,
+            demand.gpus_held,
+            devices(old.gpu.as_ref()),
+            found.gpus_needed,
+            devices(new.gpu.as_ref())
+        ));
+        if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu) {
+            let usable = usable_vram_mib(offer, other).map_or_else(
+                |reason| reason.to_string(),
+                |mib| format!("{} reports {} MiB", other.model, count(mib)),
+            );
+            self.note(&format!(
+                "VRAM: peak {:.0} MiB × {} = {:.0} MiB needed; {usable}",
+                demand.vram_peak_mib,
+                by.policy.vram_headroom,
+                demand.vram_peak_mib * by.policy.vram_headroom
+            ));
+        }
+        self.vcpu(today, demand, chosen, by.policy);
+        let memory = match (demand.memory_p95_mib, by.accepted) {
+            (Some(p95), _) => format!("p95 {p95:.0} MiB × {}", by.policy.vcpu_headroom),
+            (None, Risk::Low) => {
+                "not measured, so that today's stays for each GPU in use".to_owned()
+            }
+            (None, _) => format!(
+                "not measured, so that at least 2 × VRAM + 8 GiB = {:.0} MiB, or today's share for \
+                 the GPUs in use where that is less",
+                2.0 * demand.vram_peak_mib * by.policy.vram_headroom + 8.0 * 1024.0
+            ),
+        };
+        self.note(&format!(
+            "host memory: {memory}; {} MiB there, {} MiB today",
+            count(new.memory_mib),
+            count(old.memory_mib)
+        ));
+    }
+
+    fn vcpu(&mut self, today: &Today<'_>, demand: &Demand, chosen: &Considered, policy: &Policy) {
+        let fewer = chosen.count < demand.instances;
+        let (p95, share) = match (demand.cpu_p95, demand.cpu_p95_sum) {
+            (_, Some(sum)) if fewer => (Some(sum), format!(" / {} instances", chosen.count)),
+            (p95, _) => (p95, String::new()),
+        };
+        let Some(p95) = p95 else {
+            self.note(&format!(
+                "vCPU: not measured; {} there, {} today",
+                chosen.shape.vcpu, today.shape.vcpu
+            ));
+            return;
+        };
+        let vcpu = f64::from(today.shape.vcpu);
+        let parts = if fewer { f64::from(chosen.count) } else { 1.0 };
+        self.note(&format!(
+            "vCPU: p95 {p95:.1} % of {} × {}{share} = {:.2} needed; {} there",
+            today.shape.vcpu,
+            policy.vcpu_headroom,
+            p95 / 100.0 * vcpu * policy.vcpu_headroom / parts,
+            chosen.shape.vcpu
+        ));
+    }
+
+    fn projection(
+        &mut self,
+        demand: &Demand,
+        today: &GpuOffer,
+        other: &GpuOffer,
+        projection: Projection,
+        chosen: &Considered,
+        policy: &Policy,
+    ) {
+        let (name, unit) = match projection.ratio.basis {
+            RatioBasis::SameGpu => {
+                self.note("the same GPU: it is as fast as today");
+                return;
+            }
+            RatioBasis::Bandwidth => ("memory bandwidth", "GB/s"),
+            RatioBasis::Compute => ("dense FP16", "TFLOPS"),
+        };
+        let basis = projection.ratio.basis;
+        if let (Ok(old), Ok(new)) = (performance(today, basis), performance(other, basis)) {
+            self.note(&format!(
+                "{name}: {} {old} {unit} / {} {new} {unit} = {:.4}, the ratio that counts ({} \
+                 bound)",
+                today.model, other.model, projection.ratio.value, demand.bound
+            ));
+        }
+        let p95 = if chosen.count < demand.instances {
+            let all = f64::from(chosen.count) * f64::from(other.share.visible_devices());
+            demand
+                .gpu_p95_sum
+                .map(|sum| format!("sum of p95 {sum:.1} % / {all} GPUs = {:.1} %", sum / all))
+        } else {
+            demand.gpu_p95.map(|p95| format!("p95 {p95:.1} %"))
+        };
+        let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
+        let most = if answers {
+            format!("at most {} % accepted", policy.serving_target_percent)
+        } else {
+            format!(
+                "slowdown {:.3}, at most {} accepted",
+                projection.slowdown, policy.slowdown_limit
+            )
+        };
+        if let Some(p95) = p95 {
+            self.note(&format!(
+                "{p95} × {:.4} = {:.1} % of each {} projected; {most}",
+                projection.ratio.value, projection.utilization, other.model
+            ));
+        }
+    }
+
+    fn considered(&mut self, found: &Rightsizing) {
+        let (accepted, rejected): (Vec<&Considered>, Vec<&Considered>) =
+            found.considered.iter().partition(|one| one.is_accepted());
+        self.note(&format!(
+            "{} types considered: {} would do, {} would not",
+            found.considered.len(),
+            accepted.len(),
+            rejected.len()
+        ));
+        for one in accepted.iter().skip(1).take(SHOWN) {
+            if let Some(monthly) = one.monthly {
+                self.note(&format!(
+                    "dearer: {} × {} at {} a month",
+                    one.count,
+                    one.shape.instance_type,
+                    money(monthly)
+                ));
+            }
+        }
+        for one in rejected.iter().take(SHOWN) {
+            if let Some(reason) = &one.rejection {
+                self.note(&format!(
+                    "rejected: {} × {}: {reason}",
+                    one.count, one.shape.instance_type
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What was measured and what it was judged to be.
+
+use super::page::Page;
+use crate::analysis::AuditedWorkload;
+use crate::domain::{Classification, Policy, UsageState, UtilizationSummary, Workload, floored};
+use crate::report::text::{count, percent};
+
+impl Page {
+    pub(super) fn measurements(&mut self, workload: &Workload, summary: &UtilizationSummary) {
+        self.heading("measured");
+        let figures = &summary.distribution;
+        self.line(&format!(
+            "{} by {}, {} to {}, one value each {} s",
+            summary.signal,
+            summary.source,
+            summary.window.start,
+            summary.window.end,
+            summary.period_seconds
+        ));
+        self.line(&format!(
+            "{} of {} samples: coverage {} %",
+            count(summary.n_samples),
+            count(summary.expected_samples),
+            floored(summary.coverage() * 100.0, 1)
+        ));
+        self.line(&format!(
+            "mean {}, p50 {}, p95 {}, p99 {} of the mean over the GPUs; maximum {}",
+            percent(figures.mean),
+            percent(figures.p50),
+            percent(figures.p95),
+            percent(figures.p99),
+            percent(summary.max)
+        ));
+        if let Some(share) = summary.idle_share {
+            let idle = floored(share * 100.0, 1);
+            self.line(&format!(
+                "idle in {idle} % of the periods: no GPU reached 1 %"
+            ));
+        }
+        for gpu in workload.gpus() {
+            let used = gpu.utilization.map_or_else(
+                || "no utilization".to_owned(),
+                |used| format!("mean {}, p95 {}", percent(used.mean), percent(used.p95)),
+            );
+            let vram = gpu.vram.map_or_else(
+                || "VRAM unknown".to_owned(),
+                |vram| format!("VRAM peak {} MiB", count(vram.peak_mib.ceil() as u64)),
+            );
+            self.line(&format!(
+                "{} GPU {}: {used}; {vram}",
+                gpu.instance, gpu.index
+            ));
+        }
+    }
+
+    pub(super) fn verdict(&mut self, audited: &AuditedWorkload, policy: &Policy) {
+        let verdict = &audited.verdict;
+        self.heading("verdict");
+        self.line(&format!("{}: {}", verdict.classification, verdict.reason));
+        let (low, high) = (
+            policy.overprovisioned_below_percent,
+            policy.underutilized_below_percent,
+        );
+        let bound = match verdict.classification {
+            Classification::Overprovisioned => Some(format!("mean below {low} %")),
+            Classification::Underutilized => Some(format!("mean from {low} to below {high} %")),
+            Classification::WellUtilized => Some(format!("mean of {high} % and above")),
+            Classification::InsufficientData => None,
+        };
+        if let Some(bound) = bound {
+            self.line(&format!(
+                "{} means {bound} (policy)",
+                verdict.classification
+            ));
+        }
+        if let Some(state) = verdict.state {
+            self.line(&format!("state {state}: {}", meaning(state, policy)));
+        }
+        if let Some(confidence) = verdict.confidence {
+            self.line(&format!("confidence {confidence}"));
+        }
+    }
+}
+
+fn meaning(state: UsageState, policy: &Policy) -> String {
+    let idle = format!(
+        "the busiest GPU below 1 % in 99 % of the periods, no job in two periods in a row, \
+         {} days seen and running",
+        policy.idle_min_days
+    );
+    let held = policy.idle_held_vram_percent;
+    match state {
+        UsageState::Idle => format!("{idle}; VRAM below {held} % (policy)"),
+        UsageState::IdleHeld => format!("{idle}; VRAM of {held} % and above (policy)"),
+        UsageState::Saturated => format!(
+            "mean above {} %, or 95 % in a tenth of the hours (policy)",
+            policy.saturated_above_percent
+        ),
+        UsageState::Bursty => format!(
+            "mean below {} %, p95 of {} % and above (policy)",
+            policy.overprovisioned_below_percent, policy.bursty_p95_percent
+        ),
+        UsageState::Steady => "neither idle, saturated nor bursty".to_owned(),
+    }
+}
