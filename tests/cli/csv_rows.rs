@@ -119,9 +119,31 @@ fn every_key_of_a_workload_is_a_column_with_its_value() {
     for (row, workload) in rows.iter().zip(workloads) {
         let mut workload = workload.clone();
         let plan = &mut workload["plan"];
-        // The one action stands for the list.
-        for (key, value) in plan["actions"][0].as_object().cloned().unwrap_or_default() {
-            plan[key] = value;
+        // The actions share their cells.
+        let actions = plan["actions"].as_array().cloned().unwrap_or_default();
+        let joined = |key: &str| {
+            let words = actions
+                .iter()
+                .map(|action| action[key].as_str().expect("words"));
+            words.collect::<Vec<_>>().join("; ")
+        };
+        if let Some(last) = actions.last() {
+            let saved = actions
+                .iter()
+                .map(|action| action["monthly_savings"].as_f64());
+            let cents: f64 = saved
+                .map(|saving| (saving.expect("money") * 100.0).round())
+                .sum();
+            let moves = actions.iter().rev().find(|action| !action["to"].is_null());
+            plan["action"] = json!(joined("action"));
+            plan["detail"] = json!(joined("detail"));
+            plan["monthly_savings"] = json!(cents / 100.0);
+            plan["to"] = moves.unwrap_or(last)["to"].clone();
+            let risks = ["low", "medium", "high"].into_iter().rev();
+            let highest = risks
+                .into_iter()
+                .find(|risk| actions.iter().any(|action| action["risk"] == *risk));
+            plan["risk"] = json!(highest);
         }
         let mut keys = BTreeMap::new();
         flattened("", &workload, &mut keys);

@@ -136,6 +136,14 @@ fn arguments_and_output(example: &str) -> (Vec<&str>, &str) {
 }
 
 #[test]
+fn the_plan_in_its_page_is_the_one_that_is_printed() {
+    let examples = blocks(&page("levers/plan.md"), "text");
+    assert_eq!(examples.len(), 1);
+    let (arguments, shown) = arguments_and_output(&examples[0]);
+    assert_eq!(shown, World::new().run(&arguments).stdout);
+}
+
+#[test]
 fn examples_of_prices_print_what_the_page_shows() {
     let examples = blocks(&page("pricing.md"), "text");
     assert!(examples.len() >= 6, "{}", examples.len());

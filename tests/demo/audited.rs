@@ -95,8 +95,8 @@ fn every_workload_has_its_kind() {
 fn every_rule_fires_where_it_should_and_nowhere_else() {
     let expected: [(&str, &[&str]); 8] = [
         ("experiments", &["overprovisioned-gpu", "unused-gpus"]),
-        ("chat-serving", &["overprovisioned-gpu"]),
-        ("nightly-eval", &["overprovisioned-gpu"]),
+        ("chat-serving", &["overprovisioned-gpu", "shareable-gpu"]),
+        ("nightly-eval", &["off-hours", "overprovisioned-gpu"]),
         ("notebook-pavel", &["idle-held-gpu"]),
         ("llm-poc-old", &["idle-gpu"]),
         ("video-captioning-2", &[]),
@@ -137,12 +137,13 @@ fn running_around_the_clock_costs_730_hours() {
 
 #[test]
 fn experiments_move_to_one_gpu_each() {
-    // p3 is no longer launched. An L40S has 864 of the V100's 900 GB/s; 20 % of
-    // 32 vCPUs × 1.2 take 8 of them: 8 × (12.24 − 2.24208) × 730 = 58 387.8528.
+    // p3 is no longer launched. An L40S has 864 of the V100's 900 GB/s; CPU p95 of
+    // 14 % of 32 vCPUs × 1.2 take more than the four of a g6e.xlarge:
+    // 8 × (12.24 − 2.24208) × 730 = 58 387.8528.
     let saving = "58387.85";
     assert_eq!(
-        plan("experiments"),
-        vec![(ActionKind::Rightsize, saving.to_owned())]
+        plan("experiments")[0],
+        (ActionKind::Rightsize, saving.to_owned())
     );
     let target = workload("experiments").actions[0]
         .target()
@@ -163,6 +164,76 @@ fn experiments_move_to_one_gpu_each() {
         .find(|f| f.rule() == "unused-gpus")
         .expect("it fires on the experiments");
     assert_eq!(unused.evidence()[0].observed, 24.0, "3 of 4 on 8 instances");
+}
+
+#[test]
+fn the_plan_is_what_the_arithmetic_says_line_by_line() {
+    use ActionKind::{Commit, Release, Rightsize, Schedule, Share, Spot, Stop};
+    let expected: [(&str, &[(ActionKind, &str)]); 8] = [
+        // 8 × (12.24 − 2.24208) × 730, then spot at 1.27475 an hour: one
+        // interruption a day, a checkpoint of 60 s each sqrt(2 × 60 × 86 400) =
+        // 3 220 s, o = 60/3 220 + (1 610 + 300)/86 400 = 0.040740, so that an hour
+        // of work costs 1.27475/(1 − 0.040740) = 1.328889, below the 1.41251 of a
+        // reservation: 13 093.75 − 8 × 1.328889 × 730 = 7 760.71.
+        ("experiments", &[(Rightsize, "58387.85"), (Spot, "5333.04")]),
+        // Two of 40 models on a card by 3g.20gb slices, 20 cards, 3 × 8 of them:
+        // 80 145.39 − 48 087.24. Its part of four reservations in the pool, which
+        // save 4 × (21.957642 − 13.921094) × 730 = 23 466.72: 3/4.
+        ("chat-serving", &[(Share, "32058.15"), (Commit, "17600.04")]),
+        // 137 of 168 hours: 20 702.80 × 137/168.
+        ("nightly-eval", &[(Schedule, "16882.64")]),
+        ("notebook-pavel", &[(Stop, "1185.52")]),
+        ("llm-poc-old", &[(Stop, "7659.63")]),
+        ("video-captioning-2", &[]),
+        ("speech-prototype", &[(Release, "343.68")]),
+        // The other quarter of the pool; nothing else touches the healthy node.
+        ("foundation-pretraining", &[(Commit, "5866.68")]),
+    ];
+    for (name, actions) in expected {
+        let actions: Vec<(ActionKind, String)> = actions
+            .iter()
+            .map(|(kind, saving)| (*kind, (*saving).to_owned()))
+            .collect();
+        assert_eq!(plan(name), actions, "{name}");
+    }
+    let [purchase] = &AUDIT.purchases[..] else {
+        panic!("one pool: {:?}", AUDIT.purchases);
+    };
+    assert_eq!(
+        (purchase.key.instance_type.as_str(), purchase.count),
+        ("p4d.24xlarge", 4)
+    );
+    assert_eq!(cents(purchase.monthly_savings), "23466.72");
+}
+
+#[test]
+fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
+    let steps: Vec<(&str, String)> = AUDIT
+        .totals
+        .by_action
+        .iter()
+        .map(|(kind, saved)| (kind.name(), cents(*saved)))
+        .collect();
+    let expected = [
+        ("stop", "8845.15"),
+        ("release", "343.68"),
+        ("schedule", "16882.64"),
+        ("rightsize", "58387.85"),
+        ("share", "32058.15"),
+        ("spot", "5333.04"),
+        ("commit", "23466.72"),
+    ];
+    assert_eq!(
+        steps,
+        expected.map(|(kind, saved)| (kind, saved.to_owned()))
+    );
+    // 200 906.87 less all of them.
+    let planned = AUDIT.totals.planned_monthly_cost.expect("priced");
+    assert_eq!(cents(planned), "55589.64");
+    assert_eq!(
+        cents(AUDIT.totals.monthly_waste.expect("priced")),
+        "9188.83"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::builder::{Machine, audited, estate};
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::domain::{
-    Address, Classification, Currency, Estate, InstanceState, Lifecycle, Money, Volume,
+    Action, Address, Classification, Currency, Estate, InstanceState, Lifecycle, Money, Volume,
 };
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -236,7 +236,20 @@ fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
 }
 
 fn check_actions(one: &AuditedWorkload) -> Result<(), TestCaseError> {
-    prop_assert!(one.actions.len() <= 1, "one action a workload");
+    let mut kinds: Vec<_> = one.actions.iter().map(Action::kind).collect();
+    prop_assert!(kinds.is_sorted(), "in the order of the plan");
+    kinds.dedup();
+    prop_assert_eq!(kinds.len(), one.actions.len(), "one action of each kind");
+    let saved: Decimal = one
+        .actions
+        .iter()
+        .map(|one| one.monthly_savings().amount())
+        .sum();
+    let cost = one
+        .workload
+        .monthly_cost()
+        .map_or(Decimal::ZERO, Money::amount);
+    prop_assert!(saved <= cost, "{} of {}", saved, cost);
     for action in &one.actions {
         let cost = one
             .workload

@@ -2,7 +2,7 @@
 
 use crate::builder::{A10G_MIB, Machine, flat, judge};
 use crate::fixtures::holds;
-use gpucost::domain::{Evidence, Metric, Observation, Statistic};
+use gpucost::domain::{ActionKind, Evidence, Metric, Observation, Statistic};
 
 /// A g5.xlarge that computes nothing and holds 2 % of its memory, with a CPU at
 /// so many percent and so many bytes each way in five minutes.
@@ -82,7 +82,8 @@ fn an_encoder_at_work_is_never_idle() {
     let judged = judge(encoding(idle(3.0, 1.0, 1.0), once));
     assert_eq!(judged.verdict(), "overprovisioned/steady");
     assert_eq!(judged.finding("idle-gpu"), None);
-    assert_eq!(judged.actions(), []);
+    // What works once in a while may rest in the other hours, and is not stopped.
+    assert_eq!(judged.actions(), [ActionKind::Schedule]);
     let powered = Machine::new("i-1", "g5.xlarge")
         .cpu(flat(3.0))
         .power(flat(19.0));
