@@ -95,8 +95,6 @@ impl Twice {
                 // that may be said, with nothing left to save.
                 "overprovisioned-gpu" | "underutilized-gpu" => {
                     assert_eq!(finding.monthly_savings, None, "{what} still saves");
-                    let was_below = was.contains_key("overprovisioned-gpu");
-                    assert!(was.contains_key(rule) || was_below, "{what} is new");
                     continue;
                 }
                 _ => assert!(was.contains_key(rule), "{what} is new"),
@@ -108,17 +106,23 @@ impl Twice {
         }
     }
 
-    /// Nobody is told to do more, and nothing is used less than before.
-    fn check_verdict(&self, name: &str, one: &AuditedWorkload) {
+    /// Nobody is told to do more.
+    fn check_actions(&self, name: &str, one: &AuditedWorkload) {
+        let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
+        for action in self.left_of(one).iter().flat_map(|left| &left.actions) {
+            assert_eq!(action.kind(), ActionKind::Commit, "{what} has more to do");
+            assert!(takes(one, ActionKind::Commit), "{what} is due a commitment");
+        }
+    }
+
+    /// Nothing is used less than before, as it would be on a card that is cheaper
+    /// and faster too.
+    fn check_use(&self, name: &str, one: &AuditedWorkload) {
         for left in self.left_of(one) {
-            let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
-            for action in &left.actions {
-                assert_eq!(action.kind(), ActionKind::Commit, "{what} has more to do");
-                assert!(takes(one, ActionKind::Commit), "{what} is due a commitment");
-            }
             let judged = [one, left].map(|one| one.verdict.classification);
             if !judged.contains(&Classification::InsufficientData) {
                 let [was, is] = judged.map(used);
+                let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
                 assert!(is >= was, "{what} is used less than before");
             }
         }
@@ -174,7 +178,8 @@ impl Twice {
                 continue;
             }
             self.check_findings(name, one);
-            self.check_verdict(name, one);
+            self.check_actions(name, one);
+            self.check_use(name, one);
             self.check_cost(name, one);
         }
         for (index, purchase) in self.before.purchases.iter().enumerate() {
@@ -265,10 +270,10 @@ fn no_recorded_situation_has_anything_left_to_find() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn a_plan_carried_out_never_costs_more(mut drafts in fleet(), risk in 0..RISKS.len()) {
+    fn no_plan_carried_out_costs_more_or_leaves_more_to_save(mut drafts in fleet(), risk in 0..RISKS.len()) {
         // Without a point of the CPU nobody sees that a schedule is kept.
         drafts.iter_mut().for_each(|draft| draft.has_cpu = true);
         let twice = Twice::of(&estate(machines(&drafts)), RISKS[risk]);
@@ -276,6 +281,10 @@ proptest! {
             let compute = one.workload.cost.as_ref().map(|cost| cost.compute_monthly);
             let today = compute.map_or(Decimal::ZERO, Money::amount);
             prop_assert!(twice.compute_left(one).round_dp(2) <= today);
+            if !one.actions.is_empty() {
+                twice.check_findings("random", one);
+                twice.check_actions("random", one);
+            }
         }
     }
 }
