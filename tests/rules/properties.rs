@@ -26,7 +26,7 @@ const TYPES: [(&str, u16, f64); 6] = [
 
 /// What is drawn at random about one machine.
 #[derive(Debug, Clone)]
-struct Draft {
+pub struct Draft {
     kind: usize,
     region: &'static str,
     stopped: bool,
@@ -39,7 +39,7 @@ struct Draft {
     /// Periods at the end of the window with points.
     sampled: u32,
     vram_percent: Option<u32>,
-    has_cpu: bool,
+    pub has_cpu: bool,
     volume_gib: Option<u64>,
     has_address: bool,
 }
@@ -127,7 +127,8 @@ impl Draft {
     }
 }
 
-fn machines(drafts: &[Draft]) -> Vec<Machine> {
+/// Drafts as machines.
+pub fn machines(drafts: &[Draft]) -> Vec<Machine> {
     drafts
         .iter()
         .enumerate()
@@ -135,7 +136,8 @@ fn machines(drafts: &[Draft]) -> Vec<Machine> {
         .collect()
 }
 
-fn fleet() -> impl Strategy<Value = Vec<Draft>> {
+/// Up to six machines.
+pub fn fleet() -> impl Strategy<Value = Vec<Draft>> {
     prop::collection::vec(draft(), 1..7)
 }
 

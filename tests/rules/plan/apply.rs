@@ -1,0 +1,351 @@
+//! An estate as it would be with its plan carried out: a model made for the
+//! tests, so that what the plan leaves can be audited again.
+
+use super::load::{Load, Machine, scaled, sum};
+use gpucost::analysis::{Audit, AuditedWorkload};
+use gpucost::catalog::{Prices, gpu_spec, known_shape};
+use gpucost::domain::{
+    ActionKind, Currency, Estate, GpuOffer, GpuShare, InstanceState, Lifecycle, Metric,
+    OfferingClass, Policy, PriceOption, ReservedInstances, Risk, SavingsPlan, SavingsPlanKind,
+    Statistic, Target,
+};
+use gpucost::savings::{
+    Purchase, Ratio, RatioBasis, SharedCard, off_in_unused_hours, rightsizing, share,
+};
+use jiff::SignedDuration;
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+/// The estate after every action of the plan of an audit, as though it had been
+/// carried out before the window: whatever is measured is measured anew, only
+/// what is stopped stops now.
+pub fn apply(audit: &Audit, estate: &Estate, accepted: Risk) -> Estate {
+    let policy = Policy::default();
+    let mut after = estate.clone();
+    after.instances.clear();
+    after.metrics.clear();
+    let known: BTreeSet<_> = audit
+        .workloads
+        .iter()
+        .flat_map(|one| &one.workload.instances)
+        .collect();
+    for instance in &estate.instances {
+        if !known.contains(&instance.id) {
+            after.instances.push(instance.clone());
+        }
+    }
+    for one in &audit.workloads {
+        let change = Change {
+            one,
+            estate,
+            policy: &policy,
+            accepted,
+        };
+        for machine in change.carried_out() {
+            let (instance, series) = machine.into_series(estate.window);
+            after.instances.push(instance);
+            after.metrics.extend(series);
+        }
+    }
+    for (index, purchase) in audit.purchases.iter().enumerate() {
+        buy(&mut after, purchase, index);
+    }
+    after
+}
+
+/// Reserved instances or a savings plan for a year or more, which hold for the
+/// whole window as everything else does.
+fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
+    let id = format!("planned-{index}");
+    let (term, is_reserved) = match purchase.term.option {
+        PriceOption::Reserved(term) => (term, true),
+        PriceOption::Ec2InstanceSavingsPlan(term) => (term, false),
+        other => panic!("{other} is no commitment of a plan"),
+    };
+    let start = estate.window.start;
+    let end = start + SignedDuration::from_hours(8_760 * i64::from(term.years));
+    let hourly = purchase.term.effective_hourly.amount();
+    if is_reserved {
+        estate
+            .commitments
+            .reserved_instances
+            .push(ReservedInstances {
+                id,
+                region: purchase.key.region.clone(),
+                zone: None,
+                instance_type: purchase.key.instance_type.clone(),
+                operating_system: purchase.key.operating_system,
+                tenancy: purchase.key.tenancy,
+                count: purchase.count,
+                class: OfferingClass::Standard,
+                payment: term.payment,
+                start,
+                end,
+                currency: Currency::Usd,
+                upfront: Decimal::ZERO,
+                recurring_hourly: hourly,
+            });
+    } else {
+        estate.commitments.savings_plans.push(SavingsPlan {
+            id,
+            kind: SavingsPlanKind::Ec2Instance,
+            region: Some(purchase.key.region.clone()),
+            family: Some(purchase.key.family().to_owned()),
+            currency: Currency::Usd,
+            commitment_hourly: hourly * Decimal::from(purchase.count),
+            term,
+            start,
+            end,
+        });
+    }
+}
+
+/// One workload with its plan.
+struct Change<'a> {
+    one: &'a AuditedWorkload,
+    estate: &'a Estate,
+    policy: &'a Policy,
+    accepted: Risk,
+}
+
+impl Change<'_> {
+    fn carried_out(&self) -> Vec<Machine> {
+        let workload = &self.one.workload;
+        let mut machines: Vec<Machine> = workload
+            .instances
+            .iter()
+            .map(|id| Machine::of(self.estate, id))
+            .collect();
+        for action in &self.one.actions {
+            match action.kind() {
+                ActionKind::Stop => machines.iter_mut().for_each(|one| self.stop(one)),
+                ActionKind::Release => machines.iter_mut().for_each(|one| {
+                    one.instance.volumes.clear();
+                    one.instance.addresses.clear();
+                }),
+                ActionKind::Schedule => self.switch_off(&mut machines),
+                ActionKind::Rightsize => {
+                    let target = action.target().expect("a move leads somewhere");
+                    machines = self.resized(machines, target);
+                }
+                ActionKind::Share => {
+                    let target = action.target().expect("a move leads somewhere");
+                    machines = self.shared(machines, target);
+                }
+                ActionKind::Spot => machines.iter_mut().for_each(|one| {
+                    one.instance.lifecycle = Lifecycle::Spot;
+                }),
+                // Bought by pool, for the estate.
+                ActionKind::Commit => {}
+            }
+        }
+        machines
+    }
+
+    fn stop(&self, machine: &mut Machine) {
+        let now = self.estate.as_of.strftime("%Y-%m-%d %H:%M:%S GMT");
+        machine.instance.state = InstanceState::Stopped;
+        machine.instance.state_transition_reason = Some(format!("User initiated ({now})"));
+        machine.load.clear();
+    }
+
+    /// Drops what was measured in the hours that are off, the points of the CPU
+    /// too: they are the proof that an instance ran.
+    fn switch_off(&self, machines: &mut [Machine]) {
+        let workload = &self.one.workload;
+        let found = off_in_unused_hours(workload, &self.one.verdict, self.policy)
+            .expect("the plan has a schedule");
+        let off: BTreeSet<i64> = workload
+            .activity
+            .hours()
+            .zip(&found.schedule.off_hours)
+            .filter(|(_, off)| **off)
+            .map(|(hour, _)| hour.start.as_second())
+            .collect();
+        let start = self.estate.window.start.as_second();
+        for machine in machines {
+            assert!(machine.proves_running(), "only a CPU point tells hours off");
+            for curve in machine.load.values_mut() {
+                let period = i64::from(curve.period_seconds);
+                curve.values.retain(|index, _| {
+                    let second = start + i64::from(*index) * period;
+                    !off.contains(&(second - second.rem_euclid(3_600)))
+                });
+            }
+        }
+    }
+
+    /// The load of today's active GPUs on the new type. A group that shrinks
+    /// spreads all of it evenly, as whoever hands out the requests does.
+    fn resized(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
+        let workload = &self.one.workload;
+        let prices = Prices::new(&self.estate.prices, &self.policy.discount_percent);
+        let found = rightsizing(workload, &prices, self.policy, self.accepted)
+            .expect("the plan has a right-sizing");
+        assert_eq!(found.action.target(), Some(target));
+        let ratio = found.projection.map_or(
+            Ratio {
+                value: 1.0,
+                basis: RatioBasis::SameGpu,
+            },
+            |projection| projection.ratio,
+        );
+        let today = workload.shape.as_ref().expect("a known type");
+        let shape = known_shape(&self.estate.shapes, &target.instance_type).expect("a known type");
+        let devices = devices(shape.gpu.as_ref());
+        let count = target.count as usize;
+        let vcpu = f64::from(today.vcpu) / f64::from(shape.vcpu);
+        let total_mib = shape.gpu.as_ref().and_then(card_mib);
+        let shrinks = count < machines.len();
+        let everything = Load::merged(machines.iter().map(|one| &one.load));
+        let gpus_in_all = count as f64 * f64::from(devices.max(1));
+        let all: Vec<Load> = machines.iter().map(|one| one.load.clone()).collect();
+        let mut kept: Vec<Machine> = machines;
+        kept.truncate(count);
+        for machine in &mut kept {
+            machine.instance.instance_type = target.instance_type.clone();
+            let ranked = self.ranked(machine);
+            let mut load = machine.load.of_the_instance();
+            // Agentless power is in percent of another limit there.
+            load.remove(&(None, Metric::GpuPowerUtilization, Statistic::Average));
+            let cpu = (None, Metric::CpuUtilization, Statistic::Average);
+            if let Some(curve) = load.get_mut(&cpu) {
+                if shrinks {
+                    let sum = sum(all.iter().filter_map(|load| load.get(&cpu)));
+                    curve.values = scaled(&sum, vcpu / count as f64).values;
+                } else {
+                    *curve = scaled(curve, vcpu);
+                }
+            }
+            for (device, from) in (0..devices).zip(ranked.iter().cycle()) {
+                for (key, curve) in machine.load.of_gpu(*from) {
+                    let (_, metric, statistic) = key;
+                    let mut curve = match metric {
+                        Metric::GpuUtilization if shrinks => {
+                            let all = &everything[&(None, metric, statistic)];
+                            scaled(all, ratio.value / gpus_in_all)
+                        }
+                        Metric::GpuUtilization if usize::from(device) >= ranked.len() => {
+                            scaled(curve, 0.0)
+                        }
+                        Metric::GpuUtilization => scaled(curve, ratio.value),
+                        _ => curve.clone(),
+                    };
+                    if metric == Metric::GpuMemoryTotal {
+                        let total = total_mib.unwrap_or_default();
+                        curve.values.values_mut().for_each(|value| *value = total);
+                    }
+                    load.insert((Some(device), metric, statistic), curve);
+                }
+            }
+            machine.load = load;
+        }
+        kept
+    }
+
+    /// The GPUs of a machine: those that work first, then those that hold
+    /// memory.
+    fn ranked(&self, machine: &Machine) -> Vec<u16> {
+        let mut gpus: Vec<_> = self
+            .one
+            .workload
+            .gpus()
+            .filter(|gpu| gpu.instance == machine.instance.id)
+            .collect();
+        gpus.sort_by_key(|gpu| {
+            (
+                gpu.is_active() == Some(false),
+                gpu.is_allocated() == Some(false),
+                gpu.index,
+            )
+        });
+        gpus.iter().map(|gpu| gpu.index).collect()
+    }
+
+    /// Tenants where the cards of the plan put them. A card in MIG mode would
+    /// report no utilization; this one is measured as a whole.
+    fn shared(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
+        let workload = &self.one.workload;
+        let found = share(workload, &self.one.verdict, self.policy, self.accepted)
+            .expect("the plan shares");
+        assert_eq!(found.action.target(), Some(target));
+        let tenants: Vec<_> = workload
+            .gpus()
+            .filter(|gpu| gpu.is_allocated() != Some(false))
+            .collect();
+        assert_eq!(tenants.len(), found.tenants.len());
+        let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+        let devices = devices(offer);
+        let count = target.count as usize;
+        let cards = spread(&found.cards, count * usize::from(devices));
+        let loads: Vec<_> = machines
+            .iter()
+            .map(|one| (one.instance.id.clone(), one.load.clone()))
+            .collect();
+        let load_of = |tenant: usize| {
+            let gpu = tenants[tenant];
+            let (_, load) = loads.iter().find(|(id, _)| *id == gpu.instance)?;
+            Some((load, gpu.index))
+        };
+        let cpu = (None, Metric::CpuUtilization, Statistic::Average);
+        let mut kept = machines;
+        kept.truncate(count);
+        for (index, machine) in kept.iter_mut().enumerate() {
+            let mut load = machine.load.of_the_instance();
+            if let Some(curve) = load.get_mut(&cpu) {
+                let sum = sum(loads.iter().filter_map(|(_, load)| load.get(&cpu)));
+                curve.values = scaled(&sum, 1.0 / count as f64).values;
+            }
+            for device in 0..devices {
+                let card = &cards[index * usize::from(devices) + usize::from(device)];
+                for (key, own) in machine.load.of_gpu(device) {
+                    let (_, metric, statistic) = key;
+                    let curve = match metric {
+                        Metric::GpuUtilization | Metric::GpuMemoryUsed => {
+                            let tenants = card.iter().filter_map(|tenant| {
+                                let (load, from) = load_of(*tenant)?;
+                                load.get(&(Some(from), metric, statistic))
+                            });
+                            sum(tenants.chain([&scaled(own, 0.0)]))
+                        }
+                        _ => own.clone(),
+                    };
+                    load.insert((Some(device), metric, statistic), curve);
+                }
+            }
+            machine.load = load;
+        }
+        kept
+    }
+}
+
+/// The tenants of each of so many cards: whole instances have more cards than the
+/// plan fills, and nobody crowds two on one beside an empty one.
+fn spread(filled: &[SharedCard], cards: usize) -> Vec<Vec<usize>> {
+    let mut spread: Vec<Vec<usize>> = filled
+        .iter()
+        .map(|card| card.slices.iter().map(|slice| slice.tenant).collect())
+        .collect();
+    assert!(spread.len() <= cards);
+    while spread.len() < cards {
+        let fullest = spread.iter_mut().max_by_key(|card| card.len());
+        let moved = fullest
+            .filter(|card| card.len() > 1)
+            .and_then(|card| card.pop());
+        spread.push(moved.into_iter().collect());
+    }
+    spread
+}
+
+fn devices(offer: Option<&GpuOffer>) -> u16 {
+    offer.map_or(0, |offer| offer.share.visible_devices())
+}
+
+/// Memory that a card or a part of one reports.
+fn card_mib(offer: &GpuOffer) -> Option<f64> {
+    let mib = match offer.share {
+        GpuShare::Fraction(_) => offer.vram_mib,
+        GpuShare::Whole(_) => gpu_spec(offer).and_then(|spec| spec.memory_mib_reported),
+    };
+    Some(mib.or(offer.vram_mib)? as f64)
+}

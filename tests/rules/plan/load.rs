@@ -1,0 +1,170 @@
+//! What instances did, as curves that can be added and scaled.
+
+use gpucost::domain::{
+    Estate, Instance, InstanceId, JoinedBy, Metric, Points, Series, SeriesSource, Statistic, Window,
+};
+use jiff::SignedDuration;
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+
+/// Of which GPU, what, and how readings became one value.
+pub type Key = (Option<u16>, Metric, Statistic);
+
+/// One series on its grid.
+#[derive(Debug, Clone)]
+pub struct Curve {
+    pub period_seconds: u32,
+    pub values: BTreeMap<u32, f64>,
+    source: SeriesSource,
+    joined_by: JoinedBy,
+}
+
+/// The sum of curves on one grid, in every period in which any of them has a
+/// value.
+pub fn sum<'a>(curves: impl Iterator<Item = &'a Curve>) -> Curve {
+    let mut sum: Option<Curve> = None;
+    for curve in curves {
+        match &mut sum {
+            None => sum = Some(curve.clone()),
+            Some(sum) => {
+                assert_eq!(sum.period_seconds, curve.period_seconds);
+                for (index, value) in &curve.values {
+                    *sum.values.entry(*index).or_insert(0.0) += value;
+                }
+            }
+        }
+    }
+    sum.expect("at least one curve")
+}
+
+/// A curve by a factor.
+pub fn scaled(curve: &Curve, factor: f64) -> Curve {
+    let mut curve = curve.clone();
+    curve.values.values_mut().for_each(|value| *value *= factor);
+    curve
+}
+
+/// All curves of one instance.
+#[derive(Debug, Clone, Default)]
+pub struct Load(BTreeMap<Key, Curve>);
+
+impl Deref for Load {
+    type Target = BTreeMap<Key, Curve>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Load {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl Load {
+    /// The sums over all GPUs, under no GPU.
+    pub fn merged<'a>(loads: impl Iterator<Item = &'a Self>) -> Self {
+        let mut curves: BTreeMap<Key, Vec<&Curve>> = BTreeMap::new();
+        for load in loads {
+            for ((gpu, metric, statistic), curve) in &load.0 {
+                if gpu.is_some() {
+                    let key = (None, *metric, *statistic);
+                    curves.entry(key).or_default().push(curve);
+                }
+            }
+        }
+        let sums = curves
+            .into_iter()
+            .map(|(key, curves)| (key, sum(curves.into_iter())));
+        Self(sums.collect())
+    }
+
+    /// What was measured of the instance and not of a GPU.
+    pub fn of_the_instance(&self) -> Self {
+        let own = self.0.iter().filter(|((gpu, _, _), _)| gpu.is_none());
+        Self(own.map(|(key, curve)| (*key, curve.clone())).collect())
+    }
+
+    /// What was measured of a GPU.
+    pub fn of_gpu(&self, index: u16) -> impl Iterator<Item = (Key, &Curve)> {
+        self.0
+            .iter()
+            .filter(move |((gpu, _, _), _)| *gpu == Some(index))
+            .map(|(key, curve)| (*key, curve))
+    }
+}
+
+/// An instance with what it did.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub instance: Instance,
+    pub load: Load,
+}
+
+impl Machine {
+    /// Of an estate.
+    pub fn of(estate: &Estate, id: &InstanceId) -> Self {
+        let mut instances = estate.instances.iter();
+        let instance = instances
+            .find(|one| one.id == *id)
+            .expect("it is in the estate")
+            .clone();
+        let mut series: Vec<&Series> = estate
+            .metrics
+            .iter()
+            .filter(|one| one.instance == *id)
+            .collect();
+        // Of two series of the same thing the first source counts.
+        series.sort_by_key(|one| one.source);
+        let mut load = Load::default();
+        for one in series {
+            load.entry((one.gpu, one.metric, one.statistic))
+                .or_insert_with(|| Curve {
+                    period_seconds: one.points.period_seconds(),
+                    values: one.points.iter().collect(),
+                    source: one.source,
+                    joined_by: one.joined_by,
+                });
+        }
+        Self { instance, load }
+    }
+
+    /// Whether CPU points tell when it ran.
+    pub fn proves_running(&self) -> bool {
+        let cpu = (None, Metric::CpuUtilization, Statistic::Average);
+        self.load
+            .get(&cpu)
+            .is_some_and(|curve| !curve.values.is_empty())
+    }
+
+    /// The instance and its series; no percentage is above 100.
+    pub fn into_series(self, window: Window) -> (Instance, Vec<Series>) {
+        let id = self.instance.id.clone();
+        let series = self
+            .load
+            .0
+            .into_iter()
+            .map(|((gpu, metric, statistic), curve)| {
+                let most = if metric.is_percent() { 100.0 } else { f64::MAX };
+                let raw = curve.values.iter().map(|(index, value)| {
+                    let seconds = i64::from(*index) * i64::from(curve.period_seconds);
+                    let time = window.start + SignedDuration::from_secs(seconds);
+                    (time, value.min(most))
+                });
+                let (points, rejected) = Points::clean(raw, metric, window, curve.period_seconds);
+                Series {
+                    instance: id.clone(),
+                    gpu,
+                    metric,
+                    statistic,
+                    source: curve.source,
+                    joined_by: curve.joined_by,
+                    points,
+                    rejected,
+                }
+            });
+        let series = series.collect();
+        (self.instance, series)
+    }
+}
