@@ -34,7 +34,7 @@ pub struct Draft {
     group: Option<&'static str>,
     launched_hours_ago: i64,
     /// Whole percentages by GPU, one period in `every` and idle in the others.
-    levels: [u32; 4],
+    pub levels: [u32; 4],
     every: u32,
     /// Periods at the end of the window with points.
     sampled: u32,

@@ -276,6 +276,10 @@ proptest! {
     fn no_plan_carried_out_costs_more_or_leaves_more_to_save(mut drafts in fleet(), risk in 0..RISKS.len()) {
         // Without a point of the CPU nobody sees that a schedule is kept.
         drafts.iter_mut().for_each(|draft| draft.has_cpu = true);
+        // The faintest work would not show at all on a faster card.
+        for level in drafts.iter_mut().flat_map(|draft| &mut draft.levels) {
+            *level = if *level > 0 { (*level).max(10) } else { 0 };
+        }
         let twice = Twice::of(&estate(machines(&drafts)), RISKS[risk]);
         for one in &twice.before.workloads {
             let compute = one.workload.cost.as_ref().map(|cost| cost.compute_monthly);
