@@ -1,8 +1,11 @@
 //! What the audit must say of each workload, worked out by hand. Money is in
 //! cents.
 //!
-//! A month is 730 hours; a reservation costs 63 % of On-Demand in this price
-//! list; each row is rounded half up to cents where it is made.
+//! A month is 730 hours; each saving is rounded half up to cents where it is made.
+//!
+//! A reservation costs 63 % of On-Demand in this price list. It sells no savings
+//! plans: their rates are the bundled book's, so that a reservation and a plan
+//! differ here, and the cheaper one is bought.
 #![allow(
     clippy::inconsistent_digit_grouping,
     clippy::mistyped_literal_suffixes,
@@ -19,23 +22,18 @@ pub struct Row {
     /// Mean GPU utilization or power; absent when no GPU signal arrived.
     pub mean: Option<f64>,
     pub monthly_cost: Option<i64>,
-    pub plan: Plan,
+    pub plan: Plan<'static>,
     /// Rules that fire, in order of id.
     pub rules: &'static [&'static str],
 }
 
-/// The plan of a workload: what, and the saving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plan {
-    Nothing,
-    Stop(i64),
-    Release(i64),
-    Commit(i64),
-    /// To so many of a type.
-    Rightsize(u64, &'static str, i64),
-}
+/// The actions of a plan in their order, each on what the one before left.
+pub type Plan<'a> = &'a [Action<'a>];
 
-use Plan::{Commit, Nothing, Release, Rightsize, Stop};
+/// What, to so many of which type, and the saving.
+pub type Action<'a> = (&'a str, Option<(u64, &'a str)>, i64);
+
+const NOTHING: Plan<'static> = &[];
 
 pub const OVER: &str = "overprovisioned";
 pub const UNDER: &str = "underutilized";
@@ -51,7 +49,7 @@ const fn row(
     instances: u64,
     (class, state, confidence): (&'static str, Option<&'static str>, Option<&'static str>),
     mean: Option<f64>,
-    (cost, plan): (i64, Plan),
+    (cost, plan): (i64, Plan<'static>),
     rules: &'static [&'static str],
 ) -> Row {
     Row {
@@ -69,7 +67,7 @@ const fn row(
 
 /// An instance of 0.50 an hour that measures no GPU: 0.50 × 730.
 const fn silent(name: &'static str) -> Row {
-    row(name, 1, (NO_DATA, None, None), None, (365_00, Nothing), &[])
+    row(name, 1, (NO_DATA, None, None), None, (365_00, NOTHING), &[])
 }
 
 /// An instance of 0.50 an hour that stops: 0.50 × 730.
@@ -79,55 +77,69 @@ const fn idle(name: &'static str) -> Row {
         1,
         (OVER, Some("idle"), MEASURED),
         Some(0.0),
-        (365_00, Stop(365_00)),
+        (365_00, &[("stop", None, 365_00)]),
         &["idle-gpu"],
     )
 }
 
-const fn stopped(name: &'static str, cost: i64) -> Row {
+const fn stopped(name: &'static str, cost: i64, plan: Plan<'static>) -> Row {
     let rules = &["stopped-with-storage"];
-    row(
-        name,
-        1,
-        (NO_DATA, None, None),
-        None,
-        (cost, Release(cost)),
-        rules,
-    )
+    row(name, 1, (NO_DATA, None, None), None, (cost, plan), rules)
 }
 
 const UNDER_RULES: &[&str] = &["steady-on-demand", "underutilized-gpu"];
 
 /// Every workload, as the roster has them.
 pub const ROWS: &[Row] = &[
-    // 12 × 1.10 × 730 = 9,636.00; reserved 12 × 0.693 × 730 = 6,070.68.
+    // 12 × 1.10 × 730 = 9,636.00. Replicas that answer requests: 12 × 30 / 80 =
+    // 4.5, that is 5, and 7 × 1.10 × 730 = 5,621.00 less: 4,015.00. An L4 would be
+    // 60 % busy, 9 × 0.8048, and costs more.
+    //
+    // Five run round the clock beside `dirty`. A savings plan of the book, 0.63378,
+    // is cheaper than a reservation, 1.10 × 0.63 = 0.693: 6 × (1.10 − 0.63378) ×
+    // 730 = 2,042.0436, and 4,015 / (4,015 + 803) of 2,042.04 is 1,701.70.
     row(
         "chat",
         12,
         (UNDER, STEADY, MEASURED),
         Some(30.0),
-        (9_636_00, Commit(3_565_32)),
+        (
+            9_636_00,
+            &[
+                ("rightsize", Some((5, "g5.xlarge")), 5_621_00),
+                ("commit", None, 1_701_70),
+            ],
+        ),
         UNDER_RULES,
     ),
-    // 2 × 22 × 730 = 32,120.00; reserved 2 × 13.86 × 730 = 20,235.60.
+    // 2 × 22 × 730 = 32,120.00; reserved 2 × 13.86 × 730 = 20,235.60, less than
+    // the book's savings plan, 13.921094.
     row(
         "pretrain",
         2,
         (WELL, Some("saturated"), MEASURED),
         Some(90.0),
-        (32_120_00, Commit(11_884_40)),
+        (32_120_00, &[("commit", None, 11_884_40)]),
         &["steady-on-demand"],
     ),
     // One of four GPUs at 40 %: mean 10 %. 2 × 5.60 × 730 = 8,176.00; on
-    // g5.xlarge 2 × 1.10 × 730 = 1,606.00. It fits: one A10G active, VRAM
-    // 2,048 × 1.2 MiB, CPU 5 % × 48 × 1.2 = 2.88 of 4 vCPU, memory
-    // 2 × 2,457.6 + 8,192 = 13,107 of 16,384 MiB.
+    // g6.xlarge, 0.8048 in the book, 2 × 0.8048 × 730 = 1,175.008, less than on
+    // g5.xlarge. It fits: an L4 has half the bandwidth of an A10G and is 80 % busy,
+    // VRAM 2,048 × 1.2 MiB, CPU 5 % × 48 × 1.2 = 2.88 of 4 vCPU, memory
+    // 2 × 2,457.6 + 8,192 = 13,107 of 16,384 MiB. Reserved in the book at 0.52392:
+    // 2 × (0.8048 − 0.52392) × 730 = 410.0848.
     row(
         "wide",
         2,
         (OVER, STEADY, MEASURED),
         Some(10.0),
-        (8_176_00, Rightsize(2, "g5.xlarge", 6_570_00)),
+        (
+            8_176_00,
+            &[
+                ("rightsize", Some((2, "g6.xlarge")), 7_000_99),
+                ("commit", None, 410_08),
+            ],
+        ),
         &["overprovisioned-gpu", "unused-gpus"],
     ),
     idle("idle-1"),
@@ -139,17 +151,18 @@ pub const ROWS: &[Row] = &[
         1,
         (OVER, Some("idle-held"), MEASURED),
         Some(0.0),
-        (2_920_00, Stop(2_920_00)),
+        (2_920_00, &[("stop", None, 2_920_00)]),
         &["idle-held-gpu"],
     ),
-    // 8 of 24 hours: 1.10 × 730 / 3 = 267.667; reserved hours are paid round
-    // the clock, 505.89, and do not pay.
+    // 8 of 24 hours: 1.10 × 730 / 3 = 267.667. Measured for 14 × 8 = 112 hours,
+    // less than seven days: it is no part of the pool of `chat`, where a seventh
+    // would be used a third of the time and not pay.
     row(
         "office",
         1,
         (WELL, STEADY, MEASURED),
         Some(80.0),
-        (267_67, Nothing),
+        (267_67, NOTHING),
         &[],
     ),
     // 3 × 0.202 × 730 = 442.38 from the bundled book, which sells no
@@ -159,7 +172,7 @@ pub const ROWS: &[Row] = &[
         3,
         (WELL, STEADY, MEASURED),
         Some(70.0),
-        (442_38, Nothing),
+        (442_38, NOTHING),
         &[],
     ),
     // 0.75 × 730, with the licence.
@@ -168,7 +181,7 @@ pub const ROWS: &[Row] = &[
         1,
         (NO_DATA, None, None),
         None,
-        (547_50, Nothing),
+        (547_50, NOTHING),
         &[],
     ),
     silent("silent-1"),
@@ -182,30 +195,31 @@ pub const ROWS: &[Row] = &[
         1,
         (OVER, Some("idle"), MEASURED),
         Some(0.0),
-        (4_088_00, Nothing),
+        (4_088_00, NOTHING),
         &[],
     ),
-    // 1.10 × 730 = 803.00; reserved 0.693 × 730 = 505.89. The bad readings are
-    // gone from the mean.
+    // 1.10 × 730 = 803.00. The bad readings are gone from the mean. What `chat`
+    // leaves of the pool: 2,042.04 − 1,701.70. An L4 would be 100 % busy.
     row(
         "dirty",
         1,
         (UNDER, STEADY, MEASURED),
         Some(50.0),
-        (803_00, Commit(297_11)),
+        (803_00, &[("commit", None, 340_34)]),
         UNDER_RULES,
     ),
     Row {
         monthly_cost: None,
-        ..row("unknown", 1, (NO_DATA, None, None), None, (0, Nothing), &[])
+        ..row("unknown", 1, (NO_DATA, None, None), None, (0, NOTHING), &[])
     },
-    // 6 × 1.20 × 730; no type with an A10G is cheaper.
+    // 6 × 1.20 × 730. Nobody said that it serves, so it does not shrink; the book
+    // knows no L4 in Ireland, and a T4 is an older GPU.
     row(
         "speech",
         6,
         (OVER, STEADY, MEASURED),
         Some(15.0),
-        (5_256_00, Nothing),
+        (5_256_00, NOTHING),
         &["overprovisioned-gpu"],
     ),
     // 0.60 × 730; a twelfth of the periods at 96 %.
@@ -214,7 +228,7 @@ pub const ROWS: &[Row] = &[
         1,
         (OVER, Some("bursty"), MEASURED),
         Some(8.0),
-        (438_00, Nothing),
+        (438_00, NOTHING),
         &["overprovisioned-gpu"],
     ),
     // Two in a zone at (0.40 + 0.60) / 2, two in a zone at 0.45:
@@ -224,16 +238,16 @@ pub const ROWS: &[Row] = &[
         4,
         (WELL, STEADY, MEASURED),
         Some(75.0),
-        (1_387_00, Nothing),
+        (1_387_00, NOTHING),
         &[],
     ),
     // 500 × 0.09.
-    stopped("stopped-1", 45_00),
+    stopped("stopped-1", 45_00, &[("release", None, 45_00)]),
     // 100 × 0.11; 200 GiB of io2 have no price.
-    stopped("stopped-2", 11_00),
+    stopped("stopped-2", 11_00, &[("release", None, 11_00)]),
     // An address, 0.006 × 730 = 4.38, and the 8 GiB of gp2 that moto gives an
     // instance without volumes, 8 × 0.11 = 0.88.
-    stopped("stopped-3", 5_26),
+    stopped("stopped-3", 5_26, &[("release", None, 5_26)]),
     // 50 × 730. Power at 10 %, an H100 idles at 68 of 700 W, 9.7 %: idle, but
     // power alone never stops anything.
     row(
@@ -241,7 +255,7 @@ pub const ROWS: &[Row] = &[
         1,
         (OVER, Some("idle"), DERIVED),
         Some(10.0),
-        (36_500_00, Nothing),
+        (36_500_00, NOTHING),
         &["idle-gpu"],
     ),
     // 21 × 730 = 15,330.00; reserved 13.23 × 730 = 9,657.90.
@@ -250,7 +264,7 @@ pub const ROWS: &[Row] = &[
         1,
         (WELL, None, DERIVED),
         Some(70.0),
-        (15_330_00, Commit(5_672_10)),
+        (15_330_00, &[("commit", None, 5_672_10)]),
         &["steady-on-demand"],
     ),
     // 1.05 × 730. An A10G idles at 57 of 300 W, 19 %: 40 % tells nothing.
@@ -259,7 +273,7 @@ pub const ROWS: &[Row] = &[
         1,
         (NO_DATA, None, None),
         Some(40.0),
-        (766_50, Nothing),
+        (766_50, NOTHING),
         &[],
     ),
     // 50 × 730; reserved 31.50 × 730 = 22,995.00.
@@ -268,16 +282,17 @@ pub const ROWS: &[Row] = &[
         1,
         (WELL, STEADY, MEASURED),
         Some(65.0),
-        (36_500_00, Commit(13_505_00)),
+        (36_500_00, &[("commit", None, 13_505_00)]),
         &["steady-on-demand"],
     ),
-    // 1.05 × 730; reserved 0.6615 × 730 = 482.895, that is 482.90.
+    // 1.05 × 730. The book's savings plan, 0.63378, is cheaper than a reservation,
+    // 0.6615: (1.05 − 0.63378) × 730 = 303.8406.
     row(
         "six-of-ten",
         1,
         (UNDER, STEADY, DERIVED),
         Some(50.0),
-        (766_50, Commit(283_60)),
+        (766_50, &[("commit", None, 303_84)]),
         UNDER_RULES,
     ),
     row(
@@ -285,26 +300,36 @@ pub const ROWS: &[Row] = &[
         1,
         (NO_DATA, None, None),
         Some(50.0),
-        (766_50, Nothing),
+        (766_50, NOTHING),
         &[],
     ),
-    // 60 × 24 / 4032 = 0.3571: an hour a week is not idle, and is
-    // scheduled.
+    // 60 × 24 / 4032 = 0.3571: an hour a week is not idle, and is scheduled. It
+    // begins 8:20 h into a window that begins 20 minutes past an hour, and touches
+    // two hours of the week; that of the window's own beginning and end is whole
+    // only once. 168 − 3 are off: 766.50 × 3 / 168 = 13.6875 is left.
     row(
         "weekly",
         1,
         (OVER, STEADY, MEASURED),
         Some(0.3571),
-        (766_50, Nothing),
+        (766_50, &[("schedule", None, 752_81)]),
         &["overprovisioned-gpu", "off-hours"],
     ),
-    // 8 × 0.48 × 730 = 2,803.20; reserved 8 × 0.3024 × 730 = 1,766.016.
+    // 8 × 0.48 × 730 = 2,803.20. A group: 8 × 50 / 80 = 5, 3 × 0.48 × 730 =
+    // 1,051.20 less; reserved 5 × (0.48 − 0.3024) × 730 = 648.24, less than the
+    // book's savings plan, 0.331.
     row(
         "render",
         8,
         (UNDER, STEADY, MEASURED),
         Some(50.0),
-        (2_803_20, Commit(1_037_18)),
+        (
+            2_803_20,
+            &[
+                ("rightsize", Some((5, "g4dn.xlarge")), 1_051_20),
+                ("commit", None, 648_24),
+            ],
+        ),
         UNDER_RULES,
     ),
 ];

@@ -11,15 +11,28 @@ use super::expected::{NO_DATA, OVER, UNDER, WELL};
 pub const MONTHLY_COST: i64 = 163_262_01;
 /// Stops 3 × 365.00 + 2,920.00, releases 45.00 + 11.00 + 5.26.
 pub const WASTE: i64 = 4_076_26;
-/// 3,565.32 + 11,884.40 + 6,570.00 + 297.11 + 5,672.10 + 13,505.00 + 283.60 +
-/// 1,037.18.
-pub const OPTIMIZATION: i64 = 42_814_71;
-/// 4,076.26 + 42,814.71.
-pub const SAVINGS: i64 = 46_890_97;
-/// 163,262.01 − 46,890.97.
-pub const PLANNED: i64 = 116_371_04;
-/// 46,890.97 / 163,262.01 = 0.287213.
-pub const SAVINGS_PERCENT: f64 = 28.72;
+/// 752.81 + 13,673.19 + 34,465.70.
+pub const OPTIMIZATION: i64 = 48_891_70;
+/// 4,076.26 + 48,891.70.
+pub const SAVINGS: i64 = 52_967_96;
+/// 163,262.01 − 52,967.96.
+pub const PLANNED: i64 = 110_294_05;
+/// 52,967.96 / 163,262.01 = 0.324435.
+pub const SAVINGS_PERCENT: f64 = 32.44;
+
+/// Savings by action.
+pub const BY_ACTION: [(&str, i64); 5] = [
+    // 1,701.70 + 340.34 + 11,884.40 + 410.08 + 5,672.10 + 13,505.00 + 303.84 +
+    // 648.24.
+    ("commit", 34_465_70),
+    // 45.00 + 11.00 + 5.26.
+    ("release", 61_26),
+    // 5,621.00 + 7,000.99 + 1,051.20.
+    ("rightsize", 13_673_19),
+    ("schedule", 752_81),
+    // 3 × 365.00 + 2,920.00.
+    ("stop", 4_015_00),
+];
 
 /// A class: name, workloads, instances, GPUs that run, cost.
 pub type Class = (&'static str, u64, u64, u64, i64);
@@ -61,11 +74,16 @@ pub const UNMEASURED: u64 = 23;
 pub const EFFECTIVE: f64 = 36.3836;
 
 /// On-Demand keys of Linux 11, Windows 1, spot zones 2; one-year reservations of
-/// g5.xlarge and p4d in Virginia and of g4dn, g5.xlarge, p4d and p5 in Oregon 6;
+/// g5.xlarge and p4d in Virginia and of g4dn, g5.xlarge, p4d and p5 in Oregon 6,
+/// those of g5.xlarge for findings alone;
 /// gp2, gp3 and addresses in Ireland 3.
 pub const PRICES_OF_THE_API: u64 = 23;
-/// `g6f.large`.
-pub const PRICES_OF_THE_BOOK: u64 = 1;
+/// `g6f.large`; `g6.xlarge` on demand and reserved; a savings plan of `g5.xlarge`
+/// in Virginia and one in Oregon.
+pub const PRICES_OF_THE_BOOK: u64 = 5;
+/// When the book's yearly prices without upfront were seen. Its others in use are
+/// of 2026-07-20, and the account's own are new.
+pub const OLDEST_PRICE: &str = "2026-01-21";
 
 /// What is missing, where (a name of the roster or a region), and words of the
 /// reason.

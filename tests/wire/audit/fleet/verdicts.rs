@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::expected::{Plan, ROWS, Row};
+use super::expected::{Action, Plan, ROWS, Row};
 use super::gathering::{Gathered, gathered};
 use super::sums;
 
@@ -27,36 +27,24 @@ fn workloads(report: &Value) -> BTreeMap<&str, &Value> {
     by_name
 }
 
-fn plan(workload: &Value) -> Plan {
+fn plan(workload: &Value) -> Vec<Action<'_>> {
     let actions = workload["plan"]["actions"].as_array().expect("a list");
-    let [action] = actions.as_slice() else {
-        assert_eq!(actions.len(), 0, "at most one action");
-        return Plan::Nothing;
-    };
-    let saving = cents(&action["monthly_savings"]).expect("an action saves");
-    match action["action"].as_str().expect("a name") {
-        "stop" => Plan::Stop(saving),
-        "release" => Plan::Release(saving),
-        "commit" => Plan::Commit(saving),
-        "rightsize" => {
+    actions
+        .iter()
+        .map(|action| {
+            let saving = cents(&action["monthly_savings"]).expect("an action saves");
+            let name = action["action"].as_str().expect("a name");
             let to = &action["to"];
-            let name = to["instance_type"].as_str().expect("a type");
-            let known = ["g5.xlarge"].into_iter().find(|known| *known == name);
-            let count = to["count"].as_u64().expect("a count");
-            Plan::Rightsize(count, known.unwrap_or("another type"), saving)
-        }
-        other => panic!("an unexpected action: {other}"),
-    }
+            let target = to["instance_type"]
+                .as_str()
+                .map(|name| (to["count"].as_u64().expect("a count"), name));
+            (name, target, saving)
+        })
+        .collect()
 }
 
-fn saving(plan: Plan) -> i64 {
-    match plan {
-        Plan::Nothing => 0,
-        Plan::Stop(saving)
-        | Plan::Release(saving)
-        | Plan::Commit(saving)
-        | Plan::Rightsize(_, _, saving) => saving,
-    }
+fn saving(plan: Plan<'_>) -> i64 {
+    plan.iter().map(|(_, _, saving)| saving).sum()
 }
 
 #[test]
@@ -130,6 +118,14 @@ fn the_rows_of_the_table_add_up_to_its_sums() {
     let savings: i64 = ROWS.iter().map(|row| saving(row.plan)).sum();
     assert_eq!(savings, sums::SAVINGS);
     assert_eq!(sums::WASTE + sums::OPTIMIZATION, sums::SAVINGS);
+    for (action, expected) in sums::BY_ACTION {
+        let actions = ROWS.iter().flat_map(|row| row.plan);
+        let of_it = actions.filter(|(name, _, _)| *name == action);
+        let sum: i64 = of_it.map(|(_, _, saving)| saving).sum();
+        assert_eq!(sum, expected, "{action}");
+    }
+    let of_actions: i64 = sums::BY_ACTION.iter().map(|(_, saving)| saving).sum();
+    assert_eq!(of_actions, savings);
     assert_eq!(cost - savings, sums::PLANNED);
     let of_classes: i64 = sums::CLASSES.iter().map(|class| class.4).sum();
     assert_eq!(of_classes, cost);
@@ -149,6 +145,12 @@ fn sums_are_those_of_the_rows() {
         assert_eq!(cents(&summary[field]), Some(expected), "{field}");
     }
     assert_eq!(summary["savings_percent"], sums::SAVINGS_PERCENT);
+    let by_action = summary["savings_by_action"].as_object().expect("an object");
+    let by_action: Vec<(&str, i64)> = by_action
+        .iter()
+        .map(|(action, saving)| (action.as_str(), cents(saving).expect("a sum")))
+        .collect();
+    assert_eq!(by_action, sums::BY_ACTION);
     for (field, expected) in [
         ("instances", sums::INSTANCES),
         ("stopped_instances", sums::STOPPED),
@@ -187,6 +189,8 @@ fn prices_are_of_the_account_where_it_has_them() {
     let origins = &fleet.live.report["prices"]["origins"];
     assert_eq!(origins["api"], sums::PRICES_OF_THE_API);
     assert_eq!(origins["bundled"], sums::PRICES_OF_THE_BOOK);
+    let oldest = &fleet.live.report["prices"]["oldest_effective_date"];
+    assert_eq!(oldest, sums::OLDEST_PRICE);
     let found = workloads(&fleet.live.report);
     assert_eq!(found["idle-1"]["hourly_cost"], 0.5);
     assert_eq!(found["windows"]["hourly_cost"], 0.75);
@@ -219,10 +223,8 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
     }
     let said: Vec<&str> = fleet.live.stderr.lines().collect();
     // What the price list lacks is of the bundled book, which is old by now.
-    assert!(
-        said[0].starts_with("warning: the oldest price is of 2026-07-20, "),
-        "{said:?}"
-    );
+    let old = format!("warning: the oldest price is of {}, ", sums::OLDEST_PRICE);
+    assert!(said[0].starts_with(&old), "{said:?}");
     // The unmeasured: windows, five silent ones and the unknown type.
     assert_eq!(said[2..], ["audited 55 of 62 instances; 14 gaps"]);
 }
