@@ -4,6 +4,7 @@
 mod comparison;
 mod inventory;
 mod kinds;
+mod owned;
 mod planning;
 mod question;
 mod sizing;
@@ -25,6 +26,7 @@ pub use spot::{
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 
+use self::owned::{Owned, no_alternatives, paid_ahead};
 use self::planning::Planner;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -115,15 +117,21 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         accepted,
     };
     let mut alternatives = Vec::with_capacity(workloads.len());
+    let owned = Owned::of(estate, &prices, policy);
+    let covered = owned.by_instance();
     for workload in workloads {
         let verdict = judge(&workload, policy, estate.as_of);
+        let sunk = paid_ahead(&workload, &covered);
         let weighing = Weighing {
             prices: &prices,
             policy,
             accepted,
             as_of: estate.as_of,
         };
-        let offers = weighing.offers(&workload, &verdict);
+        let offers = match &sunk {
+            Some(_) => Offers::default(),
+            None => weighing.offers(&workload, &verdict),
+        };
         price_use.record(&workload, &offers);
         if workload.ignored.is_none() {
             let (fired, silent) = rules::run(&Subject {
@@ -139,7 +147,11 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         } else {
             gaps.extend(unpriced_gap(&workload, &[]));
         }
-        alternatives.push(planner.alternatives(&workload, &verdict, &offers, &mut price_use));
+        alternatives.push(match &sunk {
+            Some(_) => no_alternatives(&workload),
+            None => planner.alternatives(&workload, &verdict, &offers, &mut price_use),
+        });
+        gaps.extend(sunk);
         audited.push(AuditedWorkload {
             workload,
             verdict,
@@ -150,6 +162,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     for (one, actions) in audited.iter_mut().zip(plan.actions) {
         one.actions = actions;
     }
+    findings.extend(owned.findings(&mut price_use));
 
     let totals = Totals::of(&audited, &mut gaps);
     sort(&mut audited, &mut findings, &mut gaps);

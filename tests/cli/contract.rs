@@ -1,13 +1,13 @@
 //! `audit --format json`: the keys, their types and ranges, the sums and the
 //! orders that scripts rely on.
 
-use crate::estates::{one, situations};
+use crate::estates::{one, owned, situations};
 use crate::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Percent, Rate, Share, Text, Time, Word,
 };
 use crate::schema::{Shape, list, map, maybe, problems};
 use crate::world::{Outcome, World};
-use gpucost::rules::RULES;
+use gpucost::rules::{COMMITMENT_RULES, RULES};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -34,6 +34,11 @@ fn demo_documents() -> [(&'static str, &'static Outcome); 4] {
         ("csv", &DEMO_CSV),
     ]
 }
+
+/// The name of the audit whose estate has bought ahead.
+const OWNED: &str = "owned";
+/// The ids of what it bought.
+const BOUGHT: [&str; 2] = ["cr-1", "ri-1"];
 
 const CLASSES: &[&str] = &[
     "overprovisioned",
@@ -295,10 +300,12 @@ fn sum<'a>(values: impl IntoIterator<Item = &'a Value>) -> i64 {
     values.into_iter().filter_map(cents).sum()
 }
 
-/// Every audit at hand: the demo and the situations of the rules, at every risk.
+/// Every audit at hand: the demo, an estate that has bought ahead, and the
+/// situations of the rules, at every risk.
 fn audits() -> Vec<(String, Value)> {
     let mut audits = vec![("demo".to_owned(), DEMO.json())];
     let world = World::new();
+    audits.push((OWNED.to_owned(), world.audit(&owned())));
     for path in situations() {
         let path = path.to_str().expect("UTF-8").to_owned();
         for risk in RISKS {
@@ -460,7 +467,8 @@ fn lists_are_in_their_stated_order() {
 
 #[test]
 fn findings_name_their_rule_and_workload_and_carry_evidence() {
-    let rules: BTreeSet<&str> = RULES.iter().map(|rule| rule.meta().id).collect();
+    let of_workloads: BTreeSet<&str> = RULES.iter().map(|rule| rule.meta().id).collect();
+    let mut about_bought = 0;
     for (name, audit) in audits() {
         let workloads: BTreeSet<&str> = all(&audit, "workloads")
             .iter()
@@ -473,8 +481,14 @@ fn findings_name_their_rule_and_workload_and_carry_evidence() {
         );
         for finding in all(&audit, "findings") {
             let of = |key: &str| finding[key].as_str().expect("text");
-            assert!(rules.contains(of("rule")), "{name}: {finding}");
-            assert!(workloads.contains(of("workload")), "{name}: {finding}");
+            // A commitment stands where a workload would.
+            if name == OWNED && BOUGHT.contains(&of("workload")) {
+                assert!(COMMITMENT_RULES.contains(&of("rule")), "{finding}");
+                about_bought += 1;
+            } else {
+                assert!(of_workloads.contains(of("rule")), "{name}: {finding}");
+                assert!(workloads.contains(of("workload")), "{name}: {finding}");
+            }
             assert!(
                 of("id").contains(of("rule")) && of("id").contains(of("workload")),
                 "{name}"
@@ -482,6 +496,7 @@ fn findings_name_their_rule_and_workload_and_carry_evidence() {
             assert!(!all(finding, "evidence").is_empty(), "{name}: {finding}");
         }
     }
+    assert_eq!(about_bought, 3, "idle room, half used, and it ends soon");
 }
 
 #[test]

@@ -62,6 +62,35 @@ pub fn one() -> Value {
     })
 }
 
+/// The same box under a reservation for two of them that ends in 30 days, and
+/// room for two more that nobody uses.
+pub fn owned() -> Value {
+    let mut estate = one();
+    estate["commitments"] = json!([
+        {
+            "kind": "reserved-instances",
+            "id": "ri-1",
+            "region": "us-east-1",
+            "instance_type": "g5.xlarge",
+            "count": 2,
+            "payment": "no-upfront",
+            "start": "2025-12-01T00:00:00Z",
+            "end": "2026-12-01T00:00:00Z",
+            "recurring_hourly": "0.63378",
+        },
+        {
+            "kind": "capacity-reservation",
+            "id": "cr-1",
+            "region": "us-east-1",
+            "zone": "us-east-1a",
+            "instance_type": "g5.xlarge",
+            "total": 2,
+            "available": 2,
+        },
+    ]);
+    estate
+}
+
 /// A valid estate without any instance.
 pub fn empty() -> Value {
     json!({"estate_version": "1", "as_of": "2026-11-01T00:00:00Z", "instances": []})

@@ -1,7 +1,7 @@
 //! What an account has bought: hours out of an estate, and the findings about
 //! the commitments themselves.
 
-use crate::builder::{Machine, as_of, estate, flat, window};
+use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, window};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, Estate, Finding, InstanceId,
@@ -236,6 +236,105 @@ fn a_compute_plan_is_not_called_underused_but_it_does_end() {
         findings[0].recommendation.steps[0],
         "it costs USD 3650.00 a month, used or not"
     );
+}
+
+#[test]
+fn the_index_names_the_rules_about_commitments() {
+    let index = crate::fixtures::root().join("docs/rules/README.md");
+    let index = std::fs::read_to_string(index).expect("an index");
+    for rule in COMMITMENT_RULES {
+        assert!(
+            index.contains(&format!("| [`{rule}`]({rule}.md) |")),
+            "{rule}"
+        );
+    }
+}
+
+/// An idle box beside one that is used too little, the latter under a
+/// reservation of one.
+fn half_owned() -> Estate {
+    let box_at = |id: &str, instance_type: &str, percent| {
+        Machine::new(id, instance_type)
+            .cpu(flat(5.0))
+            .gpu(0, flat(percent))
+            .vram(0, 200.0, A10G_MIB)
+    };
+    let mut one = estate(vec![
+        box_at("i-free", "g5.2xlarge", 0.0),
+        box_at("i-paid", "g5.xlarge", 0.0),
+    ]);
+    one.commitments.reserved_instances = vec![ReservedInstances {
+        instance_type: "g5.xlarge".to_owned(),
+        count: 1,
+        recurring_hourly: decimal("0.63378"),
+        ..reserved(100)
+    }];
+    one
+}
+
+#[test]
+fn what_is_paid_ahead_is_told_no_dollars_and_the_rest_is() {
+    let found = audited(&half_owned());
+    let of = |id: &str| {
+        let mut all = found.workloads.iter();
+        all.find(|one| one.workload.id() == id)
+            .expect("it is there")
+    };
+    assert_eq!(of("i-free").actions.len(), 1);
+    assert_eq!(of("i-paid").actions, []);
+    // 0.63378 is sunk until the reservation ends, so all of 1.006 × 730 stays.
+    let cost = of("i-paid").planned_monthly_cost().expect("priced");
+    assert_eq!(cost.amount(), decimal("734.38"));
+    let savings: Vec<_> = found
+        .findings
+        .iter()
+        .filter(|one| one.workload() == "i-paid")
+        .map(|one| (one.rule(), one.monthly_savings))
+        .collect();
+    assert_eq!(savings, [("idle-gpu", None)]);
+    let gaps: Vec<_> = found
+        .gaps
+        .iter()
+        .filter(|gap| gap.what == "commitments")
+        .collect();
+    let [gap] = gaps.as_slice() else {
+        panic!("{gaps:?}")
+    };
+    assert_eq!(gap.place, "i-paid");
+    let end = half_owned().commitments.reserved_instances[0].end;
+    let day = end.to_zoned(jiff::tz::TimeZone::UTC).date();
+    assert!(
+        gap.reason
+            .starts_with(&format!("hours are paid for ahead by ri-1 until {day}: ")),
+        "{}",
+        gap.reason
+    );
+    // The same estate without the reservation stops both.
+    let mut free = half_owned();
+    free.commitments = Commitments::default();
+    let free = audited(&free);
+    assert!(free.workloads.iter().all(|one| one.actions.len() == 1));
+    assert!(free.gaps.iter().all(|gap| gap.what != "commitments"));
+}
+
+#[test]
+fn an_audit_says_what_is_wrong_with_what_was_bought() {
+    let mut one = half_owned();
+    one.commitments.reserved_instances[0].count = 2;
+    one.commitments.capacity_reservations = vec![capacity(4, 3)];
+    let found = audited(&one);
+    let about = |id: &str| -> Vec<&str> {
+        let all = found.findings.iter().filter(|one| one.workload() == id);
+        all.map(Finding::rule).collect()
+    };
+    assert_eq!(about("ri-1"), ["underused-commitment"]);
+    assert_eq!(about("cr-1"), ["idle-capacity-reservation"]);
+    // Dearest first: 48 087.24 of idle capacity is more than any box here.
+    assert_eq!(found.findings[0].workload(), "cr-1");
+    // Two boxes and the capacity: three prices, and none of another type.
+    let before = audited(&half_owned()).prices.by_origin();
+    let sum = |origins: &BTreeMap<_, u64>| origins.values().sum::<u64>();
+    assert_eq!(sum(&found.prices.by_origin()), sum(&before) + 1);
 }
 
 #[test]

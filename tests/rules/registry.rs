@@ -1,7 +1,7 @@
 //! File, id, page and situations of a rule belong together.
 
 use crate::fixtures::{SITUATIONS, names_in, path, rule_ids};
-use gpucost::rules::Need;
+use gpucost::rules::{COMMITMENT_RULES, Need};
 use std::collections::BTreeSet;
 
 /// Files in `src/rules/` that hold no rule.
@@ -37,6 +37,7 @@ fn every_rule_has_a_file_of_its_name_and_every_file_a_rule() {
 #[test]
 fn every_rule_has_a_page_of_its_name_and_every_page_a_rule() {
     let mut expected = ids();
+    expected.extend(COMMITMENT_RULES.map(str::to_owned));
     expected.insert("README".to_owned());
     assert_eq!(names_in("docs/rules", ".md"), expected);
 }
