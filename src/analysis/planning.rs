@@ -3,7 +3,7 @@
 use super::PriceUse;
 use crate::catalog::{Prices, bundled_interruption_band, family};
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, Money, Policy, PriceKey, PriceOption, PurchaseOption,
+    CommitmentTerm, Currency, HourlyRate, Money, Policy, PriceBasis, PriceKey, PriceOption, PurchaseOption,
     Risk, Verdict, Workload,
 };
 use crate::savings::{
@@ -41,8 +41,8 @@ impl Planner<'_> {
         composed
     }
 
-    /// Standard reserved instances before EC2 Instance Savings Plans of the same
-    /// price, because a plan that is derived is only as good as the rule.
+    /// Standard reserved instances, and EC2 Instance Savings Plans whose rates were
+    /// read; of the same price the former.
     fn terms(&self, key: &PriceKey) -> Vec<TermOffer> {
         CommitmentTerm::ALL
             .into_iter()
@@ -58,6 +58,12 @@ impl Planner<'_> {
             })
             .filter_map(|(term, option, name)| {
                 let quote = self.prices.get(&key.with_option(option)).ok()?;
+                // A rate that is derived from a reserved instance is no better than
+                // that one is today.
+                let is_plan = matches!(option, PriceOption::Ec2InstanceSavingsPlan(_));
+                if is_plan && quote.basis == PriceBasis::Derived {
+                    return None;
+                }
                 let years = if term.years == 1 { "year" } else { "years" };
                 Some(TermOffer {
                     name: format!("{name}, {} {years}, {}", term.years, term.payment),
@@ -180,7 +186,9 @@ impl Planner<'_> {
             .resizes
             .iter()
             .any(|offer| offer.risk <= self.accepted);
-        let may = sampled_hours >= self.policy.commit_min_days * 24.0
+        let least_hours = self.policy.commit_min_days * 24.0;
+        let may = sampled_hours >= least_hours
+            && workload.activity.len() as f64 >= least_hours
             && verdict.confidence.is_some()
             && !verdict.is_idle()
             && (brought_to_size || verdict.is_used());

@@ -6,13 +6,17 @@ use rust_decimal::Decimal;
 
 const HOUR_SECONDS: i64 = 3_600;
 
+/// Share of the readings of an hour, over all GPUs that ran, that must have arrived
+/// to know it: as much as a measured verdict needs of the window.
+const MEASURED_SHARE_OF_AN_HOUR: f64 = 0.9;
+
 /// One whole hour of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ActivityHour {
     /// Its first instant, a whole hour of UTC.
     pub start: Timestamp,
-    /// Largest maximum over all GPUs, percent. Where a GPU that ran delivered
-    /// nothing in some period, absent, unless another was active all the same.
+    /// Largest maximum over all GPUs, percent. Absent where more than a tenth of
+    /// the readings is missing, unless one of the others tells of work.
     pub maximum: Option<f64>,
     /// Whether a GPU encoded, which is work without a kernel.
     pub encodes: bool,
@@ -87,10 +91,14 @@ impl HourlyActivity {
             .zip(gpus.chunks_exact(periods_per_hour))
             .zip(instances.chunks_exact(periods_per_hour))
         {
-            let is_complete = slots
+            let expected: u32 = gpus.iter().sum();
+            let delivered: u32 = slots
                 .iter()
                 .zip(gpus)
-                .all(|(slot, running)| slot.maxima >= *running);
+                .map(|(slot, running)| slot.maxima.min(*running))
+                .sum();
+            let is_complete =
+                f64::from(delivered) >= f64::from(expected) * MEASURED_SHARE_OF_AN_HOUR;
             let largest = slots
                 .iter()
                 .filter_map(|slot| slot.maximum)

@@ -60,11 +60,16 @@ fn an_hour_is_off_when_every_gpu_stayed_below_one_percent() {
 #[test]
 fn a_period_without_data_makes_its_hour_unknown_only_while_it_ran() {
     let mut periods: Vec<(u32, &[f64])> = vec![(1, &[0.0]); 36];
+    // Two of twelve are more than a tenth.
     periods[5] = (1, &[]);
+    periods[6] = (1, &[]);
     periods[17] = (0, &[]);
     let hours = of(&timeline(0, 300, &periods));
     let off: Vec<bool> = hours.hours().map(|hour| hour.is_off()).collect();
     assert_eq!(off, [false, true, true]);
+    periods[6] = (1, &[0.0]);
+    let hours_with_one_missing = of(&timeline(0, 300, &periods));
+    assert!(hours_with_one_missing.hours().all(|hour| hour.is_off()));
     let ran: Vec<Decimal> = hours
         .hours()
         .map(|hour| hour.instance_hours * Decimal::from(12))
