@@ -3,6 +3,9 @@
 //! moto's launch time is always now, and what was launched within the week is
 //! never called idle. So the audits look from 15 days ahead over 14 days: the
 //! window begins a day after the launch, and the metrics lie in the future.
+//!
+//! It begins at the same minute of an hour every time, because the hours of the
+//! week that are seen whole twice depend on it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,6 +17,10 @@ pub const PERIODS_A_DAY: i64 = 288;
 pub const PERIODS_AN_HOUR: i64 = 12;
 
 const PERIOD_SECONDS: i64 = 300;
+const HOUR_SECONDS: i64 = 3_600;
+/// Inside an hour, so that neither the first hour of the window nor its last is
+/// whole.
+const PAST_THE_HOUR_SECONDS: i64 = 20 * 60;
 
 /// A window of 14 days in periods of five minutes.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +29,13 @@ pub struct Days {
 }
 
 impl Days {
-    /// From a day ahead to 15 days ahead.
+    /// From a day ahead to 15 days ahead, 20 minutes past the hour.
     pub fn ahead() -> Self {
         let now = Timestamp::now().as_second();
-        let tomorrow = now - now.rem_euclid(PERIOD_SECONDS) + 86_400;
-        Self { start: tomorrow }
+        let tomorrow = now - now.rem_euclid(HOUR_SECONDS) + 86_400;
+        Self {
+            start: tomorrow + PAST_THE_HOUR_SECONDS,
+        }
     }
 
     /// For `--as-of`.
