@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use super::account::Account;
 use super::command::{Gpucost, Run};
 use super::days::Days;
-use super::signals::{self, Signal, Subject};
-use crate::fleet::{Dimensions, Launch, launch};
+use super::signals::{self, Dimensions, Signal, Subject};
+use crate::fleet::{Launch, launch};
 use crate::loopback::{Fault, Price, Target, Times};
 
 /// An account with one instance that works in office hours, and a cache.
