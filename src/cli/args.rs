@@ -202,7 +202,8 @@ pub(super) struct AuditArgs {
 /// `gpucost explain`.
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// A finding, a workload, an instance or a workload's name, as the audit shows it
+    /// A finding, a workload, an instance or a workload's name, as the audit shows it;
+    /// `plan:WORKLOAD` for its part of the plan; or a commitment
     #[arg(value_name = "ID")]
     pub id: String,
     #[command(flatten)]

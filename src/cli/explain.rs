@@ -4,8 +4,13 @@ use super::args::ExplainArgs;
 use super::exit::{ExitCode, Failure};
 use super::{Io, audit, estate, output};
 use crate::analysis::{Audit, audit as audit_estate};
+use crate::catalog::Prices;
+use crate::domain::{Estate, Policy};
 use crate::report::text::fit;
-use crate::report::{Derivation, NotFound, explainable_ids, explanation, find_explained};
+use crate::report::{
+    Derivation, NotFound, commitment_explanation, explainable_ids, explanation, find_explained,
+};
+use crate::savings::existing_coverage;
 
 /// Ids that are offered when one is not known.
 const SHOWN_IDS: usize = 3;
@@ -17,6 +22,10 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     let accepted = audit::risk(args.risk, &settings, io)?;
     let estate = estate::last_estate(&args.estate, &settings, io)?;
     let audited = audit_estate(&estate, &settings.policy, accepted);
+    if let Some(text) = commitment(&args.id, &estate, &settings.policy) {
+        output::document(&text, &args.estate.out, io)?;
+        return Ok(ExitCode::Done);
+    }
     let explained = find_explained(&audited, &args.id)
         .map_err(|reason| not_found(&args.id, &reason, &audited))?;
     let derivation = Derivation {
@@ -26,6 +35,15 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     };
     output::document(&explanation(explained, &derivation), &args.estate.out, io)?;
     Ok(ExitCode::Done)
+}
+
+/// What a reserved instance or savings plan of the estate costs and covers.
+fn commitment(id: &str, estate: &Estate, policy: &Policy) -> Option<String> {
+    estate.commitments.ids().find(|owned| *owned == id)?;
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let coverage = existing_coverage(estate, &prices, policy);
+    let used = coverage.commitments.iter().find(|used| used.id == id)?;
+    commitment_explanation(estate, used, policy)
 }
 
 fn not_found(id: &str, reason: &NotFound, audited: &Audit) -> Failure {

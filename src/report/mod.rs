@@ -28,7 +28,10 @@ pub use agent::{AgentSetup, agent_setup};
 pub use audit_csv::audit_csv;
 pub use audit_json::audit_json;
 pub use audit_table::audit_table;
-pub use explain::{Derivation, Explained, NotFound, explainable_ids, explanation, find_explained};
+pub use explain::{
+    Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
+    find_explained,
+};
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use metrics::{metrics_csv, metrics_json, metrics_table};
 pub use next::Invocation;

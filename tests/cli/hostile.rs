@@ -33,7 +33,7 @@ fn hostile() -> Vec<String> {
 }
 
 /// Whether a character may stand in a document for people or scripts.
-fn is_harmless(c: char) -> bool {
+pub fn is_harmless(c: char) -> bool {
     let is_mark = matches!(c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c == '\n' || !(c.is_control() || is_mark)
@@ -41,7 +41,7 @@ fn is_harmless(c: char) -> bool {
 
 /// Instances with one hostile name each, wherever an instance takes a name
 /// from people: tags, Auto Scaling group, host.
-fn fleet() -> Value {
+pub fn fleet() -> Value {
     let mut estate = one();
     let template = estate["instances"][0].clone();
     let mut instances = Vec::new();

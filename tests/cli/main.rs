@@ -8,6 +8,7 @@ mod contract;
 mod csv_rows;
 mod docs;
 mod estates;
+mod explain;
 mod failures;
 mod hostile;
 mod listings;

@@ -3,6 +3,7 @@
 
 mod commit;
 mod find;
+mod owned;
 mod page;
 mod plan;
 mod rightsize;
@@ -11,6 +12,7 @@ mod spot;
 mod verdict;
 
 pub use find::{Explained, NotFound, explainable_ids, find_explained};
+pub use owned::commitment_explanation;
 
 use self::page::{Page, Rates};
 use super::audit_table::evidence;

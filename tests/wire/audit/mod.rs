@@ -9,5 +9,6 @@ mod signals;
 
 mod bad_days;
 mod commitments;
+mod explained;
 mod fleet;
 mod hostile;

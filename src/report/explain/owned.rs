@@ -1,0 +1,75 @@
+//! What a commitment of the account costs, and how far it is used.
+
+use super::page::{Page, figure, share};
+use crate::domain::{Estate, Policy};
+use crate::report::text::money;
+use crate::savings::CommitmentUse;
+use rust_decimal::Decimal;
+
+/// The derivation of a reserved instance or savings plan of the estate, from how
+/// it is used. `None` when the estate has none of this id.
+pub fn commitment_explanation(
+    estate: &Estate,
+    used: &CommitmentUse,
+    policy: &Policy,
+) -> Option<String> {
+    let mut page = Page::default();
+    page.heading(&format!("commitment {}", used.id));
+    let owned = &estate.commitments;
+    let month = policy.hours_per_month;
+    if let Some(one) = owned
+        .reserved_instances
+        .iter()
+        .find(|one| one.id == used.id)
+    {
+        page.line(&format!(
+            "{} × {} in {}, {}, {}, {}, {}",
+            one.count,
+            one.instance_type,
+            one.zone.as_ref().unwrap_or(&one.region),
+            one.operating_system,
+            one.tenancy,
+            one.class,
+            one.payment
+        ));
+        page.line(&format!("{} to {}", one.start, one.end));
+        let hourly = one.effective_hourly();
+        page.line(&format!(
+            "{} / {} + {} = {}/h, used or not",
+            one.upfront.normalize(),
+            one.term_hours(),
+            one.recurring_hourly.normalize(),
+            figure(hourly, 6)
+        ));
+        page.line(&format!(
+            "{} × {}/h × {month} h = {} a month",
+            one.count,
+            figure(hourly, 10),
+            figure(hourly * Decimal::from(one.count) * month, 6)
+        ));
+    } else {
+        let one = owned.savings_plans.iter().find(|one| one.id == used.id)?;
+        page.line(&used.name);
+        page.line(&format!("{} to {}", one.start, one.end));
+        page.line(&format!(
+            "{}/h × {month} h = {} a month, used or not",
+            one.commitment_hourly.normalize(),
+            figure(one.commitment_hourly * month, 6)
+        ));
+    }
+    page.line(&format!("{} a month, rounded", money(used.monthly_cost)));
+    page.line(&format!(
+        "covers {} of the {} running hours that it can cover",
+        figure(used.covered_hours, 4),
+        figure(used.eligible_hours, 4)
+    ));
+    match used.utilization {
+        Some(utilization) => page.line(&format!("used {}", share(utilization))),
+        None => page.line("its term does not overlap the window"),
+    }
+    if let Some(unused) = used.unused_monthly {
+        page.line(&format!("{} a month for what nobody used", money(unused)));
+    }
+    page.line(&format!("{} days until it ends", used.days_to_expiry));
+    Some(page.into_text())
+}

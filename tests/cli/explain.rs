@@ -1,0 +1,410 @@
+//! `explain`: what the audit says can be worked out again from what is shown.
+
+use crate::contract::DEMO;
+use crate::estates::{one, situations};
+use crate::hostile::{fleet, is_harmless};
+use crate::world::World;
+use gpucost::sources::files::demo_estate;
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+/// An amount such as `−$1,234.50` or `12.24/h`.
+fn amount(text: &str) -> Decimal {
+    let digits: String = text
+        .chars()
+        .filter(|c| c.is_ascii_digit() || *c == '.')
+        .collect();
+    digits
+        .parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// The amount of a JSON document.
+fn of_json(value: &Value) -> Decimal {
+    value.to_string().parse().expect("a number")
+}
+
+/// The lines below a heading.
+fn section<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
+    text.lines()
+        .skip_while(|line| !line.starts_with(heading))
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .collect()
+}
+
+/// The amount of a line `n × rate/h × hours h = amount a month`, which it
+/// multiplies out to.
+fn multiplied(line: &str) -> Option<Decimal> {
+    let (factors, product) = line.trim().split_once(" h = ")?;
+    let product = amount(product.strip_suffix(" a month")?);
+    let factors: Vec<&str> = factors.split(" × ").collect();
+    let [count, rate, hours] = factors[..] else {
+        return None;
+    };
+    let rate = rate.strip_suffix("/h")?;
+    let exact = amount(count) * amount(rate) * amount(hours);
+    assert!(
+        (exact - product).abs() < Decimal::new(1, 5),
+        "{line}: it is {exact}"
+    );
+    Some(product)
+}
+
+/// Checks the cost and the plan of a workload against its row in the audit.
+fn assert_adds_up(text: &str, workload: &Value) {
+    let id = &workload["id"];
+    let rows: Vec<Decimal> = section(text, "cost")
+        .into_iter()
+        .filter_map(multiplied)
+        .collect();
+    let today = &workload["monthly_cost"];
+    if !rows.is_empty() {
+        let sum: Decimal = rows.iter().sum();
+        assert_eq!(sum.round_dp(2), of_json(today).round_dp(2), "{id}");
+    }
+    let plan = section(text, "plan at --risk ");
+    if today.is_null() {
+        assert_eq!(plan, ["  none: there is no price"], "{id}");
+        return;
+    }
+    if workload["plan"]["actions"]
+        .as_array()
+        .expect("a list")
+        .is_empty()
+    {
+        assert!(plan[0].starts_with("  nothing to do; $"), "{id}: {plan:?}");
+        return;
+    }
+    let mut left = amount(plan[0].strip_suffix(" today").expect("today first"));
+    assert_eq!(left, of_json(today), "{id}");
+    let mut taken = 0;
+    for line in &plan[1..] {
+        if let Some(saving) = line.strip_prefix("  − $") {
+            left -= amount(saving.split(' ').next().expect("an amount"));
+            taken += 1;
+        } else if let Some(rest) = line.strip_prefix("  = $") {
+            assert_eq!(amount(rest), left, "{id}");
+        }
+        multiplied(line);
+    }
+    let actions = workload["plan"]["actions"].as_array().map(Vec::len);
+    assert_eq!(Some(taken), actions, "{id}");
+    let planned = of_json(&workload["plan"]["planned_monthly_cost"]);
+    assert_eq!(left, planned, "{id}");
+}
+
+/// Checks that each evidence of a finding is told with what it was judged by.
+fn assert_evidence(text: &str, finding: &Value) {
+    let id = &finding["id"];
+    let told: Vec<&str> = section(text, "finding ");
+    let because = |line: &&&str| line.starts_with("  because ");
+    let evidence = finding["evidence"].as_array().expect("a list");
+    assert_eq!(told.iter().filter(because).count(), evidence.len(), "{id}");
+    let told = told.join(" ");
+    let told: Vec<&str> = told.split_whitespace().collect();
+    let told = told.join(" ").replace(',', "");
+    for one in evidence {
+        if let Some(samples) = one["n_samples"].as_u64() {
+            assert!(
+                told.contains(&format!("; {samples} samples coverage ")),
+                "{id}: {told}"
+            );
+        }
+        let threshold = one["threshold"].as_f64().expect("a threshold");
+        let shown = [format!("{threshold}"), format!("{threshold:.1}")];
+        let is_shown = shown.iter().any(|shown| {
+            [" < ", " ≥ ", " > ", " ≤ ", " = "]
+                .iter()
+                .any(|comparator| told.contains(&format!("{comparator}{shown}")))
+        });
+        assert!(is_shown, "{id}: {threshold} in {told}");
+    }
+}
+
+fn assert_readable(text: &str) {
+    for line in text.lines() {
+        assert!(line.width() <= 100, "{} columns: {line}", line.width());
+    }
+    assert_eq!(text.chars().find(|c| !is_harmless(*c)), None);
+}
+
+/// Explains everything that an audit names.
+fn assert_explained(world: &World, source: &[&str], audit: &Value) {
+    let explain = |id: &str| {
+        let outcome = world.run(&[&["explain", id], source].concat());
+        assert_eq!(outcome.code, 0, "{source:?} {id}: {}", outcome.stderr);
+        assert_readable(&outcome.stdout);
+        outcome.stdout
+    };
+    let list = |key: &str| audit[key].as_array().expect("a list");
+    for finding in list("findings") {
+        let text = explain(finding["id"].as_str().expect("an id"));
+        assert_evidence(&text, finding);
+        let of = |workload: &&Value| workload["id"] == finding["workload"];
+        let workload = list("workloads").iter().find(of).expect("its workload");
+        assert_adds_up(&text, workload);
+    }
+    for workload in list("workloads") {
+        let id = workload["id"].as_str().expect("an id");
+        assert_adds_up(&explain(id), workload);
+    }
+}
+
+#[test]
+fn every_finding_and_workload_of_the_demo() {
+    assert_explained(&World::new(), &["--demo"], &DEMO.json());
+}
+
+#[test]
+fn every_finding_and_workload_of_the_situations() {
+    let world = World::new();
+    for path in situations() {
+        let path = path.to_str().expect("UTF-8");
+        let audit = world.run(&["audit", "--from", path, "--format", "json"]);
+        assert_explained(&world, &["--from", path], &audit.json());
+    }
+}
+
+/// Explains a part of the demo, each line as one.
+fn demo(id: &str) -> String {
+    let outcome = World::new().run(&["explain", "--demo", id]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    words.join(" ")
+}
+
+fn assert_tells(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in {text}");
+    }
+}
+
+#[test]
+fn right_sizing_and_spot_by_hand() {
+    // 900/864; the square root of 2 · 60 · 3600 · 24; 60/3220 + 1910/86400.
+    assert_tells(
+        &demo("plan:experiments"),
+        &[
+            "1 ever active (p99 ≥ 1 %) and 1 held on the fullest instance, of 4; 1 needed, 1 there",
+            "peak 13312 MiB × 1.2 = 15974 MiB needed; L40S reports 46,068 MiB",
+            "p95 14.0 % of 32 × 1.2 = 5.38 needed; 8 there",
+            "V100 900 GB/s / L40S 864 GB/s = 1.0417",
+            "p95 88.0 % × 1.0417 = 91.7 % of each L40S projected; slowdown 1.000, at most 1.25",
+            "8 × 2.24208/h × 730 h = 13093.7472 a month",
+            "rejected: 8 × g6.4xlarge: ",
+            "1 × 0.041667 by prudence: λ = 0.041667 an hour",
+            "= 3220 s, at most 3600 s",
+            "o = 60 / 3220 + λ × (3220 / 2 + 300) / 3600 = 0.04074 ",
+            "1.27475 / (1 − 0.04074) = 1.328889/h",
+        ],
+    );
+}
+
+#[test]
+fn sharing_and_commitments_by_hand() {
+    // 16320 · 1.2; 30 · 7/3; 48087.24 of 64116.32.
+    assert_tells(
+        &demo("plan:chat-serving"),
+        &[
+            "40 × 3g.20gb: at most 19584 MiB needed",
+            "p95 at most 30.0 % × 7 / 3 slices = 70.0 % ≤ 80 %",
+            "20 cards / 8 an instance: 3 instances",
+            "break-even 13.921094 / 21.957642 = 63.3998 %",
+            "N(t) ≥ 4 in 336 of 336 hours, 100 %: pays",
+            "N(t) ≥ 5 in 0 of 336 hours, 0 %: does not pay",
+            "K* = 4",
+            "= 23466.72016 a month",
+            "$23,466.72 × 48087.24 of the 64116.32 left of its 2 workloads = $17,600.04",
+        ],
+    );
+}
+
+#[test]
+fn a_schedule_by_hand() {
+    // 137/168 of 20702.80 is 16882.64.
+    assert_tells(
+        &demo("plan:nightly-eval"),
+        &[
+            "week in UTC, because neither a tag nor the policy names a time zone",
+            "20702.8 × (1 − 0.8154761905) = 3820.159524 a month",
+            "counter-evidence: a schedule from the other weeks would have cut 0 active hours",
+            "21 hours of a week stay on because data is missing",
+        ],
+    );
+}
+
+#[test]
+fn an_instance_names_its_workload() {
+    let estate = demo_estate().expect("the demo");
+    let instance = estate.instances[0].id.as_str();
+    let text = demo(instance);
+    assert!(
+        text.starts_with("workload ") && text.contains(instance),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_name_of_two_workloads_lists_them() {
+    let world = World::new();
+    let mut estate = one();
+    let mut twin = estate["instances"][0].clone();
+    twin["id"] = json!("i-twin");
+    estate["instances"]
+        .as_array_mut()
+        .expect("a list")
+        .push(twin);
+    let path = world.estate("twins.json", &estate);
+    let outcome = world.run(&["explain", "one", "--from", &path]);
+    assert_eq!(
+        outcome.all(),
+        "exit code 2\n--- stdout\n--- stderr\n\
+         error: 2 workloads are named `one`\n\
+         hint: name one by its id: i-one, i-twin\n"
+    );
+    assert_eq!(world.run(&["explain", "i-twin", "--from", &path]).code, 0);
+}
+
+#[test]
+fn an_unknown_id_names_the_nearest() {
+    let outcome = World::new().run(&["explain", "--demo", "chat-servin"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(
+        outcome
+            .stderr
+            .starts_with("error: nothing has the id `chat-servin`\nhint: the nearest are "),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn a_commitment_of_the_estate() {
+    let mut estate = one();
+    estate["commitments"] = json!([{
+        "kind": "reserved-instances", "id": "ri-1", "region": "us-east-1",
+        "instance_type": "g5.xlarge", "operating_system": "linux", "tenancy": "shared",
+        "count": 2, "class": "standard", "payment": "partial-upfront",
+        "start": "2026-02-01T00:00:00Z", "end": "2027-02-01T00:00:00Z",
+        "currency": "USD", "upfront": "876", "recurring_hourly": "0.5",
+    }]);
+    let world = World::new();
+    let path = world.estate("owned.json", &estate);
+    let outcome = world.run(&["explain", "ri-1", "--from", &path]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    // 876/8760 + 0.5, twice, 730 hours a month. One of the two ran all the time.
+    let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    assert_tells(
+        &words.join(" "),
+        &[
+            "876 / 8760 + 0.5 = 0.6/h",
+            "2 × 0.6/h × 730 h = 876 a month",
+            "used 50 %",
+        ],
+    );
+}
+
+#[test]
+fn hostile_names_are_harmless() {
+    let world = World::new();
+    let path = world.estate("hostile.json", &fleet());
+    let audit = world
+        .run(&["audit", "--from", &path, "--format", "json"])
+        .json();
+    let workloads = audit["workloads"].as_array().expect("a list");
+    for workload in workloads.iter().step_by(5) {
+        let id = workload["id"].as_str().expect("an id");
+        // A command line cannot carry it.
+        if id.contains('\0') {
+            continue;
+        }
+        let outcome = world.run(&["explain", "--from", &path, "--", id]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_readable(&outcome.stdout);
+    }
+    for id in ["\u{1b}[2J\u{202e}", &"x".repeat(100_000), ""] {
+        let outcome = world.run(&["explain", "--from", &path, "--", id]);
+        assert_eq!(outcome.stderr.chars().find(|c| !is_harmless(*c)), None);
+        assert!(outcome.stderr.len() < 1_000, "{}", outcome.stderr.len());
+    }
+}
+
+#[test]
+fn names_are_masked() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["tags"] =
+        json!({"Name": "falcon-7", "gpucost:workload": "falcon", "owner": "mallory"});
+    let path = world.estate("named.json", &estate);
+    let outcome = world.run(&["explain", "i-one", "--from", &path, "--redact"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for secret in ["falcon", "mallory", "111122223333"] {
+        assert!(!outcome.stdout.contains(secret), "{}", outcome.stdout);
+    }
+}
+
+/// A world in which an audit left this behind.
+fn after_an_audit(content: &[u8]) -> World {
+    let mut world = World::new();
+    world.file("last-estate.json.gz", content);
+    let folder = world.path("");
+    world.set("GPUCOST_CACHE_DIR", &folder);
+    world
+}
+
+#[test]
+fn the_last_estate_is_the_default() {
+    let estate = one();
+    let world = after_an_audit(estate.to_string().as_bytes());
+    let kept = world.run(&["explain", "one"]);
+    assert_eq!(kept.code, 0, "{}", kept.stderr);
+    let path = world.estate("same.json", &estate);
+    assert_eq!(
+        kept.stdout,
+        world.run(&["explain", "one", "--from", &path]).stdout
+    );
+}
+
+#[test]
+fn a_last_estate_that_is_not_there_or_cannot_be_read_is_said() {
+    let mut newer = one();
+    newer["estate_version"] = json!("99");
+    let hint =
+        "\nhint: run `gpucost audit` first, or name the estate with `--from FILE` or `--demo`\n";
+    let mut empty = World::new();
+    let folder = empty.path("");
+    empty.set("GPUCOST_CACHE_DIR", &folder);
+    for (world, said) in [
+        (empty, "error: there is no estate of a last audit"),
+        (
+            after_an_audit(b"{\"estate_version\": "),
+            "last-estate.json.gz",
+        ),
+        (after_an_audit(newer.to_string().as_bytes()), "99"),
+    ] {
+        let outcome = world.run(&["explain", "one"]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+        assert!(outcome.stderr.ends_with(hint), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn the_examples_of_the_page_are_what_is_printed() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/explain.md");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let mut examples = 0;
+    for block in page.split("```console\n").skip(1) {
+        let (example, _) = block.split_once("```").expect("its end");
+        let (command, expected) = example.split_once('\n').expect("a command line");
+        let arguments = command
+            .strip_prefix("$ gpucost ")
+            .expect("a command of gpucost");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        assert_eq!(World::new().run(&arguments).stdout, expected, "{command}");
+        examples += 1;
+    }
+    assert_eq!(examples, 2);
+}
