@@ -3,8 +3,8 @@
 use super::PriceUse;
 use crate::catalog::{Prices, bundled_interruption_band, family};
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, Money, Policy, PriceBasis, PriceKey, PriceOption, PurchaseOption,
-    Risk, Verdict, Workload,
+    CommitmentTerm, Currency, HourlyRate, Money, Policy, PriceBasis, PriceKey, PriceOption,
+    PurchaseOption, Risk, Verdict, Workload,
 };
 use crate::savings::{
     Alternatives, Checkpointing, Committable, Offers, Plan, ResizeOffer, ScheduleOffer, SpotCase,

@@ -95,9 +95,9 @@ pub const ROWS: &[Row] = &[
     // 4.5, that is 5, and 7 × 1.10 × 730 = 5,621.00 less: 4,015.00. An L4 would be
     // 60 % busy, 9 × 0.8048, and costs more.
     //
-    // Five run round the clock beside `dirty`. A savings plan of the book, 0.63378,
-    // is cheaper than a reservation, 1.10 × 0.63 = 0.693: 6 × (1.10 − 0.63378) ×
-    // 730 = 2,042.0436, and 4,015 / (4,015 + 803) of 2,042.04 is 1,701.70.
+    // Five run round the clock beside `dirty`. Reserved at 1.10 × 0.63 = 0.693:
+    // 6 × (1.10 − 0.693) × 730 = 1,782.66, and 4,015 / (4,015 + 803) of it is
+    // 1,485.55.
     row(
         "chat",
         12,
@@ -107,13 +107,12 @@ pub const ROWS: &[Row] = &[
             9_636_00,
             &[
                 ("rightsize", Some((5, "g5.xlarge")), 5_621_00),
-                ("commit", None, 1_701_70),
+                ("commit", None, 1_485_55),
             ],
         ),
         UNDER_RULES,
     ),
-    // 2 × 22 × 730 = 32,120.00; reserved 2 × 13.86 × 730 = 20,235.60, less than
-    // the book's savings plan, 13.921094.
+    // 2 × 22 × 730 = 32,120.00; reserved 2 × 13.86 × 730 = 20,235.60.
     row(
         "pretrain",
         2,
@@ -199,13 +198,13 @@ pub const ROWS: &[Row] = &[
         &[],
     ),
     // 1.10 × 730 = 803.00. The bad readings are gone from the mean. What `chat`
-    // leaves of the pool: 2,042.04 − 1,701.70. An L4 would be 100 % busy.
+    // leaves of the pool: 1,782.66 − 1,485.55. An L4 would be 100 % busy.
     row(
         "dirty",
         1,
         (UNDER, STEADY, MEASURED),
         Some(50.0),
-        (803_00, &[("commit", None, 340_34)]),
+        (803_00, &[("commit", None, 297_11)]),
         UNDER_RULES,
     ),
     Row {
@@ -285,14 +284,13 @@ pub const ROWS: &[Row] = &[
         (36_500_00, &[("commit", None, 13_505_00)]),
         &["steady-on-demand"],
     ),
-    // 1.05 × 730. The book's savings plan, 0.63378, is cheaper than a reservation,
-    // 0.6615: (1.05 − 0.63378) × 730 = 303.8406.
+    // 1.05 × 730; reserved (1.05 − 0.6615) × 730 = 283.605.
     row(
         "six-of-ten",
         1,
         (UNDER, STEADY, DERIVED),
         Some(50.0),
-        (766_50, &[("commit", None, 303_84)]),
+        (766_50, &[("commit", None, 283_61)]),
         UNDER_RULES,
     ),
     row(
@@ -316,8 +314,7 @@ pub const ROWS: &[Row] = &[
         &["overprovisioned-gpu", "off-hours"],
     ),
     // 8 × 0.48 × 730 = 2,803.20. A group: 8 × 50 / 80 = 5, 3 × 0.48 × 730 =
-    // 1,051.20 less; reserved 5 × (0.48 − 0.3024) × 730 = 648.24, less than the
-    // book's savings plan, 0.331.
+    // 1,051.20 less; reserved 5 × (0.48 − 0.3024) × 730 = 648.24.
     row(
         "render",
         8,
