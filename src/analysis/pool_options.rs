@@ -96,6 +96,9 @@ fn break_even_month(replaced: Decimal, paid: Instalments, term: CommitmentTerm) 
     })
 }
 
+/// A key and the instances of it that ran in each hour.
+type KeyUsage<'a> = (&'a PriceKey, &'a Vec<u32>);
+
 /// The pools of EC2 Instance Savings Plans; a type whose rate under a plan is
 /// not known becomes a gap.
 pub(super) fn family_pools(
@@ -104,7 +107,7 @@ pub(super) fn family_pools(
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> Vec<FamilyPool> {
-    let mut families: BTreeMap<(&str, &str), Vec<(&PriceKey, &Vec<u32>)>> = BTreeMap::new();
+    let mut families: BTreeMap<(&str, &str), Vec<KeyUsage<'_>>> = BTreeMap::new();
     for (key, hourly) in usage {
         let family = families.entry((&key.region, key.family())).or_default();
         family.push((key, hourly));
@@ -128,7 +131,7 @@ struct Member<'a> {
 fn family_pool(
     region: &str,
     family: &str,
-    members: &[(&PriceKey, &Vec<u32>)],
+    members: &[KeyUsage<'_>],
     prices: &Prices<'_>,
     policy: &Policy,
     gaps: &mut Vec<Gap>,
