@@ -6,7 +6,9 @@ mod inventory;
 mod kinds;
 mod owned;
 mod planning;
+mod pool_options;
 mod question;
+mod reserved;
 mod sizing;
 mod spot;
 mod standing;
@@ -18,6 +20,10 @@ pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
+};
+pub use reserved::{
+    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, assess_commitments,
+    best_option,
 };
 pub use sizing::{Candidate, Sized, Sizing};
 pub use spot::{

@@ -328,50 +328,47 @@ pub(super) struct StatusArgs {
 /// `gpucost reserved`.
 #[derive(Debug, Args)]
 pub(super) struct ReservedArgs {
-    /// The instance type, such as p4d.24xlarge
-    #[arg(long = "type", value_name = "TYPE")]
-    pub instance_type: String,
+    /// One type by name, without any cloud; `--region` is its region then
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        help_heading = "One type",
+        conflicts_with_all = ["demo", "from", "save", "commitments", "redact", "tag",
+            "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
+    )]
+    pub instance_type: Option<String>,
     /// Instances of it
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub count: u32,
     /// Hours that each of them runs in a month [default: hours_per_month of the policy, 730]
-    #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true)]
+    #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub hours_per_month: Option<Decimal>,
-    /// The region [default: us-east-1]
-    #[arg(long, value_name = "REGION")]
-    pub region: Option<String>,
     /// How the reserved instances are paid for
-    #[arg(long, value_enum, value_name = "PAYMENT", default_value_t = PaymentChoice::No)]
+    #[arg(long, value_enum, value_name = "PAYMENT", default_value_t = PaymentChoice::No, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub payment: PaymentChoice,
     /// Operating system
-    #[arg(long, value_name = "OS", default_value = "linux")]
+    #[arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub os: String,
     /// On-demand price per hour, instead of the known one
-    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Own prices")]
+    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
     pub on_demand_hourly: Option<Decimal>,
     /// Hourly part of the price for one year, instead of the known one
-    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, help_heading = "Own prices")]
+    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
     pub reserved_1yr_hourly: Option<Decimal>,
     /// Upfront part of it for one instance [default: 0]
-    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", help_heading = "Own prices")]
+    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
     pub reserved_1yr_upfront: Option<Decimal>,
     /// Hourly part of the price for three years, instead of the known one
-    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, help_heading = "Own prices")]
+    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
     pub reserved_3yr_hourly: Option<Decimal>,
     /// Upfront part of it for one instance [default: 0]
-    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", help_heading = "Own prices")]
+    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
     pub reserved_3yr_upfront: Option<Decimal>,
-    /// Bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Refuse prices that are older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
     /// Layout of the document [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
     #[command(flatten)]
-    pub out: OutputArgs,
+    pub estate: EstateArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,17 +1,21 @@
-//! `gpucost reserved`: commitments against on-demand, for one type.
+//! `gpucost reserved`: commitments against on-demand, for the fleet or for one
+//! type.
 
 use super::args::{Format, PaymentChoice, ReservedArgs};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::{Io, audit, estate, output, pricing};
-use crate::analysis::{AWS, Offer, Question, SortBy, compare};
+use crate::analysis::{AWS, Offer, Question, SortBy, assess_commitments, compare};
 use crate::catalog::{Prices, family};
 use crate::config::SettingsFile;
 use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
 };
 use crate::report::text::counted;
-use crate::report::{reserved_csv, reserved_json, reserved_table};
+use crate::report::{
+    reserved_csv, reserved_fleet_csv, reserved_fleet_json, reserved_fleet_table, reserved_json,
+    reserved_table,
+};
 use crate::savings::{
     CommitmentFigures, PricedCommitment, ReservedComparison, ReservedReport, SteadyUse, instalments,
 };
@@ -19,37 +23,86 @@ use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
+    let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
-    let question = question(args, &settings, io)?;
-    let book = pricing::book(args.offline, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    match &args.instance_type {
+        Some(name) => one_type(name, args, &settings, format, &age, io),
+        None => fleet(args, &settings, format, &age, io),
+    }
+}
+
+fn internal(error: impl Into<anyhow::Error>) -> Failure {
+    Failure::new(ExitCode::Unexpected, error)
+}
+
+fn fleet(
+    args: &ReservedArgs,
+    settings: &SettingsFile,
+    format: Format,
+    age: &PriceAge,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let out = &args.estate.out;
+    let estate = estate::estate(&args.estate, settings, io)?;
+    let found = assess_commitments(&estate, &settings.policy);
+    let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
+    let text = match format {
+        Format::Table | Format::Wide => {
+            reserved_fleet_table(&found, output::style(format == Format::Wide, out, io))
+        }
+        Format::Json => reserved_fleet_json(&found).map_err(internal)?,
+        Format::Csv => reserved_fleet_csv(&found).map_err(internal)?,
+    };
+    output::document(&text, out, io)?;
+    output::warn(warning, out, io);
+    Ok(output::close(
+        "looked at",
+        found.instances,
+        0,
+        &found.gaps,
+        &args.estate,
+        io,
+    ))
+}
+
+fn one_type(
+    name: &str,
+    args: &ReservedArgs,
+    settings: &SettingsFile,
+    format: Format,
+    age: &PriceAge,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let out = &args.estate.out;
+    let question = question(name, args, settings, io)?;
+    let book = pricing::book(args.estate.offline, settings, io)?;
     let prices = Prices::new(&book, &settings.policy.discount_percent);
     pricing::refuse_unknown(&question, &prices)?;
     let offer = compare(&question, &prices).into_iter().next();
-    let report = report(args, &question, offer.as_ref(), &settings)?;
+    let report = report(name, args, &question, offer.as_ref(), settings)?;
     let seen_on = report.quotes().map(|quote| quote.seen_on).min();
     let warning = age.check(seen_on, io.now)?;
-    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let text = match format {
         Format::Table => reserved_table(&report, false),
         Format::Wide => reserved_table(&report, true),
-        Format::Json => reserved_json(&report).map_err(|error| internal(error.into()))?,
-        Format::Csv => reserved_csv(&report).map_err(|error| internal(error.into()))?,
+        Format::Json => reserved_json(&report).map_err(internal)?,
+        Format::Csv => reserved_csv(&report).map_err(internal)?,
     };
-    output::document(&text, &args.out, io)?;
-    output::warn(warning, &args.out, io);
+    output::document(&text, out, io)?;
+    output::warn(warning, out, io);
     let compared = counted(report.commitments.len() as u64, "commitment", "commitments");
-    output::say(&format!("compared {compared}"), &args.out, io);
+    output::say(&format!("compared {compared}"), out, io);
     Ok(ExitCode::Done)
 }
 
 fn question(
+    name: &str,
     args: &ReservedArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<Question, Failure> {
-    let region = match &args.region {
+    let region = match &args.estate.aws.region {
         Some(named) if named == "all" || named.contains([',', '*']) => {
             return Err(Failure::input(format!(
                 "`--region {named}` is more than one region: a commitment holds in one"
@@ -60,7 +113,7 @@ fn question(
         None => pricing::home_region(settings, io),
     };
     Ok(Question {
-        instance_types: vec![args.instance_type.to_ascii_lowercase()],
+        instance_types: vec![name.to_ascii_lowercase()],
         gpu: None,
         count: None,
         regions: vec![region.clone()],
@@ -72,12 +125,13 @@ fn question(
 }
 
 fn report(
+    name: &str,
     args: &ReservedArgs,
     question: &Question,
     offer: Option<&Offer>,
     settings: &SettingsFile,
 ) -> Result<ReservedReport, Failure> {
-    let name = args.instance_type.to_ascii_lowercase();
+    let name = name.to_ascii_lowercase();
     let place = format!(
         "{name} in {} ({})",
         question.home_region, question.operating_system

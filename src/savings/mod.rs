@@ -18,8 +18,8 @@ mod spot;
 mod spot_offer;
 
 pub use calculator::{
-    CommitmentFigures, PricedCommitment, ReservedComparison, ReservedReport, SteadyUse,
-    instalments, months,
+    BILLED_HOURS_PER_MONTH, CommitmentFigures, PricedCommitment, ReservedComparison,
+    ReservedReport, SteadyUse, instalments, months,
 };
 pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};

@@ -19,6 +19,7 @@ mod pricing;
 mod process;
 mod redact;
 mod reserved;
+mod reserved_fleet;
 mod rightsize;
 mod round_trip;
 mod schema;

@@ -471,7 +471,7 @@ fn examples_of_the_page_print_what_it_shows() {
         .skip(1)
         .filter_map(|rest| Some(rest.split_once("```")?.0))
         .collect();
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let arguments: Vec<&str> = command

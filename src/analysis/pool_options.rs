@@ -1,0 +1,270 @@
+//! Every commitment that is sold to a pool of instances, at the amount that
+//! suits its usage best.
+
+use super::reserved::{FamilyPool, PoolOption, ReservedPool};
+use crate::catalog::Prices;
+use crate::domain::{
+    CommitmentTerm, Gap, Instalments, Money, PaymentOption, Policy, PriceKey, PriceOption,
+    PriceQuote,
+};
+use crate::savings::{
+    BILLED_HOURS_PER_MONTH, ConcurrentUsage, PlanPool, PoolRates, TypeUsage, covers_other_sizes,
+    instalments, months,
+};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// What is sold to instances of one key; `None` without an on-demand price.
+pub(super) fn reserved_pool(
+    key: &PriceKey,
+    hourly: &[u32],
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> Option<ReservedPool> {
+    let on_demand = prices.get(key).ok()?;
+    let usage = ConcurrentUsage::of(hourly);
+    let options = CommitmentTerm::ALL
+        .into_iter()
+        .filter_map(|term| {
+            let quote = prices
+                .get(&key.with_option(PriceOption::Reserved(term)))
+                .ok()?;
+            let rates = PoolRates::new(on_demand.rate, quote.rate).ok()?;
+            Some(instances_option(term, quote, rates, &usage, policy))
+        })
+        .collect();
+    let block = prices
+        .get(&key.with_option(PriceOption::CapacityBlock))
+        .ok();
+    Some(ReservedPool {
+        covers_other_sizes: covers_other_sizes(key),
+        capacity_block: block.filter(|quote| quote.rate.currency() == on_demand.rate.currency()),
+        key: key.clone(),
+        on_demand,
+        usage,
+        options,
+    })
+}
+
+fn instances_option(
+    term: CommitmentTerm,
+    quote: PriceQuote,
+    rates: PoolRates,
+    usage: &ConcurrentUsage,
+    policy: &Policy,
+) -> PoolOption {
+    let count = rates.best_count(usage);
+    let amount = Decimal::from(count);
+    let currency = quote.rate.currency();
+    let one = instalments(&quote, term);
+    let paid = Instalments {
+        upfront: one.upfront * amount,
+        hourly: one.hourly * amount,
+    };
+    let month = Decimal::from(BILLED_HOURS_PER_MONTH);
+    let hourly = quote.rate.amount() * amount;
+    // What is saved and what is paid together are the hours that it replaces.
+    let replaced = rates.monthly_savings(usage, count, month).amount() + hourly * month;
+    let hours = Decimal::from(usage.hours());
+    PoolOption {
+        term,
+        break_even_utilization: rates.break_even_utilization(),
+        amount,
+        hourly: Money::new(hourly, currency),
+        paid,
+        break_even_month: break_even_month(replaced, paid, term),
+        monthly_savings: rates
+            .monthly_savings(usage, count, policy.hours_per_month)
+            .rounded(),
+        committed: rates.committed(count, term).rounded(),
+        downside: rates.downside_when_halved(usage, count, term).rounded(),
+        full_use_share: (count > 0)
+            .then(|| Decimal::from(usage.hours_with_at_least(count)).checked_div(hours))
+            .flatten(),
+        quotes: vec![quote],
+    }
+}
+
+/// The first month of a term in which the hours that a commitment replaces have
+/// cost as much on demand as it has, upfront paid at once.
+fn break_even_month(replaced: Decimal, paid: Instalments, term: CommitmentTerm) -> Option<u32> {
+    let a_month = paid.hourly * Decimal::from(BILLED_HOURS_PER_MONTH);
+    let is_bought = !(paid.upfront.is_zero() && paid.hourly.is_zero());
+    (1..=months(term)).filter(|_| is_bought).find(|month| {
+        let passed = Decimal::from(*month);
+        passed * replaced >= paid.upfront + passed * a_month
+    })
+}
+
+/// A key and the instances of it that ran in each hour.
+type KeyUsage<'a> = (&'a PriceKey, &'a Vec<u32>);
+
+/// The pools of EC2 Instance Savings Plans; a type whose rate under a plan is
+/// not known becomes a gap.
+pub(super) fn family_pools(
+    usage: &BTreeMap<PriceKey, Vec<u32>>,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    gaps: &mut Vec<Gap>,
+) -> Vec<FamilyPool> {
+    let mut families: BTreeMap<(&str, &str), Vec<KeyUsage<'_>>> = BTreeMap::new();
+    for (key, hourly) in usage {
+        let family = families.entry((&key.region, key.family())).or_default();
+        family.push((key, hourly));
+    }
+    families
+        .into_iter()
+        .filter_map(|((region, family), members)| {
+            family_pool(region, family, &members, prices, policy, gaps)
+        })
+        .collect()
+}
+
+/// A type of a family, with its on-demand price and its usage, all of it as long
+/// as that of the type that was seen first.
+struct Member<'a> {
+    key: &'a PriceKey,
+    on_demand: PriceQuote,
+    hourly: Vec<u32>,
+}
+
+fn family_pool(
+    region: &str,
+    family: &str,
+    members: &[KeyUsage<'_>],
+    prices: &Prices<'_>,
+    policy: &Policy,
+    gaps: &mut Vec<Gap>,
+) -> Option<FamilyPool> {
+    let hours = members.iter().map(|(_, hourly)| hourly.len()).max()?;
+    let members: Vec<Member<'_>> = members
+        .iter()
+        .filter_map(|(key, hourly)| {
+            let missing = std::iter::repeat_n(0, hours - hourly.len());
+            Some(Member {
+                key,
+                on_demand: prices.get(key).ok()?,
+                hourly: missing.chain(hourly.iter().copied()).collect(),
+            })
+        })
+        .collect();
+    let currency = members.first()?.on_demand.rate.currency();
+    let cost_in = |hour: usize| -> Decimal {
+        let costs = members
+            .iter()
+            .map(|member| member.on_demand.rate.amount() * Decimal::from(member.hourly[hour]));
+        costs.sum()
+    };
+    let costs: Vec<Decimal> = (0..hours).map(cost_in).collect();
+    let options: Vec<PoolOption> = CommitmentTerm::ALL
+        .into_iter()
+        .filter_map(|term| plan_option(term, &members, prices, policy, gaps))
+        .collect();
+    let mut instance_types: Vec<String> = members
+        .iter()
+        .map(|member| member.key.instance_type.clone())
+        .collect();
+    instance_types.dedup();
+    let mean = costs
+        .iter()
+        .sum::<Decimal>()
+        .checked_div(Decimal::from(hours));
+    Some(FamilyPool {
+        region: region.to_owned(),
+        family: family.to_owned(),
+        instance_types,
+        hours: hours as u64,
+        on_demand_peak: Money::new(costs.iter().copied().max()?, currency),
+        on_demand_mean: Money::new(mean?, currency),
+        options,
+    })
+}
+
+/// A plan of one term for the types whose rate under it is known. `None` when
+/// none is.
+fn plan_option(
+    term: CommitmentTerm,
+    members: &[Member<'_>],
+    prices: &Prices<'_>,
+    policy: &Policy,
+    gaps: &mut Vec<Gap>,
+) -> Option<PoolOption> {
+    let option = PriceOption::Ec2InstanceSavingsPlan(term);
+    let mut quotes = Vec::new();
+    let mut full = Vec::new();
+    let mut unrated = Vec::new();
+    for member in members {
+        let key = member.key.with_option(option);
+        match prices.get(&key) {
+            Ok(quote) => {
+                full.push(TypeUsage {
+                    plan: quote.rate,
+                    on_demand: member.on_demand.rate,
+                    hourly: member.hourly.clone(),
+                });
+                quotes.push(quote);
+            }
+            Err(missing) => unrated.push((member.key, missing)),
+        }
+    }
+    let pool = PlanPool::new(&full).ok()??;
+    for (key, missing) in unrated {
+        gaps.push(Gap::new(
+            "savings plan rate",
+            &key.instance_type,
+            format!("{missing}: its usage is in no plan of the family"),
+            "`gpucost pricing refresh` reads the rates of plans",
+        ));
+    }
+    let halved: Vec<TypeUsage> = full
+        .iter()
+        .map(|used| TypeUsage {
+            hourly: used.hourly.iter().map(|running| running / 2).collect(),
+            ..used.clone()
+        })
+        .collect();
+    let halved = PlanPool::new(&halved).ok()??;
+    let currency = full.first()?.plan.currency();
+    let amount = pool.best_commitment();
+    let saved = |hours: Decimal| {
+        let on_demand = pool.monthly_cost(Decimal::ZERO, hours).amount();
+        on_demand - pool.monthly_cost(amount, hours).amount()
+    };
+    let total = amount * Decimal::from(term.hours());
+    let upfront_share = match term.payment {
+        PaymentOption::NoUpfront => Decimal::ZERO,
+        PaymentOption::PartialUpfront => Decimal::ONE / Decimal::TWO,
+        PaymentOption::AllUpfront => Decimal::ONE,
+    };
+    let paid = Instalments {
+        upfront: total * upfront_share,
+        hourly: amount * (Decimal::ONE - upfront_share),
+    };
+    let month = Decimal::from(BILLED_HOURS_PER_MONTH);
+    let hours = full.iter().map(|used| used.hourly.len()).max()?;
+    let plan_cost = |hour: usize| -> Decimal {
+        let costs = full
+            .iter()
+            .map(|used| used.plan.amount() * Decimal::from(used.hourly[hour]));
+        costs.sum()
+    };
+    let used_up = (0..hours).filter(|hour| plan_cost(*hour) >= amount).count();
+    Some(PoolOption {
+        term,
+        quotes,
+        break_even_utilization: full
+            .iter()
+            .map(|used| used.plan.amount() / used.on_demand.amount())
+            .min()?,
+        amount,
+        hourly: Money::new(amount, currency),
+        paid,
+        break_even_month: break_even_month(saved(month) + amount * month, paid, term),
+        monthly_savings: Money::new(saved(policy.hours_per_month), currency).rounded(),
+        committed: Money::new(total, currency).rounded(),
+        downside: pool.downside(&halved, amount, term).rounded(),
+        full_use_share: (amount > Decimal::ZERO)
+            .then(|| Decimal::from(used_up).checked_div(Decimal::from(hours)))
+            .flatten(),
+    })
+}

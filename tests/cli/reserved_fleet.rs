@@ -1,0 +1,462 @@
+//! `gpucost reserved` of a fleet: pools, what is sold to them, and what is
+//! committed to already.
+
+use crate::estates::{START_SECOND, empty, one, owned, series};
+use crate::schema::Shape::{
+    Count, Date, Figure, Flag, Money, Name, Object, Rate, Share, Time, Word,
+};
+use crate::schema::{Shape, list, maybe, problems};
+use crate::world::{Outcome, World};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+fn fleet(estate: &Value, arguments: &[&str]) -> Outcome {
+    let world = World::new();
+    let path = world.estate("estate.json", estate);
+    world.run(&[&["reserved", "--from", &path], arguments].concat())
+}
+
+fn figures(estate: &Value) -> Value {
+    let outcome = fleet(estate, &["--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()
+}
+
+/// So many g5.xlarge, the first around the clock, the second in 60 % of the hours
+/// of each ten, the third in 30 %.
+fn three() -> Value {
+    let mut estate = one();
+    let box_one = estate["instances"][0].clone();
+    let mut metrics = vec![estate["metrics"][0].clone()];
+    let mut instances = vec![box_one.clone()];
+    for (id, hours_of_ten) in [("i-two", 6), ("i-three", 3)] {
+        let mut more = box_one.clone();
+        more["id"] = json!(id);
+        more["tags"] = json!({"Name": id});
+        instances.push(more);
+        let mut cpu = series(id, None, "cpu_utilization", "average", 5.0);
+        let hours = (0..336).map(|hour| {
+            if hour % 10 < hours_of_ten {
+                json!(5.0)
+            } else {
+                Value::Null
+            }
+        });
+        cpu["values"] = hours.map(|value| json!([value, 12])).collect();
+        metrics.push(cpu);
+    }
+    estate["instances"] = json!(instances);
+    estate["metrics"] = json!(metrics);
+    estate
+}
+
+fn option<'a>(pool: &'a Value, years: u64, payment: &str) -> &'a Value {
+    let all = pool["options"].as_array().expect("a list");
+    all.iter()
+        .find(|one| one["term_years"] == years && one["payment"] == payment)
+        .expect("it is sold")
+}
+
+#[test]
+fn a_pool_by_hand() {
+    let found = figures(&three());
+    let pools = found["reserved_pools"].as_array().expect("a list");
+    let [pool] = pools.as_slice() else {
+        panic!("{found}")
+    };
+    assert_eq!(pool["on_demand_hourly"], 1.006);
+    assert_eq!((&pool["hours"], &pool["peak"]), (&json!(336), &json!(3)));
+    assert_eq!(pool["size_flexible"], false, "g5 is excepted");
+    // 336 hours are 33 tens and six: 33 × 6 + 6 = 204 with two, 33 × 3 + 3 = 102
+    // with three.
+    assert_eq!(
+        pool["concurrency"],
+        json!([
+            {"from": 1, "to": 1, "share": 1.0},
+            {"from": 2, "to": 2, "share": 0.6071},
+            {"from": 3, "to": 3, "share": 0.3036},
+        ])
+    );
+    // 0.63378 / 1.006 = 63.0 % > 60.7 %: one.
+    let year = option(pool, 1, "no-upfront");
+    assert_eq!(year["count"], 1);
+    assert_eq!(year["effective_hourly"], 0.63378);
+    assert_eq!(year["break_even_utilization"], 0.63);
+    assert_eq!(year["break_even_month"], 1);
+    assert_eq!(year["full_use_share"], 1.0);
+    // 730 × (1.006 − 0.63378) and 8 760 × 0.63378; half of three is one in 102 of
+    // 336 hours, half of two one in 204: 6 × 730 × 1.006 + 6 × 730 × 1.006 × 204 / 336
+    // = 7 081.53 is more than 5 551.91.
+    assert_eq!(year["monthly_savings"], 271.72);
+    assert_eq!(year["committed_total"], 5551.91);
+    assert_eq!(year["downside_when_halved"], 0.0);
+    // The only option below 60.7 % by much is that of three years.
+    let three_years = option(pool, 3, "no-upfront");
+    assert_eq!(three_years["count"], 2);
+    let best: Vec<&Value> = pool["options"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|one| one["best"] == true)
+        .collect();
+    assert_eq!(best.len(), 1);
+    for other in pool["options"].as_array().expect("a list") {
+        assert!(
+            other["monthly_savings"].as_f64() <= best[0]["monthly_savings"].as_f64(),
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn a_plan_of_one_type_commits_to_what_its_reserved_instances_cost() {
+    let found = figures(&three());
+    let (pool, family) = (&found["reserved_pools"][0], &found["savings_plan_pools"][0]);
+    assert_eq!(family["family"], "g5");
+    assert_eq!(family["instance_types"], json!(["g5.xlarge"]));
+    // 1.006 × (336 + 204 + 102) / 336 and 3 × 1.006.
+    assert_eq!(family["on_demand_mean_hourly"], 1.922179);
+    assert_eq!(family["on_demand_peak_hourly"], 3.018);
+    for option_of_plan in family["options"].as_array().expect("a list") {
+        let payment = option_of_plan["payment"].as_str().expect("text");
+        let years = option_of_plan["term_years"].as_u64().expect("a number");
+        let reserved = option(pool, years, payment);
+        let near = |key: &str, slack: f64| {
+            let (plan, reserved) = (option_of_plan[key].as_f64(), reserved[key].as_f64());
+            let (plan, reserved) = (plan.expect("a figure"), reserved.expect("a figure"));
+            assert!((plan - reserved).abs() <= slack, "{key}: {plan} {reserved}");
+        };
+        near("effective_hourly", 0.00001);
+        near("monthly_savings", 0.02);
+        near("committed_total", 0.6);
+        near("downside_when_halved", 0.6);
+    }
+}
+
+#[test]
+fn what_is_covered_is_not_bought_again() {
+    let mut estate = three();
+    estate["commitments"] = owned()["commitments"].clone();
+    let found = figures(&estate);
+    // Two are covered in every hour; the third box of an hour is left in 102.
+    let pool = &found["reserved_pools"][0];
+    assert_eq!(pool["peak"], 1);
+    assert_eq!(
+        pool["concurrency"],
+        json!([{"from": 1, "to": 1, "share": 0.3036}])
+    );
+    let counts: BTreeSet<u64> = pool["options"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["count"].as_u64())
+        .collect();
+    assert_eq!(counts, BTreeSet::from([0]), "nothing pays at 30 %");
+    // Used 336 + 204 of 672 hours and covering 540 of the 642 that ran; it costs
+    // 2 × 0.63378 × 730 = 925.32 a month, of which 132 / 672 buys nothing.
+    let [one] = found["commitments"].as_array().expect("a list").as_slice() else {
+        panic!("{found}")
+    };
+    assert_eq!(one["id"], "ri-1");
+    assert_eq!(one["monthly_cost"], 925.32);
+    assert_eq!(one["utilization"], 0.8036);
+    assert_eq!(one["coverage"], 0.8411);
+    assert_eq!(one["unused_monthly"], 181.76);
+    assert_eq!(one["days_to_expiry"], 30);
+    // 2 × 1.006 × 730.
+    let [held] = found["capacity_reservations"]
+        .as_array()
+        .expect("a list")
+        .as_slice()
+    else {
+        panic!("{found}")
+    };
+    assert_eq!(
+        (&held["id"], &held["available"]),
+        (&json!("cr-1"), &json!(2))
+    );
+    assert_eq!(held["unused_monthly"], 1468.76);
+}
+
+#[test]
+fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
+    let mut estate = one();
+    estate["instances"][0]["lifecycle"] = json!("spot");
+    assert_eq!(figures(&estate)["reserved_pools"], json!([]));
+    let mut estate = one();
+    estate["instances"][0]["state"] = json!("stopped");
+    assert_eq!(figures(&estate)["reserved_pools"], json!([]));
+    let mut estate = one();
+    estate["instances"][0]["tags"]["gpucost:ignore"] = json!("standby");
+    assert_eq!(figures(&estate)["reserved_pools"], json!([]));
+    // Six days and 23 hours; a commitment is sized on seven days.
+    let mut estate = one();
+    let launched = START_SECOND + 7 * 86_400 + 3_600;
+    let launched = jiff::Timestamp::from_second(launched).expect("a time");
+    estate["instances"][0]["launch_time"] = json!(launched.to_string());
+    let found = figures(&estate);
+    assert_eq!(found["reserved_pools"], json!([]));
+    let gap = found["gaps"].as_array().expect("a list");
+    let gap = gap
+        .iter()
+        .find(|gap| gap["what"] == "usage")
+        .expect("a gap");
+    assert_eq!(
+        gap["reason"],
+        "seen for 167 whole hours of the 168 that a commitment is sized on"
+    );
+}
+
+#[test]
+fn what_sells_no_commitment_says_so() {
+    let mut estate = one();
+    estate["instances"][0]["instance_type"] = json!("p3.2xlarge");
+    let found = figures(&estate);
+    assert_eq!(found["reserved_pools"][0]["options"], json!([]));
+    let table = fleet(&estate, &[]).stdout;
+    assert!(table.contains("no reserved price is known"), "{table}");
+    let csv = fleet(&estate, &["--format", "csv"]).stdout;
+    assert_eq!(csv.lines().count(), 3, "a row for each pool: {csv}");
+    // Nothing at all in the scope.
+    let nothing = fleet(&empty(), &[]);
+    assert_eq!(nothing.code, 4);
+    assert!(
+        nothing.stdout.contains("no on-demand usage"),
+        "{}",
+        nothing.stdout
+    );
+    assert_eq!(fleet(&empty(), &["--allow-empty"]).code, 0);
+}
+
+#[test]
+fn flags_of_one_type_do_not_go_with_a_fleet() {
+    for (arguments, named) in [
+        (&["--demo", "--type", "p4d.24xlarge"][..], "--type <TYPE>"),
+        (&["--demo", "--count", "3"], "--count <N>"),
+        (
+            &["--demo", "--reserved-1yr-hourly", "1"],
+            "--reserved-1yr-hourly <PRICE>",
+        ),
+        (&["--count", "3"], "--type <TYPE>"),
+        (&["--os", "linux"], "--type <TYPE>"),
+        (
+            &["--type", "p4d.24xlarge", "--lookback", "7d"],
+            "--lookback <TIME>",
+        ),
+    ] {
+        let outcome = World::new().run(&[&["reserved"], arguments].concat());
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{arguments:?}"
+        );
+        assert!(outcome.stderr.starts_with("error: "), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(named), "{}", outcome.stderr);
+    }
+}
+
+fn document() -> Shape {
+    const PAYMENTS: &[&str] = &["no-upfront", "partial-upfront", "all-upfront"];
+    const ORIGINS: &[&str] = &["bundled", "cache", "api", "user"];
+    let options = || {
+        list(Object(vec![
+            ("term_years", Count),
+            ("payment", Word(PAYMENTS)),
+            ("best", Flag),
+            ("count", maybe(Count)),
+            ("commitment_hourly", maybe(Rate)),
+            ("effective_hourly", Rate),
+            ("upfront_total", Money),
+            ("break_even_utilization", Figure),
+            ("break_even_month", maybe(Count)),
+            ("full_use_share", maybe(Share)),
+            ("monthly_savings", Money),
+            ("committed_total", Money),
+            ("downside_when_halved", Money),
+            ("basis", Word(&["observed", "derived"])),
+            ("date", Date),
+            ("origin", Word(ORIGINS)),
+        ]))
+    };
+    Object(vec![
+        ("schema_version", Word(&["1"])),
+        ("as_of", Time),
+        ("window_start", Time),
+        ("window_end", Time),
+        ("sized_on", Word(&["usage-today"])),
+        (
+            "reserved_pools",
+            list(Object(vec![
+                ("region", Name),
+                ("instance_type", Name),
+                ("operating_system", Name),
+                ("tenancy", Name),
+                ("size_flexible", Flag),
+                ("currency", Word(&["USD", "CNY"])),
+                ("on_demand_hourly", Rate),
+                ("on_demand_date", Date),
+                ("hours", Count),
+                ("peak", Count),
+                ("options", options()),
+                ("capacity_block_hourly", maybe(Rate)),
+                ("capacity_block_date", maybe(Date)),
+            ])),
+        ),
+        (
+            "savings_plan_pools",
+            list(Object(vec![
+                ("region", Name),
+                ("family", Name),
+                ("instance_types", list(Name)),
+                ("hours", Count),
+                ("on_demand_peak_hourly", Rate),
+                ("on_demand_mean_hourly", Rate),
+                ("options", options()),
+            ])),
+        ),
+        (
+            "commitments",
+            list(Object(vec![
+                ("id", Name),
+                ("kind", Name),
+                ("name", Name),
+                ("monthly_cost", Money),
+                ("utilization", maybe(Share)),
+                ("coverage", maybe(Share)),
+                ("unused_monthly", maybe(Money)),
+                ("end", Time),
+                ("days_to_expiry", Count),
+            ])),
+        ),
+        (
+            "capacity_reservations",
+            list(Object(vec![
+                ("id", Name),
+                ("zone", Name),
+                ("total", Count),
+                ("available", Count),
+                ("capacity_block", Flag),
+                ("unused_monthly", maybe(Money)),
+                ("end", maybe(Time)),
+            ])),
+        ),
+        ("gaps", list(Object(vec![("what", Name), ("where", Name)]))),
+    ])
+}
+
+fn page(name: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    fs::read_to_string(docs.join(name)).expect("a page")
+}
+
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                found.insert(key.clone());
+                keys(value, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_document_is_as_the_contract_and_the_page_say() {
+    let page = page("json.md");
+    let quoted: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
+    let demo = World::new().run(&["reserved", "--demo", "--format", "json"]);
+    let mut estate = three();
+    estate["commitments"] = owned()["commitments"].clone();
+    for found in [demo.json(), figures(&estate), figures(&one())] {
+        assert_eq!(problems(&document(), &found), Vec::<String>::new());
+        let mut names = BTreeSet::new();
+        keys(&found, &mut names);
+        let missing: Vec<&String> = names
+            .iter()
+            .filter(|name| !quoted.contains(name.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "not in the page: {missing:?}");
+    }
+}
+
+#[test]
+fn the_demo_by_hand() {
+    let found = World::new()
+        .run(&["reserved", "--demo", "--format", "json"])
+        .json();
+    let pools = found["reserved_pools"].as_array().expect("a list");
+    let p4d = pools
+        .iter()
+        .find(|pool| pool["instance_type"] == "p4d.24xlarge")
+        .expect("it runs");
+    // Five serve and one trains, around the clock.
+    assert_eq!(
+        p4d["concurrency"],
+        json!([{"from": 1, "to": 6, "share": 1.0}])
+    );
+    let year = option(p4d, 1, "no-upfront");
+    assert_eq!(year["count"], 6);
+    // 6 × (21.957642 − 13.921094) × 730 and 6 × 13.921094 × 8 760; halved three
+    // are left: 730 × 21.957642 × (6 × 6 + 6 × 3) = 865 570.25 on demand.
+    assert_eq!(year["monthly_savings"], 35200.08);
+    assert_eq!(year["committed_total"], 731692.7);
+    assert_eq!(year["downside_when_halved"], 0.0);
+    // 6 × 9.374231 × 26 280 against 730 × 21.957642 × (36 + 30 × 3).
+    let long = option(p4d, 3, "no-upfront");
+    assert_eq!(long["downside_when_halved"], 0.0);
+    assert_eq!(p4d["capacity_block_hourly"], 11.8);
+}
+
+#[test]
+fn the_csv_has_the_figures_of_the_json() {
+    let json = figures(&three());
+    let csv = fleet(&three(), &["--format", "csv"]);
+    let rows: Vec<BTreeMap<String, String>> = csv::Reader::from_reader(csv.stdout.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .expect("as many cells as columns");
+    let pools = [&json["reserved_pools"][0], &json["savings_plan_pools"][0]];
+    let sold: Vec<(&Value, &Value)> = pools
+        .into_iter()
+        .flat_map(|pool| {
+            let options = pool["options"].as_array().expect("a list");
+            options.iter().map(move |option| (pool, option))
+        })
+        .collect();
+    assert_eq!(rows.len(), sold.len());
+    for (row, (pool, option)) in rows.iter().zip(sold) {
+        for (column, cell) in row.iter().filter(|(column, _)| *column != "offer") {
+            let value = match option.get(column) {
+                Some(value) => value,
+                None => &pool[column.as_str()],
+            };
+            let expected = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(cell, &expected, "{column}");
+        }
+    }
+}
+
+#[test]
+fn the_example_of_the_page_prints_what_it_shows() {
+    let page = page("levers/reserved.md");
+    let example = page
+        .split("```text\n")
+        .find_map(|rest| rest.strip_prefix("$ gpucost reserved --demo\n"))
+        .and_then(|rest| Some(rest.split_once("```")?.0))
+        .expect("an example");
+    let outcome = World::new().run(&["reserved", "--demo"]);
+    assert_eq!(outcome.stdout, example);
+    for line in outcome.stdout.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    let wide = World::new().run(&["reserved", "--demo", "--format", "wide"]);
+    assert!(wide.stdout.contains("ALL USED"), "{}", wide.stdout);
+}
