@@ -237,10 +237,7 @@ impl Weighing<'_> {
             Classification::Underutilized | Classification::WellUtilized
         );
         let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
-        let long_enough = workload
-            .utilization
-            .as_ref()
-            .is_some_and(|summary| summary.sampled_hours() >= self.policy.commit_min_days * 24.0);
+        let long_enough = workload.is_known_for_hours(self.policy.commit_min_days * 24.0);
         Offers {
             stop: stop(workload, verdict),
             release: self.release(workload),

@@ -181,14 +181,11 @@ impl Planner<'_> {
         verdict: &Verdict,
         alternatives: &Alternatives,
     ) -> Option<Committable> {
-        let sampled_hours = workload.utilization.as_ref()?.sampled_hours();
         let brought_to_size = alternatives
             .resizes
             .iter()
             .any(|offer| offer.risk <= self.accepted);
-        let least_hours = self.policy.commit_min_days * 24.0;
-        let may = sampled_hours >= least_hours
-            && workload.activity.len() as f64 >= least_hours
+        let may = workload.is_known_for_hours(self.policy.commit_min_days * 24.0)
             && verdict.confidence.is_some()
             && !verdict.is_idle()
             && (brought_to_size || verdict.is_used());

@@ -242,6 +242,14 @@ impl Workload {
         self.usage.iter().flat_map(|usage| &usage.gpus)
     }
 
+    /// Whether it was there, and measured, for so many hours.
+    pub fn is_known_for_hours(&self, hours: f64) -> bool {
+        let measured = self.utilization.as_ref();
+        // A window that begins inside an hour lacks one whole hour.
+        measured.is_some_and(|summary| summary.sampled_hours() >= hours)
+            && self.activity.len() as f64 + 1.0 >= hours
+    }
+
     /// Whether each instance has several GPUs and never used more than one: what
     /// it runs does not span GPUs, and so no instances either.
     pub fn runs_on_one_gpu(&self) -> bool {

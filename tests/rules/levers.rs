@@ -76,7 +76,10 @@ fn the_worked_example_of_schedules_is_the_demo() {
     let finding = in_demo("off-hours", "nightly-eval");
     // 168 − 8 active.
     assert_eq!(finding.evidence()[0].observed, 160.0);
-    assert_eq!(finding.recommendation.to, "off 160 h a week in 2 windows");
+    assert_eq!(
+        finding.recommendation.to,
+        "off Tue 06:00–Fri 02:00, Fri 06:00–Tue 02:00"
+    );
     // 5 × 5.672 × 730 = 20 702.80; × 160 / 168 = 19 716.9523…
     assert_eq!(dollars(finding), Some(decimal("19716.95")));
     let evaluation = &workload(&DEMO_AUDIT, "nightly-eval");

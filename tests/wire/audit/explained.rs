@@ -74,9 +74,10 @@ fn the_kept_estate_gives_the_figures_of_the_audit() {
     let saved = audit.folder().join("est.json");
     let saved = saved.to_str().expect("UTF-8");
     audited.account.loopback.reset_calls();
-    let findings = report["findings"].as_array().expect("a list");
-    assert!(!findings.is_empty(), "{report}");
-    for finding in findings {
+    let all = |list: &str| report[list].as_array().expect("a list").clone();
+    let told = [all("workloads"), all("findings")].concat();
+    assert!(!told.is_empty(), "{report}");
+    for finding in told {
         let id = finding["id"].as_str().expect("an id");
         let from_cache = explain(audited.cache.path(), &[id]);
         assert_eq!(from_cache.code, 0, "{}", from_cache.stderr);

@@ -78,9 +78,8 @@ pub const EFFECTIVE: f64 = 36.3836;
 /// those of g5.xlarge for findings alone;
 /// gp2, gp3 and addresses in Ireland 3.
 pub const PRICES_OF_THE_API: u64 = 23;
-/// `g6f.large`; `g6.xlarge` on demand and reserved; a savings plan of `g5.xlarge`
-/// in Virginia and one in Oregon.
-pub const PRICES_OF_THE_BOOK: u64 = 5;
+/// `g6f.large`; `g6.xlarge` on demand and reserved.
+pub const PRICES_OF_THE_BOOK: u64 = 3;
 /// When the book's yearly prices without upfront were seen. Its others in use are
 /// of 2026-07-20, and the account's own are new.
 pub const OLDEST_PRICE: &str = "2026-01-21";
