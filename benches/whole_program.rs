@@ -1,12 +1,17 @@
 //! Times the released program as users run it: whole processes, several runs,
-//! wall time and peak memory; beside them arithmetic that grows with a fleet. `cargo bench` prints a table for
-//! `docs/BENCHMARKS.md`; without `--bench` (as under `cargo test`) it does
-//! nothing, because timings are no tests.
+//! wall time and peak memory; beside them arithmetic that grows with a fleet.
+//! `cargo bench` prints a table for `docs/BENCHMARKS.md`; without `--bench` (as
+//! under `cargo test`) it does nothing, because timings are no tests.
 
-use gpucost::domain::{Currency, HourlyRate};
-use gpucost::savings::{ConcurrentUsage, PoolRates};
+use gpucost::catalog::{Prices, shape};
+use gpucost::domain::{
+    Currency, HourlyRate, InstanceCost, Policy, PriceBook, PriceKey, Risk, WorkloadCost,
+    WorkloadKind,
+};
+use gpucost::savings::{Bound, ConcurrentUsage, Demand, PoolRates, Today, candidates};
 use nix::sys::resource::{UsageWho, getrusage};
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
@@ -20,6 +25,7 @@ const INSTANCES: usize = 1_000;
 const PERIODS: usize = 4_032;
 const POOLS: usize = 1_000;
 const HOURS: usize = 8_760;
+const WORKLOADS: usize = 1_000;
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -66,7 +72,95 @@ fn main() {
         7,
         &["audit", "--from", estate, "-q"],
     );
+    rightsizing();
     commitments();
+}
+
+/// Every type of the book weighed for every workload.
+fn rightsizing() {
+    let (book, terms) = (PriceBook::default(), BTreeMap::new());
+    let (prices, policy) = (Prices::new(&book, &terms), Policy::default());
+    let mut noise = Noise(20_261_103);
+    let workloads: Vec<(&str, WorkloadCost, Demand)> = (0..WORKLOADS)
+        .map(|number| {
+            let (instance_type, gpus) = MIX[number % MIX.len()];
+            let instances = 1 + number as u32 / 10 % 4;
+            (
+                instance_type,
+                cost(&prices, instance_type, instances),
+                demand(&mut noise, gpus as u16, instances),
+            )
+        })
+        .collect();
+    let walls = timed(15, || {
+        for (instance_type, cost, demand) in &workloads {
+            let today = Today {
+                shape: shape(instance_type).expect("a type of the book"),
+                cost,
+                region: "us-east-1",
+            };
+            let found = candidates(&today, demand, &prices, &policy, Risk::High);
+            assert!(black_box(found.len()) > 50);
+        }
+    });
+    row("right-sizing of 1 000 workloads × all types", &walls, "—");
+}
+
+/// What instances of a type cost that run all month.
+fn cost(prices: &Prices<'_>, instance_type: &str, instances: u32) -> WorkloadCost {
+    let key = PriceKey::linux_on_demand("us-east-1", instance_type);
+    let quote = prices.get(&key).expect("a type of the book");
+    let monthly_hours = Decimal::from(730);
+    let all = quote.rate.amount() * Decimal::from(instances);
+    let hourly = HourlyRate::new(all, Currency::Usd).expect("a price");
+    WorkloadCost {
+        instances: vec![
+            InstanceCost {
+                key,
+                quote,
+                monthly_hours,
+            };
+            instances as usize
+        ],
+        hourly,
+        compute_monthly: hourly.times_hours(monthly_hours).rounded(),
+    }
+}
+
+/// A workload that uses some of its GPUs; one in five uses none, so that CPU types
+/// are weighed too.
+fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
+    let gpus_unused = noise.near(50.0, 100.0) < 20.0;
+    let gpus_active = if gpus_unused { 0 } else { gpus.div_ceil(2) };
+    let gpu_p95 = if gpus_unused {
+        0.0
+    } else {
+        noise.near(35.0, 60.0)
+    };
+    let cpu_p95 = noise.near(15.0, 20.0);
+    let all = f64::from(instances);
+    Demand {
+        kind: WorkloadKind::Serving,
+        bound: Bound::Unknown,
+        instances,
+        interchangeable: true,
+        gpus_active,
+        gpus_held: gpus_active,
+        gpus_active_in_all: u64::from(gpus_active) * u64::from(instances),
+        gpu_p95: Some(gpu_p95),
+        gpu_p95_sum: Some(gpu_p95 * f64::from(gpus_active) * all),
+        gpus_unused,
+        encodes: false,
+        gpus_talk: gpus_active > 1,
+        vram_peak_mib: if gpus_unused {
+            0.0
+        } else {
+            noise.near(10_000.0, 8_000.0)
+        },
+        cpu_p95: Some(cpu_p95),
+        cpu_p95_sum: Some(cpu_p95 * all),
+        memory_p95_mib: None,
+    }
 }
 
 /// The best number of reserved instances of every pool from a year of hours.

@@ -2,15 +2,16 @@
 
 use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
 use crate::analysis::{is_restartable, price_key};
-use crate::catalog::{bundled_quote, known_shape, smaller_types};
+use crate::catalog::{bundled_quote, family, known_shape, shapes, smaller_types};
 use crate::domain::{
-    CommitmentTerm, Gap, Instance, InstanceShape, OperatingSystem, PriceBook, PriceKey,
-    PriceOption, PurchaseOption, StorageResource, Window,
+    AcceleratorKind, CommitmentTerm, Gap, Instance, InstanceShape, OperatingSystem, PriceBook,
+    PriceKey, PriceOption, PurchaseOption, StorageResource, Window,
 };
 use crate::sources::aws::{self, Session, WantedPrices};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::civil::Date;
+use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Prices of every region's types; what could not be read becomes gaps.
@@ -56,7 +57,7 @@ async fn region_prices(
     let mut book = PriceBook::default();
     let mut gaps = Vec::new();
     let place = &region.clients.region;
-    for wanted in wanted_prices(region) {
+    for wanted in wanted_prices(place, &region.instances) {
         match aws::on_demand_prices(session, &wanted, read_on).await {
             Ok(found) => {
                 let found_types: BTreeSet<String> = found
@@ -127,34 +128,36 @@ async fn region_prices(
     (book, gaps)
 }
 
-/// Types that an instance could move to.
-fn candidates(
-    shapes: &BTreeMap<String, InstanceShape>,
-    instance_type: &str,
-) -> impl Iterator<Item = String> {
-    known_shape(shapes, instance_type)
-        .into_iter()
-        .flat_map(smaller_types)
+/// Every accelerated type of the book.
+pub(super) fn accelerated_types() -> impl Iterator<Item = String> {
+    shapes()
+        .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
         .map(|shape| shape.instance_type.clone())
 }
 
-/// Types in use and the ones they could move to, by system and tenancy.
-fn wanted_prices(region: &Region) -> Vec<WantedPrices> {
-    let mut wanted: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-    for instance in &region.instances {
-        let types = wanted
+/// Types in use, and where any of them runs every accelerated one, because each
+/// could take its place; by system and tenancy.
+fn wanted_prices(region: &str, instances: &[Instance]) -> Vec<WantedPrices> {
+    let mut wanted: BTreeMap<_, (BTreeSet<String>, bool)> = BTreeMap::new();
+    for instance in instances {
+        let (types, runs) = wanted
             .entry((instance.operating_system, instance.tenancy))
             .or_default();
         types.insert(instance.instance_type.clone());
-        types.extend(candidates(&region.shapes, &instance.instance_type));
+        *runs |= instance.state.is_running();
     }
     wanted
         .into_iter()
-        .map(|((operating_system, tenancy), types)| WantedPrices {
-            region: region.clients.region.clone(),
-            operating_system,
-            tenancy,
-            instance_types: types.into_iter().collect(),
+        .map(|((operating_system, tenancy), (mut types, runs))| {
+            if runs {
+                types.extend(accelerated_types());
+            }
+            WantedPrices {
+                region: region.to_owned(),
+                operating_system,
+                tenancy,
+                instance_types: types.into_iter().collect(),
+            }
         })
         .collect()
 }
@@ -179,8 +182,9 @@ fn missing_types(region: &Region, wanted: &WantedPrices, found: &BTreeSet<String
         .collect()
 }
 
-/// Types that run on the spot market or could go there, and the ones they could
-/// move to, whose prices compare only when both are read at once.
+/// Types that run on the spot market or could go there, and the smaller ones of
+/// the same GPU, whose prices compare only when both are read at once. The history
+/// of every type would be read page by page for minutes.
 fn spot_types(
     instances: &[Instance],
     shapes: &BTreeMap<String, InstanceShape>,
@@ -195,7 +199,10 @@ fn spot_types(
         if instance.state.is_running() && goes {
             let types = types.entry(instance.operating_system).or_default();
             types.insert(instance.instance_type.clone());
-            types.extend(candidates(shapes, &instance.instance_type));
+            let smaller = known_shape(shapes, &instance.instance_type)
+                .into_iter()
+                .flat_map(smaller_types);
+            types.extend(smaller.map(|shape| shape.instance_type.clone()));
         }
     }
     types
@@ -219,36 +226,60 @@ fn standing_resources(region: &Region) -> Vec<StorageResource> {
 
 /// Copies the prices of the user's cache and of the bundled book that figures may
 /// rest on into the estate, so that a recorded one gives the same answer later.
-pub(super) fn add_known_prices(
-    book: &mut PriceBook,
-    cache: &PriceBook,
-    instances: &[Instance],
-    shapes: &BTreeMap<String, InstanceShape>,
-) {
+pub(super) fn add_known_prices(book: &mut PriceBook, cache: &PriceBook, instances: &[Instance]) {
+    let mut running: BTreeMap<PriceKey, usize> = BTreeMap::new();
     for instance in instances {
-        let Some(key) = price_key(instance) else {
+        if let Some(key) = price_key(instance) {
+            *running.entry(key.in_zone(None)).or_default() +=
+                usize::from(instance.state.is_running());
+        }
+    }
+    let mut add = |key: PriceKey| {
+        let of_cache = cache.get(&key).ok().cloned();
+        if let Some(quote) = of_cache.or_else(|| bundled_quote(&key)) {
+            book.insert(key.clone(), quote);
+        }
+        book.get(&key).ok().map(|quote| quote.rate)
+    };
+    for (key, running) in running {
+        let own = add(key.clone());
+        for option in [PriceOption::OnDemand, PriceOption::Spot] {
+            add(key.with_option(option));
+        }
+        for option in commitments() {
+            add(key.with_option(option));
+        }
+        if running == 0 {
             continue;
-        };
-        let own = key.in_zone(None);
-        let one_year = key.with_option(PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT));
-        let moved = candidates(shapes, &instance.instance_type).map(|name| own.with_type(&name));
-        let on_demand = key.with_option(PriceOption::OnDemand);
-        let keys: Vec<PriceKey> = [own.clone(), on_demand].into_iter().chain(moved).collect();
-        let on_spot: Vec<PriceKey> = keys
-            .iter()
-            .map(|key| key.with_option(PriceOption::Spot))
-            .collect();
-        for key in keys.into_iter().chain(on_spot).chain([one_year]) {
-            let known = cache
-                .get(&key)
-                .ok()
-                .cloned()
-                .or_else(|| bundled_quote(&key));
-            if let Some(quote) = known {
-                book.insert(key, quote);
+        }
+        // One instance of another type can take the place of all.
+        let most = own.map(|rate| rate.amount() * Decimal::from(running));
+        for shape in shapes() {
+            let other = key.with_type(&shape.instance_type);
+            let rate = add(other.clone());
+            let may_be_bought = key.option == PriceOption::OnDemand
+                && rate
+                    .zip(most)
+                    .is_some_and(|(rate, most)| rate.amount() < most)
+                && family(shape.family()).is_none_or(|facts| facts.launchable != Some(false));
+            if may_be_bought {
+                for option in commitments().chain([PriceOption::Spot]) {
+                    add(other.with_option(option));
+                }
             }
         }
     }
+}
+
+/// What can be bought ahead for years.
+fn commitments() -> impl Iterator<Item = PriceOption> {
+    CommitmentTerm::ALL.into_iter().flat_map(|term| {
+        [
+            PriceOption::Reserved(term),
+            PriceOption::Ec2InstanceSavingsPlan(term),
+            PriceOption::ComputeSavingsPlan(term),
+        ]
+    })
 }
 
 /// A gap for each region in which something runs that the book has no price of,

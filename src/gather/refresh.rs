@@ -1,10 +1,10 @@
 //! Reading every GPU price anew, for the user's own copy of the book.
 
+use super::prices::accelerated_types;
 use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
-use crate::catalog::shapes;
 use crate::domain::{
-    AcceleratorKind, Commitments, Estate, EstateSource, Gap, HourlyRate, OperatingSystem,
-    PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
+    Commitments, Estate, EstateSource, Gap, HourlyRate, OperatingSystem, PriceBook, PriceKey,
+    PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsError, AwsOptions, RegionClients, Session, WantedPrices};
 use futures_util::StreamExt;
@@ -81,10 +81,7 @@ pub async fn refresh_prices(
     let mut gaps = Vec::new();
     let regions = region_names(&session, options.regions.as_deref(), &mut gaps).await?;
     progress(&format!("prices in {} regions", regions.len()));
-    let types: Vec<String> = shapes()
-        .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
-        .map(|shape| shape.instance_type.clone())
-        .collect();
+    let types: Vec<String> = accelerated_types().collect();
     let answers: Vec<(String, Part, Answer)> = stream::iter(&regions)
         .map(|region| in_region(&session, session.in_region(region), &types, window))
         .buffered(REGIONS_AT_ONCE)

@@ -143,7 +143,7 @@ pub async fn gather(
         instances.extend(region.instances);
         shapes.extend(region.shapes);
     }
-    add_known_prices(&mut book, &options.cache, &instances, &shapes);
+    add_known_prices(&mut book, &options.cache, &instances);
     if options.offline {
         gaps.extend(prices_not_asked_for(&book, &instances));
     }

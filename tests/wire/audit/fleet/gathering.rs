@@ -1,6 +1,7 @@
 //! Launching the fleet and auditing it, once for all tests of it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ pub struct Gathered {
     pub everywhere: Audited,
     /// `--from` the recording, twice.
     pub replayed: [Run; 2],
+    /// `--from` the recording with another origin beside every price in it.
+    pub relabelled: Run,
     /// Calls that the replays made.
     pub replay_calls: Counts,
     /// Calls of a refresh of the price cache, of one region.
@@ -59,8 +62,8 @@ fn gather() -> Option<Gathered> {
     let names = start(&account, days);
     price_list::publish(&account.loopback, days);
 
-    let recording = tempfile::tempdir().expect("a scratch folder can be made");
-    let recording = recording.path().join("est.json.gz");
+    let folder = tempfile::tempdir().expect("a scratch folder can be made");
+    let recording = folder.path().join("est.json.gz");
     let recording = recording
         .to_str()
         .expect("scratch folders have plain names");
@@ -71,12 +74,20 @@ fn gather() -> Option<Gathered> {
             .args(&["--save", recording]),
     );
     account.loopback.reset_calls();
-    let replay = || {
+    let replay = |recording: &str, more: &[&str]| {
         Gpucost::new(&["audit", "--format", "json", "--from", recording])
+            .args(more)
             .of(&account)
             .run()
     };
-    let replayed = [replay(), replay()];
+    let plain = folder.path().join("est.json");
+    let plain = plain.to_str().expect("scratch folders have plain names");
+    let replayed = [
+        replay(recording, &[]),
+        replay(recording, &["--save", plain]),
+    ];
+    relabel_prices(Path::new(plain));
+    let relabelled = replay(plain, &[]);
     let replay_calls = account.loopback.call_counts();
     let everywhere = audited(&account, Gpucost::audit(days));
     account.loopback.reset_calls();
@@ -89,10 +100,22 @@ fn gather() -> Option<Gathered> {
         live,
         everywhere,
         replayed,
+        relabelled,
         replay_calls,
         refresh_calls: account.loopback.call_counts(),
         account: account.number,
     })
+}
+
+/// Says of every hourly price of an estate that a cache told it, so that what the
+/// estate lacks and the bundled book has can be told from it.
+fn relabel_prices(estate: &Path) {
+    let text = std::fs::read(estate).expect("it was saved");
+    let mut document: Value = serde_json::from_slice(&text).expect("an estate is JSON");
+    for price in document["prices"].as_array_mut().expect("a list") {
+        price["origin"] = "cache".into();
+    }
+    std::fs::write(estate, document.to_string()).expect("our own folder");
 }
 
 fn audited(account: &Account, command: Gpucost) -> Audited {

@@ -30,3 +30,15 @@ fn a_recording_gives_the_same_bytes_twice_without_a_call() {
     assert!(first.stdout == second.stdout, "the bytes differ");
     assert_eq!(fleet.replay_calls.values().sum::<usize>(), 0);
 }
+
+#[test]
+fn a_recording_has_every_price_that_its_report_rests_on() {
+    let Some(fleet) = gathered() else { return };
+    let live = &fleet.live.report;
+    let bundled = live["prices"]["origins"]["bundled"].as_u64();
+    assert!(bundled > Some(0), "the price list does not know all");
+    let relabelled = fleet.relabelled.json(0);
+    let origins = &relabelled["prices"]["origins"];
+    assert_eq!(origins["bundled"], 0, "{origins}");
+    assert_eq!(relabelled["summary"], live["summary"]);
+}
