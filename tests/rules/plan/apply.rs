@@ -10,7 +10,7 @@ use gpucost::domain::{
     Statistic, Target,
 };
 use gpucost::savings::{
-    Purchase, Ratio, RatioBasis, SharedCard, off_in_unused_hours, rightsizing, share,
+    Purchase, Ratio, RatioBasis, SharedCard, SharingMode, off_in_unused_hours, rightsizing, share,
 };
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -262,8 +262,8 @@ impl Change<'_> {
         gpus.iter().map(|gpu| gpu.index).collect()
     }
 
-    /// Tenants where the cards of the plan put them. A card in MIG mode would
-    /// report no utilization; this one is measured as a whole.
+    /// Tenants where the cards of the plan put them. A card in MIG mode reports no
+    /// utilization.
     fn shared(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = &self.one.workload;
         let found = share(workload, &self.one.verdict, self.policy, self.accepted)
@@ -300,6 +300,9 @@ impl Change<'_> {
                 let card = &cards[index * usize::from(devices) + usize::from(device)];
                 for (key, own) in machine.load.of_gpu(device) {
                     let (_, metric, statistic) = key;
+                    if metric == Metric::GpuUtilization && found.mode == SharingMode::Mig {
+                        continue;
+                    }
                     let curve = match metric {
                         Metric::GpuUtilization | Metric::GpuMemoryUsed => {
                             let tenants = card.iter().filter_map(|tenant| {

@@ -297,3 +297,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_finding_is_left_on_what_the_demo_plans() {
+    let demo = read(&root().join("fixtures/demo/estate.json.gz"));
+    for accepted in [Risk::Medium, Risk::High] {
+        let twice = Twice::of(&demo, accepted);
+        let planned = twice.before.workloads.iter();
+        for one in planned.filter(|one| !one.actions.is_empty()) {
+            let left = advice(&twice.after, twice.left_of(one).into_iter());
+            let rules: Vec<&str> = left.keys().copied().collect();
+            assert!(
+                rules.is_empty(),
+                "{} at {accepted}: {rules:?}",
+                one.workload.name
+            );
+        }
+    }
+}
