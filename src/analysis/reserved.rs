@@ -269,9 +269,9 @@ fn uncovered(
     let covered_in = |hour: usize| -> Decimal {
         own.iter()
             .map(|(used, covered)| {
-                let ran = used.running.get(hour).is_some_and(|ran| *ran);
-                let open = covered.uncovered.get(hour).copied().unwrap_or_default();
-                Decimal::from(u8::from(ran)) - open
+                let ran = Decimal::from(u8::from(used.running.get(hour) == Some(&true)));
+                // What nobody covered is open as a whole.
+                ran - covered.uncovered.get(hour).copied().unwrap_or(ran)
             })
             .sum()
     };

@@ -148,15 +148,21 @@ pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result
     let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
         return Ok(());
     };
-    let failure = Failure::input(format!(
-        "no {} `{}` in the book",
-        unknown.what, unknown.name
-    ));
-    Err(if unknown.nearest.is_empty() {
+    Err(not_in_the_book(
+        unknown.what,
+        &unknown.name,
+        &unknown.nearest,
+    ))
+}
+
+/// A name that nobody knows, with the nearest that are known.
+pub(super) fn not_in_the_book(what: &str, name: &str, nearest: &[String]) -> Failure {
+    let failure = Failure::input(format!("no {what} `{name}` in the book"));
+    if nearest.is_empty() {
         failure.with_hint("docs/pricing.md says what the book covers")
     } else {
-        failure.with_hint(format!("did you mean {}?", unknown.nearest.join(", ")))
-    })
+        failure.with_hint(format!("did you mean {}?", nearest.join(", ")))
+    }
 }
 
 /// The user's own prices, then the cache, over the bundled book.

@@ -2,6 +2,7 @@
 
 use super::args::{EstateArgs, Format, RiskChoice};
 use super::exit::Failure;
+use super::pricing;
 use crate::analysis::nearest_names;
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
 use crate::domain::{
@@ -168,13 +169,7 @@ fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuOffer), Fail
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
-    let failure = Failure::input(format!("no {what} `{name}` in the book"));
-    let nearest = nearest_names(name, known);
-    if nearest.is_empty() {
-        failure.with_hint("docs/pricing.md says what the book covers")
-    } else {
-        failure.with_hint(format!("did you mean {}?", nearest.join(", ")))
-    }
+    pricing::not_in_the_book(what, name, &nearest_names(name, known))
 }
 
 fn cost(
@@ -221,25 +216,26 @@ fn demand(
         ))
         .with_hint("it counts the GPUs of one instance"));
     }
-    let p95 = args.util_p95.unwrap_or(0.0);
+    // The parser asks for both beside `--type`; without them nothing is known.
+    let (Some(p95), Some(vram_peak_mib)) = (args.util_p95, args.vram_peak) else {
+        return Err(
+            Failure::input("`--type` needs `--util-p95` and `--vram-peak`")
+                .with_hint("a figure that nobody measured is not zero"),
+        );
+    };
     if gpus == 0 && p95 > 0.0 {
         return Err(
             Failure::input("`--gpus-used 0` contradicts a `--util-p95` above 0")
                 .with_hint("name the GPUs that are used, or a utilization of 0"),
         );
     }
-    let vram_peak_mib = args.vram_peak.unwrap_or(0.0);
     let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
     let card = reported.max(offer.vram_mib);
     refuse_more("--vram-peak", vram_peak_mib, card, "a GPU", shape)?;
-    let host = Some(shape.memory_mib);
-    refuse_more(
-        "--memory-peak",
-        args.memory_peak.unwrap_or(0.0),
-        host,
-        "an instance",
-        shape,
-    )?;
+    if let Some(peak_mib) = args.memory_peak {
+        let host = Some(shape.memory_mib);
+        refuse_more("--memory-peak", peak_mib, host, "an instance", shape)?;
+    }
     let kind = args.kind.unwrap_or(WorkloadKind::Unknown);
     let all = f64::from(count) * f64::from(gpus);
     // A p95 of nothing says nothing about GPUs that are used.

@@ -312,16 +312,16 @@ const OPTION_COLUMNS: &[&str] = &[
 pub fn reserved_fleet_csv(fleet: &ReservedFleet) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(["offer"].iter().chain(POOL_COLUMNS).chain(OPTION_COLUMNS))?;
-    let view = |pool: Result<Value, serde_json::Error>| pool.unwrap_or_default();
     let reserved = fleet.reserved.iter().map(|pool| {
-        let pool = view(serde_json::to_value(reserved(pool)));
+        let pool = serde_json::to_value(reserved(pool));
         ("reserved", pool)
     });
     let families = fleet.families.iter().map(|pool| {
-        let pool = view(serde_json::to_value(family(pool)));
+        let pool = serde_json::to_value(family(pool));
         ("ec2-instance-savings-plan", pool)
     });
     for (offer, pool) in reserved.chain(families) {
+        let pool = pool.map_err(std::io::Error::from)?;
         let sold = pool["options"].as_array().cloned().unwrap_or_default();
         let sold = if sold.is_empty() {
             vec![Value::Null]

@@ -232,7 +232,7 @@ fn rows<'a>(found: impl Iterator<Item = &'a SpotAssessment>) -> Result<String, c
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(CSV_HEADER)?;
     for one in found {
-        writer.write_record(csv_row(one))?;
+        writer.write_record(csv_row(one)?)?;
     }
     let bytes = writer
         .into_inner()
@@ -283,14 +283,14 @@ const CSV_HEADER: &[&str] = &[
 ];
 
 /// The cells of a row, under the names that the JSON has.
-fn csv_row(found: &SpotAssessment) -> Vec<String> {
-    let view = serde_json::to_value(view(found)).unwrap_or_default();
-    CSV_HEADER
+fn csv_row(found: &SpotAssessment) -> Result<Vec<String>, csv::Error> {
+    let view = serde_json::to_value(view(found)).map_err(std::io::Error::from)?;
+    Ok(CSV_HEADER
         .iter()
         .map(|name| match &view[*name] {
             serde_json::Value::Null => String::new(),
             serde_json::Value::String(text) => spreadsheet_safe(text),
             other => other.to_string(),
         })
-        .collect()
+        .collect())
 }

@@ -2,7 +2,7 @@
 
 use super::gaps::gap_section;
 use super::plain_table::PlainTable;
-use super::spot_type::{basis, length, share_or_absent, zone_row};
+use super::spot_type::{ZONE_COLUMNS, basis, length, share_or_absent, zone_row};
 use super::style::{TableStyle, left_out};
 use super::text::{ABSENT, counted, fit, money_or_absent, rounded, wrap};
 use crate::analysis::{SpotAssessment, SpotReport};
@@ -176,17 +176,8 @@ fn reasons(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt
 /// Prices by zone, each type and zone once.
 fn zones(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let mut seen = BTreeSet::new();
-    let header = [
-        "TYPE",
-        "ZONE",
-        "MEAN",
-        "NOW",
-        "MIN",
-        "MAX",
-        "P95",
-        "VOLATILITY",
-        "OF",
-    ];
+    let mut header = vec!["TYPE"];
+    header.extend(ZONE_COLUMNS);
     let mut table = PlainTable::new(&header, 2..8);
     for one in &report.assessments {
         for price in &one.zones {

@@ -86,11 +86,15 @@ fn percent(share: Decimal) -> String {
 
 /// A small number with as many decimals as it needs to say something.
 fn rare(value: f64) -> String {
-    let value = Decimal::from_f64(value).unwrap_or_default();
-    rounded(value, 6)
-        .trim_end_matches('0')
-        .trim_end_matches('.')
-        .to_owned()
+    Decimal::from_f64(value).map_or_else(
+        || ABSENT.to_owned(),
+        |value| {
+            rounded(value, 6)
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+                .to_owned()
+        },
+    )
 }
 
 /// A length of time such as `26m50s`.
@@ -256,19 +260,21 @@ pub(super) fn share_or_absent(share: Option<Decimal>) -> String {
     )
 }
 
+/// What [`zone_row`] fills.
+pub(super) const ZONE_COLUMNS: [&str; 8] = [
+    "ZONE",
+    "MEAN",
+    "NOW",
+    "MIN",
+    "MAX",
+    "P95",
+    "VOLATILITY",
+    "OF",
+];
+
 /// What spot prices did by zone.
 pub(super) fn zone_table(zones: &[ZonePrice], style: TableStyle) -> String {
-    let header = [
-        "ZONE",
-        "MEAN",
-        "NOW",
-        "MIN",
-        "MAX",
-        "P95",
-        "VOLATILITY",
-        "OF",
-    ];
-    let mut table = PlainTable::new(&header, 1..7);
+    let mut table = PlainTable::new(&ZONE_COLUMNS, 1..7);
     for price in zones {
         table.row(zone_row(price));
     }

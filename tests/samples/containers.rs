@@ -206,7 +206,7 @@ fn measured(utilization: &[(i64, f64)], memory: &[(i64, f64)]) -> Measured {
         minutes: values.len(),
         peak_mib: held.values().copied().fold(0.0, f64::max),
         p95: values[below] + (above - values[below]) * part,
-        max: values.last().copied().unwrap_or(0.0),
+        max: values.last().copied().expect("a reading"),
     }
 }
 

@@ -106,11 +106,12 @@ pub fn performance(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection
         ),
     };
     let part = match offer.share {
-        GpuShare::Whole(_) => 1.0,
-        GpuShare::Fraction(part) => part.to_f64().unwrap_or(0.0),
+        GpuShare::Whole(_) => Some(1.0),
+        GpuShare::Fraction(part) => part.to_f64(),
     };
     figure
-        .map(|figure| figure * part)
+        .zip(part)
+        .map(|(figure, part)| figure * part)
         .filter(|figure| *figure > 0.0)
         .ok_or_else(|| Rejection::unknown(fact, &offer.model))
 }
