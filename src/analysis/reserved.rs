@@ -8,6 +8,7 @@ use crate::domain::{
     CapacityReservation, CommitmentTerm, Estate, Gap, Instalments, InstanceId, Money, Policy,
     PriceKey, PriceQuote, PurchaseOption, Window, Workload,
 };
+use crate::rules;
 use crate::rules::commitment_findings;
 use crate::savings::{
     CommitmentUse, ConcurrentUsage, Coverage, InstanceCoverage, UsedInstance, coverage,
@@ -165,6 +166,7 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
         &used,
         &covered,
         estate.window,
+        estate.as_of,
         policy,
         &mut gaps,
     );
@@ -208,6 +210,7 @@ fn pooled(
     used: &[UsedInstance],
     covered: &Coverage,
     window: Window,
+    as_of: Timestamp,
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> BTreeMap<PriceKey, Vec<u32>> {
@@ -219,6 +222,10 @@ fn pooled(
     for workload in workloads {
         let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
         if !workload.key.running || !on_demand || workload.ignored.is_some() {
+            continue;
+        }
+        // What computes nothing is stopped: committing to it would keep the waste.
+        if rules::classify(workload, policy, as_of).is_idle() {
             continue;
         }
         if let Some(unpriced) = &workload.unpriced {

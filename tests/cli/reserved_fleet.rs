@@ -393,6 +393,13 @@ fn the_demo_by_hand() {
         .iter()
         .find(|pool| pool["instance_type"] == "p4d.24xlarge")
         .expect("it runs");
+    // What is idle is stopped and not committed to.
+    for idle in ["g6e.12xlarge", "g5.4xlarge"] {
+        assert!(
+            pools.iter().all(|pool| pool["instance_type"] != idle),
+            "{idle}"
+        );
+    }
     // Five serve and one trains, around the clock.
     assert_eq!(
         p4d["concurrency"],
