@@ -14,6 +14,8 @@ pub mod catalog;
 
 pub mod savings;
 
+pub mod profiling;
+
 pub mod rules;
 
 pub mod analysis;

@@ -1,0 +1,83 @@
+//! What a run of samples was taken on, and how it ended.
+
+use jiff::Timestamp;
+
+/// A slice of a GPU in MIG mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigSlot {
+    /// Position among the MIG devices of its GPU.
+    pub index: u16,
+    /// GPU instance id; absent where the driver did not tell.
+    pub gpu_instance: Option<u32>,
+    /// Compute instance id; absent where the driver did not tell.
+    pub compute_instance: Option<u32>,
+    /// Its profile, such as `1g.10gb`; absent where the driver did not tell.
+    pub profile: Option<String>,
+}
+
+/// What does not change about a GPU, or about a MIG instance of one, which is a
+/// row of its own. What the driver does not tell is absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuIdentity {
+    /// Index of the GPU on its host, from 0.
+    pub index: u16,
+    /// The slice, when this is a MIG instance.
+    pub mig: Option<MigSlot>,
+    /// Unique id, such as `GPU-…` or `MIG-…`.
+    pub uuid: Option<String>,
+    /// Product name as the driver gives it, such as `NVIDIA A10G`.
+    pub name: Option<String>,
+    /// Memory as the driver reports it.
+    pub vram_total_mib: Option<f64>,
+    /// Power limit in force, in watts.
+    pub power_limit_w: Option<f64>,
+    /// Power limit out of the factory, in watts.
+    pub power_default_limit_w: Option<f64>,
+    /// What its PCIe link carries at most in one direction.
+    pub pcie_max_bytes_per_second: Option<f64>,
+    /// Whether the GPU is divided: utilization of the whole is then not
+    /// available, which is not idle.
+    pub is_mig_enabled: Option<bool>,
+}
+
+/// What a run was taken on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFacts {
+    /// When sampling began.
+    pub started: Timestamp,
+    /// Seconds between two looks, as asked for; absent for a log of another
+    /// program.
+    pub interval_seconds: Option<f64>,
+    /// Name of the host.
+    pub hostname: Option<String>,
+    /// EC2 instance id.
+    pub instance_id: Option<String>,
+    /// Instance type.
+    pub instance_type: Option<String>,
+    /// Region.
+    pub region: Option<String>,
+    /// Version of the NVIDIA driver.
+    pub driver_version: Option<String>,
+    /// Whether a command ran under the sampler, so that its end is the end of
+    /// the work.
+    pub is_command: bool,
+    /// The GPUs, by index; a GPU's MIG instances follow it.
+    pub gpus: Vec<GpuIdentity>,
+}
+
+impl RunFacts {
+    /// Whether a run that ended so covers a command from its start to its
+    /// success: what was cut short, or failed, says little about the work.
+    pub fn covers_a_command(&self, end: Option<&RunEnd>) -> bool {
+        self.is_command && end.is_some_and(|end| end.exit_code == Some(0))
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnd {
+    /// Seconds from its start, on the monotonic clock.
+    pub elapsed_seconds: f64,
+    /// Exit code of the command, when one ran to its end.
+    pub exit_code: Option<i32>,
+}
