@@ -9,6 +9,7 @@ mod planning;
 mod pool_options;
 mod question;
 mod reserved;
+mod run_cost;
 mod sizing;
 mod spot;
 mod standing;
@@ -25,6 +26,7 @@ pub use reserved::{
     CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, assess_commitments,
     best_option,
 };
+pub use run_cost::{PricedHost, RunCost, instance_cost};
 pub use sizing::{Candidate, Sized, Sizing};
 pub use spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,

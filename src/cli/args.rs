@@ -1,10 +1,34 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
-use crate::domain::MOST_PER_HOUR;
+use crate::config::parse_duration;
+use crate::domain::{MOST_PER_HOUR, WorkloadKind};
 use clap::{Args, Subcommand, ValueEnum};
+use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
+
+/// A length of time in seconds, minutes, hours or days.
+pub(super) fn time(text: &str) -> Result<SignedDuration, String> {
+    let expected = || "expected a length of time such as 60s, 5m or 1h".to_owned();
+    let seconds = text.strip_suffix('s').map(|number| number.parse::<i64>());
+    match seconds {
+        Some(seconds) => seconds
+            .ok()
+            .filter(|seconds| *seconds > 0)
+            .map(SignedDuration::from_secs)
+            .ok_or_else(expected),
+        None => parse_duration(text).map_err(|_| expected()),
+    }
+}
+
+/// What a workload does.
+pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
+    WorkloadKind::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("known are {}", names.join(", "))
+    })
+}
 
 /// An amount of USD that is not below zero.
 fn amount(text: &str) -> Result<Decimal, String> {

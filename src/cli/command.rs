@@ -1,6 +1,7 @@
 //! The commands.
 
 use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs};
+use super::profile::ProfileArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -43,6 +44,12 @@ pub(super) enum Command {
     Spot(Box<SpotArgs>),
     /// Compare reserved instances with on-demand for one type, offline
     Reserved(Box<ReservedArgs>),
+    /// Sample the GPUs of this host, and say what it really needs
+    ///
+    /// For a while, until interrupted, or while a command runs: `gpucost profile --
+    /// python train.py`. The summary says how much of the GPUs was used, what held
+    /// them back, what it cost, and which instance type would do.
+    Profile(Box<ProfileArgs>),
     /// Show why a finding, a verdict, a cost or a plan is what it is
     ///
     /// From the last audit of a live account, unless `--from` or `--demo` is given.

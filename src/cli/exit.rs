@@ -20,6 +20,8 @@ pub enum ExitCode {
     Nothing,
     /// Interrupted.
     Interrupted,
+    /// What the command that `profile` ran ended with.
+    Command(u8),
 }
 
 impl ExitCode {
@@ -32,6 +34,7 @@ impl ExitCode {
             Self::Incomplete => 3,
             Self::Nothing => 4,
             Self::Interrupted => 130,
+            Self::Command(code) => code,
         }
     }
 }

@@ -16,6 +16,7 @@ mod output;
 mod price_age;
 mod price_cache;
 mod pricing;
+mod profile;
 mod redact;
 mod redact_text;
 mod reserved;
@@ -51,6 +52,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Rightsize(rightsize) => rightsize::run(rightsize, io),
         Command::Spot(spot) => spot::run(spot, io),
         Command::Reserved(reserved) => reserved::run(reserved, io),
+        Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy => shell::iam_policy(io),
         Command::Completions { shell } => shell::completions(*shell, io),

@@ -42,6 +42,16 @@ pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
         .into_iter()
         .filter_map(|(flag, path)| Some((flag, path?)))
         .collect();
+    check_distinct(&named)?;
+    let read_only = ["--from", "--commitments"];
+    for (_, path) in named.iter().filter(|(flag, _)| !read_only.contains(flag)) {
+        try_writing(path).map_err(|error| unwritable(path, error))?;
+    }
+    Ok(())
+}
+
+/// Fails when two flags name the same file.
+pub(super) fn check_distinct(named: &[(&str, &PathBuf)]) -> Result<(), Failure> {
     for (index, (flag, path)) in named.iter().enumerate() {
         let same = |other: &Path| resolved(path).is_some_and(|one| Some(one) == resolved(other));
         if let Some((other, _)) = named[..index].iter().find(|(_, other)| same(other)) {
@@ -51,10 +61,6 @@ pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
             ))
             .with_hint("name a file for each"));
         }
-    }
-    let read_only = ["--from", "--commitments"];
-    for (_, path) in named.iter().filter(|(flag, _)| !read_only.contains(flag)) {
-        try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())
 }
@@ -73,7 +79,7 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 /// Columns of a table; `wide` is bounded by nothing.
-const TABLE_WIDTH: usize = 100;
+pub(super) const TABLE_WIDTH: usize = 100;
 const WIDE_WIDTH: usize = 200;
 
 /// How tables are drawn.
@@ -86,7 +92,7 @@ pub(super) fn style(wide: bool, args: &OutputArgs, io: &Io<'_>) -> TableStyle {
 }
 
 /// Whether tables are coloured.
-fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
+pub(super) fn color(args: &OutputArgs, io: &Io<'_>) -> bool {
     match args.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,

@@ -1,12 +1,12 @@
 //! The flags of `gpucost rightsize`, and what one type named there uses.
 
-use super::args::{EstateArgs, Format, RiskChoice};
+use super::args::{EstateArgs, Format, RiskChoice, kind};
 use super::exit::Failure;
 use super::pricing;
-use crate::analysis::nearest_names;
+use crate::analysis::{instance_cost, nearest_names};
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
 use crate::domain::{
-    ACTIVE_PERCENT, AcceleratorKind, GpuOffer, InstanceCost, InstanceShape, Policy, PriceKey,
+    ACTIVE_PERCENT, AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Policy, PriceKey,
     WorkloadCost, WorkloadKind,
 };
 use crate::savings::{Bound, Demand};
@@ -75,13 +75,6 @@ pub(super) struct OneTypeArgs {
     /// Instances of it [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "instance_type", help_heading = "One type")]
     pub count: Option<u32>,
-}
-
-fn kind(text: &str) -> Result<WorkloadKind, String> {
-    WorkloadKind::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("known are {}", names.join(", "))
-    })
 }
 
 fn bound(text: &str) -> Result<Bound, String> {
@@ -153,7 +146,7 @@ impl OneType {
     }
 }
 
-fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuOffer), Failure> {
+pub(super) fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuOffer), Failure> {
     let accelerated = || shapes().filter(|shape| shape.accelerator != AcceleratorKind::Cpu);
     let Some(shape) = shape(&name.to_ascii_lowercase()) else {
         let names = accelerated().map(|shape| shape.instance_type.as_str());
@@ -168,7 +161,7 @@ fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuOffer), Fail
     }
 }
 
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
     pricing::not_in_the_book(what, name, &nearest_names(name, known))
 }
 
@@ -180,25 +173,20 @@ fn cost(
     policy: &Policy,
 ) -> Result<WorkloadCost, Failure> {
     let wanted = PriceKey::linux_on_demand(region, &shape.instance_type);
-    let unpriced = || {
-        Failure::input(format!("{wanted} has no price"))
-            .with_hint("a price of your own can be named in gpucost.toml, see docs/pricing.md")
-    };
-    let (key, quote) = prices.find(&wanted).map_err(|_| unpriced())?;
-    let instances = Decimal::from(count);
-    let hourly =
-        crate::domain::HourlyRate::new(quote.rate.amount() * instances, quote.rate.currency())
-            .ok_or_else(|| Failure::input("`--count` is more than can be priced"))?;
-    let one = InstanceCost {
-        key,
-        quote,
-        monthly_hours: policy.hours_per_month,
-    };
+    let one = instance_cost(&wanted, prices, policy).map_err(|_| unpriced(&wanted))?;
+    let rate = one.quote.rate;
+    let hourly = HourlyRate::new(rate.amount() * Decimal::from(count), rate.currency())
+        .ok_or_else(|| Failure::input("`--count` is more than can be priced"))?;
     Ok(WorkloadCost {
         instances: vec![one; count as usize],
         hourly,
         compute_monthly: hourly.times_hours(policy.hours_per_month).rounded(),
     })
+}
+
+pub(super) fn unpriced(wanted: &PriceKey) -> Failure {
+    Failure::input(format!("{wanted} has no price"))
+        .with_hint("a price of your own can be named in gpucost.toml, see docs/pricing.md")
 }
 
 fn demand(

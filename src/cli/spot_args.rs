@@ -1,24 +1,9 @@
 //! Flags of `gpucost spot`.
 
-use super::args::{EstateArgs, Format, RiskChoice};
-use crate::config::parse_duration;
+use super::args::{EstateArgs, Format, RiskChoice, kind, time};
 use crate::domain::WorkloadKind;
 use clap::Args;
 use jiff::SignedDuration;
-
-/// A length of time, in seconds too.
-fn time(text: &str) -> Result<SignedDuration, String> {
-    let expected = || "expected a length of time such as 60s, 5m or 1h".to_owned();
-    let seconds = text.strip_suffix('s').map(|number| number.parse::<i64>());
-    match seconds {
-        Some(seconds) => seconds
-            .ok()
-            .filter(|seconds| *seconds > 0)
-            .map(SignedDuration::from_secs)
-            .ok_or_else(expected),
-        None => parse_duration(text).map_err(|_| expected()),
-    }
-}
 
 /// A length of time, or nothing for the best one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +16,6 @@ fn interval(text: &str) -> Result<Interval, String> {
     time(text)
         .map(|length| Interval(Some(length)))
         .map_err(|message| format!("{message}, or auto"))
-}
-
-fn kind(text: &str) -> Result<WorkloadKind, String> {
-    WorkloadKind::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("known are {}", names.join(", "))
-    })
 }
 
 /// `gpucost spot`.

@@ -86,6 +86,24 @@ gpu_models! {
 }
 
 impl GpuModel {
+    /// Reads a product name as NVIDIA's driver gives it, such as
+    /// `NVIDIA A100-SXM4-40GB` or `Tesla T4`.
+    pub fn from_driver_name(name: &str) -> Self {
+        let short = name.trim();
+        let short = short.strip_prefix("NVIDIA ").unwrap_or(short);
+        let short = short.strip_prefix("Tesla ").unwrap_or(short);
+        let ends = short
+            .char_indices()
+            .filter(|(_, c)| !c.is_ascii_alphanumeric())
+            .map(|(at, _)| at)
+            .chain([short.len()]);
+        let known = ends
+            .map(|end| Self::from_name(&short[..end]))
+            .filter(|model| !matches!(model, Self::Other(_)))
+            .last();
+        known.unwrap_or_else(|| Self::Other(short.to_owned()))
+    }
+
     /// Who makes it, and so whose driver and libraries it needs; `None` for a
     /// model that this version does not know.
     pub fn vendor(&self) -> Option<&'static str> {
@@ -159,6 +177,33 @@ impl fmt::Display for GpuShare {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_driver_names_the_board_and_not_only_the_gpu() {
+        for (name, model) in [
+            ("NVIDIA A10G", GpuModel::A10g),
+            ("Tesla T4", GpuModel::T4),
+            ("NVIDIA T4G", GpuModel::T4g),
+            ("NVIDIA A100-SXM4-40GB", GpuModel::A100),
+            ("NVIDIA H100 80GB HBM3", GpuModel::H100),
+            ("NVIDIA L40S", GpuModel::L40s),
+            (
+                "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+                GpuModel::RtxPro6000,
+            ),
+            // A V100S is another card, and a 4090 is none of a cloud's.
+            (
+                "Tesla V100S-PCIE-32GB",
+                GpuModel::Other("V100S-PCIE-32GB".to_owned()),
+            ),
+            (
+                "NVIDIA GeForce RTX 4090",
+                GpuModel::Other("GeForce RTX 4090".to_owned()),
+            ),
+        ] {
+            assert_eq!(GpuModel::from_driver_name(name), model, "{name}");
+        }
+    }
 
     #[test]
     fn counts_are_whole_or_a_fraction_of_one() {

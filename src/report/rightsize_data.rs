@@ -63,7 +63,7 @@ struct GpuView {
 }
 
 #[derive(Serialize)]
-struct CandidateView {
+pub(super) struct CandidateView {
     instance_type: String,
     count: u32,
     accepted: bool,
@@ -111,7 +111,7 @@ fn workload(sizing: &Sizing) -> WorkloadView {
         demand: sized.ok().map(|sized| demand(&sized.demand)),
         candidates: sized.map_or_else(
             |_| Vec::new(),
-            |sized| sized.candidates.iter().map(candidate).collect(),
+            |sized| sized.candidates.iter().map(candidate_view).collect(),
         ),
     }
 }
@@ -137,7 +137,7 @@ fn gpu(offer: &GpuOffer) -> GpuView {
     }
 }
 
-fn candidate(candidate: &Candidate) -> CandidateView {
+pub(super) fn candidate_view(candidate: &Candidate) -> CandidateView {
     let found = &candidate.considered;
     let projection = found.projection;
     CandidateView {

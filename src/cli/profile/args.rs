@@ -1,0 +1,143 @@
+//! The flags of `gpucost profile`.
+
+use crate::catalog::time_zone;
+use crate::cli::args::{OutputArgs, RiskChoice, kind, time};
+use crate::domain::WorkloadKind;
+use clap::{Args, ValueEnum};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The driver's own readings are no finer than its windows of 1/6 to 1 s; what
+/// is faster than this only costs.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+const USUAL_INTERVAL: Duration = Duration::from_secs(1);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(3_600);
+
+/// `gpucost profile`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ProfileArgs {
+    /// A command to run and to sample until it ends; its exit code is passed on
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        conflicts_with_all = ["duration", "live"]
+    )]
+    pub command: Vec<OsString>,
+
+    /// Time between two looks, from 100ms [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = interval, help_heading = "Sampling")]
+    pub interval: Option<Duration>,
+    /// Stop after this long, such as 10m [default: when interrupted]
+    #[arg(long, value_name = "TIME", value_parser = length, help_heading = "Sampling")]
+    pub duration: Option<Duration>,
+    /// Write every look to a file as it comes (.jsonl or .csv)
+    #[arg(long, value_name = "FILE", help_heading = "Sampling")]
+    pub samples: Option<PathBuf>,
+    /// Record what the driver answered, to attach to a bug report
+    #[arg(long, value_name = "FILE", help_heading = "Sampling")]
+    pub record: Option<PathBuf>,
+    /// NVIDIA's library, when it is not where the loader looks
+    #[arg(long, value_name = "FILE", help_heading = "Sampling")]
+    pub nvml_lib: Option<PathBuf>,
+    /// Fill the screen with what is seen
+    #[arg(long, help_heading = "Sampling")]
+    pub live: bool,
+
+    /// Summarise a log instead: samples of `--samples`, or nvidia-smi as CSV or XML
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["command", "duration", "samples", "record", "live", "nvml_lib"],
+        help_heading = "Logs"
+    )]
+    pub read: Option<PathBuf>,
+    /// Columns of a log without a header, such as timestamp,index,utilization.gpu
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', requires = "read", help_heading = "Logs")]
+    pub read_columns: Option<Vec<String>>,
+    /// Time zone of a log's time stamps, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "ZONE", value_parser = zone, requires = "read", help_heading = "Logs")]
+    pub read_zone: Option<TimeZone>,
+
+    /// What the host does: training, serving, batch, evaluation, development
+    #[arg(long, value_name = "KIND", value_parser = kind, help_heading = "Price")]
+    pub kind: Option<WorkloadKind>,
+    /// Instance type of the host [default: as the metadata service says]
+    #[arg(long = "type", value_name = "TYPE", help_heading = "Price")]
+    pub instance_type: Option<String>,
+    /// Region of the host [default: as the metadata service says]
+    #[arg(long, value_name = "R", help_heading = "Price")]
+    pub region: Option<String>,
+    /// Do not ask the instance metadata service
+    #[arg(long, help_heading = "Price")]
+    pub no_imds: bool,
+    /// Bundled prices only
+    #[arg(long, help_heading = "Price")]
+    pub offline: bool,
+    /// Risk that is accepted of another type [default: medium]
+    #[arg(long, value_enum, help_heading = "Price")]
+    pub risk: Option<RiskChoice>,
+
+    /// Layout of the summary [default: table]
+    #[arg(long, value_enum, default_value_t = SummaryFormat::Table, help_heading = "Output")]
+    pub format: SummaryFormat,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+impl ProfileArgs {
+    /// Time between two looks.
+    pub(super) fn interval(&self) -> Duration {
+        self.interval.unwrap_or(USUAL_INTERVAL)
+    }
+}
+
+/// Layout of a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum SummaryFormat {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a time from 100ms to 1h".to_owned();
+    let interval = match text.strip_suffix("ms") {
+        Some(number) => Duration::from_millis(number.parse().map_err(|_| expected())?),
+        None => length(text)?,
+    };
+    if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) {
+        Ok(interval)
+    } else {
+        Err(expected())
+    }
+}
+
+fn length(text: &str) -> Result<Duration, String> {
+    time(text).map(SignedDuration::unsigned_abs)
+}
+
+fn zone(text: &str) -> Result<TimeZone, String> {
+    time_zone(text).ok_or_else(|| {
+        "expected a name of the time zone database, such as Europe/Berlin".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_100_ms_to_1_h() {
+        let read = |text: &str| interval(text).ok();
+        assert_eq!(read("100ms"), Some(Duration::from_millis(100)));
+        assert_eq!(read("1s"), Some(Duration::from_secs(1)));
+        assert_eq!(read("1h"), Some(Duration::from_secs(3_600)));
+        for bad in ["99ms", "61m", "0s", "-1s", "ms", "1.5ms", "fast", ""] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

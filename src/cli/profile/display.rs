@@ -1,0 +1,133 @@
+//! What is shown while a run goes on: nothing, a line, or the whole screen.
+
+use super::screen::{Screen, StatusLine};
+use crate::domain::{Classification, HourlyRate};
+use crate::profiling::{Profiler, RunFacts, Sample, Standing};
+use crate::report::{LiveVerdict, LiveView, alert_line, status_line};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// A run so far, where the user wants to see it.
+pub(super) struct Display<'a> {
+    view: LiveView,
+    place: Place<'a>,
+}
+
+enum Place<'a> {
+    /// A command has the terminal, or there is none.
+    Nowhere,
+    /// One line that is written over.
+    Line(StatusLine, &'a mut dyn Write),
+    /// All of it.
+    Screen(Box<Screen>),
+}
+
+impl<'a> Display<'a> {
+    /// Shows nothing.
+    pub(super) fn nowhere(facts: &RunFacts) -> Self {
+        Self {
+            view: LiveView::new(facts, false),
+            place: Place::Nowhere,
+        }
+    }
+
+    /// Shows one line on a terminal.
+    pub(super) fn line(facts: &RunFacts, terminal: &'a mut dyn Write) -> Self {
+        Self {
+            view: LiveView::new(facts, false),
+            place: Place::Line(StatusLine::default(), terminal),
+        }
+    }
+
+    /// Takes the terminal over.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn screen(facts: &RunFacts, color: bool) -> io::Result<Self> {
+        Ok(Self {
+            view: LiveView::new(facts, color),
+            place: Place::Screen(Box::new(Screen::enter()?)),
+        })
+    }
+
+    /// What the view cannot know from the looks.
+    pub(super) fn about(&mut self, hourly_price: Option<HourlyRate>, length: Option<Duration>) {
+        self.view.hourly_price = hourly_price;
+        self.view.duration_seconds = length.map(|length| length.as_secs_f64());
+    }
+
+    /// Shows a note about the sampling itself.
+    pub(super) fn note(&mut self, note: String) {
+        self.view.notes.push(note);
+    }
+
+    /// Whether keys are read, so that waiting should not take long.
+    pub(super) fn reads_keys(&self) -> bool {
+        matches!(self.place, Place::Screen(_))
+    }
+
+    /// Takes a look in and shows it. A terminal that is gone ends nothing.
+    pub(super) fn look(&mut self, profiler: &Profiler, sample: &Sample, missed: u64) {
+        if matches!(self.place, Place::Nowhere) {
+            return;
+        }
+        self.view.look(sample);
+        self.view.missed_looks = missed;
+        self.stand(&profiler.now());
+        self.draw();
+    }
+
+    /// Whether the user has seen enough.
+    pub(super) fn is_quit_asked(&mut self) -> bool {
+        let Place::Screen(screen) = &mut self.place else {
+            return false;
+        };
+        let quits = screen.is_quit_asked();
+        self.draw();
+        quits
+    }
+
+    fn draw(&mut self) {
+        match &mut self.place {
+            Place::Nowhere => {}
+            Place::Line(line, terminal) => {
+                let text = status_line(&self.view, StatusLine::columns());
+                line.show(&text, *terminal);
+            }
+            Place::Screen(screen) => {
+                let _ = screen.draw(&self.view);
+            }
+        }
+    }
+
+    fn stand(&mut self, standing: &Standing) {
+        let view = &mut self.view;
+        view.mean_percent = standing.utilization_mean_percent;
+        for (gpu, standing) in view.gpus.iter_mut().zip(&standing.gpus) {
+            gpu.mean_percent = standing.utilization_mean_percent;
+        }
+        let verdict = &standing.verdict;
+        view.verdict = (verdict.classification != Classification::InsufficientData).then(|| {
+            LiveVerdict {
+                classification: verdict.classification,
+                reason: verdict.reason.clone(),
+            }
+        });
+        let diagnosis = &standing.diagnosis;
+        view.diagnosis = diagnosis
+            .confidence
+            .map(|_| format!("{}: {}", diagnosis.bottleneck, diagnosis.reason));
+        view.alerts = standing
+            .alerts
+            .iter()
+            .map(|alert| alert_line(alert, &view.gpus))
+            .collect();
+    }
+
+    /// Gives the terminal back.
+    pub(super) fn close(self) {
+        if let Place::Line(mut line, terminal) = self.place {
+            line.clear(terminal);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `gpucost profile`: what this GPU host really needs, in dollars.
+
+mod args;
+mod clock;
+mod display;
+mod log;
+mod place;
+mod sampling;
+mod screen;
+mod signals;
+mod summary;
+
+pub(super) use args::ProfileArgs;
+
+use super::exit::{ExitCode, Failure};
+use super::output::{TABLE_WIDTH, unwritable};
+use super::{Io, estate, output};
+use crate::config::SettingsFile;
+use crate::profiling::{Profiler, RunFacts};
+use crate::sources::aws::InstancePlace;
+use crate::sources::files::{SampleFormat, SampleWriter, try_writing};
+use crate::sources::gpus::GpuSource;
+use crate::sources::host::HostSource;
+use crate::sources::nvml::{NvmlError, NvmlSource, Options};
+use clock::{HostClock, Pacer};
+use display::Display;
+use sampling::{Ending, Processes, Sampler};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use summary::Pricing;
+
+pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    match &args.read {
+        Some(path) => log::summarise(path, args, &settings, io),
+        None => sample(args, &settings, io),
+    }
+}
+
+fn sample(
+    args: &ProfileArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    check_files(args)?;
+    if args.live && !io.stderr_is_terminal {
+        return Err(Failure::input("`--live` needs a terminal")
+            .with_hint("leave it out, or write `--samples FILE` to look at later"));
+    }
+    let mut pricing = Pricing::of(args, settings, io)?;
+    let mut gpus = open(args)?;
+    let mut host = HostSource::new(Path::new("/proc"));
+    let mut gaps = Vec::new();
+    let place = place::find(args, io, &mut gaps);
+    let clock = HostClock::start();
+    let facts = facts(args, io, &place, &gpus, &host);
+    pricing.settle(&place, &mut gaps);
+    let writer = match &args.samples {
+        Some(path) => {
+            Some(SampleWriter::create(path, &facts).map_err(|error| unwritable(path, error))?)
+        }
+        None => None,
+    };
+    let (sender, events) = channel();
+    let unexpected = |error: std::io::Error| Failure::new(ExitCode::Unexpected, error);
+    let listening =
+        signals::listen(sender.clone(), !args.command.is_empty()).map_err(unexpected)?;
+    let mut display = display(args, &facts, io)?;
+    display.about(pricing.hourly(), args.duration);
+    let command = match args.command.first() {
+        Some(program) => Some(signals::start(&args.command, sender).map_err(|error| {
+            let what = format!("cannot run {}", program.display());
+            Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
+                .with_hint("check its name and that it may be executed")
+        })?),
+        None => None,
+    };
+    let mut profiler = Profiler::new(facts, &settings.policy);
+    let mut sampler = Sampler {
+        gpus: &mut gpus,
+        host: &mut host,
+        profiler: &mut profiler,
+        pacer: Pacer::new(args.interval()),
+        writer,
+        write_error: None,
+        processes: Processes::of(command),
+    };
+    let (ending, end) = sampler.run(&clock, &events, args.duration, &mut display);
+    let (pace, write_error) = (sampler.pacer.pace(), sampler.write_error);
+    display.close();
+    drop(listening);
+    gaps.extend(gpus.gaps());
+    let report = pricing.report(profiler.finish(end, pace), gaps);
+    summary::print(&report, args, io)?;
+    if let (Some(error), Some(path)) = (&write_error, &args.samples) {
+        output::complain(
+            &format!("cannot write {}: {error}", path.display()),
+            "the summary rests on every look all the same; the file holds those before",
+            io,
+        );
+    }
+    Ok(match ending {
+        Ending::Command(code) => ExitCode::Command(u8::try_from(code).unwrap_or(1)),
+        Ending::Enough if write_error.is_some() => ExitCode::Unexpected,
+        Ending::Enough => ExitCode::Done,
+    })
+}
+
+/// Fails before anything is sampled when a file could not be written.
+fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
+    let named: Vec<(&str, &PathBuf)> = [
+        ("--samples", args.samples.as_ref()),
+        ("--record", args.record.as_ref()),
+        ("--output", args.out.output.as_ref()),
+    ]
+    .into_iter()
+    .filter_map(|(flag, path)| Some((flag, path?)))
+    .collect();
+    output::check_distinct(&named)?;
+    if let Some(path) = &args.samples
+        && SampleFormat::of(path).is_none()
+    {
+        return Err(Failure::input(format!(
+            "`--samples {}` names no format",
+            path.display()
+        ))
+        .with_hint("end the name in .jsonl or .csv"));
+    }
+    for (_, path) in named {
+        try_writing(path).map_err(|error| unwritable(path, error))?;
+    }
+    Ok(())
+}
+
+fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
+    let record = match &args.record {
+        Some(path) => {
+            let file = File::create(path).map_err(|error| unwritable(path, error))?;
+            Some(Box::new(file) as Box<dyn std::io::Write + Send>)
+        }
+        None => None,
+    };
+    let options = Options {
+        process_name: None,
+        record,
+    };
+    NvmlSource::open(args.nvml_lib.as_deref(), options).map_err(|error: NvmlError| {
+        let hint = error.hint();
+        Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+    })
+}
+
+fn facts(
+    args: &ProfileArgs,
+    io: &Io<'_>,
+    place: &InstancePlace,
+    gpus: &NvmlSource,
+    host: &HostSource,
+) -> RunFacts {
+    RunFacts {
+        started: io.now,
+        interval_seconds: Some(args.interval().as_secs_f64()),
+        hostname: host.hostname(),
+        instance_id: place.instance_id.clone(),
+        instance_type: place.instance_type.clone(),
+        region: place.region.clone(),
+        driver_version: gpus.driver_version().map(str::to_owned),
+        is_command: !args.command.is_empty(),
+        gpus: gpus.identities().to_vec(),
+    }
+}
+
+/// A command has the terminal to itself.
+fn display<'a>(
+    args: &ProfileArgs,
+    facts: &RunFacts,
+    io: &'a mut Io<'_>,
+) -> Result<Display<'a>, Failure> {
+    if args.live {
+        let color = output::color(&args.out, io);
+        return Display::screen(facts, color)
+            .map_err(|error| Failure::new(ExitCode::Unexpected, error));
+    }
+    let shows = io.stderr_is_terminal && !args.out.quiet && args.command.is_empty();
+    Ok(if shows {
+        Display::line(facts, io.stderr)
+    } else {
+        Display::nowhere(facts)
+    })
+}
+
+/// Columns of the summary.
+const SUMMARY_WIDTH: usize = TABLE_WIDTH;

@@ -1,0 +1,53 @@
+//! Where the host is: what the flags say, else what the metadata service says.
+
+use super::args::ProfileArgs;
+use crate::cli::Io;
+use crate::domain::Gap;
+use crate::sources::aws::{InstancePlace, instance_place};
+
+/// Finds the host's place; what cannot be found out is a gap.
+pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> InstancePlace {
+    let named = InstancePlace {
+        instance_type: args.instance_type.as_deref().map(str::to_lowercase),
+        region: args.region.clone(),
+        ..InstancePlace::default()
+    };
+    if args.no_imds || is_switched_off(io) {
+        return named;
+    }
+    match ask(io) {
+        Ok(found) => InstancePlace {
+            instance_type: named.instance_type.or(found.instance_type),
+            region: named.region.or(found.region),
+            ..found
+        },
+        // Whoever says where the host is need not be on EC2.
+        Err(_) if named.instance_type.is_some() => named,
+        Err(reason) => {
+            gaps.push(Gap::new(
+                "instance type",
+                "instance metadata",
+                &reason,
+                "pass `--type` and `--region` for a price",
+            ));
+            named
+        }
+    }
+}
+
+/// The SDKs' own switch.
+fn is_switched_off(io: &Io<'_>) -> bool {
+    io.variable("AWS_EC2_METADATA_DISABLED")
+        .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+fn ask(io: &Io<'_>) -> Result<InstancePlace, String> {
+    let endpoint = io
+        .variable("AWS_EC2_METADATA_SERVICE_ENDPOINT")
+        .map(String::as_str);
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?
+        .block_on(instance_place(endpoint))
+}

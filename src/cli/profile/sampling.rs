@@ -1,0 +1,181 @@
+//! The run itself: look, add up, write, show, wait, until something ends it.
+
+use super::clock::{Clock, Pacer};
+use super::display::Display;
+use super::signals::{Event, forward};
+use crate::profiling::{GpuSample, Profiler, RunEnd, Sample};
+use crate::sources::files::SampleWriter;
+use crate::sources::gpus::GpuSource;
+use crate::sources::host::HostSource;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// How long a key may wait for an answer.
+const KEYS_AFTER: Duration = Duration::from_millis(100);
+
+/// What a run looks at and where it puts what it sees.
+pub(super) struct Sampler<'a> {
+    pub(super) gpus: &'a mut dyn GpuSource,
+    pub(super) host: &'a mut HostSource,
+    pub(super) profiler: &'a mut Profiler,
+    pub(super) pacer: Pacer,
+    pub(super) writer: Option<SampleWriter>,
+    /// Why no more looks are written, once writing failed.
+    pub(super) write_error: Option<io::Error>,
+    pub(super) processes: Processes,
+}
+
+/// Who holds a GPU: asked once per process.
+#[derive(Debug)]
+pub(super) struct Processes {
+    /// The command that runs under the sampler.
+    command: Option<u32>,
+    known: BTreeMap<u32, (Option<String>, bool)>,
+}
+
+impl Processes {
+    /// Nobody known yet.
+    pub(super) fn of(command: Option<u32>) -> Self {
+        Self {
+            command,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Names whoever holds a GPU in this look, and forgets those that are gone:
+    /// a process id is used again.
+    fn name(&mut self, gpus: &mut [GpuSample], host: &HostSource) {
+        let mut seen = BTreeMap::new();
+        for gpu in gpus {
+            let GpuSample::Read(reading) = gpu else {
+                continue;
+            };
+            for process in reading.processes.iter_mut().flatten() {
+                let (name, is_of_command) = seen
+                    .entry(process.pid)
+                    .or_insert_with(|| match self.known.remove(&process.pid) {
+                        Some(known) => known,
+                        None => self.ask(process.pid, host),
+                    });
+                process.name = process.name.take().or_else(|| name.clone());
+                process.is_of_command = *is_of_command;
+            }
+        }
+        self.known = seen;
+    }
+
+    fn ask(&self, pid: u32, host: &HostSource) -> (Option<String>, bool) {
+        let is_of_command = self
+            .command
+            .is_some_and(|command| host.is_descendant(pid, command));
+        (host.process_name(pid), is_of_command)
+    }
+}
+
+/// How a run came to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The time that was asked for is over, or the user has seen enough.
+    Enough,
+    /// The command ended so.
+    Command(i32),
+}
+
+/// The exit code that a shell gives: 128 and the signal for what died of one.
+pub(super) fn exit_code(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1)
+}
+
+impl Sampler<'_> {
+    /// Looks until something ends the run.
+    pub(super) fn run(
+        &mut self,
+        clock: &dyn Clock,
+        events: &Receiver<Event>,
+        length: Option<Duration>,
+        display: &mut Display<'_>,
+    ) -> (Ending, RunEnd) {
+        loop {
+            let sample = self.look(clock, display);
+            display.look(self.profiler, &sample, self.pacer.pace().missed);
+            let due = self.pacer.due();
+            let until = length.map_or(due, |length| length.min(due));
+            while clock.elapsed() < until {
+                if display.is_quit_asked() {
+                    return (Ending::Enough, self.end(clock, None));
+                }
+                let wake = if display.reads_keys() {
+                    until.min(clock.elapsed() + KEYS_AFTER)
+                } else {
+                    until
+                };
+                match clock.wait_until(wake, events) {
+                    None => {}
+                    Some(Event::Ended(Ok(status))) => {
+                        let code = exit_code(status);
+                        // What the command did since the last look counts too.
+                        self.look(clock, display);
+                        return (Ending::Command(code), self.end(clock, Some(code)));
+                    }
+                    Some(Event::Ended(Err(_))) => {
+                        return (Ending::Command(1), self.end(clock, None));
+                    }
+                    Some(Event::Signal {
+                        number,
+                        to_us_alone,
+                    }) => match self.processes.command {
+                        Some(pid) if to_us_alone => forward(number, pid),
+                        Some(_) => {}
+                        None => return (Ending::Enough, self.end(clock, None)),
+                    },
+                }
+            }
+            if length.is_some_and(|length| length <= due && clock.elapsed() >= length) {
+                return (Ending::Enough, self.end(clock, None));
+            }
+        }
+    }
+
+    fn look(&mut self, clock: &dyn Clock, display: &mut Display<'_>) -> Sample {
+        let at = clock.elapsed();
+        let time = clock.wall();
+        let mut gpus = self.gpus.read(at);
+        self.processes.name(&mut gpus, self.host);
+        let sample = Sample {
+            at_seconds: at.as_secs_f64(),
+            time,
+            gpus,
+            host: self.host.read(at),
+        };
+        self.pacer.looked(at, time);
+        self.profiler.add(&sample);
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = writer.write(&sample)
+        {
+            display.note(format!("samples are no longer written: {error}"));
+            self.write_error = Some(error);
+            self.writer = None;
+        }
+        sample
+    }
+
+    fn end(&mut self, clock: &dyn Clock, exit_code: Option<i32>) -> RunEnd {
+        let end = RunEnd {
+            elapsed_seconds: clock.elapsed().as_secs_f64(),
+            exit_code,
+        };
+        if let Some(writer) = self.writer.take()
+            && let Err(error) = writer.finish(&end)
+        {
+            self.write_error = Some(error);
+        }
+        end
+    }
+}

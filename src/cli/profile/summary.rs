@@ -1,0 +1,147 @@
+//! The price of a host, and the summary of a run.
+
+use super::SUMMARY_WIDTH;
+use super::args::{ProfileArgs, SummaryFormat};
+use crate::analysis::{PricedHost, RunCost, instance_cost};
+use crate::catalog::Prices;
+use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::rightsize_flags::{known, unknown};
+use crate::cli::{Io, audit, output, pricing};
+use crate::config::SettingsFile;
+use crate::domain::{Gap, HourlyRate, Policy, PriceBook, PriceKey, PriceOption, Risk, WorkloadKind};
+use crate::profiling::RunProfile;
+use crate::report::{ProfileReport, TableStyle, profile_json, profile_table};
+use crate::sources::aws::InstancePlace;
+
+/// What a host costs, as far as that is known.
+pub(super) struct Pricing {
+    book: PriceBook,
+    policy: Policy,
+    accepted: Risk,
+    kind: WorkloadKind,
+    host: Option<PricedHost>,
+}
+
+impl Pricing {
+    /// The prices that apply; refuses names that no price list has.
+    pub(super) fn of(
+        args: &ProfileArgs,
+        settings: &SettingsFile,
+        io: &Io<'_>,
+    ) -> Result<Self, Failure> {
+        let found = Self {
+            book: pricing::book(args.offline, settings, io)?,
+            policy: settings.policy.clone(),
+            accepted: audit::risk(args.risk, settings, io)?,
+            kind: args.kind.unwrap_or(WorkloadKind::Unknown),
+            host: None,
+        };
+        if let Some(name) = &args.instance_type {
+            known(name)?;
+        }
+        if let Some(region) = &args.region {
+            let regions = found.prices().regions();
+            if !regions.contains(region.as_str()) {
+                return Err(unknown("region", region, regions.into_iter()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn prices(&self) -> Prices<'_> {
+        Prices::new(&self.book, &self.policy.discount_percent)
+    }
+
+    /// Settles on a host; what stands in the way of a price is a gap.
+    pub(super) fn settle(&mut self, place: &InstancePlace, gaps: &mut Vec<Gap>) {
+        let Some(name) = &place.instance_type else {
+            return;
+        };
+        let region = place.region.as_deref().unwrap_or(pricing::HOME_REGION);
+        if place.region.is_none() {
+            gaps.push(Gap::new(
+                "region",
+                name,
+                format!("not known; prices are those of {region}"),
+                "pass `--region`",
+            ));
+        }
+        let Ok((shape, _)) = known(name) else {
+            gaps.push(Gap::new(
+                "price",
+                name,
+                "the book does not know a GPU type of this name",
+                "pass `--type`",
+            ));
+            return;
+        };
+        let mut key = PriceKey::linux_on_demand(region, &shape.instance_type);
+        if place.is_spot == Some(true) {
+            key.option = PriceOption::Spot;
+        }
+        match instance_cost(&key, &self.prices(), &self.policy) {
+            Ok(_) => {
+                self.host = Some(PricedHost {
+                    shape,
+                    key,
+                    kind: self.kind,
+                });
+            }
+            Err(reason) => gaps.push(Gap::new(
+                "price",
+                name,
+                reason.to_string(),
+                "a price of your own can be named in gpucost.toml, see docs/pricing.md",
+            )),
+        }
+    }
+
+    /// What the host costs per hour.
+    pub(super) fn hourly(&self) -> Option<HourlyRate> {
+        let host = self.host.as_ref()?;
+        let cost = instance_cost(&host.key, &self.prices(), &self.policy);
+        cost.ok().map(|cost| cost.quote.rate)
+    }
+
+    /// A run with its price.
+    pub(super) fn report(&self, profile: RunProfile, gaps: Vec<Gap>) -> ProfileReport {
+        let cost = self.host.as_ref().and_then(|host| {
+            RunCost::of(&profile, host, &self.prices(), &self.policy, self.accepted).ok()
+        });
+        ProfileReport {
+            profile,
+            cost,
+            accepted: self.accepted,
+            gaps,
+        }
+    }
+}
+
+/// Prints the summary; beside a command on stderr, because stdout is the
+/// command's.
+pub(super) fn print(
+    report: &ProfileReport,
+    args: &ProfileArgs,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    let beside_command = !args.command.is_empty() && args.out.output.is_none();
+    let text = match args.format {
+        SummaryFormat::Table => profile_table(
+            report,
+            TableStyle {
+                width: SUMMARY_WIDTH,
+                color: !beside_command && output::color(&args.out, io),
+                wide: true,
+            },
+        ),
+        SummaryFormat::Json => profile_json(report)
+            .map_err(|error| Failure::new(ExitCode::Unexpected, error))?,
+    };
+    if beside_command {
+        return io
+            .stderr
+            .write_all(text.as_bytes())
+            .map_err(|error| Failure::write("to stderr", error));
+    }
+    output::document(&text, &args.out, io)
+}

@@ -1,0 +1,32 @@
+//! `gpucost profile`: what a run says, in a sentence, a table and JSON.
+
+mod json;
+mod table;
+mod words;
+
+pub use json::profile_json;
+pub use table::profile_table;
+
+use crate::analysis::{Candidate, RunCost};
+use crate::domain::{Gap, Risk};
+use crate::profiling::RunProfile;
+
+/// A run with its price, ready to be printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileReport {
+    /// What the run says.
+    pub profile: RunProfile,
+    /// What it cost; absent when the host has no known price, which is a gap.
+    pub cost: Option<RunCost>,
+    /// Risk that was accepted of another type.
+    pub accepted: Risk,
+    /// What could not be seen.
+    pub gaps: Vec<Gap>,
+}
+
+impl ProfileReport {
+    /// The cheapest type that would do.
+    fn best(&self) -> Option<&Candidate> {
+        self.cost.as_ref()?.sizing.as_ref().ok()?.accepted().next()
+    }
+}

@@ -1,0 +1,473 @@
+//! A run for people: the sentence first, then what it rests on.
+
+use super::ProfileReport;
+use super::words::{elapsed_words, headline, model_name, rate_words};
+use crate::analysis::{Candidate, RunCost};
+use crate::profiling::{
+    Alert, AlertKind, Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis,
+    Range, RunProfile, UtilizationBasis,
+};
+use crate::report::gaps::gap_section;
+use crate::report::plain_table::PlainTable;
+use crate::report::style::TableStyle;
+use crate::report::text::{ABSENT, count, counted, money, money_or_absent, percent, safe, wrap};
+use std::fmt::{Result, Write};
+
+const JOULES_PER_KWH: f64 = 3_600_000.0;
+/// Types that would do, before the rest is left to JSON.
+const SHOWN_TYPES: usize = 5;
+const SHOWN_PROCESSES: usize = 5;
+
+/// The summary of a run for a terminal.
+pub fn profile_table(report: &ProfileReport, style: TableStyle) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = draw(report, style, &mut out);
+    out
+}
+
+fn draw(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
+    let profile = &report.profile;
+    writeln!(out, "{}\n", style.heading(&title(profile)))?;
+    for sentence in headline(report) {
+        paragraph(&sentence, "", style, out)?;
+    }
+    writeln!(out)?;
+    gpu_table(profile, style, out);
+    diagnosis(profile, style, out)?;
+    counters(profile, style, out);
+    phases(profile, style, out)?;
+    events(profile, style, out)?;
+    processes(profile, style, out)?;
+    details(report, style, out)?;
+    alternatives(report, style, out)?;
+    gap_section(&report.gaps, style, out)?;
+    writeln!(out, "{}", looks(profile))
+}
+
+fn title(profile: &RunProfile) -> String {
+    let facts = &profile.facts;
+    let mut text = format!("{} on ", elapsed_words(profile.end.elapsed_seconds));
+    text.push_str(&match &facts.hostname {
+        Some(name) => safe(name),
+        None => "a host without a name".to_owned(),
+    });
+    let place = [&facts.instance_id, &facts.instance_type, &facts.region];
+    for name in place.into_iter().flatten() {
+        text.push_str(", ");
+        text.push_str(&safe(name));
+    }
+    if let Some(version) = &facts.driver_version {
+        text.push_str(&format!(", driver {}", safe(version)));
+    }
+    text
+}
+
+fn paragraph(text: &str, indent: &str, style: TableStyle, out: &mut String) -> Result {
+    for line in wrap(text, style.width.saturating_sub(indent.len())) {
+        writeln!(out, "{indent}{line}")?;
+    }
+    Ok(())
+}
+
+/// The row's name: `0`, and `0:1 1g.10gb` for a slice.
+fn label(identity: &GpuIdentity) -> String {
+    match &identity.mig {
+        None => identity.index.to_string(),
+        Some(slot) => {
+            let profile = slot.profile.as_deref().map(safe).unwrap_or_default();
+            format!("{}:{} {profile}", identity.index, slot.index)
+                .trim_end()
+                .to_owned()
+        }
+    }
+}
+
+fn absent() -> String {
+    ABSENT.to_owned()
+}
+
+fn gib(mib: f64) -> String {
+    format!("{:.1}", mib / 1_024.0)
+}
+
+fn gpu_table(profile: &RunProfile, style: TableStyle, out: &mut String) {
+    let mut table = PlainTable::new(
+        &[
+            "GPU", "MODEL", "MEAN", "P50", "P95", "MAX", "VRAM GIB", "OF", "WATT", "MAX °C",
+            "DIAGNOSIS",
+        ],
+        2..10,
+    );
+    for gpu in &profile.gpus {
+        let used = |pick: fn(crate::profiling::Figures) -> f64| {
+            gpu.utilization
+                .map_or_else(absent, |figures| percent(pick(figures)))
+        };
+        table.row(vec![
+            label(&gpu.identity),
+            model_name(&gpu.identity),
+            used(|figures| figures.mean),
+            used(|figures| figures.p50),
+            used(|figures| figures.p95),
+            used(|figures| figures.max),
+            gpu.vram_used_mib
+                .map_or_else(absent, |figures| gib(figures.max)),
+            gpu.vram_total_mib.map_or_else(absent, gib),
+            gpu.power
+                .map_or_else(absent, |power| format!("{:.0}", power.mean_w)),
+            gpu.temperature_c
+                .map_or_else(absent, |range| format!("{:.0}", range.max)),
+            match &gpu.lost {
+                Some(lost) => format!("lost after {}", elapsed_words(lost.at_seconds)),
+                None => gpu.diagnosis.bottleneck.to_string(),
+            },
+        ]);
+    }
+    out.push_str(&table.text(style));
+}
+
+fn diagnosis(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
+    let found = &profile.diagnosis;
+    let confidence = found
+        .confidence
+        .map_or_else(String::new, |confidence| format!(" ({confidence})"));
+    let words = match found.bottleneck {
+        Bottleneck::Unknown => format!("What holds it back is unknown: {}", found.reason),
+        bottleneck => format!("{bottleneck}{confidence}: {}", found.reason),
+    };
+    paragraph(&words, "", style, out)?;
+    for advice in &found.advice {
+        paragraph(&format!("try: {advice}"), "  ", style, out)?;
+    }
+    writeln!(out)
+}
+
+/// Counters of the multiprocessors, where the driver has any.
+fn counters(profile: &RunProfile, style: TableStyle, out: &mut String) {
+    let measured: Vec<&GpuProfile> = profile
+        .gpus
+        .iter()
+        .filter(|gpu| gpu.activity.sm_percent.is_some())
+        .collect();
+    if measured.is_empty() {
+        return;
+    }
+    let mut table = PlainTable::new(
+        &[
+            "GPU", "ENGINE", "SM", "OCCUPANCY", "TENSOR", "DRAM", "PCIE OUT", "PCIE IN",
+        ],
+        1..8,
+    );
+    for gpu in measured {
+        let share =
+            |range: Option<Range>| range.map_or_else(absent, |range| percent(range.mean));
+        let rate =
+            |range: Option<Range>| range.map_or_else(absent, |range| bytes_words(range.mean));
+        table.row(vec![
+            label(&gpu.identity),
+            share(gpu.activity.graphics_percent),
+            share(gpu.activity.sm_percent),
+            share(gpu.activity.occupancy_percent),
+            share(gpu.activity.tensor_percent),
+            share(gpu.activity.dram_percent),
+            rate(gpu.pcie_sent_bytes_per_second),
+            rate(gpu.pcie_received_bytes_per_second),
+        ]);
+    }
+    out.push_str(&table.text(style));
+}
+
+/// A rate in the unit that keeps it short.
+fn bytes_words(per_second: f64) -> String {
+    let units = [("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)];
+    units
+        .into_iter()
+        .find(|(_, size)| per_second >= *size)
+        .map_or_else(
+            || format!("{per_second:.0} B/s"),
+            |(unit, size)| format!("{:.1} {unit}", per_second / size),
+        )
+}
+
+/// Only a run that was not all of one kind has phases to speak of.
+fn phases(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
+    let is_plain = |kind: PhaseKind| kind != PhaseKind::Steady;
+    if !profile.phases.iter().any(|phase| is_plain(phase.kind)) || profile.phases.len() < 2 {
+        return Ok(());
+    }
+    writeln!(out, "{}", style.heading("PHASES"))?;
+    let mut table = PlainTable::new(
+        &["  PHASE", "FROM", "TO", "SHARE", "GPU", "VRAM GIB", "HOST CPU"],
+        1..7,
+    );
+    for phase in &profile.phases {
+        let share = |value: Option<f64>| value.map_or_else(absent, percent);
+        table.row(vec![
+            format!("  {}", phase.kind),
+            elapsed_words(phase.from_seconds),
+            elapsed_words(phase.to_seconds),
+            percent(phase.share * 100.0),
+            share(phase.utilization_percent),
+            phase.vram_mib.map_or_else(absent, gib),
+            share(phase.host_cpu_percent),
+        ]);
+    }
+    out.push_str(&table.text(style));
+    Ok(())
+}
+
+/// Alerts, errors, lost GPUs and clocks held back.
+fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
+    let mut lines: Vec<String> = profile
+        .alerts
+        .iter()
+        .map(|alert| alert_words(alert, profile))
+        .collect();
+    for gpu in &profile.gpus {
+        let place = format!("GPU {}", label(&gpu.identity));
+        if let Some(lost) = &gpu.lost {
+            let back = if lost.is_back {
+                "; it answers again"
+            } else {
+                ""
+            };
+            lines.push(format!(
+                "{place} no longer answered after {}: {}{back}",
+                elapsed_words(lost.at_seconds),
+                safe(&lost.reason)
+            ));
+        }
+        for time in gpu.throttle.iter().flatten() {
+            let names = time.reason.names().join(", ");
+            // Resting clocks are no loss.
+            if names != "idle" {
+                lines.push(format!(
+                    "{place} clocks held back by {names} for {}",
+                    elapsed_words(time.seconds)
+                ));
+            }
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", style.heading("ALERTS"))?;
+    for line in lines {
+        paragraph(&line, "  ", style, out)?;
+    }
+    writeln!(out)
+}
+
+fn alert_words(alert: &Alert, profile: &RunProfile) -> String {
+    let place = alert
+        .gpu
+        .and_then(|place| profile.gpus.get(place))
+        .map_or_else(
+            || "all GPUs".to_owned(),
+            |gpu| format!("GPU {}", label(&gpu.identity)),
+        );
+    let from = elapsed_words(alert.began_seconds);
+    if alert.kind == AlertKind::Xid {
+        let errors = counted(alert.episodes, "error", "errors");
+        return format!("xid: {errors} on {place} from {from} on, the first {:.0}", alert.worst);
+    }
+    let held = if alert.is_active() {
+        "to the end".to_owned()
+    } else {
+        format!("{} in all", elapsed_words(alert.total_seconds))
+    };
+    format!(
+        "{}: {place} from {from}, {held}, worst {:.0} {}",
+        alert.kind,
+        alert.worst,
+        alert.kind.unit()
+    )
+}
+
+fn processes(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for gpu in &profile.gpus {
+        for process in gpu.processes.iter().flatten() {
+            rows.push(vec![
+                format!("  {}", label(&gpu.identity)),
+                process.pid.to_string(),
+                process.name.as_deref().map_or_else(absent, safe),
+                process
+                    .vram_peak_mib
+                    .map_or_else(absent, |mib| gib(mib as f64)),
+                if process.is_of_command { "yes" } else { "" }.to_owned(),
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", style.heading("PROCESSES"))?;
+    let mut table = PlainTable::new(
+        &["  GPU", "PID", "NAME", "VRAM GIB", "OF THE COMMAND"],
+        [1, 3],
+    );
+    let left_out = rows.len().saturating_sub(SHOWN_PROCESSES);
+    for row in rows.into_iter().take(SHOWN_PROCESSES) {
+        table.row(row);
+    }
+    let text = table.text(style);
+    out.push_str(text.trim_end_matches('\n'));
+    writeln!(out)?;
+    if left_out > 0 {
+        writeln!(out, "  … and {} more: `--format json` shows all", left_out)?;
+    }
+    writeln!(out)
+}
+
+/// Host and money, a line each.
+fn details(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
+    const LABEL: usize = 10;
+    let profile = &report.profile;
+    let mut line = |label: &str, words: String| -> Result {
+        let parts = wrap(&words, style.width.saturating_sub(LABEL));
+        for (index, part) in parts.iter().enumerate() {
+            let label = if index == 0 { label } else { "" };
+            writeln!(out, "{label:<LABEL$}{part}")?;
+        }
+        Ok(())
+    };
+    if let Some(words) = host_words(&profile.host) {
+        line("host", words)?;
+    }
+    if let Some(words) = energy_words(profile) {
+        line("energy", words)?;
+    }
+    if let Some(cost) = &report.cost {
+        line("cost", cost_words(cost))?;
+    }
+    writeln!(out)
+}
+
+fn host_words(host: &HostProfile) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(cpu) = host.cpu_percent {
+        let cores = host.cores.map_or_else(String::new, |cores| {
+            format!(" of {}", counted(u64::from(cores), "CPU", "CPUs"))
+        });
+        parts.push(format!("{} mean{cores}", percent(cpu.mean)));
+    }
+    if let Some(busiest) = host.busiest_core_percent {
+        parts.push(format!("busiest CPU {} at p95", percent(busiest.p95)));
+    }
+    if let Some(wait) = host.io_wait_percent {
+        parts.push(format!("{} waiting for disks", percent(wait.mean)));
+    }
+    if let Some(memory) = host.memory_used_mib {
+        let total = host
+            .memory_total_mib
+            .map_or_else(String::new, |total| format!(" of {}", gib(total)));
+        parts.push(format!("{}{total} GiB memory at most", gib(memory.max)));
+    }
+    for (range, what) in [
+        (host.network_received_bytes_per_second, "from the network"),
+        (host.disk_read_bytes_per_second, "from disks"),
+    ] {
+        parts.extend(range.map(|range| format!("{} {what}", bytes_words(range.mean))));
+    }
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn energy_words(profile: &RunProfile) -> Option<String> {
+    let joules = profile.energy_j()?;
+    let counted = profile
+        .whole()
+        .all(|gpu| gpu.power.is_some_and(|power| power.basis == PowerBasis::EnergyCounter));
+    let basis = if counted {
+        "by the energy counters"
+    } else {
+        "by readings of power"
+    };
+    Some(format!("{:.4} kWh {basis}", joules / JOULES_PER_KWH))
+}
+
+fn cost_words(cost: &RunCost) -> String {
+    let mut parts = vec![
+        format!("{} this run", money(cost.run)),
+        format!("{} a month", money(cost.today.compute_monthly)),
+    ];
+    parts.extend(
+        cost.useful_gpu_hour
+            .map(|rate| format!("{} per useful GPU-hour", rate_words(rate).replace("/h", ""))),
+    );
+    if let Some(one) = cost.today.instances.first() {
+        parts.push(format!(
+            "{} price of {} ({})",
+            one.key.option, one.quote.effective_date, one.quote.origin
+        ));
+    }
+    parts.join(" · ")
+}
+
+fn alternatives(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
+    let Some(cost) = &report.cost else {
+        return Ok(());
+    };
+    let Ok(sized) = &cost.sizing else {
+        return Ok(());
+    };
+    let all: Vec<&Candidate> = sized.accepted().collect();
+    let Some(first) = all.first() else {
+        return Ok(());
+    };
+    let title = format!("WOULD DO  at `--risk {}`", report.accepted);
+    writeln!(out, "{}", style.heading(&title))?;
+    let mut table = PlainTable::new(
+        &["  TYPE", "P95 THERE", "SLOWER", "MONTH", "SAVES", "RISK"],
+        1..5,
+    );
+    for one in all.iter().take(SHOWN_TYPES) {
+        let projection = one.considered.projection;
+        table.row(vec![
+            format!("  {}", one.considered.shape.instance_type),
+            projection.map_or_else(absent, |found| percent(found.utilization)),
+            projection.map_or_else(absent, |found| format!("{:.2}×", found.slowdown)),
+            money_or_absent(one.considered.monthly),
+            one.monthly_savings.map_or_else(absent, money),
+            one.considered.risk.to_string(),
+        ]);
+    }
+    out.push_str(table.text(style).trim_end_matches('\n'));
+    writeln!(out)?;
+    let left_out = all.len().saturating_sub(SHOWN_TYPES);
+    if left_out > 0 {
+        writeln!(out, "  … and {left_out} more: `--format json` shows all")?;
+    }
+    writeln!(out, "\n  before moving to {}:", first.considered.shape.instance_type)?;
+    let once = "this is one run: profile a second, typical one".to_owned();
+    for step in first.steps.iter().chain([&once]) {
+        for (index, part) in wrap(step, style.width.saturating_sub(6)).iter().enumerate() {
+            writeln!(out, "  {} {part}", if index == 0 { "-" } else { " " })?;
+        }
+    }
+    writeln!(out)
+}
+
+fn looks(profile: &RunProfile) -> String {
+    let pace = profile.pace;
+    let mut text = counted(profile.looks, "look", "looks");
+    if let Some(interval) = profile.facts.interval_seconds {
+        text.push_str(&format!(" every {interval} s"));
+    }
+    text.push_str(&format!("; {} late, {} missed", count(pace.late), count(pace.missed)));
+    let fine = profile
+        .gpus
+        .iter()
+        .any(|gpu| gpu.utilization_basis == Some(UtilizationBasis::DriverSamples));
+    if fine {
+        text.push_str("; utilization from the driver's own samples between them");
+    }
+    if pace.wall_clock_step_seconds != 0.0 {
+        text.push_str(&format!(
+            "; the wall clock was set {:+.1} s meanwhile",
+            pace.wall_clock_step_seconds
+        ));
+    }
+    text
+}

@@ -1,0 +1,188 @@
+//! What a run says, in sentences that one can act on.
+
+use super::ProfileReport;
+use crate::domain::{Classification, GpuModel, HourlyRate, Verdict};
+use crate::profiling::{Bottleneck, GpuIdentity, GpuProfile, RunProfile};
+use crate::report::text::{money, percent, rounded, safe};
+
+/// Two sentences: how the GPUs were used, and what else would do.
+pub(super) fn headline(report: &ProfileReport) -> Vec<String> {
+    let profile = &report.profile;
+    let mut sentences = vec![format!(
+        "{}: {}{}.",
+        used(profile),
+        class(&profile.verdict),
+        held_back(profile)
+    )];
+    sentences.extend(price(report));
+    sentences
+}
+
+/// The same for programs: it begins with the class.
+pub(super) fn recommendation(report: &ProfileReport) -> String {
+    let profile = &report.profile;
+    let mut text = format!(
+        "{}: {}{}.",
+        class(&profile.verdict),
+        used(profile),
+        held_back(profile)
+    );
+    for sentence in price(report) {
+        text.push(' ');
+        text.push_str(&sentence);
+    }
+    text
+}
+
+/// One GPU for programs: it begins with the class.
+pub(super) fn gpu_recommendation(gpu: &GpuProfile) -> String {
+    let mut text = format!("{}: {}", class(&gpu.verdict), gpu.verdict.reason);
+    if let Some(peak) = peak_words(gpu) {
+        text.push_str(&format!(", {peak} peak"));
+    }
+    if gpu.diagnosis.bottleneck != Bottleneck::Unknown {
+        let name = gpu.diagnosis.bottleneck.name();
+        text.push_str(&format!("; {name}: {}", gpu.diagnosis.reason));
+    }
+    text
+}
+
+fn class(verdict: &Verdict) -> String {
+    verdict.classification.name().to_uppercase()
+}
+
+/// `1 of 4 A10G used, 41 % mean (10.3 % over all), 13.2 GiB peak`.
+fn used(profile: &RunProfile) -> String {
+    let total = profile.gpu_count();
+    let model = model_words(profile);
+    let mut parts = vec![match profile.gpus_used() {
+        Some(used) if used == total && total == 1 => format!("the {model} used"),
+        Some(used) => format!("{used} of {total} {model} used"),
+        None => format!("{total} {model}"),
+    }];
+    parts.extend(mean_words(profile));
+    let fullest = profile
+        .gpus
+        .iter()
+        .filter(|gpu| gpu.vram_used_mib.is_some())
+        .max_by(|one, other| peak(one).total_cmp(&peak(other)));
+    parts.extend(
+        fullest
+            .and_then(peak_words)
+            .map(|words| format!("{words} peak")),
+    );
+    parts.join(", ")
+}
+
+fn peak(gpu: &GpuProfile) -> f64 {
+    gpu.vram_used_mib.map_or(0.0, |figures| figures.max)
+}
+
+/// The mean of the GPUs in use, and over all where that is less.
+fn mean_words(profile: &RunProfile) -> Option<String> {
+    let over_all = profile.utilization?.mean;
+    let used: Vec<f64> = profile
+        .whole()
+        .filter(|gpu| gpu.is_used == Some(true))
+        .filter_map(|gpu| Some(gpu.utilization?.mean))
+        .collect();
+    if used.is_empty() || used.len() == profile.gpu_count() {
+        return Some(format!("{} mean", percent(over_all)));
+    }
+    let of_used = used.iter().sum::<f64>() / used.len() as f64;
+    Some(format!(
+        "{} mean ({} over all)",
+        percent(of_used),
+        percent(over_all)
+    ))
+}
+
+fn peak_words(gpu: &GpuProfile) -> Option<String> {
+    Some(format!("{:.1} GiB", gpu.vram_used_mib?.max / 1024.0))
+}
+
+/// The model of the GPUs; `GPUs` where they differ or have no name.
+pub(super) fn model_words(profile: &RunProfile) -> String {
+    let mut names: Vec<String> = profile
+        .whole()
+        .map(|gpu| model_name(&gpu.identity))
+        .collect();
+    names.dedup();
+    match names.as_slice() {
+        [one] => one.clone(),
+        _ => "GPUs".to_owned(),
+    }
+}
+
+/// The model without what every driver puts around it.
+pub(super) fn model_name(identity: &GpuIdentity) -> String {
+    let Some(name) = &identity.name else {
+        return "GPU".to_owned();
+    };
+    let short = GpuModel::from_driver_name(name);
+    safe(short.name())
+}
+
+/// `, input-starved (host CPU 96.0 % (≥ 85 %))`.
+fn held_back(profile: &RunProfile) -> String {
+    let diagnosis = &profile.diagnosis;
+    let is_said = !matches!(
+        diagnosis.bottleneck,
+        Bottleneck::Unknown | Bottleneck::Healthy | Bottleneck::Idle
+    );
+    let sign = diagnosis.evidence.last().filter(|_| is_said);
+    sign.map_or_else(String::new, |sign| {
+        let value = format!("{} at {:.0} {}", sign.figure, sign.observed, sign.unit);
+        format!(", {} ({})", diagnosis.bottleneck, value.trim_end())
+    })
+}
+
+/// `This g5.12xlarge costs $5.67/h; g5.4xlarge would do: $2,955.04 a month less.`
+fn price(report: &ProfileReport) -> Option<String> {
+    let cost = report.cost.as_ref()?;
+    let today = format!(
+        "This {} costs {}",
+        cost.shape.instance_type,
+        rate_words(cost.today.hourly)
+    );
+    let better = report
+        .best()
+        .and_then(|best| Some((best, best.monthly_savings?)));
+    Some(match better {
+        Some((best, savings)) => format!(
+            "{today}; {} would do: {} a month less.",
+            best.considered.shape.instance_type,
+            money(savings)
+        ),
+        None => match &cost.sizing {
+            Ok(_) => format!("{today}; no type would do for less."),
+            Err(_) if report.profile.verdict.classification == Classification::WellUtilized => {
+                format!("{today}.")
+            }
+            Err(reason) => format!("{today}; no other type was looked at: {reason}."),
+        },
+    })
+}
+
+/// `$5.67/h`.
+pub(super) fn rate_words(rate: HourlyRate) -> String {
+    format!(
+        "{}{}/h",
+        rate.currency().sign(),
+        rounded(rate.amount(), 2)
+    )
+}
+
+/// A length of time such as `12m 04s`.
+pub(super) fn elapsed_words(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    let (hours, minutes, seconds) = (whole / 3_600, whole / 60 % 60, whole % 60);
+    if hours > 0 {
+        format!("{hours}h {minutes:02}m")
+    } else {
+        format!("{minutes}m {seconds:02}s")
+    }
+}
