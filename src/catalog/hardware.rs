@@ -198,6 +198,18 @@ pub fn mig_profiles(offer: &GpuOffer) -> Vec<MigProfile> {
         .collect()
 }
 
+/// Whether a card can be divided into MIG instances, by the name that its driver
+/// gives, such as `NVIDIA A100-SXM4-40GB`.
+pub fn has_mig(product_name: &str) -> bool {
+    let words: Vec<&str> = product_name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .collect();
+    rows(MIG_PROFILES_CSV).any(|row| {
+        row.get("gpu_model")
+            .is_some_and(|model| model.split(' ').all(|word| words.contains(&word)))
+    })
+}
+
 /// What a type offers: as it was gathered, else as the book knows it.
 pub fn known_shape<'a>(
     gathered: &'a BTreeMap<String, InstanceShape>,
@@ -302,6 +314,26 @@ mod tests {
                 .is_some_and(|mib| (19_900..20_480).contains(&mib))
         );
         assert!(profiles("g5.xlarge").is_empty(), "an A10G has no MIG");
+    }
+
+    #[test]
+    fn a_card_with_mig_is_known_by_the_name_of_its_driver() {
+        for name in [
+            "NVIDIA A100-SXM4-40GB",
+            "NVIDIA H100 80GB HBM3",
+            "NVIDIA H200",
+        ] {
+            assert!(has_mig(name), "{name}");
+        }
+        for name in [
+            "NVIDIA A10G",
+            "Tesla T4",
+            "NVIDIA L40S",
+            "Tesla V100-SXM2-16GB",
+            "",
+        ] {
+            assert!(!has_mig(name), "{name}");
+        }
     }
 
     #[test]

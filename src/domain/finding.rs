@@ -55,6 +55,17 @@ named_enum! {
     }
 }
 
+impl Comparator {
+    /// The sign that people read.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::AtLeast => "≥",
+            Self::AtMost => "≤",
+            other => other.name(),
+        }
+    }
+}
+
 /// What was observed: a statistic of a metric, or a fact from the inventory or
 /// the bill.
 #[derive(Debug, Clone, PartialEq)]

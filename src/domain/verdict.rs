@@ -1,7 +1,7 @@
 //! What a workload is judged to be.
 
-use super::Confidence;
 use super::instance::named_enum;
+use super::{Comparator, Confidence, Policy};
 
 named_enum! {
     /// How much of the GPUs a workload uses, by mean utilization.
@@ -14,6 +14,23 @@ named_enum! {
         WellUtilized = "well-utilized",
         /// Too little was measured to say.
         InsufficientData = "insufficient-data",
+    }
+}
+
+impl Classification {
+    /// The class of a mean utilization, and the comparison that puts it there.
+    pub fn of_mean(mean_percent: f64, policy: &Policy) -> (Self, Comparator, f64) {
+        let (overprovisioned, underutilized) = (
+            policy.overprovisioned_below_percent,
+            policy.underutilized_below_percent,
+        );
+        if mean_percent < overprovisioned {
+            (Self::Overprovisioned, Comparator::LessThan, overprovisioned)
+        } else if mean_percent < underutilized {
+            (Self::Underutilized, Comparator::LessThan, underutilized)
+        } else {
+            (Self::WellUtilized, Comparator::AtLeast, underutilized)
+        }
     }
 }
 

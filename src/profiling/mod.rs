@@ -1,9 +1,32 @@
 //! What a host's own samples say: readings, and the pure code that judges
 //! them. Sampling itself is a source.
 
+mod advice;
+mod alerts;
+mod diagnosis;
+mod figures;
+mod gpu;
+mod host;
+mod phases;
+mod power;
+mod profile;
+mod profiler;
 mod reading;
+mod rules;
 mod run;
+mod signals;
+mod verdict;
+mod windows;
 
+pub use alerts::{Alert, AlertKind};
+pub use diagnosis::{Bottleneck, Diagnosis, Sign, Tier};
+pub use figures::{Figures, Range, Scale};
+pub use phases::{Phase, PhaseKind};
+pub use profile::{
+    ActivityFigures, GpuProfile, HostProfile, LostGpu, Pace, PowerBasis, PowerFigures, ProcessSeen,
+    RunProfile, ThrottleTime, UtilizationBasis, XidEvent,
+};
+pub use profiler::{GpuStanding, Profiler, Standing};
 pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Sample, ThrottleReasons,
 };

@@ -55,6 +55,11 @@ impl ThrottleReasons {
         self.0 & bit != 0
     }
 
+    /// Each bit that has a name, by itself, in order of the bits.
+    pub fn known() -> impl Iterator<Item = Self> {
+        Self::NAMES.iter().map(|(bit, _)| Self(*bit))
+    }
+
     /// The words for the bits that are set, in order of the bits.
     pub fn names(self) -> Vec<&'static str> {
         let set = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));

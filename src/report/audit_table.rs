@@ -9,8 +9,8 @@ use super::style::{TableStyle, left_out};
 use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, rounded, safe};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
-    Action, Classification, Comparator, EstateSource, Evidence, Finding, Money, Observation,
-    Severity, Workload, decimals_apart, floored,
+    Action, Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
+    Workload, decimals_apart, floored,
 };
 use rust_decimal::Decimal;
 use std::fmt::Write;
@@ -401,11 +401,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
         "%" => " %",
         _ => "",
     };
-    let comparator = match evidence.comparator {
-        Comparator::AtLeast => "≥",
-        Comparator::AtMost => "≤",
-        other => other.name(),
-    };
+    let comparator = evidence.comparator.sign();
     let judged = format!(
         "{}{unit} {comparator} {}{unit}",
         number(evidence.observed),

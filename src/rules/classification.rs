@@ -72,18 +72,8 @@ fn by_utilization(
     as_of: Timestamp,
 ) -> Verdict {
     let mean = utilization.distribution.mean;
-    let (overprovisioned, underutilized) = (
-        policy.overprovisioned_below_percent,
-        policy.underutilized_below_percent,
-    );
-    let (classification, comparator, bound) = if mean < overprovisioned {
-        (Classification::Overprovisioned, "<", overprovisioned)
-    } else if mean < underutilized {
-        (Classification::Underutilized, "<", underutilized)
-    } else {
-        (Classification::WellUtilized, "≥", underutilized)
-    };
-    let decimals = decimals_apart(mean, bound);
+    let (classification, comparator, bound) = Classification::of_mean(mean, policy);
+    let (comparator, decimals) = (comparator.sign(), decimals_apart(mean, bound));
     let confidence = if utilization.coverage() >= policy.measured_coverage {
         Confidence::Measured
     } else {

@@ -1,0 +1,300 @@
+//! Alerts of a run, evaluated look by look in constant memory.
+
+use crate::domain::named_enum;
+use std::collections::VecDeque;
+
+/// Mean over all GPUs below which they are underused, and for how long.
+pub(super) const UNDERUSED_BELOW_PERCENT: f64 = 40.0;
+/// Seconds for which the mean must have been that low.
+pub(super) const UNDERUSED_SECONDS: f64 = 30.0 * 60.0;
+/// Mean over all GPUs above which they are saturated.
+pub(super) const SATURATED_ABOVE_PERCENT: f64 = 95.0;
+/// Seconds for which the mean must have been that high.
+pub(super) const SATURATED_SECONDS: f64 = 60.0 * 60.0;
+/// Memory in use above which a GPU may run out.
+pub(super) const VRAM_ABOVE_PERCENT: f64 = 85.0;
+/// Seconds for which memory must have been that full at every look.
+pub(super) const VRAM_SECONDS: f64 = 10.0 * 60.0;
+/// Temperature above which a GPU is hot, in degrees Celsius.
+pub(super) const HOT_ABOVE_C: f64 = 83.0;
+/// Power above which a GPU is close to its limit, percent of that in force.
+pub(super) const POWER_ABOVE_PERCENT: f64 = 90.0;
+/// Occupancy below which warps are few.
+pub(super) const OCCUPANCY_BELOW_PERCENT: f64 = 50.0;
+/// Seconds of work for which the mean must have been that low: one step of a
+/// training is not the training (own).
+pub(super) const OCCUPANCY_SECONDS: f64 = 10.0 * 60.0;
+/// Utilization from which a GPU counts as at work for the occupancy (own).
+pub(super) const WORKING_FROM_PERCENT: f64 = 50.0;
+/// Parts of a sliding mean: its span is off by one part at most.
+const PARTS: usize = 30;
+
+named_enum! {
+    /// What an alert is about.
+    AlertKind {
+        /// Mean over all GPUs below 40 % for 30 minutes.
+        Underused = "gpu-underused",
+        /// Mean over all GPUs above 95 % for an hour.
+        Saturated = "gpu-saturated",
+        /// Memory above 85 % for 10 minutes.
+        VramNearlyFull = "vram-nearly-full",
+        /// Above 83 °C.
+        Hot = "gpu-hot",
+        /// Power above 90 % of the limit.
+        PowerNearLimit = "power-near-limit",
+        /// SM occupancy below 50 % over 10 minutes of work.
+        LowOccupancy = "sm-occupancy-low",
+        /// The driver reported an error.
+        Xid = "xid",
+    }
+}
+
+impl AlertKind {
+    /// The threshold; absent for errors, any of which is one too many.
+    pub fn threshold(self) -> Option<f64> {
+        Some(match self {
+            Self::Underused => UNDERUSED_BELOW_PERCENT,
+            Self::Saturated => SATURATED_ABOVE_PERCENT,
+            Self::VramNearlyFull => VRAM_ABOVE_PERCENT,
+            Self::Hot => HOT_ABOVE_C,
+            Self::PowerNearLimit => POWER_ABOVE_PERCENT,
+            Self::LowOccupancy => OCCUPANCY_BELOW_PERCENT,
+            Self::Xid => return None,
+        })
+    }
+
+    /// Unit of threshold and value; empty for errors.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Hot => "°C",
+            Self::Xid => "",
+            _ => "%",
+        }
+    }
+
+    /// Whether smaller values are worse.
+    fn is_lower_worse(self) -> bool {
+        matches!(self, Self::Underused | Self::LowOccupancy)
+    }
+
+    /// Whether a value calls for the alert.
+    fn is_crossed(self, value: f64) -> bool {
+        match self.threshold() {
+            None => true,
+            Some(threshold) if self.is_lower_worse() => value < threshold,
+            Some(threshold) => value > threshold,
+        }
+    }
+
+    /// Seconds for which it must hold; 0 where one look is enough.
+    pub fn seconds(self) -> f64 {
+        match self {
+            Self::Underused => UNDERUSED_SECONDS,
+            Self::Saturated => SATURATED_SECONDS,
+            Self::VramNearlyFull => VRAM_SECONDS,
+            Self::LowOccupancy => OCCUPANCY_SECONDS,
+            Self::Hot | Self::PowerNearLimit | Self::Xid => 0.0,
+        }
+    }
+}
+
+/// An alert of a run: one for each kind and GPU, with all its episodes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Alert {
+    /// What it is about.
+    pub kind: AlertKind,
+    /// Place of the GPU among the facts; absent where it is about all of them.
+    pub gpu: Option<usize>,
+    /// When it first held, in seconds of the run: the beginning of the time for
+    /// which it must hold.
+    pub began_seconds: f64,
+    /// When it last ceased to hold; absent while it holds. Errors never cease.
+    pub ended_seconds: Option<f64>,
+    /// How often it began; for errors, how many there were.
+    pub episodes: u64,
+    /// For how long it held in all episodes together.
+    pub total_seconds: f64,
+    /// The worst value: percent, degrees, or the number of the first error.
+    pub worst: f64,
+}
+
+impl Alert {
+    /// Whether it holds now, or held when the run ended.
+    pub fn is_active(&self) -> bool {
+        self.ended_seconds.is_none()
+    }
+}
+
+/// The latest look as alerts see it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Moment {
+    /// Seconds of the run.
+    pub(super) at_seconds: f64,
+    /// Seconds since the look before that this one stands for; `None` where looks
+    /// are missing between them.
+    pub(super) covered_seconds: Option<f64>,
+}
+
+/// A mean over the latest stretch of covered time, in a bounded number of parts.
+#[derive(Debug, Clone, Default)]
+struct SlidingMean {
+    /// Sum of value × seconds, and seconds, oldest first.
+    parts: VecDeque<(f64, f64)>,
+}
+
+impl SlidingMean {
+    /// Adds a value; gives the mean once the whole span is covered.
+    fn add(&mut self, value: f64, seconds: f64, span_seconds: f64) -> Option<f64> {
+        let part_seconds = span_seconds / PARTS as f64;
+        match self
+            .parts
+            .back_mut()
+            .filter(|(_, held)| *held < part_seconds)
+        {
+            Some((sum, held)) => {
+                *sum += value * seconds;
+                *held += seconds;
+            }
+            None => self.parts.push_back((value * seconds, seconds)),
+        }
+        let mut covered: f64 = self.parts.iter().map(|(_, seconds)| seconds).sum();
+        while let Some((_, oldest)) = self.parts.front()
+            && covered - oldest >= span_seconds
+        {
+            covered -= oldest;
+            self.parts.pop_front();
+        }
+        let sum: f64 = self.parts.iter().map(|(sum, _)| sum).sum();
+        // Sums of seconds such as 0.1 miss their total by a hair.
+        (covered >= span_seconds - 1e-6).then(|| sum / covered)
+    }
+}
+
+/// One kind of alert on one GPU, or on all.
+#[derive(Debug, Clone)]
+pub(super) struct Watch {
+    kind: AlertKind,
+    gpu: Option<usize>,
+    mean: SlidingMean,
+    held_seconds: f64,
+    /// Whether it held at the last look.
+    held: bool,
+    alert: Option<Alert>,
+}
+
+impl Watch {
+    pub(super) fn new(kind: AlertKind, gpu: Option<usize>) -> Self {
+        Self {
+            kind,
+            gpu,
+            mean: SlidingMean::default(),
+            held_seconds: 0.0,
+            held: false,
+            alert: None,
+        }
+    }
+
+    /// Looks at a value; absent where it was not read, which ends nothing by
+    /// itself but covers no time.
+    pub(super) fn see(&mut self, moment: Moment, value: Option<f64>) {
+        let (Some(seconds), Some(value)) = (moment.covered_seconds, value) else {
+            self.break_off(moment.at_seconds, value);
+            return;
+        };
+        let averaged = match self.kind {
+            AlertKind::Underused | AlertKind::Saturated | AlertKind::LowOccupancy => {
+                self.mean.add(value, seconds, self.kind.seconds())
+            }
+            _ => {
+                let holds = self.kind.is_crossed(value);
+                let went_on = holds && self.held;
+                self.held_seconds = if went_on {
+                    self.held_seconds + seconds
+                } else {
+                    0.0
+                };
+                self.held = holds;
+                (!holds || self.held_seconds >= self.kind.seconds() - 1e-6).then_some(value)
+            }
+        };
+        if let Some(value) = averaged {
+            self.judge(moment.at_seconds, seconds, value);
+        }
+    }
+
+    /// Counts an error.
+    pub(super) fn error(&mut self, at_seconds: f64, number: u64) {
+        match &mut self.alert {
+            Some(alert) => alert.episodes += 1,
+            None => self.alert = Some(self.begun(at_seconds, number as f64)),
+        }
+    }
+
+    fn begun(&self, began_seconds: f64, worst: f64) -> Alert {
+        Alert {
+            kind: self.kind,
+            gpu: self.gpu,
+            began_seconds,
+            ended_seconds: None,
+            episodes: 1,
+            total_seconds: 0.0,
+            worst,
+        }
+    }
+
+    /// Time that nobody saw: what was counted so far no longer counts. A look
+    /// after it may be enough for an alert that needs no time.
+    fn break_off(&mut self, at_seconds: f64, value: Option<f64>) {
+        self.mean = SlidingMean::default();
+        self.held_seconds = 0.0;
+        self.held = value.is_some_and(|value| self.kind.is_crossed(value));
+        match value {
+            Some(value) if self.kind.seconds() <= 0.0 => self.judge(at_seconds, 0.0, value),
+            // What began before is not known to have gone on.
+            _ => self.end(at_seconds),
+        }
+    }
+
+    fn end(&mut self, at_seconds: f64) {
+        if let Some(alert) = &mut self.alert {
+            alert.ended_seconds.get_or_insert(at_seconds);
+        }
+    }
+
+    fn judge(&mut self, at_seconds: f64, seconds: f64, value: f64) {
+        if !self.kind.is_crossed(value) {
+            self.end(at_seconds);
+            return;
+        }
+        // An alert that needs time began when that time began.
+        let needed = self.kind.seconds();
+        let is_lower_worse = self.kind.is_lower_worse();
+        let Some(alert) = &mut self.alert else {
+            let mut alert = self.begun((at_seconds - needed).max(0.0), value);
+            alert.total_seconds = needed;
+            self.alert = Some(alert);
+            return;
+        };
+        alert.worst = if is_lower_worse {
+            alert.worst.min(value)
+        } else {
+            alert.worst.max(value)
+        };
+        if alert.ended_seconds.take().is_some() {
+            alert.episodes += 1;
+            alert.total_seconds += needed;
+        } else {
+            alert.total_seconds += seconds;
+        }
+    }
+
+    /// The alert, if it ever held.
+    pub(super) fn alert(&self) -> Option<Alert> {
+        self.alert
+    }
+
+    /// Bytes that it takes at most.
+    pub(super) fn size_bytes(&self) -> usize {
+        size_of::<Self>() + self.mean.parts.capacity() * size_of::<(f64, f64)>()
+    }
+}

@@ -1,0 +1,252 @@
+//! What holds a GPU back, from the best signals that there are. A rule whose
+//! signal was not read says so; it never guesses.
+
+use super::advice::advice;
+use super::rules::{Rule, Term, rules};
+use super::signals::Signals;
+use crate::domain::{Comparator, Confidence, Policy, decimals_apart, named_enum};
+use crate::savings::Bound;
+
+/// Readings without which nothing is said about a GPU.
+pub(super) const FEWEST_READINGS: u32 = 5;
+
+named_enum! {
+    /// What holds a GPU back.
+    Bottleneck {
+        /// Nothing runs and no memory is held.
+        Idle = "idle",
+        /// Nothing runs and memory is held.
+        Parked = "parked",
+        /// Arithmetic: the best that can happen.
+        Compute = "compute-bound",
+        /// Its memory moves data as fast as it can.
+        MemoryBandwidth = "memory-bandwidth-bound",
+        /// The link to the host is full.
+        Pcie = "pcie-bound",
+        /// It waits for the host to bring data.
+        Input = "input-starved",
+        /// Many small kernels: batches are too small.
+        Launch = "launch-bound",
+        /// Nothing stands out, and it works.
+        Healthy = "healthy",
+        /// A signal is missing, or no rule holds.
+        Unknown = "unknown",
+    }
+}
+
+impl Bottleneck {
+    /// Which figure of another GPU counts for this work.
+    pub fn bound(self) -> Bound {
+        match self {
+            Self::Compute => Bound::Compute,
+            Self::MemoryBandwidth => Bound::Bandwidth,
+            _ => Bound::Unknown,
+        }
+    }
+}
+
+named_enum! {
+    /// The signals that a diagnosis had.
+    Tier {
+        /// Counters of the multiprocessors (GPM, Hopper and newer).
+        Counters = "counters",
+        /// Utilization of GPU and memory, and power.
+        Nvml = "nvml",
+        /// Utilization, and little else.
+        UtilizationOnly = "utilization-only",
+    }
+}
+
+/// An observed figure beside the threshold that it was judged by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sign {
+    /// What was observed, such as `GPU utilization`.
+    pub figure: &'static str,
+    /// The value.
+    pub observed: f64,
+    /// How it was compared.
+    pub comparator: Comparator,
+    /// The threshold; `docs/diagnosis.md` says where it comes from.
+    pub threshold: f64,
+    /// Unit of both, such as `%`.
+    pub unit: &'static str,
+}
+
+impl Sign {
+    /// The sign in words: `host CPU 96.0 % (≥ 85 %)`.
+    pub fn words(&self) -> String {
+        let Self {
+            figure,
+            observed,
+            comparator,
+            threshold,
+            unit,
+        } = self;
+        let decimals = decimals_apart(*observed, *threshold);
+        let comparator = comparator.sign();
+        format!("{figure} {observed:.decimals$} {unit} ({comparator} {threshold} {unit})")
+    }
+}
+
+/// What holds a GPU back, why that is believed, and what to try.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// What holds it back.
+    pub bottleneck: Bottleneck,
+    /// The signals that were there; absent when there were none.
+    pub tier: Option<Tier>,
+    /// How sure it is; absent for an unknown one.
+    pub confidence: Option<Confidence>,
+    /// What speaks for it; empty for an unknown one.
+    pub evidence: Vec<Sign>,
+    /// Signals without which a rule could not be judged; empty unless unknown.
+    pub missing: Vec<&'static str>,
+    /// Why, in one sentence without a stop.
+    pub reason: String,
+    /// What to try next, the most promising first.
+    pub advice: Vec<String>,
+}
+
+impl Diagnosis {
+    /// Which figure of another GPU counts for this work.
+    pub fn bound(&self) -> Bound {
+        self.bottleneck.bound()
+    }
+
+    pub(super) fn unknown(
+        tier: Option<Tier>,
+        missing: Vec<&'static str>,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self {
+            bottleneck: Bottleneck::Unknown,
+            tier,
+            confidence: None,
+            evidence: Vec::new(),
+            missing,
+            reason: reason.into(),
+            advice: Vec::new(),
+        }
+    }
+}
+
+/// The best tier for which there are signals.
+fn tier(signals: &Signals) -> Option<Tier> {
+    signals.busy?;
+    Some(if signals.sm.is_some() {
+        Tier::Counters
+    } else if signals.power.is_some() && signals.memory_utilization.is_some() {
+        Tier::Nvml
+    } else {
+        Tier::UtilizationOnly
+    })
+}
+
+fn confidence(tier: Tier) -> Confidence {
+    match tier {
+        Tier::Counters => Confidence::Measured,
+        Tier::Nvml => Confidence::Derived,
+        Tier::UtilizationOnly => Confidence::Heuristic,
+    }
+}
+
+/// The diagnosis of one GPU; `is_divisible` says that the card is known to have
+/// MIG.
+pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -> Diagnosis {
+    let Some(tier) = tier(signals) else {
+        return Diagnosis::unknown(
+            None,
+            vec!["GPU utilization"],
+            "GPU utilization is not available, which is not idle",
+        );
+    };
+    if signals.readings < FEWEST_READINGS {
+        let (found, needed) = (signals.readings, FEWEST_READINGS);
+        let reason = format!("{found} readings are too few, {needed} needed");
+        return Diagnosis::unknown(Some(tier), vec!["enough readings"], reason);
+    }
+    let mut undecided: Option<(Bottleneck, Vec<&'static str>)> = None;
+    for rule in rules(tier, signals, policy) {
+        // What a rule lacks may be what would have spoken against the next one;
+        // only a rule that all signals are there for may still decide.
+        if rule.bottleneck == Bottleneck::Healthy && undecided.is_some() {
+            continue;
+        }
+        match outcome(&rule) {
+            Outcome::Quiet => {}
+            Outcome::Missing(signals) => {
+                undecided.get_or_insert((rule.bottleneck, signals));
+            }
+            Outcome::Fires(evidence) => {
+                let words: Vec<String> = evidence.iter().map(Sign::words).collect();
+                return Diagnosis {
+                    bottleneck: rule.bottleneck,
+                    tier: Some(tier),
+                    confidence: Some(rule.confidence.unwrap_or(confidence(tier))),
+                    evidence,
+                    missing: Vec::new(),
+                    reason: words.join(", "),
+                    advice: advice(rule.bottleneck, signals, is_divisible),
+                };
+            }
+        }
+    }
+    match undecided {
+        Some((bottleneck, missing)) => {
+            let reason = format!(
+                "it may be {}, but {} was not read",
+                bottleneck.name(),
+                missing.join(" and ")
+            );
+            Diagnosis::unknown(Some(tier), missing, reason)
+        }
+        None => Diagnosis::unknown(Some(tier), Vec::new(), pattern_free(signals)),
+    }
+}
+
+/// Why no rule holds although all signals are there.
+fn pattern_free(signals: &Signals) -> String {
+    let busy = signals.busy.unwrap_or_default();
+    if super::rules::alternates(signals) {
+        return format!(
+            "it works {busy:.1} % of the time in turns and waits between them, but neither CPU nor disk of this host is busy then"
+        );
+    }
+    format!("it works {busy:.1} % of the time, and no pattern names what holds it back")
+}
+
+/// What became of a rule.
+enum Outcome {
+    Quiet,
+    Fires(Vec<Sign>),
+    Missing(Vec<&'static str>),
+}
+
+/// A rule is quiet as soon as one of its terms does not hold, whatever else was
+/// not read.
+fn outcome(rule: &Rule) -> Outcome {
+    let mut evidence = Vec::new();
+    let mut missing = Vec::new();
+    for term in &rule.terms {
+        match holding(term) {
+            None => missing.extend(term.first().map(|clue| clue.figure)),
+            Some(signs) if signs.is_empty() => return Outcome::Quiet,
+            Some(signs) => evidence.extend(signs),
+        }
+    }
+    if missing.is_empty() {
+        Outcome::Fires(evidence)
+    } else {
+        Outcome::Missing(missing)
+    }
+}
+
+/// The signs of a term that hold, one of which is enough; `None` when none of
+/// them was read.
+fn holding(term: &Term) -> Option<Vec<Sign>> {
+    let read: Vec<Sign> = term.iter().filter_map(|clue| clue.sign()).collect();
+    if read.is_empty() {
+        return None;
+    }
+    Some(read.into_iter().filter(super::rules::holds).collect())
+}

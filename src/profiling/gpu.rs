@@ -1,0 +1,401 @@
+//! One GPU or MIG instance over a run, in constant memory.
+
+use super::alerts::{Alert, AlertKind, Moment, WORKING_FROM_PERCENT, Watch};
+use super::figures::{Scale, Sketch, Tally};
+use super::power::PowerMeter;
+use super::signals::part;
+use super::windows::{self, LookFigures};
+use super::{
+    ActivityFigures, Diagnosis, GpuIdentity, GpuProcess, GpuProfile, GpuReading, GpuSample,
+    LostGpu, PowerFigures, ProcessSeen, ThrottleReasons, ThrottleTime, UtilizationBasis, XidEvent,
+};
+use crate::domain::{ACTIVE_PERCENT, Verdict};
+
+/// Processes and errors that are listed at most.
+const MOST_LISTED: usize = 64;
+
+/// Metrics of which mean and range are enough.
+#[derive(Debug, Clone, Default)]
+struct Tallies {
+    memory_utilization: Tally,
+    temperature: Tally,
+    sm_clock: Tally,
+    memory_clock: Tally,
+    pcie_sent: Tally,
+    pcie_received: Tally,
+    encoder: Tally,
+    decoder: Tally,
+    graphics: Tally,
+    sm: Tally,
+    occupancy: Tally,
+    tensor: Tally,
+    dram: Tally,
+    nvlink_sent: Tally,
+    nvlink_received: Tally,
+}
+
+impl Tallies {
+    fn add(&mut self, reading: &GpuReading) {
+        let activity = reading.activity.unwrap_or_default();
+        for (tally, value) in [
+            (
+                &mut self.memory_utilization,
+                reading.memory_utilization_percent,
+            ),
+            (&mut self.temperature, reading.temperature_c),
+            (&mut self.sm_clock, reading.sm_clock_mhz),
+            (&mut self.memory_clock, reading.memory_clock_mhz),
+            (
+                &mut self.pcie_sent,
+                activity
+                    .pcie_sent_bytes_per_second
+                    .or(reading.pcie_sent_bytes_per_second),
+            ),
+            (
+                &mut self.pcie_received,
+                activity
+                    .pcie_received_bytes_per_second
+                    .or(reading.pcie_received_bytes_per_second),
+            ),
+            (&mut self.encoder, reading.encoder_percent),
+            (&mut self.decoder, reading.decoder_percent),
+            (&mut self.graphics, activity.graphics_percent),
+            (&mut self.sm, activity.sm_percent),
+            (&mut self.occupancy, activity.occupancy_percent),
+            (&mut self.tensor, activity.tensor_percent),
+            (&mut self.dram, activity.dram_percent),
+            (&mut self.nvlink_sent, activity.nvlink_sent_bytes_per_second),
+            (
+                &mut self.nvlink_received,
+                activity.nvlink_received_bytes_per_second,
+            ),
+        ] {
+            tally.add(value);
+        }
+    }
+
+    fn activity(&self) -> ActivityFigures {
+        ActivityFigures {
+            graphics_percent: self.graphics.range(),
+            sm_percent: self.sm.range(),
+            occupancy_percent: self.occupancy.range(),
+            tensor_percent: self.tensor.range(),
+            dram_percent: self.dram.range(),
+            nvlink_sent_bytes_per_second: self.nvlink_sent.range(),
+            nvlink_received_bytes_per_second: self.nvlink_received.range(),
+        }
+    }
+}
+
+/// Everything about one GPU so far.
+#[derive(Debug, Clone)]
+pub(super) struct GpuSoFar {
+    identity: GpuIdentity,
+    /// Utilization by look; of a MIG instance, the time that its engine worked.
+    looks: Sketch,
+    /// Utilization by the driver's own samples, once there are any.
+    fine: Option<Sketch>,
+    vram: Sketch,
+    vram_total_mib: Option<f64>,
+    tallies: Tallies,
+    power: PowerMeter,
+    /// Seconds by reason, in order of [`ThrottleReasons::known`]; absent until the
+    /// driver tells.
+    throttle: Option<Vec<f64>>,
+    processes: Option<Vec<ProcessSeen>>,
+    has_more_processes: bool,
+    xids: Vec<XidEvent>,
+    xid_count: u64,
+    lost: Option<LostGpu>,
+    watches: [Watch; 5],
+}
+
+impl GpuSoFar {
+    pub(super) fn new(place: usize, identity: GpuIdentity) -> Self {
+        let watch = |kind| Watch::new(kind, Some(place));
+        Self {
+            vram_total_mib: identity.vram_total_mib,
+            identity,
+            looks: Sketch::new(Scale::Percent),
+            fine: None,
+            vram: Sketch::new(Scale::Mebibytes),
+            tallies: Tallies::default(),
+            power: PowerMeter::default(),
+            throttle: None,
+            processes: None,
+            has_more_processes: false,
+            xids: Vec::new(),
+            xid_count: 0,
+            lost: None,
+            watches: [
+                watch(AlertKind::VramNearlyFull),
+                watch(AlertKind::Hot),
+                watch(AlertKind::PowerNearLimit),
+                watch(AlertKind::LowOccupancy),
+                watch(AlertKind::Xid),
+            ],
+        }
+    }
+
+    pub(super) fn identity(&self) -> &GpuIdentity {
+        &self.identity
+    }
+
+    /// Adds what one look told; gives the figures that are not in the reading.
+    pub(super) fn add(&mut self, moment: Moment, sample: &GpuSample) -> LookFigures {
+        match sample {
+            GpuSample::Read(reading) => {
+                if let Some(lost) = &mut self.lost {
+                    lost.is_back = true;
+                }
+                self.read(moment, reading)
+            }
+            GpuSample::Lost(reason) => {
+                self.lose(moment, reason);
+                LookFigures::default()
+            }
+        }
+    }
+
+    fn lose(&mut self, moment: Moment, reason: &str) {
+        let lost = self.lost.get_or_insert_with(|| LostGpu {
+            at_seconds: moment.at_seconds,
+            reason: reason.to_owned(),
+            looks: 0,
+            is_back: false,
+        });
+        lost.looks += 1;
+        lost.is_back = false;
+        for watch in &mut self.watches {
+            watch.see(moment, None);
+        }
+    }
+
+    fn read(&mut self, moment: Moment, reading: &GpuReading) -> LookFigures {
+        let busy_percent = windows::busy(&self.identity, reading);
+        self.looks.add(busy_percent);
+        if !reading.fine.is_empty() && self.has_utilization() {
+            let fine = self.fine.get_or_insert_with(|| Sketch::new(Scale::Percent));
+            for sample in &reading.fine {
+                fine.add(Some(sample.utilization_percent));
+            }
+        }
+        self.vram.add(reading.vram_used_mib);
+        self.vram_total_mib = reading.vram_total_mib.or(self.vram_total_mib);
+        self.tallies.add(reading);
+        self.hold_back(moment, reading.throttle);
+        for process in reading.processes.iter().flatten() {
+            self.see_process(moment.at_seconds, process);
+        }
+        if reading.processes.is_some() {
+            self.processes.get_or_insert_with(Vec::new);
+        }
+        let power_w = self.power.add(moment, reading);
+        self.watch(moment, reading, busy_percent, power_w);
+        LookFigures {
+            busy_percent,
+            power_w,
+        }
+    }
+
+    fn watch(
+        &mut self,
+        moment: Moment,
+        reading: &GpuReading,
+        busy_percent: Option<f64>,
+        power_w: Option<f64>,
+    ) {
+        let limit = self
+            .identity
+            .power_limit_w
+            .or(self.identity.power_default_limit_w);
+        let occupancy = reading
+            .activity
+            .and_then(|activity| activity.occupancy_percent);
+        let works = busy_percent.is_some_and(|percent| percent >= WORKING_FROM_PERCENT);
+        let [vram, hot, power, occupied, errors] = &mut self.watches;
+        vram.see(moment, part(reading.vram_used_mib, self.vram_total_mib));
+        hot.see(moment, reading.temperature_c);
+        power.see(moment, part(power_w, limit));
+        // Rest between two steps neither counts nor starts the time anew.
+        if works || moment.covered_seconds.is_none() || occupancy.is_none() {
+            occupied.see(moment, occupancy);
+        }
+        for xid in &reading.xids {
+            errors.error(moment.at_seconds, *xid);
+            self.xid_count += 1;
+            if self.xids.len() < MOST_LISTED {
+                self.xids.push(XidEvent {
+                    at_seconds: moment.at_seconds,
+                    xid: *xid,
+                });
+            }
+        }
+    }
+
+    fn hold_back(&mut self, moment: Moment, reasons: Option<ThrottleReasons>) {
+        let Some(reasons) = reasons else {
+            return;
+        };
+        let known = || ThrottleReasons::known();
+        let times = self
+            .throttle
+            .get_or_insert_with(|| vec![0.0; known().count()]);
+        for (seconds, reason) in times.iter_mut().zip(known()) {
+            if reasons.has(reason.0) {
+                *seconds += moment.covered_seconds.unwrap_or(0.0);
+            }
+        }
+    }
+
+    fn see_process(&mut self, at_seconds: f64, process: &GpuProcess) {
+        let list = self.processes.get_or_insert_with(Vec::new);
+        let known = list.iter_mut().find(|seen| {
+            let same_name = seen.name == process.name;
+            seen.pid == process.pid && (same_name || seen.name.is_none() || process.name.is_none())
+        });
+        if let Some(seen) = known {
+            if seen.name.is_none() {
+                seen.name.clone_from(&process.name);
+            }
+            seen.vram_peak_mib = seen.vram_peak_mib.max(process.vram_mib);
+            seen.is_of_command |= process.is_of_command;
+            seen.last_seconds = at_seconds;
+            return;
+        }
+        let seen = ProcessSeen {
+            pid: process.pid,
+            name: process.name.clone(),
+            vram_peak_mib: process.vram_mib,
+            is_of_command: process.is_of_command,
+            first_seconds: at_seconds,
+            last_seconds: at_seconds,
+        };
+        if list.len() < MOST_LISTED {
+            list.push(seen);
+            return;
+        }
+        self.has_more_processes = true;
+        // The command's own processes stay, then those that hold most.
+        let weight = |one: &ProcessSeen| (one.is_of_command, one.vram_peak_mib);
+        if let Some(least) = list.iter_mut().min_by_key(|one| weight(one))
+            && weight(least) < weight(&seen)
+        {
+            *least = seen;
+        }
+    }
+
+    /// Whether utilization is a thing that this row has.
+    pub(super) fn has_utilization(&self) -> bool {
+        windows::has_utilization(&self.identity)
+    }
+
+    /// The driver's samples, where they are no fewer than the looks.
+    fn finest(&self) -> (&Sketch, UtilizationBasis) {
+        match &self.fine {
+            Some(fine) if fine.count() >= self.looks.count() => {
+                (fine, UtilizationBasis::DriverSamples)
+            }
+            _ => (&self.looks, UtilizationBasis::Looks),
+        }
+    }
+
+    /// Looks that told whether it worked.
+    pub(super) fn looks(&self) -> u64 {
+        self.looks.count()
+    }
+
+    /// Mean utilization; absent where it is not available.
+    pub(super) fn utilization_mean(&self) -> Option<f64> {
+        self.has_utilization().then(|| self.finest().0.mean())?
+    }
+
+    /// Mean time that it worked, also of a MIG instance; absent where nobody saw.
+    pub(super) fn work_percent(&self) -> Option<f64> {
+        self.finest().0.mean()
+    }
+
+    /// Whether a kernel ever ran; absent where nobody saw.
+    pub(super) fn is_used(&self) -> Option<bool> {
+        Some(self.finest().0.quantile(0.99)? >= ACTIVE_PERCENT)
+    }
+
+    /// Peak of memory as a share of the card or slice.
+    pub(super) fn vram_peak_percent(&self) -> Option<f64> {
+        part(self.vram.max(), self.vram_total_mib)
+    }
+
+    /// Peak of memory.
+    pub(super) fn vram_peak_mib(&self) -> Option<f64> {
+        self.vram.max()
+    }
+
+    /// Power so far.
+    pub(super) fn power(&self) -> Option<PowerFigures> {
+        self.power.figures(&self.identity)
+    }
+
+    /// Alerts so far.
+    pub(super) fn alerts(&self) -> impl Iterator<Item = Alert> {
+        self.watches.iter().filter_map(Watch::alert)
+    }
+
+    /// The row of the profile.
+    pub(super) fn profile(&self, diagnosis: Diagnosis, verdict: Verdict) -> GpuProfile {
+        let (finest, basis) = self.finest();
+        let utilization = self.has_utilization().then(|| finest.figures()).flatten();
+        let mut processes = self.processes.clone();
+        if let Some(list) = &mut processes {
+            list.sort_by_key(|seen| (std::cmp::Reverse(seen.vram_peak_mib), seen.pid));
+        }
+        let tallies = &self.tallies;
+        GpuProfile {
+            identity: self.identity.clone(),
+            utilization,
+            utilization_basis: utilization.map(|_| basis),
+            is_used: self.is_used(),
+            memory_utilization_percent: tallies.memory_utilization.range(),
+            vram_used_mib: self.vram.figures(),
+            vram_total_mib: self.vram_total_mib,
+            power: self.power(),
+            temperature_c: tallies.temperature.range(),
+            sm_clock_mhz: tallies.sm_clock.range(),
+            memory_clock_mhz: tallies.memory_clock.range(),
+            pcie_sent_bytes_per_second: tallies.pcie_sent.range(),
+            pcie_received_bytes_per_second: tallies.pcie_received.range(),
+            encoder_percent: tallies.encoder.range(),
+            decoder_percent: tallies.decoder.range(),
+            activity: tallies.activity(),
+            throttle: self.throttle.as_ref().map(|times| throttle(times)),
+            processes,
+            has_more_processes: self.has_more_processes,
+            xids: self.xids.clone(),
+            xid_count: self.xid_count,
+            lost: self.lost.clone(),
+            diagnosis,
+            verdict,
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn size_bytes(&self) -> usize {
+        let fine = self.fine.as_ref().map_or(0, Sketch::size_bytes);
+        let sketches = self.looks.size_bytes() + self.vram.size_bytes() + fine;
+        let watches: usize = self.watches.iter().map(Watch::size_bytes).sum();
+        let listed = self.processes.as_ref().map_or(0, Vec::len) * size_of::<ProcessSeen>()
+            + self.xids.len() * size_of::<XidEvent>();
+        size_of::<Self>() + sketches + watches + listed
+    }
+}
+
+/// The reasons that held clocks back at all.
+fn throttle(times: &[f64]) -> Vec<ThrottleTime> {
+    ThrottleReasons::known()
+        .zip(times)
+        .filter(|(_, seconds)| **seconds > 0.0)
+        .map(|(reason, seconds)| ThrottleTime {
+            reason,
+            seconds: *seconds,
+        })
+        .collect()
+}

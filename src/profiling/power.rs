@@ -1,0 +1,93 @@
+//! Average power: from the energy counter where there is one, else from readings
+//! weighted with the time that each stands for.
+
+use super::alerts::Moment;
+use super::figures::{Sum, Tally};
+use super::signals::part;
+use super::{GpuIdentity, GpuReading, PowerBasis, PowerFigures};
+
+/// Power of one GPU so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PowerMeter {
+    /// Time and energy counter of the last look that told it.
+    last_energy: Option<(f64, f64)>,
+    counted_j: Sum,
+    counted_seconds: f64,
+    read_j: Sum,
+    read_seconds: f64,
+    readings: Tally,
+    /// Readings so far for which nobody knows yet how long one stands for.
+    waiting: Tally,
+    usual_seconds: Option<f64>,
+}
+
+impl PowerMeter {
+    /// Adds a reading; gives the mean power since the last one, where it is known.
+    pub(super) fn add(&mut self, moment: Moment, reading: &GpuReading) -> Option<f64> {
+        let counted = self.count(moment.at_seconds, reading.energy_j);
+        if let Some(watts) = reading.power_w.filter(|watts| watts.is_finite()) {
+            self.readings.add(Some(watts));
+            self.usual_seconds = moment.covered_seconds.or(self.usual_seconds);
+            match self.usual_seconds {
+                Some(seconds) => self.hold(watts, seconds),
+                None => self.waiting.add(Some(watts)),
+            }
+        }
+        counted.or(reading.power_w)
+    }
+
+    fn hold(&mut self, watts: f64, seconds: f64) {
+        if let Some(mean) = self.waiting.mean() {
+            let waited = self.waiting.count() as f64 * seconds;
+            self.read_j.add(mean * waited);
+            self.read_seconds += waited;
+            self.waiting = Tally::default();
+        }
+        self.read_j.add(watts * seconds);
+        self.read_seconds += seconds;
+    }
+
+    /// Mean power by the counter since it was last read; nothing across a reset,
+    /// which a new load of the driver makes.
+    fn count(&mut self, at_seconds: f64, energy_j: Option<f64>) -> Option<f64> {
+        let energy_j = energy_j.filter(|energy_j| energy_j.is_finite())?;
+        let (last_at, last_j) = self.last_energy.replace((at_seconds, energy_j))?;
+        let (seconds, joules) = (at_seconds - last_at, energy_j - last_j);
+        if seconds <= 0.0 || joules < 0.0 {
+            return None;
+        }
+        self.counted_j.add(joules);
+        self.counted_seconds += seconds;
+        Some(joules / seconds)
+    }
+
+    /// The figures; the counter counts unless it was there for less than half of
+    /// the time.
+    pub(super) fn figures(&self, identity: &GpuIdentity) -> Option<PowerFigures> {
+        let is_counted =
+            self.counted_seconds > 0.0 && self.counted_seconds * 2.0 >= self.read_seconds;
+        let (joules, seconds, basis) = if is_counted {
+            (
+                self.counted_j.value(),
+                self.counted_seconds,
+                PowerBasis::EnergyCounter,
+            )
+        } else {
+            (self.read_j.value(), self.read_seconds, PowerBasis::Readings)
+        };
+        let mean_w = if seconds > 0.0 {
+            joules / seconds
+        } else {
+            self.readings.mean()?
+        };
+        let limit = identity.power_default_limit_w.or(identity.power_limit_w);
+        Some(PowerFigures {
+            mean_w,
+            max_w: self.readings.range().map(|range| range.max),
+            energy_j: joules,
+            seconds,
+            basis,
+            mean_percent: part(Some(mean_w), limit),
+        })
+    }
+}

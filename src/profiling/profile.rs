@@ -1,0 +1,281 @@
+//! What a whole run says.
+
+use super::{
+    Alert, Diagnosis, Figures, GpuIdentity, Phase, Range, RunEnd, RunFacts, ThrottleReasons,
+};
+use crate::domain::Verdict;
+
+/// How well the looks kept their times, told by who took them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pace {
+    /// Looks taken.
+    pub taken: u64,
+    /// Looks that were due and not taken.
+    pub missed: u64,
+    /// Looks taken late.
+    pub late: u64,
+    /// The longest delay of a look.
+    pub largest_delay_seconds: f64,
+    /// How far the wall clock was moved while the run lasted, forward positive;
+    /// 0 where it was not.
+    pub wall_clock_step_seconds: f64,
+}
+
+/// Who took the readings behind the utilization of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UtilizationBasis {
+    /// The driver, which samples between two looks.
+    DriverSamples,
+    /// The looks themselves.
+    Looks,
+}
+
+/// What average power was made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PowerBasis {
+    /// The energy counter: what was drawn, all of it.
+    EnergyCounter,
+    /// Readings, weighted with the time that each stands for.
+    Readings,
+}
+
+/// Power of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PowerFigures {
+    /// Mean in watts.
+    pub mean_w: f64,
+    /// Largest reading in watts; absent where only the counter was read.
+    pub max_w: Option<f64>,
+    /// Drawn in the time that was covered, in joules.
+    pub energy_j: f64,
+    /// Seconds behind mean and energy.
+    pub seconds: f64,
+    /// What they were made from.
+    pub basis: PowerBasis,
+    /// Mean as a share of the limit out of the factory, else of the one in force;
+    /// absent when neither is known.
+    pub mean_percent: Option<f64>,
+}
+
+/// Counters of the multiprocessors over the run, in percent; absent where the
+/// driver has none.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ActivityFigures {
+    /// Time that the graphics or compute engine was busy.
+    pub graphics_percent: Option<Range>,
+    /// Time that a multiprocessor had at least one warp.
+    pub sm_percent: Option<Range>,
+    /// Resident warps, of those that fit.
+    pub occupancy_percent: Option<Range>,
+    /// Time that the tensor pipe was busy.
+    pub tensor_percent: Option<Range>,
+    /// Time that the memory moved data.
+    pub dram_percent: Option<Range>,
+    /// Sent over NVLink.
+    pub nvlink_sent_bytes_per_second: Option<Range>,
+    /// Received over NVLink.
+    pub nvlink_received_bytes_per_second: Option<Range>,
+}
+
+/// Time for which clocks were held back for a reason.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ThrottleTime {
+    /// The reason: one bit.
+    pub reason: ThrottleReasons,
+    /// For how long, as far as looks tell.
+    pub seconds: f64,
+}
+
+/// A process that was seen on a GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessSeen {
+    /// Process id.
+    pub pid: u32,
+    /// Name of its program; absent when nobody could ask.
+    pub name: Option<String>,
+    /// Most memory that it held; absent where the driver does not tell.
+    pub vram_peak_mib: Option<u64>,
+    /// Whether it belongs to the command that ran under the sampler.
+    pub is_of_command: bool,
+    /// When it was first seen, in seconds of the run.
+    pub first_seconds: f64,
+    /// When it was last seen, in seconds of the run.
+    pub last_seconds: f64,
+}
+
+/// An error that the driver reported.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct XidEvent {
+    /// When the look came that found it, in seconds of the run.
+    pub at_seconds: f64,
+    /// NVIDIA's number of the error.
+    pub xid: u64,
+}
+
+/// A GPU that stopped answering.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LostGpu {
+    /// First look without an answer, in seconds of the run.
+    pub at_seconds: f64,
+    /// What the driver said.
+    pub reason: String,
+    /// Looks without an answer.
+    pub looks: u64,
+    /// Whether it answered again at the end.
+    pub is_back: bool,
+}
+
+/// One GPU or MIG instance over the run. Absent is what the driver did not tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuProfile {
+    /// Which one.
+    pub identity: GpuIdentity,
+    /// Share of time that a kernel ran. Absent for MIG instances and GPUs in MIG
+    /// mode: not available is not idle.
+    pub utilization: Option<Figures>,
+    /// Whose readings these are.
+    pub utilization_basis: Option<UtilizationBasis>,
+    /// Whether a kernel ever ran: p99 of at least 1 %. Absent where nobody saw;
+    /// for MIG instances from the counters of their multiprocessors.
+    pub is_used: Option<bool>,
+    /// Share of time that memory was read or written.
+    pub memory_utilization_percent: Option<Range>,
+    /// Memory in use; `max` is the peak.
+    pub vram_used_mib: Option<Figures>,
+    /// Memory of the card or slice.
+    pub vram_total_mib: Option<f64>,
+    /// Power.
+    pub power: Option<PowerFigures>,
+    /// Core temperature in degrees Celsius.
+    pub temperature_c: Option<Range>,
+    /// Clock of the multiprocessors.
+    pub sm_clock_mhz: Option<Range>,
+    /// Clock of the memory.
+    pub memory_clock_mhz: Option<Range>,
+    /// Sent over PCIe.
+    pub pcie_sent_bytes_per_second: Option<Range>,
+    /// Received over PCIe.
+    pub pcie_received_bytes_per_second: Option<Range>,
+    /// Share of time that the video encoder worked.
+    pub encoder_percent: Option<Range>,
+    /// Share of time that the video decoder worked.
+    pub decoder_percent: Option<Range>,
+    /// Counters of the multiprocessors.
+    pub activity: ActivityFigures,
+    /// Reasons that held clocks back, in order of their bits; absent where the
+    /// driver does not tell, empty when there were none.
+    pub throttle: Option<Vec<ThrottleTime>>,
+    /// Processes in order of peak memory, then of id; absent where the driver
+    /// does not tell.
+    pub processes: Option<Vec<ProcessSeen>>,
+    /// Whether there were more processes than are listed.
+    pub has_more_processes: bool,
+    /// The first XID errors in order of time.
+    pub xids: Vec<XidEvent>,
+    /// All XID errors, also those that are not listed.
+    pub xid_count: u64,
+    /// When and why it stopped answering.
+    pub lost: Option<LostGpu>,
+    /// What holds it back in the steady phase.
+    pub diagnosis: Diagnosis,
+    /// How much of it the run used, by the same thresholds as for the host.
+    pub verdict: Verdict,
+}
+
+impl GpuProfile {
+    /// Peak of memory as a share of the card or slice.
+    pub fn vram_peak_percent(&self) -> Option<f64> {
+        let total = self.vram_total_mib.filter(|total| *total > 0.0)?;
+        Some(self.vram_used_mib?.max / total * 100.0)
+    }
+
+    /// Whether this is a whole GPU, not a slice of one.
+    pub fn is_whole(&self) -> bool {
+        self.identity.mig.is_none()
+    }
+}
+
+/// The host over the run. Absent is what it did not tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct HostProfile {
+    /// Logical CPUs.
+    pub cores: Option<u32>,
+    /// Mean over all CPUs of the time that they worked.
+    pub cpu_percent: Option<Figures>,
+    /// The busiest CPU of each look.
+    pub busiest_core_percent: Option<Figures>,
+    /// Time that a CPU waited for a disk.
+    pub io_wait_percent: Option<Range>,
+    /// Time that some task waited for a CPU.
+    pub cpu_pressure_percent: Option<Range>,
+    /// Time that some task waited for a disk.
+    pub io_pressure_percent: Option<Range>,
+    /// Time that some task waited for memory.
+    pub memory_pressure_percent: Option<Range>,
+    /// Memory in use; `max` is the peak.
+    pub memory_used_mib: Option<Figures>,
+    /// Memory of the host.
+    pub memory_total_mib: Option<f64>,
+    /// Received over the network.
+    pub network_received_bytes_per_second: Option<Range>,
+    /// Sent over the network.
+    pub network_sent_bytes_per_second: Option<Range>,
+    /// Read from disks.
+    pub disk_read_bytes_per_second: Option<Range>,
+    /// Written to disks.
+    pub disk_written_bytes_per_second: Option<Range>,
+}
+
+/// Everything that a run says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunProfile {
+    /// What it was taken on.
+    pub facts: RunFacts,
+    /// How it ended.
+    pub end: RunEnd,
+    /// How well the looks kept their times.
+    pub pace: Pace,
+    /// Looks that were added.
+    pub looks: u64,
+    /// Mean over all GPUs at each look, unused ones included; a look counts when
+    /// at least half of the GPUs reported. MIG instances are not among them.
+    pub utilization: Option<Figures>,
+    /// Looks that count, of those that were due, 0–1.
+    pub coverage: f64,
+    /// The GPUs, in the order of the facts.
+    pub gpus: Vec<GpuProfile>,
+    /// The host.
+    pub host: HostProfile,
+    /// The run in phases, in order of time; they touch and cover it.
+    pub phases: Vec<Phase>,
+    /// What holds the used GPUs back in the steady phase; that of most of their
+    /// work where they differ.
+    pub diagnosis: Diagnosis,
+    /// How much of the GPUs the whole run used. Its state is not judged.
+    pub verdict: Verdict,
+    /// Alerts in order of their beginning.
+    pub alerts: Vec<Alert>,
+}
+
+impl RunProfile {
+    /// Whole GPUs of the host.
+    pub fn gpu_count(&self) -> usize {
+        self.whole().count()
+    }
+
+    /// Whole GPUs on which a kernel ever ran; absent when one was not measured.
+    pub fn gpus_used(&self) -> Option<usize> {
+        let used: Option<Vec<bool>> = self.whole().map(|gpu| gpu.is_used).collect();
+        Some(used?.into_iter().filter(|used| *used).count())
+    }
+
+    /// The whole GPUs.
+    pub fn whole(&self) -> impl Iterator<Item = &GpuProfile> {
+        self.gpus.iter().filter(|gpu| gpu.is_whole())
+    }
+
+    /// Drawn by all whole GPUs, in joules; absent when one did not tell.
+    pub fn energy_j(&self) -> Option<f64> {
+        self.whole().map(|gpu| Some(gpu.power?.energy_j)).sum()
+    }
+}

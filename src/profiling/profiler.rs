@@ -1,0 +1,332 @@
+//! A run, look by look. Memory does not grow with the number of looks.
+
+use super::alerts::{Moment, Watch};
+use super::diagnosis::diagnose;
+use super::figures::{Scale, Sketch, Tally};
+use super::gpu::GpuSoFar;
+use super::host::HostSoFar;
+use super::phases::Phases;
+use super::signals::Signals;
+use super::verdict::{insufficient, judge};
+use super::windows::{LookFigures, Windows};
+use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunEnd, RunFacts, RunProfile, Sample};
+use crate::catalog::has_mig;
+use crate::domain::{Policy, Verdict};
+
+/// Looks further apart than so many intervals have a gap between them.
+const GAP_INTERVALS: f64 = 3.0;
+/// Looks closer than this never have, in seconds.
+const GAP_AT_LEAST_SECONDS: f64 = 2.0;
+/// The first two looks of a log whose interval is not known may be that far
+/// apart, in seconds.
+const GAP_UNKNOWN_SECONDS: f64 = 300.0;
+
+/// Running figures of one GPU or MIG instance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GpuStanding {
+    /// Mean utilization; absent where it is not available.
+    pub utilization_mean_percent: Option<f64>,
+    /// Peak of memory.
+    pub vram_peak_mib: Option<f64>,
+    /// Mean power in watts.
+    pub power_mean_w: Option<f64>,
+    /// Whether a kernel ever ran; absent where nobody saw.
+    pub is_used: Option<bool>,
+    /// What holds it back, as far as it looks now.
+    pub bottleneck: Bottleneck,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// Seconds from the start to the last look.
+    pub elapsed_seconds: f64,
+    /// Looks so far.
+    pub looks: u64,
+    /// Mean over all GPUs and looks; absent where it is not available.
+    pub utilization_mean_percent: Option<f64>,
+    /// The GPUs, in the order of the facts.
+    pub gpus: Vec<GpuStanding>,
+    /// The verdict, if the run ended now.
+    pub verdict: Verdict,
+    /// The diagnosis, if the run ended now.
+    pub diagnosis: Diagnosis,
+    /// Alerts that hold now.
+    pub alerts: Vec<Alert>,
+}
+
+/// Takes looks at a host's GPUs and says what they mean.
+#[derive(Debug, Clone)]
+pub struct Profiler {
+    facts: RunFacts,
+    policy: Policy,
+    looks: u64,
+    last_at: Option<f64>,
+    /// Seconds between looks, without gaps.
+    spacing: Tally,
+    gpus: Vec<GpuSoFar>,
+    host: HostSoFar,
+    utilization: Sketch,
+    windows: Windows,
+    watches: [Watch; 2],
+}
+
+impl Profiler {
+    /// A profiler of a host, which judges by a policy.
+    pub fn new(facts: RunFacts, policy: &Policy) -> Self {
+        let gpus = facts.gpus.iter().cloned().enumerate();
+        Self {
+            policy: policy.clone(),
+            looks: 0,
+            last_at: None,
+            spacing: Tally::default(),
+            gpus: gpus
+                .map(|(place, identity)| GpuSoFar::new(place, identity))
+                .collect(),
+            host: HostSoFar::new(),
+            utilization: Sketch::new(Scale::Percent),
+            windows: Windows::new(facts.gpus.len(), facts.interval_seconds),
+            watches: [
+                Watch::new(AlertKind::Underused, None),
+                Watch::new(AlertKind::Saturated, None),
+            ],
+            facts,
+        }
+    }
+
+    /// Adds a look. GPUs that the facts do not know are passed over.
+    pub fn add(&mut self, sample: &Sample) {
+        let moment = self.moment(sample.at_seconds);
+        self.looks += 1;
+        self.host.add(&sample.host);
+        let figures: Vec<LookFigures> = self
+            .gpus
+            .iter_mut()
+            .zip(&sample.gpus)
+            .map(|(so_far, gpu)| so_far.add(moment, gpu))
+            .collect();
+        let utilization = self.mean_over_gpus(&figures);
+        self.utilization.add(utilization);
+        for watch in &mut self.watches {
+            watch.see(moment, utilization);
+        }
+        self.windows.add(sample, &figures);
+    }
+
+    /// How much time a look stands for.
+    fn moment(&mut self, at_seconds: f64) -> Moment {
+        let since_last = self
+            .last_at
+            .replace(at_seconds)
+            .map(|last| at_seconds - last);
+        let longest = match self.facts.interval_seconds.or(self.spacing.mean()) {
+            Some(interval) => (interval * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS),
+            None => GAP_UNKNOWN_SECONDS,
+        };
+        let covered_seconds = since_last.filter(|seconds| (0.0..=longest).contains(seconds));
+        self.spacing.add(covered_seconds);
+        Moment {
+            at_seconds,
+            covered_seconds,
+        }
+    }
+
+    /// Mean over all GPUs, unused ones included; `None` unless at least half of
+    /// them reported.
+    fn mean_over_gpus(&self, looks: &[LookFigures]) -> Option<f64> {
+        let whole = || self.gpus.iter().filter(|gpu| gpu.identity().mig.is_none());
+        let reported: Vec<f64> = self
+            .gpus
+            .iter()
+            .zip(looks)
+            .filter(|(gpu, _)| gpu.has_utilization())
+            .filter_map(|(_, look)| look.busy_percent)
+            .collect();
+        let enough = reported.len() * 2 >= whole().count();
+        crate::domain::mean(&reported).filter(|_| enough)
+    }
+
+    /// How the run stands. Costs little: no more than a pass over a bounded
+    /// number of windows.
+    pub fn now(&self) -> Standing {
+        let elapsed_seconds = self.last_at.unwrap_or(0.0);
+        let phases = self.phases(elapsed_seconds);
+        let diagnoses = self.diagnoses(&phases);
+        let gpus = self
+            .gpus
+            .iter()
+            .zip(&diagnoses)
+            .map(|(gpu, diagnosis)| GpuStanding {
+                utilization_mean_percent: gpu.utilization_mean(),
+                vram_peak_mib: gpu.vram_peak_mib(),
+                power_mean_w: gpu.power().map(|power| power.mean_w),
+                is_used: gpu.is_used(),
+                bottleneck: diagnosis.bottleneck,
+            });
+        let mut alerts = self.alerts();
+        alerts.retain(Alert::is_active);
+        Standing {
+            elapsed_seconds,
+            looks: self.looks,
+            utilization_mean_percent: self.utilization.mean(),
+            gpus: gpus.collect(),
+            verdict: self.verdict(self.coverage(0)),
+            diagnosis: self.overall(&diagnoses),
+            alerts,
+        }
+    }
+
+    /// Everything that the run says.
+    pub fn finish(self, end: RunEnd, pace: Pace) -> RunProfile {
+        let phases = self.phases(end.elapsed_seconds);
+        let diagnoses = self.diagnoses(&phases);
+        let coverage = self.coverage(pace.missed);
+        let diagnosis = self.overall(&diagnoses);
+        let verdict = self.verdict(coverage);
+        let gpus = self.gpus.iter().zip(diagnoses).map(|(gpu, diagnosis)| {
+            let verdict = self.verdict_of(gpu, pace.missed);
+            gpu.profile(diagnosis, verdict)
+        });
+        RunProfile {
+            gpus: gpus.collect(),
+            looks: self.looks,
+            utilization: self.utilization.figures(),
+            coverage,
+            host: self.host.profile(),
+            phases: phases.list,
+            diagnosis,
+            verdict,
+            alerts: self.alerts(),
+            facts: self.facts,
+            end,
+            pace,
+        }
+    }
+
+    /// Looks that told of at least half of the GPUs, of those that were due.
+    fn coverage(&self, missed: u64) -> f64 {
+        share(self.utilization.count(), self.looks + missed)
+    }
+
+    fn verdict(&self, coverage: f64) -> Verdict {
+        if self.utilization.count() > 0 {
+            return judge(
+                self.utilization.mean(),
+                self.utilization.count(),
+                coverage,
+                &self.policy,
+            );
+        }
+        insufficient(self.why_unmeasured().to_owned())
+    }
+
+    /// Why no look counts.
+    fn why_unmeasured(&self) -> &'static str {
+        let whole = || self.gpus.iter().filter(|gpu| gpu.identity().mig.is_none());
+        if self.gpus.is_empty() {
+            "no GPU was found"
+        } else if self.looks == 0 {
+            "no look was taken"
+        } else if whole().any(|gpu| !gpu.has_utilization()) {
+            "utilization of GPUs in MIG mode is not available, which is not idle"
+        } else if whole().any(|gpu| gpu.looks() > 0) {
+            "fewer than half of the GPUs reported utilization at any time"
+        } else {
+            "GPU utilization was not read"
+        }
+    }
+
+    fn verdict_of(&self, gpu: &GpuSoFar, missed: u64) -> Verdict {
+        if !gpu.has_utilization() {
+            return insufficient(
+                "utilization in MIG mode is not available, which is not idle".to_owned(),
+            );
+        }
+        let coverage = share(gpu.looks(), self.looks + missed);
+        judge(gpu.utilization_mean(), gpu.looks(), coverage, &self.policy)
+    }
+
+    /// Phases by the GPUs in use; by MIG instances where no whole GPU tells.
+    fn phases(&self, elapsed_seconds: f64) -> Phases {
+        let rows = |is_whole: bool| -> Vec<usize> {
+            let told = self
+                .gpus
+                .iter()
+                .enumerate()
+                .filter(|(_, gpu)| gpu.identity().mig.is_none() == is_whole && gpu.looks() > 0);
+            let used = |gpu: &GpuSoFar| gpu.is_used() == Some(true);
+            let any_used = told.clone().any(|(_, gpu)| used(gpu));
+            let counted = told.filter(|(_, gpu)| !any_used || used(gpu));
+            counted.map(|(row, _)| row).collect()
+        };
+        let whole = rows(true);
+        let rows = if whole.is_empty() { rows(false) } else { whole };
+        Phases::of(&self.windows, &rows, elapsed_seconds)
+    }
+
+    fn diagnoses(&self, phases: &Phases) -> Vec<Diagnosis> {
+        let of_one = |(row, gpu): (usize, &GpuSoFar)| {
+            let identity = gpu.identity();
+            let vram_peak = gpu.vram_peak_percent();
+            let signals = Signals::of(&self.windows, &phases.kinds, row, identity, vram_peak);
+            let divisible = identity.mig.is_none() && identity.name.as_deref().is_some_and(has_mig);
+            diagnose(&signals, &self.policy, divisible)
+        };
+        self.gpus.iter().enumerate().map(of_one).collect()
+    }
+
+    /// The diagnosis that most of the work shares; without any work that of the
+    /// GPU that holds most memory.
+    fn overall(&self, diagnoses: &[Diagnosis]) -> Diagnosis {
+        let rows = || self.gpus.iter().zip(diagnoses);
+        let work_of = |gpu: &GpuSoFar| gpu.work_percent().unwrap_or(0.0);
+        let of_class = |class: Bottleneck| -> f64 {
+            let same = rows().filter(|(_, diagnosis)| diagnosis.bottleneck == class);
+            same.map(|(gpu, _)| work_of(gpu)).sum()
+        };
+        let used = || rows().filter(|(gpu, _)| gpu.is_used() == Some(true));
+        let heaviest = used().max_by(|(a, one), (b, other)| {
+            let by_class = of_class(one.bottleneck).total_cmp(&of_class(other.bottleneck));
+            by_class.then_with(|| work_of(a).total_cmp(&work_of(b)))
+        });
+        let fullest = || {
+            let peak = |gpu: &GpuSoFar| gpu.vram_peak_percent().unwrap_or(0.0);
+            rows().max_by(|(a, _), (b, _)| peak(a).total_cmp(&peak(b)))
+        };
+        match heaviest.or_else(fullest) {
+            Some((_, diagnosis)) => diagnosis.clone(),
+            None => Diagnosis::unknown(None, vec!["GPU utilization"], "no GPU was found"),
+        }
+    }
+
+    /// All alerts so far, in order of their beginning.
+    fn alerts(&self) -> Vec<Alert> {
+        let of_all = self.watches.iter().filter_map(Watch::alert);
+        let of_each = self.gpus.iter().flat_map(GpuSoFar::alerts);
+        let mut alerts: Vec<Alert> = of_all.chain(of_each).collect();
+        alerts.sort_by(|a, b| {
+            let by_time = a.began_seconds.total_cmp(&b.began_seconds);
+            by_time.then_with(|| (a.kind, a.gpu).cmp(&(b.kind, b.gpu)))
+        });
+        alerts
+    }
+
+    /// Bytes that all figures take together; they depend on the number of GPUs
+    /// and not on the number of looks.
+    pub fn size_bytes(&self) -> usize {
+        let gpus: usize = self.gpus.iter().map(GpuSoFar::size_bytes).sum();
+        let watches: usize = self.watches.iter().map(Watch::size_bytes).sum();
+        gpus + watches
+            + self.host.size_bytes()
+            + self.utilization.size_bytes()
+            + self.windows.size_bytes()
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}

@@ -1,0 +1,349 @@
+//! The rules of the diagnosis, first that holds. `docs/diagnosis.md` shows them
+//! with the sources of their thresholds; a test compares the two.
+
+use super::diagnosis::{Bottleneck, Sign, Tier};
+use super::signals::Signals;
+use crate::domain::{Comparator, Confidence, Policy};
+
+/// Share of readings below 5 % from which nothing runs (own).
+pub(super) const IDLE_SHARE: f64 = 99.0;
+/// NVIDIA, DCGM guide: 80 % SM activity is necessary for effective use.
+pub(super) const SM_BUSY: f64 = 80.0;
+/// NVIDIA, DCGM guide: below 50 % SM activity use is likely ineffective.
+pub(super) const SM_EFFECTIVE: f64 = 50.0;
+/// Tensor activity from which arithmetic is what counts (own).
+pub(super) const TENSOR_BUSY: f64 = 50.0;
+/// NVIDIA, DCGM guide: about 80 % is what memory reaches in practice; 60 % of
+/// that (own) leaves it room.
+pub(super) const DRAM_FREE_BELOW: f64 = 48.0;
+/// Memory activity from which it is what counts (own).
+pub(super) const DRAM_BUSY: f64 = 60.0;
+/// Share of the PCIe link from which it is full (own).
+pub(super) const PCIE_BUSY: f64 = 60.0;
+/// SM activity below which a full link holds it back (own).
+pub(super) const PCIE_SM_BELOW: f64 = 30.0;
+/// Utilization below which a GPU may wait for data (own).
+pub(super) const WAITS_BELOW: f64 = 70.0;
+/// Share of low and of high readings from which a GPU alternates (own).
+pub(super) const ALTERNATION_SHARE: f64 = 20.0;
+/// Rises from low to high from which a GPU alternates (own).
+pub(super) const ALTERNATION_RISES: f64 = 3.0;
+/// Longest period of an alternation in seconds (own).
+pub(super) const ALTERNATION_SECONDS: f64 = 60.0;
+/// Host CPU from which it is what a GPU waits for (own).
+pub(super) const HOST_CPU_BUSY: f64 = 85.0;
+/// Busiest CPU from which one thread is what a GPU waits for (own).
+pub(super) const CORE_BUSY: f64 = 95.0;
+/// I/O wait and pressure from which disks are what a GPU waits for (own).
+pub(super) const IO_BUSY: f64 = 20.0;
+/// Utilization from which a steady one below [`WAITS_BELOW`] is no rest (own).
+pub(super) const STARVED_FROM: f64 = 20.0;
+/// Host CPU from which a GPU that does not alternate may wait for it (own).
+pub(super) const HOST_CPU_HIGH: f64 = 80.0;
+/// Utilization from which kernels run all the time, though they may be small
+/// (own).
+pub(super) const LAUNCH_BUSY: f64 = 80.0;
+/// SM activity below which kernels are small (own).
+pub(super) const LAUNCH_SM_BELOW: f64 = 40.0;
+/// Occupancy below which kernels are small (own).
+pub(super) const LAUNCH_OCCUPANCY_BELOW: f64 = 15.0;
+/// Memory activity below which small kernels move little (own).
+pub(super) const LAUNCH_DRAM_BELOW: f64 = 30.0;
+/// Power below which kernels that always run are small (own).
+pub(super) const LAUNCH_POWER_BELOW: f64 = 40.0;
+/// Memory utilization below which small kernels move little (own).
+pub(super) const LAUNCH_MEMORY_BELOW: f64 = 20.0;
+/// Utilization from which a GPU is full (own).
+pub(super) const FULL: f64 = 90.0;
+/// Power from which arithmetic is what counts (own).
+pub(super) const POWER_BUSY: f64 = 70.0;
+/// Share of looks held at the power limit from which arithmetic is what counts
+/// (own).
+pub(super) const POWER_CAPPED: f64 = 50.0;
+/// Memory utilization from which memory is what counts (own).
+pub(super) const MEMORY_BUSY: f64 = 60.0;
+/// Power from which memory works hard (own).
+pub(super) const MEMORY_POWER_FROM: f64 = 40.0;
+
+/// A figure that may have been read, and how it is judged.
+pub(super) struct Clue {
+    pub(super) figure: &'static str,
+    observed: Option<f64>,
+    comparator: Comparator,
+    threshold: f64,
+    unit: &'static str,
+}
+
+impl Clue {
+    /// The clue, when its figure was read.
+    pub(super) fn sign(&self) -> Option<Sign> {
+        Some(Sign {
+            figure: self.figure,
+            observed: self.observed?,
+            comparator: self.comparator,
+            threshold: self.threshold,
+            unit: self.unit,
+        })
+    }
+
+    fn in_unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+}
+
+/// Whether an observed figure is on the stated side of its threshold.
+pub(super) fn holds(sign: &Sign) -> bool {
+    match sign.comparator {
+        Comparator::LessThan => sign.observed < sign.threshold,
+        Comparator::AtMost => sign.observed <= sign.threshold,
+        Comparator::GreaterThan => sign.observed > sign.threshold,
+        Comparator::AtLeast => sign.observed >= sign.threshold,
+        Comparator::Equal => sign.observed == sign.threshold,
+    }
+}
+
+/// Clues of which one is enough.
+pub(super) type Term = Vec<Clue>;
+
+/// A bottleneck, and the terms that must all hold for it.
+pub(super) struct Rule {
+    pub(super) bottleneck: Bottleneck,
+    pub(super) terms: Vec<Term>,
+    /// Its own confidence, where that is not the tier's.
+    pub(super) confidence: Option<Confidence>,
+}
+
+type Figure = (&'static str, Option<f64>);
+
+fn clue((figure, observed): Figure, comparator: Comparator, threshold: f64) -> Clue {
+    Clue {
+        figure,
+        observed,
+        comparator,
+        threshold,
+        unit: "%",
+    }
+}
+
+fn at_least(figure: Figure, threshold: f64) -> Clue {
+    clue(figure, Comparator::AtLeast, threshold)
+}
+
+fn below(figure: Figure, threshold: f64) -> Clue {
+    clue(figure, Comparator::LessThan, threshold)
+}
+
+fn rule(bottleneck: Bottleneck, terms: impl IntoIterator<Item = Clue>) -> Rule {
+    let terms = terms.into_iter().map(|clue| vec![clue]).collect();
+    Rule {
+        bottleneck,
+        terms,
+        confidence: None,
+    }
+}
+
+/// The rules for a tier, in the order in which they are tried.
+pub(super) fn rules(tier: Tier, signals: &Signals, policy: &Policy) -> Vec<Rule> {
+    let mut rules = Vec::from(at_rest(signals, policy));
+    rules.extend(match tier {
+        Tier::Counters => with_counters(signals),
+        Tier::Nvml => with_nvml(signals),
+        Tier::UtilizationOnly => with_utilization(signals),
+    });
+    let busy = ("GPU utilization", signals.busy);
+    let mut healthy = vec![at_least(busy, policy.underutilized_below_percent)];
+    if tier == Tier::Counters {
+        healthy.push(at_least(("SM activity", signals.sm), SM_EFFECTIVE));
+    }
+    rules.push(rule(Bottleneck::Healthy, healthy));
+    rules
+}
+
+fn at_rest(signals: &Signals, policy: &Policy) -> [Rule; 2] {
+    let held = policy.idle_held_vram_percent;
+    let rests = || at_least(("readings below 5 %", signals.idle_share), IDLE_SHARE);
+    let vram = ("peak of memory in use", signals.vram_peak);
+    [
+        rule(Bottleneck::Idle, [rests(), below(vram, held)]),
+        rule(Bottleneck::Parked, [rests(), at_least(vram, held)]),
+    ]
+}
+
+fn with_counters(signals: &Signals) -> Vec<Rule> {
+    let sm = ("SM activity", signals.sm);
+    let tensor = ("tensor activity", signals.tensor);
+    let dram = ("memory activity", signals.dram);
+    vec![
+        rule(
+            Bottleneck::Compute,
+            [
+                at_least(sm, SM_BUSY),
+                at_least(tensor, TENSOR_BUSY),
+                below(dram, DRAM_FREE_BELOW),
+            ],
+        ),
+        rule(
+            Bottleneck::MemoryBandwidth,
+            [at_least(dram, DRAM_BUSY), below(tensor, TENSOR_BUSY)],
+        ),
+        rule(
+            Bottleneck::Pcie,
+            [below(sm, PCIE_SM_BELOW), full_link(signals)],
+        ),
+        alternating(signals),
+        rule(
+            Bottleneck::Launch,
+            [
+                at_least(("GPU utilization", signals.busy), LAUNCH_BUSY),
+                below(sm, LAUNCH_SM_BELOW),
+                below(("SM occupancy", signals.occupancy), LAUNCH_OCCUPANCY_BELOW),
+                below(dram, LAUNCH_DRAM_BELOW),
+            ],
+        ),
+        slowed(signals),
+    ]
+}
+
+fn with_nvml(signals: &Signals) -> Vec<Rule> {
+    let busy = ("GPU utilization", signals.busy);
+    let power = ("power", signals.power);
+    let memory = ("memory utilization", signals.memory_utilization);
+    vec![
+        by_power(signals),
+        rule(
+            Bottleneck::MemoryBandwidth,
+            [
+                at_least(busy, FULL),
+                at_least(memory, MEMORY_BUSY),
+                at_least(power, MEMORY_POWER_FROM),
+                below(power, POWER_BUSY),
+            ],
+        ),
+        rule(
+            Bottleneck::Pcie,
+            [below(busy, WAITS_BELOW), full_link(signals)],
+        ),
+        alternating(signals),
+        slowed(signals),
+        rule(
+            Bottleneck::Launch,
+            [
+                at_least(busy, LAUNCH_BUSY),
+                below(power, LAUNCH_POWER_BELOW),
+                below(memory, LAUNCH_MEMORY_BELOW),
+            ],
+        ),
+    ]
+}
+
+fn with_utilization(signals: &Signals) -> Vec<Rule> {
+    let busy = ("GPU utilization", signals.busy);
+    vec![
+        by_power(signals),
+        rule(
+            Bottleneck::MemoryBandwidth,
+            [
+                at_least(busy, FULL),
+                at_least(
+                    ("memory utilization", signals.memory_utilization),
+                    MEMORY_BUSY,
+                ),
+            ],
+        ),
+        alternating(signals),
+        slowed(signals),
+        rule(
+            Bottleneck::Launch,
+            [
+                at_least(busy, LAUNCH_BUSY),
+                below(("power", signals.power), LAUNCH_POWER_BELOW),
+            ],
+        ),
+    ]
+}
+
+fn full_link(signals: &Signals) -> Clue {
+    at_least(("PCIe link in use", signals.pcie), PCIE_BUSY)
+}
+
+/// Works all the time and draws what arithmetic draws.
+fn by_power(signals: &Signals) -> Rule {
+    Rule {
+        bottleneck: Bottleneck::Compute,
+        terms: vec![
+            vec![at_least(("GPU utilization", signals.busy), FULL)],
+            vec![
+                at_least(("power", signals.power), POWER_BUSY),
+                at_least(
+                    ("looks held at the power limit", signals.power_capped),
+                    POWER_CAPPED,
+                ),
+            ],
+        ],
+        confidence: None,
+    }
+}
+
+/// The clues of a GPU that works in turns.
+fn turns(signals: &Signals) -> [Clue; 4] {
+    [
+        at_least(
+            ("readings below 10 %", signals.low_share),
+            ALTERNATION_SHARE,
+        ),
+        at_least(
+            ("readings above 70 %", signals.high_share),
+            ALTERNATION_SHARE,
+        ),
+        at_least(("rises from low to high", signals.rises), ALTERNATION_RISES).in_unit("times"),
+        clue(
+            ("time from rise to rise", signals.rise_period_seconds),
+            Comparator::AtMost,
+            ALTERNATION_SECONDS,
+        )
+        .in_unit("s"),
+    ]
+}
+
+/// Whether a GPU works in turns, whatever it waits for.
+pub(super) fn alternates(signals: &Signals) -> bool {
+    turns(signals)
+        .iter()
+        .all(|clue| clue.sign().is_some_and(|sign| holds(&sign)))
+}
+
+/// Works in turns, and the host is busy.
+fn alternating(signals: &Signals) -> Rule {
+    let mut terms = vec![vec![below(("GPU utilization", signals.busy), WAITS_BELOW)]];
+    terms.extend(turns(signals).into_iter().map(|clue| vec![clue]));
+    terms.push(vec![
+        at_least(("host CPU", signals.host_cpu), HOST_CPU_BUSY),
+        at_least(("busiest CPU core", signals.busiest_core), CORE_BUSY),
+        at_least(("I/O wait", signals.io_wait), IO_BUSY),
+        at_least(("I/O pressure", signals.io_pressure), IO_BUSY),
+    ]);
+    Rule {
+        bottleneck: Bottleneck::Input,
+        terms,
+        confidence: None,
+    }
+}
+
+/// Works a part of the time without visible turns, which may be finer than the
+/// readings, and the host is busy.
+fn slowed(signals: &Signals) -> Rule {
+    let busy = ("GPU utilization", signals.busy);
+    Rule {
+        bottleneck: Bottleneck::Input,
+        terms: vec![
+            vec![at_least(busy, STARVED_FROM)],
+            vec![below(busy, WAITS_BELOW)],
+            vec![
+                at_least(("host CPU", signals.host_cpu), HOST_CPU_HIGH),
+                at_least(("busiest CPU core", signals.busiest_core), CORE_BUSY),
+            ],
+        ],
+        confidence: Some(Confidence::Heuristic),
+    }
+}

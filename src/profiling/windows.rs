@@ -1,0 +1,316 @@
+//! A run cut into a bounded number of windows of equal length, with sums in each.
+
+use super::{Activity, GpuIdentity, GpuReading, HostReading, Sample};
+
+/// Windows that are kept at most. When there are more, neighbours merge and every
+/// window doubles its length.
+pub(super) const MOST_WINDOWS: usize = 256;
+/// Utilization below which a GPU counts as doing nothing, percent.
+pub(super) const IDLE_BELOW_PERCENT: f64 = 5.0;
+/// Utilization below which a reading is a low one of an alternation, percent.
+pub(super) const LOW_BELOW_PERCENT: f64 = 10.0;
+/// Utilization above which a reading is a high one of an alternation, percent.
+pub(super) const HIGH_ABOVE_PERCENT: f64 = 70.0;
+
+/// A mean that can be merged with others.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    pub(super) fn add(&mut self, value: Option<f64>) {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            self.sum += value;
+            self.count = self.count.saturating_add(1);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.count = self.count.saturating_add(other.count);
+    }
+
+    pub(super) fn value(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+/// How often readings were low, high and nothing at all, and how often they went
+/// from low to high.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Swings {
+    pub(super) readings: u32,
+    pub(super) idle: u32,
+    pub(super) low: u32,
+    pub(super) high: u32,
+    pub(super) rises: u32,
+}
+
+impl Swings {
+    fn merge(&mut self, other: &Self) {
+        self.readings = self.readings.saturating_add(other.readings);
+        self.idle = self.idle.saturating_add(other.idle);
+        self.low = self.low.saturating_add(other.low);
+        self.high = self.high.saturating_add(other.high);
+        self.rises = self.rises.saturating_add(other.rises);
+    }
+
+    /// Counts a reading; `was_low` carries from one to the next whether the last
+    /// extreme was a low one.
+    fn add(&mut self, percent: f64, was_low: &mut bool) {
+        self.readings = self.readings.saturating_add(1);
+        self.idle += u32::from(percent < IDLE_BELOW_PERCENT);
+        if percent < LOW_BELOW_PERCENT {
+            self.low += 1;
+            *was_low = true;
+        } else if percent > HIGH_ABOVE_PERCENT {
+            self.high += 1;
+            self.rises += u32::from(*was_low);
+            *was_low = false;
+        }
+    }
+
+    /// A part of the readings, in percent; `None` without any.
+    pub(super) fn share_percent(&self, part: u32) -> Option<f64> {
+        (self.readings > 0).then(|| f64::from(part) / f64::from(self.readings) * 100.0)
+    }
+}
+
+/// Sums of one GPU or MIG instance over a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct GpuWindow {
+    pub(super) busy: Mean,
+    pub(super) swings: Swings,
+    pub(super) memory_utilization: Mean,
+    pub(super) vram_mib: Mean,
+    pub(super) power_w: Mean,
+    /// 100 where the power cap held the clocks, else 0.
+    pub(super) power_capped: Mean,
+    pub(super) sm: Mean,
+    pub(super) occupancy: Mean,
+    pub(super) tensor: Mean,
+    pub(super) dram: Mean,
+    /// The busier direction.
+    pub(super) pcie_bytes_per_second: Mean,
+}
+
+impl GpuWindow {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.swings.merge(&other.swings);
+        for (own, others) in [
+            (&mut self.busy, &other.busy),
+            (&mut self.memory_utilization, &other.memory_utilization),
+            (&mut self.vram_mib, &other.vram_mib),
+            (&mut self.power_w, &other.power_w),
+            (&mut self.power_capped, &other.power_capped),
+            (&mut self.sm, &other.sm),
+            (&mut self.occupancy, &other.occupancy),
+            (&mut self.tensor, &other.tensor),
+            (&mut self.dram, &other.dram),
+            (
+                &mut self.pcie_bytes_per_second,
+                &other.pcie_bytes_per_second,
+            ),
+        ] {
+            own.merge(others);
+        }
+    }
+
+    fn add(&mut self, reading: &GpuReading, look: &LookFigures, was_low: &mut bool) {
+        let activity = reading.activity.unwrap_or_default();
+        self.busy.add(look.busy_percent);
+        let by_look = look.busy_percent.filter(|_| reading.fine.is_empty());
+        let fine = reading.fine.iter().map(|sample| sample.utilization_percent);
+        for percent in by_look.into_iter().chain(fine) {
+            self.swings.add(percent, was_low);
+        }
+        self.memory_utilization
+            .add(reading.memory_utilization_percent);
+        self.vram_mib.add(reading.vram_used_mib);
+        self.power_w.add(look.power_w);
+        self.power_capped.add(reading.throttle.map(|reasons| {
+            if reasons.has(super::ThrottleReasons::SW_POWER_CAP) {
+                100.0
+            } else {
+                0.0
+            }
+        }));
+        self.sm.add(activity.sm_percent);
+        self.occupancy.add(activity.occupancy_percent);
+        self.tensor.add(activity.tensor_percent);
+        self.dram.add(activity.dram_percent);
+        self.pcie_bytes_per_second
+            .add(busier_direction(reading, &activity));
+    }
+}
+
+/// The larger of what went out and came in over PCIe.
+fn busier_direction(reading: &GpuReading, activity: &Activity) -> Option<f64> {
+    let sent = activity
+        .pcie_sent_bytes_per_second
+        .or(reading.pcie_sent_bytes_per_second);
+    let received = activity
+        .pcie_received_bytes_per_second
+        .or(reading.pcie_received_bytes_per_second);
+    [sent, received]
+        .into_iter()
+        .flatten()
+        .max_by(f64::total_cmp)
+}
+
+/// Figures of one look that are not in the reading as they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct LookFigures {
+    /// Share of the time since the last look in which the GPU or slice worked.
+    pub(super) busy_percent: Option<f64>,
+    /// Mean power since the last look, in watts.
+    pub(super) power_w: Option<f64>,
+}
+
+/// Whether a GPU or slice has utilization at all: one in MIG mode has none, and
+/// neither have its slices.
+pub(super) fn has_utilization(identity: &GpuIdentity) -> bool {
+    identity.mig.is_none() && identity.is_mig_enabled != Some(true)
+}
+
+/// Share of the time since the last look in which it worked: of the driver's own
+/// samples where there are any, else its reading, else the engine's counter,
+/// which is all that a MIG instance has.
+pub(super) fn busy(identity: &GpuIdentity, reading: &GpuReading) -> Option<f64> {
+    let counted = || reading.activity?.graphics_percent;
+    if !has_utilization(identity) {
+        return counted();
+    }
+    let mut fine = Mean::default();
+    for sample in &reading.fine {
+        fine.add(Some(sample.utilization_percent));
+    }
+    fine.value()
+        .or(reading.utilization_percent)
+        .or_else(counted)
+}
+
+/// Sums of the host over a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct HostWindow {
+    pub(super) cpu: Mean,
+    pub(super) busiest_core: Mean,
+    pub(super) io_wait: Mean,
+    pub(super) io_pressure: Mean,
+}
+
+impl HostWindow {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.cpu.merge(&other.cpu);
+        self.busiest_core.merge(&other.busiest_core);
+        self.io_wait.merge(&other.io_wait);
+        self.io_pressure.merge(&other.io_pressure);
+    }
+
+    fn add(&mut self, reading: &HostReading) {
+        self.cpu.add(reading.cpu_percent);
+        self.busiest_core.add(reading.busiest_core_percent);
+        self.io_wait.add(reading.io_wait_percent);
+        self.io_pressure.add(reading.io_pressure_percent);
+    }
+}
+
+/// One window: a multiple of the common length. Windows without a look are not
+/// kept.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Window {
+    number: u64,
+    pub(super) gpus: Box<[GpuWindow]>,
+    pub(super) host: HostWindow,
+}
+
+impl Window {
+    fn merge(&mut self, other: &Self) {
+        for (own, others) in self.gpus.iter_mut().zip(&other.gpus) {
+            own.merge(others);
+        }
+        self.host.merge(&other.host);
+    }
+}
+
+/// The windows of a run so far, by time.
+#[derive(Debug, Clone)]
+pub(super) struct Windows {
+    length_seconds: f64,
+    list: Vec<Window>,
+    was_low: Box<[bool]>,
+}
+
+impl Windows {
+    /// No windows yet, of as many GPUs. A window is never shorter than the
+    /// interval, so that none but gaps is empty.
+    pub(super) fn new(gpus: usize, interval_seconds: Option<f64>) -> Self {
+        Self {
+            length_seconds: interval_seconds.unwrap_or(1.0).max(1.0),
+            list: Vec::new(),
+            was_low: vec![false; gpus].into(),
+        }
+    }
+
+    /// Adds a look, with the figures of each GPU that answered.
+    pub(super) fn add(&mut self, sample: &Sample, looks: &[LookFigures]) {
+        let number = (sample.at_seconds.max(0.0) / self.length_seconds) as u64;
+        if self.list.last().is_none_or(|last| last.number < number) {
+            self.list.push(Window {
+                number,
+                gpus: vec![GpuWindow::default(); self.was_low.len()].into(),
+                host: HostWindow::default(),
+            });
+        }
+        let Some(window) = self.list.last_mut() else {
+            return;
+        };
+        window.host.add(&sample.host);
+        let rows = window.gpus.iter_mut().zip(&mut self.was_low);
+        for ((own, was_low), (gpu, look)) in rows.zip(sample.gpus.iter().zip(looks)) {
+            if let Some(reading) = gpu.reading() {
+                own.add(reading, look, was_low);
+            }
+        }
+        while self.list.len() > MOST_WINDOWS {
+            self.halve();
+        }
+    }
+
+    fn halve(&mut self) {
+        self.length_seconds *= 2.0;
+        for window in &mut self.list {
+            window.number /= 2;
+        }
+        self.list.dedup_by(|later, earlier| {
+            let same = later.number == earlier.number;
+            if same {
+                earlier.merge(later);
+            }
+            same
+        });
+    }
+
+    /// Seconds that a window lasts.
+    pub(super) fn length_seconds(&self) -> f64 {
+        self.length_seconds
+    }
+
+    /// The windows, by time.
+    pub(super) fn list(&self) -> &[Window] {
+        &self.list
+    }
+
+    /// When a window begins, in seconds of the run.
+    pub(super) fn from_seconds(&self, window: &Window) -> f64 {
+        window.number as f64 * self.length_seconds
+    }
+
+    /// Bytes that the windows take.
+    pub(super) fn size_bytes(&self) -> usize {
+        let of_one = size_of::<Window>() + self.was_low.len() * size_of::<GpuWindow>();
+        self.list.len() * of_one
+    }
+}
