@@ -16,6 +16,7 @@ mod output;
 mod price_age;
 mod price_cache;
 mod pricing;
+pub mod profile_screen;
 mod redact;
 mod redact_text;
 mod reserved;

@@ -32,7 +32,11 @@ pub(super) fn cores(stat: &str, allowed: Option<&[(u32, u32)]>) -> Cores {
     let lines = stat.lines().filter_map(|line| {
         let mut fields = line.strip_prefix("cpu")?.split_ascii_whitespace();
         // The line of all CPUs together has no number.
-        let number: u32 = fields.next().filter(|_| !line.starts_with("cpu "))?.parse().ok()?;
+        let number: u32 = fields
+            .next()
+            .filter(|_| !line.starts_with("cpu "))?
+            .parse()
+            .ok()?;
         let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
         let [user, nice, system, idle, rest @ ..] = ticks.as_slice() else {
             return None;

@@ -36,8 +36,8 @@ impl Limits {
         let cpus = text(&proc.join("self/status")).and_then(|status| allowed_cpus(&status));
         let stat = text(&proc.join("stat")).unwrap_or_default();
         let cores = super::cpu::cores(&stat, cpus.as_deref()).len() as f64;
-        let memory_kib = text(&proc.join("meminfo"))
-            .and_then(|info| super::meminfo_kib(&info, "MemTotal"));
+        let memory_kib =
+            text(&proc.join("meminfo")).and_then(|info| super::meminfo_kib(&info, "MemTotal"));
         let memory_bytes = memory_kib.map(|kib| kib.saturating_mul(1024));
         let mut limits = Self {
             cpus,

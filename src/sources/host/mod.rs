@@ -191,7 +191,9 @@ fn meminfo_kib(info: &str, name: &str) -> Option<u64> {
 
 /// Time that some task stalled, of a file below `/proc/pressure`.
 fn stalled_microseconds(pressure: &str) -> Option<u64> {
-    let some = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
+    let some = pressure
+        .lines()
+        .find_map(|line| line.strip_prefix("some "))?;
     let total = some
         .split_whitespace()
         .find_map(|field| field.strip_prefix("total="))?;

@@ -60,9 +60,18 @@ fn noise_in_place_of_figures_is_nothing() {
 #[test]
 fn a_first_look_has_no_shares_and_no_rates() {
     let folder = host(&[
-        ("stat", "cpu  9 9 9 9\ncpu0 10 0 5 85 0 0 0 0 0 0\ncpu1 1 1 1 1\nintr 5\n"),
-        ("meminfo", "MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 512 kB\n"),
-        ("pressure/cpu", "some avg10=0.00 total=5\nfull avg10=0.00 total=0\n"),
+        (
+            "stat",
+            "cpu  9 9 9 9\ncpu0 10 0 5 85 0 0 0 0 0 0\ncpu1 1 1 1 1\nintr 5\n",
+        ),
+        (
+            "meminfo",
+            "MemTotal: 2048 kB\nMemFree: 1 kB\nMemAvailable: 512 kB\n",
+        ),
+        (
+            "pressure/cpu",
+            "some avg10=0.00 total=5\nfull avg10=0.00 total=0\n",
+        ),
         ("net/dev", "  eth0: 1 0 0 0 0 0 0 0 2 0\n"),
         ("diskstats", " 259 0 nvme0n1 1 0 8 0 1 0 16 0 0 0 0\n"),
     ]);
@@ -80,10 +89,16 @@ fn a_first_look_has_no_shares_and_no_rates() {
 /// 2 and 3, stolen 10, idle 20, waiting 10: it worked 70. cpu1: 0 of 100.
 #[test]
 fn work_is_all_but_idle_and_waiting_and_guests_count_once() {
-    let folder = host(&[("stat", "cpu0 100 0 0 0 0 0 0 0 50 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n")]);
+    let folder = host(&[(
+        "stat",
+        "cpu0 100 0 0 0 0 0 0 0 50 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n",
+    )]);
     let reading = after(
         &folder,
-        &[("stat", "cpu0 140 5 10 20 10 2 3 10 80 0\ncpu1 0 0 0 100 0 0 0 0 0 0\n")],
+        &[(
+            "stat",
+            "cpu0 140 5 10 20 10 2 3 10 80 0\ncpu1 0 0 0 100 0 0 0 0 0 0\n",
+        )],
     );
     assert_eq!(reading.cores, Some(2));
     assert_near(reading.cpu_percent, 35.0);
@@ -126,10 +141,16 @@ fn a_look_too_soon_for_the_clock_of_the_kernel_has_no_share() {
 #[test]
 fn pressure_is_the_time_that_some_task_stalled() {
     let line = |total: u64| format!("some avg10=99.00 avg60=0.00 total={total}\nfull total=7\n");
-    let folder = host(&[("pressure/cpu", &line(1_000)), ("pressure/io", &line(1_000))]);
+    let folder = host(&[
+        ("pressure/cpu", &line(1_000)),
+        ("pressure/io", &line(1_000)),
+    ]);
     let reading = after(
         &folder,
-        &[("pressure/cpu", &line(251_000)), ("pressure/io", &line(999))],
+        &[
+            ("pressure/cpu", &line(251_000)),
+            ("pressure/io", &line(999)),
+        ],
     );
     assert_near(reading.cpu_pressure_percent, 25.0);
     assert_eq!(reading.io_pressure_percent, None);
@@ -222,7 +243,10 @@ fn in_a_container_its_limits_count() {
     let file = |name: &str| format!("{pod}/{name}");
     let folder = host(&[
         ("stat", EIGHT_CPUS),
-        ("meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB\n"),
+        (
+            "meminfo",
+            "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB\n",
+        ),
         ("self/cgroup", "0::/kubepods/pod1\n"),
         ("pressure/cpu", "some total=0\n"),
         (&file("cpu.max"), "250000 100000\n"),
@@ -231,7 +255,10 @@ fn in_a_container_its_limits_count() {
         (&file("memory.max"), "1073741824\n"),
         (&file("memory.current"), "629145600\n"),
         (&file("memory.stat"), "anon 1\ninactive_file 92274688\n"),
-        ("self/root/sys/fs/cgroup/kubepods/cpu.max", "300000 100000\n"),
+        (
+            "self/root/sys/fs/cgroup/kubepods/cpu.max",
+            "300000 100000\n",
+        ),
         ("self/root/sys/fs/cgroup/kubepods/memory.max", "max\n"),
     ]);
     let busy = EIGHT_CPUS.replace(" 0 0 0 0", " 100 0 0 0");
@@ -259,7 +286,10 @@ fn limits_above_what_the_host_has_do_not_count() {
         ("meminfo", "MemTotal: 1024 kB\nMemAvailable: 256 kB\n"),
         ("self/cgroup", "1:cpu:/\n0::/\n"),
         ("self/root/sys/fs/cgroup/cpu.max", "400000 100000\n"),
-        ("self/root/sys/fs/cgroup/memory.max", "9223372036854771712\n"),
+        (
+            "self/root/sys/fs/cgroup/memory.max",
+            "9223372036854771712\n",
+        ),
     ]);
     let reading = after(&folder, &[("stat", "cpu0 1 0 0 1\ncpu1 0 0 0 2\n")]);
     assert_eq!(reading.cores, Some(2));
@@ -287,7 +317,10 @@ fn only_cpus_that_it_may_run_on_count() {
 fn the_name_of_the_host_is_read() {
     let folder = host(&[("sys/kernel/hostname", "ip-10-0-0-1.ec2.internal\n")]);
     let source = HostSource::new(folder.path());
-    assert_eq!(source.hostname().as_deref(), Some("ip-10-0-0-1.ec2.internal"));
+    assert_eq!(
+        source.hostname().as_deref(),
+        Some("ip-10-0-0-1.ec2.internal")
+    );
     write(folder.path(), &[("sys/kernel/hostname", "(none)\n")]);
     assert_eq!(source.hostname(), None);
 }
