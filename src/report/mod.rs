@@ -8,6 +8,7 @@ mod audit_table;
 mod explain;
 mod gaps;
 mod inventory;
+mod live;
 mod metrics;
 mod next;
 mod plain_table;
@@ -36,6 +37,7 @@ pub use explain::{
     find_explained,
 };
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
+pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{metrics_csv, metrics_json, metrics_table};
 pub use next::Invocation;
 pub use price_status::{PriceStatus, price_status_json, price_status_table};

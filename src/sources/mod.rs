@@ -3,3 +3,4 @@
 
 pub mod aws;
 pub mod files;
+pub mod host;

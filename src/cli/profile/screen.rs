@@ -1,0 +1,252 @@
+//! The terminal while `profile` runs: the full screen, which is left as it was
+//! found whatever happens, and the one line for those who do not want it.
+
+use crate::report::{LiveView, draw_live_view};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
+};
+use std::io::{self, BufWriter, Stderr, Write};
+use std::panic::PanicHookInfo;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Time from one drawing to the next: more often is only work.
+const REDRAW_AFTER: Duration = Duration::from_millis(250);
+/// Columns of a terminal that does not tell.
+const USUAL_COLUMNS: u16 = 80;
+/// Back to the start of the line, and away with what stands there.
+const ERASE_LINE: &str = "\r\u{1b}[2K";
+
+/// The full screen, on the terminal of stderr. The terminal is given back when
+/// this is dropped, also by an error or a panic; a process that ends otherwise
+/// (`std::process::exit`) has to drop it first.
+pub(super) struct Screen {
+    // Dropped before the guard: it shows the cursor.
+    terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
+    _guard: Guard,
+    drawn: Option<Instant>,
+    /// Whether something happened that should show at once.
+    is_stale: bool,
+    scroll: usize,
+    hidden: usize,
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    ///
+    /// # Errors
+    /// When there is no terminal, or it refuses.
+    pub fn enter() -> io::Result<Self> {
+        let guard = Guard::enter()?;
+        let backend = CrosstermBackend::new(BufWriter::new(io::stderr()));
+        Ok(Self {
+            terminal: Terminal::new(backend)?,
+            _guard: guard,
+            drawn: None,
+            is_stale: true,
+            scroll: 0,
+            hidden: 0,
+        })
+    }
+
+    /// Draws what is going on; does nothing within a quarter of a second of the
+    /// last time, unless a key was pressed or the size has changed.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn draw(&mut self, view: &LiveView) -> io::Result<()> {
+        let is_early = self
+            .drawn
+            .is_some_and(|drawn| drawn.elapsed() < REDRAW_AFTER);
+        if is_early && !self.is_stale {
+            return Ok(());
+        }
+        let scroll = self.scroll;
+        let mut hidden = 0;
+        self.terminal
+            .draw(|frame| hidden = draw_live_view(frame, view, scroll))?;
+        self.hidden = hidden;
+        self.scroll = scroll.min(hidden);
+        self.drawn = Some(Instant::now());
+        self.is_stale = false;
+        Ok(())
+    }
+
+    /// Takes in the keys pressed since the last call, without waiting. Scrolling
+    /// is done here.
+    ///
+    /// Returns whether to end: `q`, Esc or Ctrl-C, which sends no signal while
+    /// the screen is on.
+    pub fn is_quit_asked(&mut self) -> bool {
+        let mut quits = false;
+        // A terminal that cannot be read from has no keys; a signal ends the run.
+        while event::poll(Duration::ZERO).unwrap_or(false) {
+            let Ok(event) = event::read() else { break };
+            self.is_stale = true;
+            match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => match action(key) {
+                    Some(Action::Quit) => quits = true,
+                    Some(Action::Scroll(rows)) => {
+                        self.scroll = self.scroll.saturating_add_signed(rows).min(self.hidden);
+                    }
+                    // A terminal that refuses fails the next drawing too.
+                    Some(Action::Redraw) => drop(self.terminal.clear()),
+                    None => {}
+                },
+                _ => {}
+            }
+        }
+        quits
+    }
+}
+
+/// What a key does.
+#[derive(Debug, PartialEq, Eq)]
+enum Action {
+    Quit,
+    Scroll(isize),
+    Redraw,
+}
+
+/// Rows that a page key scrolls.
+const PAGE: isize = 8;
+
+fn action(key: KeyEvent) -> Option<Action> {
+    let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c') if has_control => Some(Action::Quit),
+        KeyCode::Char('l') if has_control => Some(Action::Redraw),
+        KeyCode::Char(_) if has_control => None,
+        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Action::Quit),
+        KeyCode::Up | KeyCode::Char('k') => Some(Action::Scroll(-1)),
+        KeyCode::Down | KeyCode::Char('j') => Some(Action::Scroll(1)),
+        KeyCode::PageUp => Some(Action::Scroll(-PAGE)),
+        KeyCode::PageDown => Some(Action::Scroll(PAGE)),
+        KeyCode::Home => Some(Action::Scroll(isize::MIN)),
+        KeyCode::End => Some(Action::Scroll(isize::MAX)),
+        _ => None,
+    }
+}
+
+type PanicHook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
+
+/// Holds the terminal in raw mode on its other screen, and gives it back once.
+struct Guard {
+    is_held: Arc<AtomicBool>,
+    /// What reports a panic when the terminal is as it was.
+    hook: Arc<PanicHook>,
+}
+
+impl Guard {
+    fn enter() -> io::Result<Self> {
+        let is_held = Arc::new(AtomicBool::new(true));
+        let hook: Arc<PanicHook> = Arc::from(std::panic::take_hook());
+        let guard = Self {
+            is_held: Arc::clone(&is_held),
+            hook: Arc::clone(&hook),
+        };
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back(&is_held);
+            hook(panic);
+        }));
+        enable_raw_mode()?;
+        execute!(io::stderr(), EnterAlternateScreen)?;
+        Ok(guard)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        give_back(&self.is_held);
+        // The hook of a thread that panics cannot be changed.
+        if !std::thread::panicking() {
+            let hook = Arc::clone(&self.hook);
+            std::panic::set_hook(Box::new(move |panic| hook(panic)));
+        }
+    }
+}
+
+/// Nothing can be done when the terminal is gone.
+fn give_back(is_held: &AtomicBool) {
+    if is_held.swap(false, Ordering::SeqCst) {
+        let _ = disable_raw_mode();
+        let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
+    }
+}
+
+/// One line that is written over again and again, for a terminal only.
+#[derive(Debug, Default)]
+pub(super) struct StatusLine {
+    is_shown: bool,
+}
+
+impl StatusLine {
+    /// Columns that a line may take without wrapping.
+    pub fn columns() -> usize {
+        let columns = size().map_or(USUAL_COLUMNS, |(columns, _)| columns);
+        let columns = if columns == 0 { USUAL_COLUMNS } else { columns };
+        usize::from(columns) - 1
+    }
+
+    /// Shows a line in place of the one before.
+    pub fn show(&mut self, line: &str, to: &mut dyn Write) {
+        // A status that cannot be shown changes nothing about the run.
+        let _ = write!(to, "{ERASE_LINE}{line}");
+        let _ = to.flush();
+        self.is_shown = true;
+    }
+
+    /// Takes the line away, so that something else can be written.
+    pub fn clear(&mut self, to: &mut dyn Write) {
+        if std::mem::take(&mut self.is_shown) {
+            let _ = write!(to, "{ERASE_LINE}");
+            let _ = to.flush();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
+        action(KeyEvent::new(code, modifiers))
+    }
+
+    #[test]
+    fn keys_do_what_the_help_line_says() {
+        let plain = KeyModifiers::NONE;
+        let control = KeyModifiers::CONTROL;
+        for (code, modifiers) in [
+            (KeyCode::Char('q'), plain),
+            (KeyCode::Esc, plain),
+            (KeyCode::Char('c'), control),
+        ] {
+            assert_eq!(pressed(code, modifiers), Some(Action::Quit), "{code:?}");
+        }
+        assert_eq!(pressed(KeyCode::Char('c'), plain), None);
+        assert_eq!(pressed(KeyCode::Char('q'), control), None);
+        assert_eq!(pressed(KeyCode::Up, plain), Some(Action::Scroll(-1)));
+        assert_eq!(pressed(KeyCode::Down, plain), Some(Action::Scroll(1)));
+    }
+
+    #[test]
+    fn a_status_line_is_erased_once() {
+        let mut written = Vec::new();
+        let mut status = StatusLine::default();
+        status.clear(&mut written);
+        assert!(written.is_empty());
+        status.show("1s", &mut written);
+        status.show("2s", &mut written);
+        status.clear(&mut written);
+        status.clear(&mut written);
+        let text = String::from_utf8(written).expect("text");
+        assert_eq!(text, "\r\u{1b}[2K1s\r\u{1b}[2K2s\r\u{1b}[2K");
+    }
+}

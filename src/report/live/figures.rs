@@ -1,0 +1,98 @@
+//! Figures as characters: times, sizes, bars and sparklines of a given width.
+
+use super::view::History;
+use crate::domain::HourlyRate;
+use crate::report::text::{ABSENT, rounded};
+
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Stands in a sparkline where a look did not tell.
+const NOT_TOLD: char = '·';
+const MIB_PER_GIB: f64 = 1024.0;
+
+/// The last looks as a line of bars, the newest at the right end; a point where
+/// nothing was told, spaces where there was no look yet.
+pub(super) fn sparkline(history: &History, width: usize) -> String {
+    let padding = width.saturating_sub(history.len());
+    let levels = history.newest(width).map(|percent| match percent {
+        Some(percent) => level(percent),
+        None => NOT_TOLD,
+    });
+    " ".repeat(padding).chars().chain(levels).collect()
+}
+
+fn level(percent: f64) -> char {
+    let eighths = (percent.clamp(0.0, 100.0) / 100.0 * 8.0).ceil() as usize;
+    LEVELS[eighths.saturating_sub(1).min(LEVELS.len() - 1)]
+}
+
+/// A bar that is filled so far; only points when the share is absent. What is
+/// not zero shows, and what is not full does not look full.
+pub(super) fn bar(percent: Option<f64>, width: usize) -> String {
+    let Some(percent) = percent else {
+        return NOT_TOLD.to_string().repeat(width);
+    };
+    let exact = percent.clamp(0.0, 100.0) / 100.0 * width as f64;
+    let mut filled = exact.round() as usize;
+    if exact > 0.0 {
+        filled = filled.max(1);
+    }
+    if exact < width as f64 {
+        filled = filled.min(width.saturating_sub(1));
+    }
+    "█".repeat(filled) + &"░".repeat(width - filled)
+}
+
+/// A share without decimals, such as `41 %`.
+pub(super) fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| ABSENT.to_owned(), |share| format!("{share:.0} %"))
+}
+
+/// MiB as GiB with one decimal.
+pub(super) fn gib(mib: Option<f64>) -> String {
+    mib.map_or_else(
+        || ABSENT.to_owned(),
+        |mib| format!("{:.1}", mib / MIB_PER_GIB),
+    )
+}
+
+/// A figure without decimals.
+pub(super) fn whole(figure: Option<f64>) -> String {
+    figure.map_or_else(|| ABSENT.to_owned(), |figure| format!("{figure:.0}"))
+}
+
+/// Bytes per second with a unit, such as `1.2 GB/s`.
+pub(super) fn bytes_per_second(rate: f64) -> String {
+    let (mut figure, mut unit) = (rate, "B/s");
+    for larger in ["kB/s", "MB/s", "GB/s"] {
+        // What would be shown as 1000 of a unit is 1 of the next.
+        if figure < 999.5 {
+            break;
+        }
+        figure /= 1000.0;
+        unit = larger;
+    }
+    let decimals = usize::from(unit == "GB/s" || (figure < 9.95 && unit != "B/s"));
+    format!("{figure:.decimals$} {unit}")
+}
+
+/// A span of time in its two or three largest units, such as `12m 04s`.
+pub(super) fn span(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    let (hours, minutes) = (minutes / 60, minutes % 60);
+    let (days, hours) = (hours / 24, hours % 24);
+    if days > 0 {
+        format!("{days}d {hours:02}h {minutes:02}m")
+    } else if hours > 0 {
+        format!("{hours}h {minutes:02}m {seconds:02}s")
+    } else if minutes > 0 {
+        format!("{minutes}m {seconds:02}s")
+    } else {
+        format!("{seconds}s")
+    }
+}
+
+/// A price per hour, such as `$5.6720/h`.
+pub(super) fn rate(rate: HourlyRate) -> String {
+    format!("{}{}/h", rate.currency().sign(), rounded(rate.amount(), 4))
+}

@@ -1,0 +1,305 @@
+//! The rows of the GPUs: four lines each where all of them fit so, else one line
+//! each with as many columns as fit.
+
+use super::figures::{bar, gib, percent, sparkline, whole};
+use super::view::{LiveGpu, LiveView};
+use crate::profiling::ThrottleReasons;
+use crate::report::text::fit;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+/// Lines of a GPU that is shown at length.
+const LONG_LINES: usize = 4;
+/// Columns from which on a GPU is shown at length.
+const LONG_WIDTH: usize = 60;
+/// Spaces between columns.
+const GAP: usize = 2;
+/// Columns that a sparkline takes at least and at most.
+const SPARKLINE: (usize, usize) = (10, 60);
+const MEMORY_BAR: usize = 10;
+
+/// What is shown of the GPUs.
+pub(super) struct GpuLines {
+    pub(super) lines: Vec<Line<'static>>,
+    /// How many GPUs are not shown.
+    pub(super) hidden: usize,
+}
+
+/// The rows that fit into so many columns and lines, without so many at the top.
+pub(super) fn lines(view: &LiveView, scroll: usize, width: usize, height: usize) -> GpuLines {
+    if view.gpus.is_empty() {
+        let lines = vec![Line::from("no GPU yet")];
+        return GpuLines { lines, hidden: 0 };
+    }
+    if width >= LONG_WIDTH && view.gpus.len() * LONG_LINES <= height {
+        let lines = view.gpus.iter().flat_map(|gpu| long(gpu, view, width));
+        return GpuLines {
+            lines: lines.collect(),
+            hidden: 0,
+        };
+    }
+    let shown = if view.gpus.len() < height {
+        view.gpus.len()
+    } else {
+        height.saturating_sub(2).max(1)
+    };
+    let hidden = view.gpus.len().saturating_sub(shown);
+    let first = scroll.min(hidden);
+    let columns = Columns::fitting(view, width);
+    let mut lines = vec![Line::styled(
+        columns.header(),
+        Style::new().add_modifier(Modifier::BOLD),
+    )];
+    lines.extend(
+        view.gpus[first..first + shown]
+            .iter()
+            .map(|gpu| columns.row(gpu, view, width)),
+    );
+    if hidden > 0 {
+        let below = hidden - first;
+        let text = match (first, below) {
+            (0, below) => format!("… and {below} more below"),
+            (above, 0) => format!("… and {above} more above"),
+            (above, below) => format!("… and {above} more above, {below} below"),
+        };
+        lines.push(Line::from(text));
+    }
+    GpuLines { lines, hidden }
+}
+
+/// Number and name, without the maker's.
+fn label(gpu: &LiveGpu, width: usize) -> String {
+    let name = gpu.name.as_deref().unwrap_or("GPU");
+    let name = name.strip_prefix("NVIDIA ").unwrap_or(name);
+    let divided = if gpu.is_divided { " (MIG)" } else { "" };
+    let indent = if gpu.is_slice { "└ " } else { "" };
+    fit(&format!("{indent}{} {name}{divided}", gpu.number), width)
+}
+
+/// Why the clocks are held back, in words.
+fn throttle(reasons: Option<ThrottleReasons>) -> String {
+    reasons.map_or_else(String::new, |reasons| reasons.names().join(", "))
+}
+
+fn accent(view: &LiveView, color: Color) -> Style {
+    if view.color {
+        Style::new().fg(color)
+    } else {
+        Style::new()
+    }
+}
+
+/// The line in place of a GPU's figures when it no longer answers.
+fn lost(
+    gpu: &LiveGpu,
+    reason: &str,
+    view: &LiveView,
+    label_width: usize,
+    width: usize,
+) -> Line<'static> {
+    let name = pad(&label(gpu, label_width), label_width);
+    let left = width.saturating_sub(label_width + GAP);
+    let style = accent(view, Color::Red).add_modifier(Modifier::BOLD);
+    Line::from(vec![
+        Span::raw(name + &" ".repeat(GAP)),
+        Span::styled(fit(&format!("LOST: {reason}"), left), style),
+    ])
+}
+
+fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
+    let mut title = label(gpu, width);
+    let xids = (gpu.xid_count > 0).then(|| format!("{} XID", gpu.xid_count));
+    let temperature = gpu.temperature_c.map(|degrees| format!("{degrees:.0} °C"));
+    let throttle = Some(throttle(gpu.throttle)).filter(|words| !words.is_empty());
+    let clocks = throttle.map(|words| format!("clocks: {words}"));
+    for part in [temperature, clocks, xids, gpu.program.clone()]
+        .iter()
+        .flatten()
+    {
+        title.push_str("  ");
+        title.push_str(part);
+    }
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    if let Some(reason) = &gpu.lost {
+        let mut lines = vec![Line::styled(fit(&label(gpu, width), width), bold)];
+        let style = accent(view, Color::Red).add_modifier(Modifier::BOLD);
+        lines.push(Line::styled(
+            fit(&format!("  LOST: {reason}"), width),
+            style,
+        ));
+        lines.resize(LONG_LINES, Line::default());
+        return lines;
+    }
+    let utilization = if gpu.is_divided {
+        "see its MIG instances".to_owned()
+    } else {
+        format!(
+            "{} now, {} mean",
+            percent(gpu.utilization_percent),
+            percent(gpu.mean_percent)
+        )
+    };
+    let memory = format!(
+        "{} of {} GiB, {} peak",
+        gib(gpu.vram_used_mib),
+        gib(gpu.vram_total_mib),
+        gib(gpu.vram_peak_mib)
+    );
+    let power = format!("{} of {} W", whole(gpu.power_w), whole(gpu.power_limit_w));
+    let figures = [utilization.width(), memory.width(), power.width()];
+    let figures = figures.into_iter().max().unwrap_or(0).max(24);
+    let drawn = width.saturating_sub(15 + GAP + figures).min(SPARKLINE.1);
+    let row = |name: &str, drawing: String, color: Color, text: String| {
+        Line::from(vec![
+            Span::raw(format!("  {name:<13}")),
+            Span::styled(drawing, accent(view, color)),
+            Span::raw(" ".repeat(GAP) + &text),
+        ])
+    };
+    vec![
+        Line::styled(fit(&title, width), bold),
+        row(
+            "utilization",
+            sparkline(&gpu.utilization, drawn),
+            Color::Cyan,
+            utilization,
+        ),
+        row(
+            "memory",
+            bar(gpu.memory_percent(), drawn),
+            Color::Blue,
+            memory,
+        ),
+        row("power", sparkline(&gpu.power, drawn), Color::Magenta, power),
+    ]
+}
+
+/// What a column shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Label,
+    Utilization,
+    Now,
+    Mean,
+    MemoryBar,
+    Memory,
+    Power,
+    Temperature,
+    Clocks,
+}
+
+/// The columns that fit, in the order in which they stand, with their widths.
+struct Columns(Vec<(Column, usize)>);
+
+impl Columns {
+    /// Columns in the order in which they are wanted, with the least width.
+    const WANTED: [(Column, usize); 8] = [
+        (Column::Now, 5),
+        (Column::Mean, 5),
+        (Column::Memory, 12),
+        (Column::Utilization, SPARKLINE.0),
+        (Column::Power, 9),
+        (Column::Temperature, 5),
+        (Column::MemoryBar, MEMORY_BAR),
+        (Column::Clocks, 14),
+    ];
+    const ORDER: [Column; 9] = [
+        Column::Label,
+        Column::Utilization,
+        Column::Now,
+        Column::Mean,
+        Column::MemoryBar,
+        Column::Memory,
+        Column::Power,
+        Column::Temperature,
+        Column::Clocks,
+    ];
+
+    fn fitting(view: &LiveView, width: usize) -> Self {
+        let longest = view.gpus.iter().map(|gpu| label(gpu, width).width()).max();
+        let most = (width / 4).clamp(8, 28);
+        let label_width = longest.unwrap_or(0).clamp(3, most);
+        let mut columns = vec![(Column::Label, label_width)];
+        let mut left = width.saturating_sub(label_width);
+        for (column, least) in Self::WANTED {
+            if left >= least + GAP {
+                columns.push((column, least));
+                left -= least + GAP;
+            }
+        }
+        // What is left over shows more of the past.
+        for (column, columns) in &mut columns {
+            if *column == Column::Utilization {
+                *columns = (*columns + left).min(SPARKLINE.1);
+            }
+        }
+        columns.sort_by_key(|(column, _)| Self::ORDER.iter().position(|other| other == column));
+        Self(columns)
+    }
+
+    fn header(&self) -> String {
+        self.line(|column, width| {
+            let name = match column {
+                Column::Label => "GPU",
+                Column::Utilization => "utilization",
+                Column::Now => "now",
+                Column::Mean => "mean",
+                Column::MemoryBar => "memory",
+                Column::Memory => "GiB used/of",
+                Column::Power => "W used/of",
+                Column::Temperature => "°C",
+                Column::Clocks => "clocks",
+            };
+            fit(name, width)
+        })
+        .concat()
+    }
+
+    fn row(&self, gpu: &LiveGpu, view: &LiveView, width: usize) -> Line<'static> {
+        let label_width = self.0[0].1;
+        if let Some(reason) = &gpu.lost {
+            return lost(gpu, reason, view, label_width, width);
+        }
+        let cells = self.line(|column, width| match column {
+            Column::Label => label(gpu, width),
+            Column::Utilization => sparkline(&gpu.utilization, width),
+            Column::Now => percent(gpu.utilization_percent),
+            Column::Mean => percent(gpu.mean_percent),
+            Column::MemoryBar => bar(gpu.memory_percent(), width),
+            Column::Memory => format!("{}/{}", gib(gpu.vram_used_mib), gib(gpu.vram_total_mib)),
+            Column::Power => format!("{}/{}", whole(gpu.power_w), whole(gpu.power_limit_w)),
+            Column::Temperature => whole(gpu.temperature_c),
+            Column::Clocks => fit(&throttle(gpu.throttle), width),
+        });
+        let styled = cells.into_iter().zip(&self.0).map(|(cell, (column, _))| {
+            let style = match column {
+                Column::Utilization => accent(view, Color::Cyan),
+                Column::MemoryBar => accent(view, Color::Blue),
+                _ => Style::new(),
+            };
+            Span::styled(cell, style)
+        });
+        Line::from_iter(styled)
+    }
+
+    /// A line of cells, padded to their columns.
+    fn line(&self, cell: impl Fn(Column, usize) -> String) -> Vec<String> {
+        let cells = self.0.iter().enumerate().map(|(index, (column, width))| {
+            let gap = if index == 0 { 0 } else { GAP };
+            let text = cell(*column, *width);
+            let padded = match column {
+                Column::Label | Column::Utilization | Column::MemoryBar | Column::Clocks => {
+                    pad(&text, *width)
+                }
+                _ => " ".repeat(width.saturating_sub(text.width())) + &text,
+            };
+            " ".repeat(gap) + &padded
+        });
+        cells.collect()
+    }
+}
+
+fn pad(text: &str, width: usize) -> String {
+    text.to_owned() + &" ".repeat(width.saturating_sub(text.width()))
+}

@@ -1,0 +1,237 @@
+//! What stands above and below the GPUs.
+
+use super::figures::{bytes_per_second, gib, percent, rate, span};
+use super::view::{LiveVerdict, LiveView};
+use crate::domain::Classification;
+use crate::profiling::HostReading;
+use crate::report::text::{count, counted, fit, wrap};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+/// Lines that one sentence may take where there is room.
+const SENTENCE_LINES: usize = 2;
+
+/// Where and how long: one line, or two and an empty one.
+pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'static>> {
+    let price = view.hourly_price.map(rate);
+    let place = [
+        Some("gpucost profile".to_owned()),
+        view.hostname.clone(),
+        view.instance_type.clone(),
+        price,
+    ];
+    let mut time = span(view.elapsed_seconds);
+    if let Some(duration) = view.duration_seconds {
+        time.push_str(&format!(" of {}", span(duration)));
+    }
+    let missed = match view.missed_looks {
+        0 => String::new(),
+        missed => format!(", {} missed", count(missed)),
+    };
+    let looks = counted(view.looks, "look", "looks") + &missed;
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    if !is_roomy {
+        let [_, host, instance_type, price] = place;
+        let parts = [Some(time), instance_type, price, host, Some(looks)];
+        return vec![Line::styled(joined(&parts, width), bold)];
+    }
+    let progress = [Some(time), Some(looks), view.command.clone()];
+    vec![
+        Line::styled(joined(&place, width), bold),
+        Line::from(joined(&progress, width)),
+        Line::default(),
+    ]
+}
+
+/// The host, the verdict, the alerts and what went wrong, at most so wide; first
+/// what matters most where lines may be cut off.
+pub(super) fn bottom(
+    view: &LiveView,
+    width: usize,
+    is_roomy: bool,
+    alert_rows: usize,
+) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if is_roomy {
+        lines.push(Line::default());
+    }
+    lines.extend(verdict(view, width, is_roomy));
+    lines.extend(alerts(view, width, alert_rows));
+    lines.extend(host(&view.host, width, is_roomy));
+    let notes = if is_roomy { SENTENCE_LINES } else { 1 };
+    lines.extend(view.notes.iter().take(notes).map(|note| {
+        let note = fit(&format!("note: {note}"), width);
+        Line::styled(note, Style::new().add_modifier(Modifier::BOLD))
+    }));
+    lines
+}
+
+/// The keys, and what they are good for.
+pub(super) fn help(view: &LiveView, hidden: usize, width: usize) -> Line<'static> {
+    let end = if view.command.is_some() {
+        "q end the command, show the summary"
+    } else {
+        "q quit, show the summary"
+    };
+    let scroll = (hidden > 0).then(|| "↑ ↓ scroll".to_owned());
+    let text = joined(&[scroll, Some(end.to_owned())], width);
+    Line::styled(text, Style::new().add_modifier(Modifier::DIM))
+}
+
+/// The word for a classification, with what is to be kept in mind of a run that
+/// still goes on.
+pub(super) fn verdict_word(verdict: Option<&LiveVerdict>) -> String {
+    match verdict {
+        Some(verdict) if verdict.classification != Classification::InsufficientData => {
+            format!("{} so far", verdict.classification.name().to_uppercase())
+        }
+        _ => "no verdict yet".to_owned(),
+    }
+}
+
+fn verdict(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'static>> {
+    let color = match view.verdict.as_ref().map(|verdict| verdict.classification) {
+        Some(Classification::WellUtilized) => Color::Green,
+        Some(Classification::Underutilized | Classification::Overprovisioned) => Color::Yellow,
+        _ => Color::Reset,
+    };
+    let mut style = Style::new().add_modifier(Modifier::BOLD);
+    if view.color {
+        style = style.fg(color);
+    }
+    let word = verdict_word(view.verdict.as_ref());
+    let reason = view.verdict.as_ref().map_or("", |verdict| &verdict.reason);
+    let most = if is_roomy { SENTENCE_LINES } else { 1 };
+    let text = if reason.is_empty() {
+        word.clone()
+    } else {
+        format!("{word}: {reason}")
+    };
+    let mut lines: Vec<Line<'static>> = sentence(&text, width, most)
+        .into_iter()
+        .map(|line| match line.strip_prefix(&word) {
+            Some(rest) => Line::from(vec![
+                Span::styled(word.clone(), style),
+                Span::raw(rest.to_owned()),
+            ]),
+            None => Line::from(line),
+        })
+        .collect();
+    if let Some(diagnosis) = &view.diagnosis {
+        let text = sentence(diagnosis, width, most);
+        lines.extend(text.into_iter().map(Line::from));
+    }
+    lines
+}
+
+fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
+    let mut style = Style::new().add_modifier(Modifier::BOLD);
+    if view.color {
+        style = style.fg(Color::Yellow);
+    }
+    let all = view.alerts.len();
+    let shown = if all <= rows { all } else { rows.max(1) };
+    let mut lines = Vec::new();
+    for (index, alert) in view.alerts.iter().take(shown).enumerate() {
+        let more = match all - shown {
+            more if more > 0 && index + 1 == shown => format!(" (and {more} more)"),
+            _ => String::new(),
+        };
+        let text = fit(alert, width.saturating_sub(9 + more.width()));
+        lines.push(Line::from(vec![
+            Span::styled("! ALERT  ", style),
+            Span::raw(text + &more),
+        ]));
+    }
+    lines
+}
+
+fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> {
+    let cpu = host.cpu_percent.map(|share| {
+        let cores = host.cores.map_or(String::new(), |cores| {
+            format!(" of {}", counted(u64::from(cores), "core", "cores"))
+        });
+        let busiest = host
+            .busiest_core_percent
+            .map_or(String::new(), |share| format!(", busiest {share:.0} %"));
+        format!("CPU {share:.0} %{cores}{busiest}")
+    });
+    let memory = host.memory_used_mib.map(|used| {
+        format!(
+            "memory {} of {} GiB",
+            gib(Some(used)),
+            gib(host.memory_total_mib)
+        )
+    });
+    let io_wait = host
+        .io_wait_percent
+        .map(|share| format!("I/O wait {}", percent(Some(share))));
+    let rates = |name: &str, words: (&str, &str), inward: Option<f64>, outward: Option<f64>| {
+        let (inward, outward) = inward.zip(outward)?;
+        Some(format!(
+            "{name} {} {}, {} {}",
+            bytes_per_second(inward),
+            words.0,
+            bytes_per_second(outward),
+            words.1
+        ))
+    };
+    let network = rates(
+        "network",
+        ("in", "out"),
+        host.network_received_bytes_per_second,
+        host.network_sent_bytes_per_second,
+    );
+    let disk = rates(
+        "disk",
+        ("read", "written"),
+        host.disk_read_bytes_per_second,
+        host.disk_written_bytes_per_second,
+    );
+    let label = Some("host".to_owned());
+    let has_something = [&cpu, &memory, &io_wait, &network, &disk]
+        .iter()
+        .any(|part| part.is_some());
+    if !has_something {
+        return Vec::new();
+    }
+    let lines = if is_roomy && (network.is_some() || disk.is_some()) {
+        vec![
+            joined(&[label, cpu, memory, io_wait], width),
+            joined(&[Some("    ".to_owned()), network, disk], width),
+        ]
+    } else {
+        vec![joined(&[label, cpu, memory, io_wait, network, disk], width)]
+    };
+    lines.into_iter().map(Line::from).collect()
+}
+
+/// As many whole parts as fit, in order; the first is cut when it alone does not.
+fn joined(parts: &[Option<String>], width: usize) -> String {
+    let mut line = String::new();
+    for part in parts.iter().flatten() {
+        if line.is_empty() {
+            line = fit(part, width);
+        } else {
+            let left = width.saturating_sub(line.width() + 2);
+            let part = fit(part, usize::MAX);
+            if part.width() > left {
+                continue;
+            }
+            line.push_str("  ");
+            line.push_str(&part);
+        }
+    }
+    line
+}
+
+/// A sentence on at most so many lines, the last cut where it goes on.
+fn sentence(text: &str, width: usize, most: usize) -> Vec<String> {
+    let mut lines = wrap(text, width);
+    if lines.len() > most {
+        let rest = lines.split_off(most.saturating_sub(1)).join(" ");
+        lines.push(fit(&rest, width));
+    }
+    lines
+}

@@ -1,0 +1,213 @@
+//! What the screen and the status line show.
+
+use crate::domain::{Classification, HourlyRate};
+use crate::profiling::{GpuIdentity, GpuSample, HostReading, RunFacts, Sample, ThrottleReasons};
+use std::collections::VecDeque;
+
+/// Looks that a sparkline remembers.
+const REMEMBERED: usize = 120;
+
+/// The last shares of something, oldest first, in percent; absent where a look
+/// did not tell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History(VecDeque<Option<f64>>);
+
+impl History {
+    /// Adds the share of the newest look, and forgets the oldest beyond 120.
+    pub fn push(&mut self, percent: Option<f64>) {
+        if self.0.len() == REMEMBERED {
+            self.0.pop_front();
+        }
+        self.0.push_back(percent);
+    }
+
+    /// The newest so many, oldest first.
+    pub(super) fn newest(&self, count: usize) -> impl Iterator<Item = Option<f64>> {
+        let skipped = self.0.len().saturating_sub(count);
+        self.0.iter().skip(skipped).copied()
+    }
+
+    /// How many looks it remembers.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A row: a GPU or a MIG instance, as it stands now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LiveGpu {
+    /// Its number, such as `0`, or `0.1` for a MIG instance.
+    pub number: String,
+    /// Product name, or the profile of a MIG instance.
+    pub name: Option<String>,
+    /// Whether it is a MIG instance.
+    pub is_slice: bool,
+    /// Whether it is divided: it has no utilization of its own then.
+    pub is_divided: bool,
+    /// Why it no longer answers.
+    pub lost: Option<String>,
+    /// Utilization at the last look.
+    pub utilization_percent: Option<f64>,
+    /// Mean utilization of the run.
+    pub mean_percent: Option<f64>,
+    /// Utilization of the last looks.
+    pub utilization: History,
+    /// Memory in use.
+    pub vram_used_mib: Option<f64>,
+    /// Memory of the card or slice.
+    pub vram_total_mib: Option<f64>,
+    /// Most memory in use during the run.
+    pub vram_peak_mib: Option<f64>,
+    /// Memory in use at the last looks, percent of all.
+    pub memory: History,
+    /// Power draw in watts.
+    pub power_w: Option<f64>,
+    /// Power limit in watts.
+    pub power_limit_w: Option<f64>,
+    /// Power draw at the last looks, percent of the limit.
+    pub power: History,
+    /// Temperature in degrees Celsius.
+    pub temperature_c: Option<f64>,
+    /// Why the clocks are held back.
+    pub throttle: Option<ThrottleReasons>,
+    /// XID errors seen so far.
+    pub xid_count: u64,
+    /// A process that holds it, by name: one of the command's where there is one.
+    pub program: Option<String>,
+}
+
+impl LiveGpu {
+    /// A row before the first look.
+    pub fn new(identity: &GpuIdentity) -> Self {
+        let (number, name) = match &identity.mig {
+            Some(slot) => (
+                format!("{}.{}", identity.index, slot.index),
+                slot.profile.as_ref().or(identity.name.as_ref()),
+            ),
+            None => (identity.index.to_string(), identity.name.as_ref()),
+        };
+        Self {
+            number,
+            name: name.cloned(),
+            is_slice: identity.mig.is_some(),
+            is_divided: identity.mig.is_none() && identity.is_mig_enabled == Some(true),
+            vram_total_mib: identity.vram_total_mib,
+            power_limit_w: identity.power_limit_w,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in one look; the mean is for its owner to set.
+    pub fn look(&mut self, sample: &GpuSample) {
+        self.lost = match sample {
+            GpuSample::Read(_) => None,
+            GpuSample::Lost(reason) => Some(reason.clone()),
+        };
+        let reading = sample.reading();
+        self.utilization_percent = reading.and_then(|reading| reading.utilization_percent);
+        self.vram_used_mib = reading.and_then(|reading| reading.vram_used_mib);
+        self.power_w = reading.and_then(|reading| reading.power_w);
+        self.temperature_c = reading.and_then(|reading| reading.temperature_c);
+        self.throttle = reading.and_then(|reading| reading.throttle);
+        if let Some(reading) = reading {
+            self.vram_total_mib = reading.vram_total_mib.or(self.vram_total_mib);
+            self.xid_count += reading.xids.len() as u64;
+            let processes = reading.processes.iter().flatten();
+            let held_by = processes.max_by_key(|process| {
+                (
+                    process.is_of_command,
+                    process.name.is_some(),
+                    process.vram_mib,
+                )
+            });
+            self.program = held_by.and_then(|process| process.name.clone());
+        }
+        if let Some(used) = self.vram_used_mib {
+            let peak = self.vram_peak_mib.map_or(used, |peak| peak.max(used));
+            self.vram_peak_mib = Some(peak);
+        }
+        self.utilization.push(self.utilization_percent);
+        self.memory.push(self.memory_percent());
+        self.power.push(share(self.power_w, self.power_limit_w));
+    }
+
+    /// Memory in use, percent of all.
+    pub(super) fn memory_percent(&self) -> Option<f64> {
+        share(self.vram_used_mib, self.vram_total_mib)
+    }
+}
+
+fn share(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
+    let (part, whole) = part.zip(whole)?;
+    (whole > 0.0).then(|| part / whole * 100.0)
+}
+
+/// The verdict so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveVerdict {
+    /// How much of the GPUs the run uses.
+    pub classification: Classification,
+    /// Why, in a sentence with the figures.
+    pub reason: String,
+}
+
+/// Everything that is shown while a run goes on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LiveView {
+    /// Name of the host.
+    pub hostname: Option<String>,
+    /// Instance type.
+    pub instance_type: Option<String>,
+    /// What the instance costs.
+    pub hourly_price: Option<HourlyRate>,
+    /// The command that runs, as typed.
+    pub command: Option<String>,
+    /// Seconds since the start.
+    pub elapsed_seconds: f64,
+    /// Seconds after which the run ends by itself.
+    pub duration_seconds: Option<f64>,
+    /// Looks taken.
+    pub looks: u64,
+    /// Looks that were due and not taken.
+    pub missed_looks: u64,
+    /// The rows, in the order of [`RunFacts::gpus`].
+    pub gpus: Vec<LiveGpu>,
+    /// The host at the last look.
+    pub host: HostReading,
+    /// Mean utilization of the run over all GPUs.
+    pub mean_percent: Option<f64>,
+    /// The verdict so far; absent while it is too early for one.
+    pub verdict: Option<LiveVerdict>,
+    /// What holds the GPUs back, in a sentence.
+    pub diagnosis: Option<String>,
+    /// Alerts in force, the most serious first.
+    pub alerts: Vec<String>,
+    /// What went wrong with the sampling itself, such as a full disk.
+    pub notes: Vec<String>,
+    /// Whether to use colour.
+    pub color: bool,
+}
+
+impl LiveView {
+    /// A view before the first look.
+    pub fn new(facts: &RunFacts, color: bool) -> Self {
+        Self {
+            hostname: facts.hostname.clone(),
+            instance_type: facts.instance_type.clone(),
+            gpus: facts.gpus.iter().map(LiveGpu::new).collect(),
+            color,
+            ..Self::default()
+        }
+    }
+
+    /// Takes in one look: all that is shown of now. Means, verdict and alerts are
+    /// set by its owner.
+    pub fn look(&mut self, sample: &Sample) {
+        self.elapsed_seconds = sample.at_seconds;
+        self.looks += 1;
+        self.host = sample.host;
+        for (gpu, sample) in self.gpus.iter_mut().zip(&sample.gpus) {
+            gpu.look(sample);
+        }
+    }
+}
