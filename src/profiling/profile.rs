@@ -3,7 +3,7 @@
 use super::{
     Alert, Diagnosis, Figures, GpuIdentity, Phase, Range, RunEnd, RunFacts, ThrottleReasons,
 };
-use crate::domain::Verdict;
+use crate::domain::{Verdict, named_enum};
 
 /// How well the looks kept their times, told by who took them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -21,22 +21,24 @@ pub struct Pace {
     pub wall_clock_step_seconds: f64,
 }
 
-/// Who took the readings behind the utilization of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UtilizationBasis {
-    /// The driver, which samples between two looks.
-    DriverSamples,
-    /// The looks themselves.
-    Looks,
+named_enum! {
+    /// Who took the readings behind the utilization of a GPU.
+    UtilizationBasis {
+        /// The driver, which samples between two looks.
+        DriverSamples = "driver-samples",
+        /// The looks themselves.
+        Looks = "looks",
+    }
 }
 
-/// What average power was made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PowerBasis {
-    /// The energy counter: what was drawn, all of it.
-    EnergyCounter,
-    /// Readings, weighted with the time that each stands for.
-    Readings,
+named_enum! {
+    /// What average power was made from.
+    PowerBasis {
+        /// The energy counter: what was drawn, all of it.
+        EnergyCounter = "energy-counter",
+        /// Readings, weighted with the time that each stands for.
+        Readings = "readings",
+    }
 }
 
 /// Power of a GPU.

@@ -120,7 +120,10 @@ impl<'a> Display<'a> {
         view.alerts = standing
             .alerts
             .iter()
-            .map(|alert| alert_line(alert, &view.gpus))
+            .map(|alert| {
+                let gpu = alert.gpu.and_then(|place| view.gpus.get(place));
+                alert_line(alert, gpu.map(|gpu| gpu.number.as_str()))
+            })
             .collect();
     }
 

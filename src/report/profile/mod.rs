@@ -6,6 +6,7 @@ mod words;
 
 pub use json::profile_json;
 pub use table::profile_table;
+pub use words::alert_line;
 
 use crate::analysis::{Candidate, RunCost};
 use crate::domain::{Gap, Risk};

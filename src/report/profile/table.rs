@@ -1,10 +1,10 @@
 //! A run for people: the sentence first, then what it rests on.
 
 use super::ProfileReport;
-use super::words::{elapsed_words, headline, model_name, rate_words};
+use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
 use crate::analysis::{Candidate, RunCost};
 use crate::profiling::{
-    Alert, AlertKind, Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis,
+    Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis,
     Range, RunProfile, UtilizationBasis,
 };
 use crate::report::gaps::gap_section;
@@ -222,7 +222,10 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
     let mut lines: Vec<String> = profile
         .alerts
         .iter()
-        .map(|alert| alert_words(alert, profile))
+        .map(|alert| {
+            let gpu = alert.gpu.and_then(|place| profile.gpus.get(place));
+            alert_line(alert, gpu.map(|gpu| label(&gpu.identity)).as_deref())
+        })
         .collect();
     for gpu in &profile.gpus {
         let place = format!("GPU {}", label(&gpu.identity));
@@ -257,32 +260,6 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
         paragraph(&line, "  ", style, out)?;
     }
     writeln!(out)
-}
-
-fn alert_words(alert: &Alert, profile: &RunProfile) -> String {
-    let place = alert
-        .gpu
-        .and_then(|place| profile.gpus.get(place))
-        .map_or_else(
-            || "all GPUs".to_owned(),
-            |gpu| format!("GPU {}", label(&gpu.identity)),
-        );
-    let from = elapsed_words(alert.began_seconds);
-    if alert.kind == AlertKind::Xid {
-        let errors = counted(alert.episodes, "error", "errors");
-        return format!("xid: {errors} on {place} from {from} on, the first {:.0}", alert.worst);
-    }
-    let held = if alert.is_active() {
-        "to the end".to_owned()
-    } else {
-        format!("{} in all", elapsed_words(alert.total_seconds))
-    };
-    format!(
-        "{}: {place} from {from}, {held}, worst {:.0} {}",
-        alert.kind,
-        alert.worst,
-        alert.kind.unit()
-    )
 }
 
 fn processes(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {

@@ -2,8 +2,8 @@
 
 use super::ProfileReport;
 use crate::domain::{Classification, GpuModel, HourlyRate, Verdict};
-use crate::profiling::{Bottleneck, GpuIdentity, GpuProfile, RunProfile};
-use crate::report::text::{money, percent, rounded, safe};
+use crate::profiling::{Alert, AlertKind, Bottleneck, GpuIdentity, GpuProfile, RunProfile};
+use crate::report::text::{counted, money, percent, rounded, safe};
 
 /// Two sentences: how the GPUs were used, and what else would do.
 pub(super) fn headline(report: &ProfileReport) -> Vec<String> {
@@ -185,4 +185,28 @@ pub(super) fn elapsed_words(seconds: f64) -> String {
     } else {
         format!("{minutes}m {seconds:02}s")
     }
+}
+
+/// An alert in a line; `gpu` is the label of the one that it is about.
+pub fn alert_line(alert: &Alert, gpu: Option<&str>) -> String {
+    let place = gpu.map_or_else(|| "all GPUs".to_owned(), |gpu| format!("GPU {gpu}"));
+    let from = elapsed_words(alert.began_seconds);
+    if alert.kind == AlertKind::Xid {
+        let errors = counted(alert.episodes, "error", "errors");
+        return format!(
+            "{}: {errors} on {place} from {from} on, the first {:.0}",
+            alert.kind, alert.worst
+        );
+    }
+    let held = if alert.is_active() {
+        "to the end".to_owned()
+    } else {
+        format!("{} in all", elapsed_words(alert.total_seconds))
+    };
+    format!(
+        "{}: {place} from {from}, {held}, worst {:.0} {}",
+        alert.kind,
+        alert.worst,
+        alert.kind.unit()
+    )
 }
