@@ -3,3 +3,5 @@
 
 pub mod aws;
 pub mod files;
+pub mod gpus;
+pub mod nvml;
