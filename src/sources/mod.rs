@@ -4,3 +4,5 @@
 pub mod aws;
 pub mod files;
 pub mod host;
+pub mod gpus;
+pub mod nvml;

@@ -1,0 +1,142 @@
+//! What does not change about a GPU or MIG instance.
+
+use super::calls;
+use super::probe::Probe;
+use super::raw;
+use crate::profiling::{GpuIdentity, MigSlot};
+use nvml_wrapper::Device;
+
+/// Bytes in a MiB.
+const MIB: f64 = (1_u64 << 20) as f64;
+/// Milliwatts in a watt.
+const MILLI: f64 = 1_000.0;
+
+/// Identity of a GPU of which nothing but its index is known.
+pub(super) fn unknown(index: u16) -> GpuIdentity {
+    GpuIdentity {
+        index,
+        mig: None,
+        uuid: None,
+        name: None,
+        vram_total_mib: None,
+        power_limit_w: None,
+        power_default_limit_w: None,
+        pcie_max_bytes_per_second: None,
+        is_mig_enabled: None,
+    }
+}
+
+/// Identity of a whole GPU.
+pub(super) fn of_gpu(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
+    let mig_mode = probe.ask(calls::MIG_MODE, || {
+        device.mig_mode().map(|mode| [mode.current, mode.pending])
+    });
+    GpuIdentity {
+        is_mig_enabled: mig_mode.map(|[current, _]| current == 1),
+        ..common(index, device, probe)
+    }
+}
+
+/// Identity of a MIG device, which is the one at `slot` of the GPU at `index`.
+pub(super) fn of_mig(index: u16, slot: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
+    let common = common(index, device, probe);
+    let mig = MigSlot {
+        index: slot,
+        gpu_instance: probe.ask(calls::GPU_INSTANCE, || raw::gpu_instance(device)),
+        compute_instance: probe.ask(calls::COMPUTE_INSTANCE, || raw::compute_instance(device)),
+        profile: common.name.as_deref().and_then(profile_in),
+    };
+    GpuIdentity {
+        mig: Some(mig),
+        ..common
+    }
+}
+
+fn common(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
+    let watts = |milliwatts: u32| f64::from(milliwatts) / MILLI;
+    let generation = probe.ask(calls::PCIE_GENERATION, || device.max_pcie_link_gen());
+    let lanes = probe.ask(calls::PCIE_LANES, || device.max_pcie_link_width());
+    let [total, ..] = memory(device, probe).map_or([None; 3], |bytes| bytes.map(Some));
+    GpuIdentity {
+        index,
+        mig: None,
+        uuid: probe.ask(calls::UUID, || device.uuid()),
+        name: probe.ask(calls::NAME, || device.name()),
+        vram_total_mib: total.map(|bytes| bytes as f64 / MIB),
+        power_limit_w: probe
+            .ask(calls::POWER_LIMIT, || device.enforced_power_limit())
+            .map(watts),
+        power_default_limit_w: probe
+            .ask(calls::POWER_DEFAULT_LIMIT, || {
+                device.power_management_limit_default()
+            })
+            .map(watts),
+        pcie_max_bytes_per_second: generation
+            .zip(lanes)
+            .and_then(|(generation, lanes)| link_bytes_per_second(generation, lanes)),
+        is_mig_enabled: None,
+    }
+}
+
+/// `[total, free, used]` bytes, by the newer call or else the older one.
+pub(super) fn memory(device: &Device<'_>, probe: &mut Probe) -> Option<[u64; 3]> {
+    let newer = probe.ask(calls::MEMORY, || {
+        let memory = device.memory_info();
+        memory.map(|memory| [memory.total, memory.free, memory.used])
+    });
+    newer.or_else(|| {
+        let is_refused = !probe.may_ask(calls::MEMORY);
+        is_refused.then_some(())?;
+        probe.ask(calls::MEMORY_V1, || raw::memory_v1(device))
+    })
+}
+
+/// The profile at the end of a MIG device's name, such as `1g.5gb` in `NVIDIA
+/// A100-SXM4-40GB MIG 1g.5gb`.
+fn profile_in(name: &str) -> Option<String> {
+    let (_, profile) = name.split_once(" MIG ")?;
+    Some(profile.trim().to_owned()).filter(|profile| !profile.is_empty())
+}
+
+/// What a PCIe link carries in one direction after its line code, by the
+/// transfers per second of its generation. None for generations to come.
+fn link_bytes_per_second(generation: u32, lanes: u32) -> Option<f64> {
+    let bits = match generation {
+        1 => 2.5e9 * 8.0 / 10.0,
+        2 => 5e9 * 8.0 / 10.0,
+        3 => 8e9 * 128.0 / 130.0,
+        4 => 16e9 * 128.0 / 130.0,
+        5 => 32e9 * 128.0 / 130.0,
+        6 => 64e9 * 242.0 / 256.0,
+        _ => return None,
+    };
+    (lanes > 0).then(|| bits / 8.0 * f64::from(lanes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_carries_what_the_standard_says() {
+        // PCI-SIG's round figures: 4, 16, 32 and 64 GB/s for 16 lanes of
+        // generation 1, 3 (15.75), 4 (31.5) and 5 (63).
+        let gigabytes = |generation, lanes| {
+            link_bytes_per_second(generation, lanes).map(|rate| (rate / 1e7).round() / 100.0)
+        };
+        assert_eq!(gigabytes(1, 16), Some(4.0));
+        assert_eq!(gigabytes(3, 16), Some(15.75));
+        assert_eq!(gigabytes(4, 8), Some(15.75));
+        assert_eq!(gigabytes(5, 16), Some(63.02));
+        assert_eq!(gigabytes(6, 16), Some(121.0));
+        assert_eq!(gigabytes(7, 16), None);
+        assert_eq!(gigabytes(4, 0), None);
+    }
+
+    #[test]
+    fn a_profile_is_what_follows_mig_in_the_name() {
+        let name = "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb";
+        assert_eq!(profile_in(name).as_deref(), Some("1c.3g.20gb"));
+        assert_eq!(profile_in("NVIDIA A100-SXM4-40GB"), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! NVIDIA's management library (NVML), loaded at run time: what it says about
+//! every GPU and MIG instance. Every metric is optional; what a driver does
+//! not support is asked once, named as a gap, and never asked again.
+//!
+//! Only Linux, and only with the feature `nvml`; elsewhere opening it is an
+//! error that says so.
+
+mod error;
+
+pub use error::{Cause, NvmlError};
+
+#[cfg(not(all(target_os = "linux", feature = "nvml")))]
+mod absent;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod activity;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod calls;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod counter;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod events;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod fine;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod gaps;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod identity;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod probe;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod processes;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod raw;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod reading;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod row;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod source;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+mod trace;
+
+#[cfg(not(all(target_os = "linux", feature = "nvml")))]
+pub use absent::NvmlSource;
+#[cfg(all(target_os = "linux", feature = "nvml"))]
+pub use source::NvmlSource;
+
+use std::io::Write;
+
+/// Gives the name of a process by its id; none when it is gone.
+pub type ProcessName = Box<dyn FnMut(u32) -> Option<String> + Send>;
+
+/// How to read GPUs.
+#[derive(Default)]
+pub struct Options {
+    /// Names of processes: NVML gives ids only. Without it they have none.
+    pub process_name: Option<ProcessName>,
+    /// Where to write what NVML answers, as JSON lines, one a look. The lines
+    /// hold neither the name of the host nor those of processes.
+    pub record: Option<Box<dyn Write + Send>>,
+}

@@ -1,0 +1,192 @@
+//! Asking one device: what it does not support is remembered, what says that
+//! it is gone ends the look, and every answer can be recorded.
+
+use super::calls::Call;
+use nvml_wrapper::error::NvmlError;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a call is not made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Refusal {
+    /// The device has no such thing.
+    NotSupported,
+    /// The library has no such call.
+    TooOld,
+    /// The user may not.
+    NoPermission,
+}
+
+impl Refusal {
+    fn of(error: &NvmlError) -> Option<Self> {
+        match error {
+            NvmlError::NotSupported | NvmlError::VgpuEccNotSupported => Some(Self::NotSupported),
+            NvmlError::FunctionNotFound | NvmlError::FailedToLoadSymbol(_) => Some(Self::TooOld),
+            NvmlError::NoPermission => Some(Self::NoPermission),
+            _ => None,
+        }
+    }
+}
+
+/// What an error says about the device as a whole, when it says that there is
+/// no point in asking it for more.
+fn loss_of(error: &NvmlError) -> Option<&'static str> {
+    match error {
+        NvmlError::GpuLost => Some("the GPU fell off the bus or cannot be reached"),
+        NvmlError::ResetRequired => Some("the GPU needs a reset"),
+        NvmlError::Uninitialized | NvmlError::DriverNotLoaded => {
+            Some("the NVIDIA driver is no longer loaded")
+        }
+        NvmlError::LibRmVersionMismatch => Some("the NVIDIA driver was replaced"),
+        NvmlError::IrqIssue => Some("the kernel reports an interrupt problem with the GPU"),
+        _ => None,
+    }
+}
+
+/// Why a device or a driver does not answer, in words.
+pub(super) fn reason_of(error: &NvmlError) -> String {
+    loss_of(error).map_or_else(|| format!("NVML answers: {error}"), str::to_owned)
+}
+
+/// An error as traces hold it: NVML's code.
+pub(super) fn recorded_error(error: NvmlError) -> Value {
+    let error = match error {
+        NvmlError::FailedToLoadSymbol(_) => NvmlError::FunctionNotFound,
+        error => error,
+    };
+    json!({ "error": u32::from(error) })
+}
+
+/// Asks one device.
+#[derive(Debug, Default)]
+pub(super) struct Probe {
+    /// Calls that are not made again.
+    refused: BTreeMap<Call, Refusal>,
+    /// Metrics that were told at least once.
+    told: BTreeSet<&'static str>,
+    /// Why the device is gone, since this look.
+    loss: Option<String>,
+    /// Why a call of this look failed without more being known.
+    failure: Option<String>,
+    /// Whether a call of this look was answered.
+    has_answered: bool,
+    /// What the calls of this look answered, when that is recorded.
+    answers: Option<BTreeMap<&'static str, Value>>,
+}
+
+impl Probe {
+    /// A probe that keeps what is answered, or not.
+    pub(super) fn new(is_recorded: bool) -> Self {
+        Self {
+            answers: is_recorded.then(BTreeMap::new),
+            ..Self::default()
+        }
+    }
+
+    /// Begins a look.
+    pub(super) fn begin(&mut self) {
+        self.loss = None;
+        self.failure = None;
+        self.has_answered = false;
+    }
+
+    /// Why the device is lost, after a look: it says so, or it answers nothing.
+    pub(super) fn loss(&self) -> Option<&str> {
+        let silence = self.failure.as_deref().filter(|_| !self.has_answered);
+        self.loss.as_deref().or(silence)
+    }
+
+    /// Makes a call unless it was refused before or the device is gone; absent
+    /// when it does not answer. What `answer` gives is recorded as it is.
+    pub(super) fn ask<T: Serialize>(
+        &mut self,
+        call: Call,
+        answer: impl FnOnce() -> Result<T, NvmlError>,
+    ) -> Option<T> {
+        if !self.may_ask(call) {
+            return None;
+        }
+        let answer = answer();
+        self.heard(call, answer)
+    }
+
+    /// Whether a call is worth making.
+    pub(super) fn may_ask(&self, call: Call) -> bool {
+        self.loss.is_none() && !self.refused.contains_key(&call)
+    }
+
+    /// Takes note of an answer.
+    pub(super) fn heard<T: Serialize>(
+        &mut self,
+        call: Call,
+        answer: Result<T, NvmlError>,
+    ) -> Option<T> {
+        match answer {
+            Ok(value) => {
+                self.note(call, &value);
+                Some(value)
+            }
+            Err(error) => {
+                self.failed(call, error);
+                None
+            }
+        }
+    }
+
+    /// Takes note of an answer that came in several calls.
+    pub(super) fn note<T: Serialize>(&mut self, call: Call, value: &T) {
+        self.has_answered = true;
+        self.told.insert(call.metric);
+        if let Some(answers) = &mut self.answers {
+            let value = serde_json::to_value(value).unwrap_or(Value::Null);
+            answers.insert(call.name, value);
+        }
+    }
+
+    /// Not to be asked again, without an error from the driver.
+    pub(super) fn refuse(&mut self, call: Call, refusal: Refusal) {
+        self.told.remove(call.metric);
+        self.refused.insert(call, refusal);
+    }
+
+    fn failed(&mut self, call: Call, error: NvmlError) {
+        if let Some(refusal) = Refusal::of(&error) {
+            self.has_answered |= refusal == Refusal::NotSupported;
+            self.refused.insert(call, refusal);
+        } else if let Some(loss) = loss_of(&error) {
+            self.loss = Some(loss.to_owned());
+        } else {
+            self.failure = Some(reason_of(&error));
+        }
+        if let Some(answers) = &mut self.answers {
+            answers.insert(call.name, recorded_error(error));
+        }
+    }
+
+    /// Records an answer about the device that is not this probe's to judge.
+    pub(super) fn record(&mut self, name: &'static str, answer: Value) {
+        if let Some(answers) = &mut self.answers {
+            answers.insert(name, answer);
+        }
+    }
+
+    /// Metrics that were told at least once.
+    pub(super) fn told(&self) -> &BTreeSet<&'static str> {
+        &self.told
+    }
+
+    /// Metrics for which a call was refused, and why; the first call counts.
+    pub(super) fn refusals(&self) -> BTreeMap<&'static str, Refusal> {
+        let mut refusals = BTreeMap::new();
+        for (call, refusal) in &self.refused {
+            refusals.entry(call.metric).or_insert(*refusal);
+        }
+        refusals
+    }
+
+    /// Hands over what was answered since the last time.
+    pub(super) fn take_answers(&mut self) -> BTreeMap<&'static str, Value> {
+        self.answers.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}

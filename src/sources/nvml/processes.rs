@@ -1,0 +1,109 @@
+//! Who holds a GPU.
+
+use super::ProcessName;
+use super::calls::{self, Call};
+use super::probe::Probe;
+use crate::profiling::GpuProcess;
+use nvml_wrapper::Device;
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::struct_wrappers::device::ProcessInfo;
+use std::collections::BTreeMap;
+
+const MIB: u64 = 1 << 20;
+
+/// Names of processes, asked once while a process holds a GPU.
+pub(super) struct Names {
+    ask: Option<ProcessName>,
+    known: BTreeMap<u32, String>,
+    seen: BTreeMap<u32, String>,
+}
+
+impl Names {
+    /// Names as `ask` tells them; none without it.
+    pub(super) fn new(ask: Option<ProcessName>) -> Self {
+        Self {
+            ask,
+            known: BTreeMap::new(),
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn of(&mut self, pid: u32) -> Option<String> {
+        let name = match self.known.get(&pid) {
+            Some(name) => name.clone(),
+            None => self.ask.as_mut()?(pid)?,
+        };
+        self.seen.insert(pid, name.clone());
+        Some(name)
+    }
+
+    /// Ends a look: a process that held no GPU is forgotten, because its id may
+    /// go to another.
+    pub(super) fn end_look(&mut self) {
+        self.known = std::mem::take(&mut self.seen);
+    }
+}
+
+/// A list of processes as traces hold it: `[pid, bytes]` each.
+type Holders = Vec<(u32, Option<u64>)>;
+
+fn list(
+    probe: &mut Probe,
+    call: Call,
+    answer: impl FnOnce() -> Result<Vec<ProcessInfo>, NvmlError>,
+) -> Option<Holders> {
+    probe.ask(call, || match answer() {
+        Ok(processes) => Ok(processes.iter().map(holder).collect()),
+        // That is how some drivers say that there is none.
+        Err(NvmlError::NotFound) => Ok(Holders::new()),
+        Err(error) => Err(error),
+    })
+}
+
+fn holder(process: &ProcessInfo) -> (u32, Option<u64>) {
+    let bytes = match process.used_gpu_memory {
+        UsedGpuMemory::Used(bytes) => Some(bytes),
+        UsedGpuMemory::Unavailable => None,
+    };
+    (process.pid, bytes)
+}
+
+/// The processes on a device by id: with CUDA, with graphics, and those of an
+/// MPS server. Absent when the driver tells none of these lists.
+pub(super) fn processes(
+    device: &Device<'_>,
+    probe: &mut Probe,
+    names: &mut Names,
+) -> Option<Vec<GpuProcess>> {
+    let compute = list(probe, calls::COMPUTE, || device.running_compute_processes());
+    let compute = compute.or_else(|| {
+        let is_old = !probe.may_ask(calls::COMPUTE);
+        is_old.then_some(())?;
+        list(probe, calls::COMPUTE_V2, || {
+            device.running_compute_processes_v2()
+        })
+    });
+    let graphics = list(probe, calls::GRAPHICS, || {
+        device.running_graphics_processes()
+    });
+    let shared = list(probe, calls::MPS, || {
+        device.mps_running_compute_processes()
+    });
+    if compute.is_none() && graphics.is_none() && shared.is_none() {
+        return None;
+    }
+    // One that is on two lists holds its memory once.
+    let mut held: BTreeMap<u32, Option<u64>> = BTreeMap::new();
+    for (pid, bytes) in [compute, graphics, shared].into_iter().flatten().flatten() {
+        let most = held.entry(pid).or_default();
+        *most = (*most).max(bytes);
+    }
+    let processes = held.into_iter().map(|(pid, bytes)| GpuProcess {
+        pid,
+        name: names.of(pid),
+        vram_mib: bytes.map(|bytes| bytes / MIB),
+        is_of_command: false,
+    });
+    Some(processes.collect())
+}

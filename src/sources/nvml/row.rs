@@ -1,0 +1,194 @@
+//! A GPU or MIG instance over the looks: read, lost, found again.
+
+use super::activity::{self, Scope};
+use super::events::Events;
+use super::identity;
+use super::probe::{Probe, reason_of};
+use super::processes::Names;
+use super::reading::{Look, Meters, read};
+use crate::profiling::{GpuIdentity, GpuReading, GpuSample};
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
+use std::time::Duration;
+
+/// How long a device that was lost is left alone: asking a broken one may take
+/// long, and it seldom comes back.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+struct Loss {
+    reason: String,
+    retry_at: Duration,
+}
+
+/// One device.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) identity: GpuIdentity,
+    pub(super) probe: Probe,
+    device: Option<Device<'static>>,
+    /// The GPU that a MIG device is a part of.
+    parent: Option<Device<'static>>,
+    meters: Meters,
+    events: Events,
+    loss: Option<Loss>,
+}
+
+impl Row {
+    /// A GPU that cannot be had.
+    pub(super) fn lost(index: u16, error: &NvmlError, is_recorded: bool) -> Self {
+        Self {
+            identity: identity::unknown(index),
+            probe: Probe::new(is_recorded),
+            device: None,
+            parent: None,
+            meters: Meters::default(),
+            events: Events::NONE,
+            loss: Some(Loss {
+                reason: reason_of(error),
+                retry_at: RETRY_AFTER,
+            }),
+        }
+    }
+
+    /// A GPU, with everything asked that is asked once.
+    pub(super) fn of_gpu(
+        index: u16,
+        device: Device<'static>,
+        nvml: &'static Nvml,
+        is_recorded: bool,
+    ) -> Self {
+        let mut probe = Probe::new(is_recorded);
+        let identity = identity::of_gpu(index, &device, &mut probe);
+        let events = Events::of(nvml, &device, &mut probe);
+        Self::begun(identity, probe, device, None, events)
+    }
+
+    /// The MIG instance at `slot` of the GPU at `index`.
+    pub(super) fn of_mig(
+        index: u16,
+        slot: u16,
+        device: Device<'static>,
+        is_recorded: bool,
+    ) -> Self {
+        let mut probe = Probe::new(is_recorded);
+        let identity = identity::of_mig(index, slot, &device, &mut probe);
+        let parent = device.mig_parent_device().ok();
+        Self::begun(identity, probe, device, parent, Events::NONE)
+    }
+
+    fn begun(
+        identity: GpuIdentity,
+        probe: Probe,
+        device: Device<'static>,
+        parent: Option<Device<'static>>,
+        events: Events,
+    ) -> Self {
+        let mut row = Self {
+            identity,
+            probe,
+            device: None,
+            parent,
+            meters: Meters::default(),
+            events,
+            loss: None,
+        };
+        // The driver's samples from before the run belong to no look.
+        row.meters.fine.take(&device, &mut row.probe);
+        row.device = Some(device);
+        if let Some(scope) = scope(&row.identity, &row.device, &row.parent) {
+            activity::find_out(scope, &mut row.probe);
+        }
+        row
+    }
+
+    /// The GPU itself, to look for its MIG instances.
+    pub(super) fn device(&self) -> Option<&Device<'static>> {
+        self.device.as_ref()
+    }
+
+    /// Without asking it: the whole driver does not answer.
+    pub(super) fn lose(&mut self, reason: String, retry_at: Duration) -> GpuSample {
+        self.meters.forget();
+        let loss = Loss { reason, retry_at };
+        GpuSample::Lost(self.loss.insert(loss).reason.clone())
+    }
+
+    /// One look.
+    pub(super) fn look(
+        &mut self,
+        at: Duration,
+        nvml: &'static Nvml,
+        names: &mut Names,
+    ) -> GpuSample {
+        if let Some(loss) = &self.loss {
+            if at < loss.retry_at {
+                return GpuSample::Lost(loss.reason.clone());
+            }
+            if let Err(error) = self.find_again(nvml) {
+                return self.lose(reason_of(&error), at + RETRY_AFTER);
+            }
+        }
+        self.probe.begin();
+        let xids = self.events.take(&mut self.probe);
+        let Some(device) = &self.device else {
+            return self.lose("the GPU is gone".to_owned(), at + RETRY_AFTER);
+        };
+        let look = Look {
+            at,
+            nvml,
+            scope: scope(&self.identity, &self.device, &self.parent),
+            pcie_max_bytes_per_second: self.identity.pcie_max_bytes_per_second,
+            names,
+        };
+        let reading = read(device, &mut self.probe, &mut self.meters, look);
+        if let Some(reason) = self.probe.loss() {
+            let reason = with_xids(reason, &xids);
+            return self.lose(reason, at + RETRY_AFTER);
+        }
+        self.loss = None;
+        GpuSample::Read(Box::new(GpuReading { xids, ..reading }))
+    }
+
+    /// Gets new handles; the old ones may be stale.
+    fn find_again(&mut self, nvml: &'static Nvml) -> Result<(), NvmlError> {
+        let device = match (&self.identity.uuid, &self.identity.mig) {
+            (Some(uuid), _) => nvml.device_by_uuid(uuid.as_str())?,
+            (None, None) => nvml.device_by_index(u32::from(self.identity.index))?,
+            (None, Some(mig)) => nvml
+                .device_by_index(u32::from(self.identity.index))?
+                .mig_device_by_index(u32::from(mig.index))?,
+        };
+        if self.identity.mig.is_some() {
+            self.parent = device.mig_parent_device().ok();
+        } else {
+            self.events = Events::NONE;
+            self.events = Events::of(nvml, &device, &mut self.probe);
+        }
+        self.device = Some(device);
+        Ok(())
+    }
+}
+
+/// Whose multiprocessor counters belong to a device. Those of a MIG device are
+/// its GPU instance's, asked of the GPU.
+fn scope<'a>(
+    identity: &GpuIdentity,
+    device: &'a Option<Device<'static>>,
+    parent: &'a Option<Device<'static>>,
+) -> Option<Scope<'a>> {
+    match &identity.mig {
+        None => device.as_ref().map(Scope::Gpu),
+        Some(mig) => Some(Scope::Instance(parent.as_ref()?, mig.gpu_instance?)),
+    }
+}
+
+/// A reason with the XID errors that came with it: what a GPU reports as it
+/// goes is the best there is to know about it.
+fn with_xids(reason: &str, xids: &[u64]) -> String {
+    if xids.is_empty() {
+        return reason.to_owned();
+    }
+    let xids: Vec<String> = xids.iter().map(u64::to_string).collect();
+    format!("{reason} (XID {})", xids.join(", "))
+}

@@ -1,0 +1,200 @@
+//! Opening NVML, and looking at everything.
+
+use super::calls;
+use super::gaps::gaps;
+use super::probe::{reason_of, recorded_error};
+use super::processes::Names;
+use super::row::{RETRY_AFTER, Row};
+use super::trace::{Answers, Recorder};
+use super::{Cause, NvmlError, Options, raw};
+use crate::domain::Gap;
+use crate::profiling::{GpuIdentity, GpuSample};
+use crate::sources::gpus::GpuSource;
+use nvml_wrapper::Nvml;
+use nvml_wrapper::error::NvmlError as DriverError;
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+/// The name under which the loader knows the library.
+const LIBRARY: &str = "libnvidia-ml.so.1";
+
+/// The GPUs as NVML shows them.
+pub struct NvmlSource {
+    nvml: &'static Nvml,
+    driver_version: Option<String>,
+    identities: Vec<GpuIdentity>,
+    rows: Vec<Row>,
+    names: Names,
+    recorder: Option<Recorder>,
+    /// When to try again to reach a driver that went away.
+    start_again_at: Duration,
+}
+
+impl NvmlSource {
+    /// Loads the library, from `library` or where the system has it, and finds
+    /// the GPUs. The library stays loaded until the process ends.
+    ///
+    /// # Errors
+    ///
+    /// [`NvmlError`]: there is no library, no driver, no permission or no GPU.
+    /// A GPU that does not answer is no error; it is a lost one.
+    pub fn open(library: Option<&Path>, options: Options) -> Result<Self, NvmlError> {
+        let library = library.unwrap_or_else(|| Path::new(LIBRARY));
+        let nvml = Nvml::builder()
+            .lib_path(library.as_os_str())
+            .init()
+            .map_err(|error| failure_of(library, error))?;
+        // Handles, event sets and samples borrow the library, and all of them
+        // live as long as the source, of which a process has one.
+        let nvml: &'static Nvml = Box::leak(Box::new(nvml));
+        let count = nvml
+            .device_count()
+            .map_err(|error| failure_of(library, error))?;
+        let driver_version = nvml.sys_driver_version().ok();
+        let mut rows = find(nvml, count, options.record.is_some());
+        if rows.is_empty() {
+            return Err(NvmlError::NoGpus);
+        }
+        let recorder = options.record.map(|out| {
+            let mut system = Answers::from([(calls::DEVICE_COUNT, count.into())]);
+            if let Some(version) = &driver_version {
+                system.insert(calls::DRIVER_VERSION, version.as_str().into());
+            }
+            Recorder::begin(out, system, first_answers(&mut rows))
+        });
+        Ok(Self {
+            nvml,
+            driver_version,
+            identities: rows.iter().map(|row| row.identity.clone()).collect(),
+            rows,
+            names: Names::new(options.process_name),
+            recorder,
+            start_again_at: Duration::ZERO,
+        })
+    }
+
+    /// Every device lost for the same reason. Now and then the driver is asked
+    /// to start again.
+    fn lose_all(&mut self, at: Duration, reason: &str) -> Vec<GpuSample> {
+        if at >= self.start_again_at {
+            self.start_again_at = at + RETRY_AFTER;
+            // Whether it worked shows in the next look.
+            let _ = raw::start_again(self.nvml);
+        }
+        let rows = self.rows.iter_mut();
+        rows.map(|row| row.lose(reason.to_owned(), at)).collect()
+    }
+}
+
+impl GpuSource for NvmlSource {
+    fn identities(&self) -> &[GpuIdentity] {
+        &self.identities
+    }
+
+    fn driver_version(&self) -> Option<&str> {
+        self.driver_version.as_deref()
+    }
+
+    fn read(&mut self, at: Duration) -> Vec<GpuSample> {
+        // The cheapest call there is tells whether the driver is still there.
+        let count = self.nvml.device_count();
+        let (samples, answer) = match count {
+            Ok(count) => {
+                let looks = self.rows.iter_mut();
+                let looks = looks.map(|row| row.look(at, self.nvml, &mut self.names));
+                (looks.collect(), count.into())
+            }
+            Err(error) => {
+                let samples = self.lose_all(at, &reason_of(&error));
+                (samples, recorded_error(error))
+            }
+        };
+        self.names.end_look();
+        if let Some(recorder) = &mut self.recorder {
+            let system = Answers::from([(calls::DEVICE_COUNT, answer)]);
+            let devices = self.rows.iter_mut().map(|row| row.probe.take_answers());
+            recorder.look(at, system, devices.collect());
+        }
+        samples
+    }
+
+    fn gaps(&self) -> Vec<Gap> {
+        let mut gaps = gaps(&self.rows, self.driver_version());
+        if let Some(failure) = self.recorder.as_ref().and_then(Recorder::failure) {
+            gaps.push(Gap::new(
+                "trace of NVML",
+                "this host",
+                format!("it ends early: {failure}"),
+                "give --record a file on a disk with room",
+            ));
+        }
+        gaps
+    }
+}
+
+/// The GPUs by index, each followed by its MIG instances.
+fn find(nvml: &'static Nvml, count: u32, is_recorded: bool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for index in 0..u16::try_from(count).unwrap_or(u16::MAX) {
+        let row = match nvml.device_by_index(u32::from(index)) {
+            Ok(device) => Row::of_gpu(index, device, nvml, is_recorded),
+            Err(error) => {
+                let mut row = Row::lost(index, &error, is_recorded);
+                row.probe.record(calls::HANDLE, recorded_error(error));
+                row
+            }
+        };
+        let instances = instances(&row, is_recorded);
+        rows.push(row);
+        rows.extend(instances);
+    }
+    rows
+}
+
+fn instances(gpu: &Row, is_recorded: bool) -> Vec<Row> {
+    let Some(device) = gpu.device() else {
+        return Vec::new();
+    };
+    if gpu.identity.is_mig_enabled != Some(true) {
+        return Vec::new();
+    }
+    // The count is of places; those that are not taken answer `not found`.
+    let places = device.mig_device_count().unwrap_or(0);
+    (0..u16::try_from(places).unwrap_or(u16::MAX))
+        .filter_map(|slot| {
+            let instance = device.mig_device_by_index(u32::from(slot)).ok()?;
+            let index = gpu.identity.index;
+            Some(Row::of_mig(index, slot, instance, is_recorded))
+        })
+        .collect()
+}
+
+fn first_answers(rows: &mut [Row]) -> Vec<(u16, Option<u16>, Answers)> {
+    rows.iter_mut()
+        .map(|row| {
+            let slot = row.identity.mig.as_ref().map(|mig| mig.index);
+            (row.identity.index, slot, row.probe.take_answers())
+        })
+        .collect()
+}
+
+fn failure_of(library: &Path, error: DriverError) -> NvmlError {
+    match error {
+        DriverError::LibloadingError(error) => NvmlError::NoLibrary {
+            library: library.to_owned(),
+            cause: Cause(innermost(&error)),
+        },
+        DriverError::DriverNotLoaded | DriverError::LibraryNotFound => NvmlError::NoDriver,
+        DriverError::LibRmVersionMismatch => NvmlError::VersionMismatch,
+        DriverError::NoPermission | DriverError::OperatingSystem => NvmlError::NoPermission,
+        DriverError::NotFound => NvmlError::NoGpus,
+        error => NvmlError::Failed(Cause(error.to_string())),
+    }
+}
+
+fn innermost(error: &dyn Error) -> String {
+    error
+        .source()
+        .map_or_else(|| error.to_string(), |source| innermost(source))
+}
