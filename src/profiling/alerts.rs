@@ -197,6 +197,9 @@ impl Watch {
     /// Looks at a value; absent where it was not read, which ends nothing by
     /// itself but covers no time.
     pub(super) fn see(&mut self, moment: Moment, value: Option<f64>) {
+        if self.kind == AlertKind::Xid {
+            return;
+        }
         let (Some(seconds), Some(value)) = (moment.covered_seconds, value) else {
             self.break_off(moment.at_seconds, value);
             return;

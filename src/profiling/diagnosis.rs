@@ -165,18 +165,16 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
         let reason = format!("{found} readings are too few, {needed} needed");
         return Diagnosis::unknown(Some(tier), vec!["enough readings"], reason);
     }
-    let mut undecided: Option<(Bottleneck, Vec<&'static str>)> = None;
+    let mut undecided = Undecided::default();
     for rule in rules(tier, signals, policy) {
         // What a rule lacks may be what would have spoken against the next one;
         // only a rule that all signals are there for may still decide.
-        if rule.bottleneck == Bottleneck::Healthy && undecided.is_some() {
+        if rule.bottleneck == Bottleneck::Healthy && !undecided.candidates.is_empty() {
             continue;
         }
         match outcome(&rule) {
             Outcome::Quiet => {}
-            Outcome::Missing(signals) => {
-                undecided.get_or_insert((rule.bottleneck, signals));
-            }
+            Outcome::Missing(signals) => undecided.add(rule.bottleneck, signals),
             Outcome::Fires(evidence) => {
                 let words: Vec<String> = evidence.iter().map(Sign::words).collect();
                 return Diagnosis {
@@ -191,16 +189,37 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
             }
         }
     }
-    match undecided {
-        Some((bottleneck, missing)) => {
-            let reason = format!(
-                "it may be {}, but {} was not read",
-                bottleneck.name(),
-                missing.join(" and ")
-            );
-            Diagnosis::unknown(Some(tier), missing, reason)
+    if undecided.candidates.is_empty() {
+        return Diagnosis::unknown(Some(tier), Vec::new(), pattern_free(signals));
+    }
+    Diagnosis::unknown(Some(tier), undecided.missing.clone(), undecided.words())
+}
+
+/// Rules that nothing speaks against and that a signal is missing for.
+#[derive(Default)]
+struct Undecided {
+    candidates: Vec<&'static str>,
+    missing: Vec<&'static str>,
+}
+
+impl Undecided {
+    fn add(&mut self, bottleneck: Bottleneck, missing: Vec<&'static str>) {
+        if !self.candidates.contains(&bottleneck.name()) {
+            self.candidates.push(bottleneck.name());
         }
-        None => Diagnosis::unknown(Some(tier), Vec::new(), pattern_free(signals)),
+        for signal in missing {
+            if !self.missing.contains(&signal) {
+                self.missing.push(signal);
+            }
+        }
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "it may be {}; not read: {}",
+            self.candidates.join(" or "),
+            self.missing.join(", ")
+        )
     }
 }
 

@@ -1,91 +1,19 @@
 //! One GPU or MIG instance over a run, in constant memory.
 
 use super::alerts::{Alert, AlertKind, Moment, WORKING_FROM_PERCENT, Watch};
-use super::figures::{Scale, Sketch, Tally};
+use super::figures::{Scale, Sketch};
 use super::power::PowerMeter;
 use super::signals::part;
+use super::tallies::Tallies;
 use super::windows::{self, LookFigures};
 use super::{
-    ActivityFigures, Diagnosis, GpuIdentity, GpuProcess, GpuProfile, GpuReading, GpuSample,
-    LostGpu, PowerFigures, ProcessSeen, ThrottleReasons, ThrottleTime, UtilizationBasis, XidEvent,
+    Diagnosis, GpuIdentity, GpuProcess, GpuProfile, GpuReading, GpuSample, LostGpu, PowerFigures,
+    ProcessSeen, ThrottleReasons, ThrottleTime, UtilizationBasis, XidEvent,
 };
 use crate::domain::{ACTIVE_PERCENT, Verdict};
 
 /// Processes and errors that are listed at most.
 const MOST_LISTED: usize = 64;
-
-/// Metrics of which mean and range are enough.
-#[derive(Debug, Clone, Default)]
-struct Tallies {
-    memory_utilization: Tally,
-    temperature: Tally,
-    sm_clock: Tally,
-    memory_clock: Tally,
-    pcie_sent: Tally,
-    pcie_received: Tally,
-    encoder: Tally,
-    decoder: Tally,
-    graphics: Tally,
-    sm: Tally,
-    occupancy: Tally,
-    tensor: Tally,
-    dram: Tally,
-    nvlink_sent: Tally,
-    nvlink_received: Tally,
-}
-
-impl Tallies {
-    fn add(&mut self, reading: &GpuReading) {
-        let activity = reading.activity.unwrap_or_default();
-        for (tally, value) in [
-            (
-                &mut self.memory_utilization,
-                reading.memory_utilization_percent,
-            ),
-            (&mut self.temperature, reading.temperature_c),
-            (&mut self.sm_clock, reading.sm_clock_mhz),
-            (&mut self.memory_clock, reading.memory_clock_mhz),
-            (
-                &mut self.pcie_sent,
-                activity
-                    .pcie_sent_bytes_per_second
-                    .or(reading.pcie_sent_bytes_per_second),
-            ),
-            (
-                &mut self.pcie_received,
-                activity
-                    .pcie_received_bytes_per_second
-                    .or(reading.pcie_received_bytes_per_second),
-            ),
-            (&mut self.encoder, reading.encoder_percent),
-            (&mut self.decoder, reading.decoder_percent),
-            (&mut self.graphics, activity.graphics_percent),
-            (&mut self.sm, activity.sm_percent),
-            (&mut self.occupancy, activity.occupancy_percent),
-            (&mut self.tensor, activity.tensor_percent),
-            (&mut self.dram, activity.dram_percent),
-            (&mut self.nvlink_sent, activity.nvlink_sent_bytes_per_second),
-            (
-                &mut self.nvlink_received,
-                activity.nvlink_received_bytes_per_second,
-            ),
-        ] {
-            tally.add(value);
-        }
-    }
-
-    fn activity(&self) -> ActivityFigures {
-        ActivityFigures {
-            graphics_percent: self.graphics.range(),
-            sm_percent: self.sm.range(),
-            occupancy_percent: self.occupancy.range(),
-            tensor_percent: self.tensor.range(),
-            dram_percent: self.dram.range(),
-            nvlink_sent_bytes_per_second: self.nvlink_sent.range(),
-            nvlink_received_bytes_per_second: self.nvlink_received.range(),
-        }
-    }
-}
 
 /// Everything about one GPU so far.
 #[derive(Debug, Clone)]

@@ -15,6 +15,7 @@ mod reading;
 mod rules;
 mod run;
 mod signals;
+mod tallies;
 mod verdict;
 mod windows;
 

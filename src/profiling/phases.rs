@@ -4,7 +4,9 @@
 use super::windows::{IDLE_BELOW_PERCENT, Mean, Window, Windows};
 use crate::domain::named_enum;
 
-/// Share of the typical level that a window must reach to count as work, and of
+/// Quantile of the windows in which something runs that is the level of the work.
+pub(super) const LEVEL_QUANTILE: f64 = 0.75;
+/// Share of that level that a window must reach to count as work, and of
 /// the memory held in the fullest window that must be held by then.
 pub(super) const ESTABLISHED_SHARE: f64 = 0.5;
 /// Seconds without work from which an interruption is a phase of its own; what
@@ -101,19 +103,19 @@ fn level(window: &Window, rows: &[usize]) -> Level {
     }
 }
 
-/// Median of the windows that do something: what the work usually reaches.
-fn typical(levels: &[Level]) -> Option<f64> {
+/// What the work usually reaches.
+fn level_of_work(levels: &[Level]) -> Option<f64> {
     let mut working: Vec<f64> = levels
         .iter()
         .filter_map(|level| level.busy)
         .filter(|busy| *busy >= IDLE_BELOW_PERCENT)
         .collect();
     working.sort_by(f64::total_cmp);
-    crate::domain::quantile(&working, 0.5)
+    crate::domain::quantile(&working, LEVEL_QUANTILE)
 }
 
 fn kinds(levels: &[Level], starts: &[f64], end: f64) -> Vec<PhaseKind> {
-    let Some(typical) = typical(levels) else {
+    let Some(usual) = level_of_work(levels) else {
         let seen = levels.iter().any(|level| level.busy.is_some());
         let kind = if seen {
             PhaseKind::Idle
@@ -127,10 +129,11 @@ fn kinds(levels: &[Level], starts: &[f64], end: f64) -> Vec<PhaseKind> {
         .filter_map(|level| level.vram_mib)
         .fold(0.0, f64::max);
     let is_idle = |level: &Level| level.busy.is_some_and(|busy| busy < IDLE_BELOW_PERCENT);
+    let works = |level: &Level| level.busy.is_some_and(|busy| busy >= IDLE_BELOW_PERCENT);
     let is_under_way = |level: &Level| {
         level
             .busy
-            .is_some_and(|busy| busy >= typical * ESTABLISHED_SHARE)
+            .is_some_and(|busy| busy >= usual * ESTABLISHED_SHARE)
             && level
                 .vram_mib
                 .is_none_or(|mib| mib >= fullest * ESTABLISHED_SHARE)
@@ -142,10 +145,7 @@ fn kinds(levels: &[Level], starts: &[f64], end: f64) -> Vec<PhaseKind> {
     if start_of(first) < shortest_edge {
         first = 0;
     }
-    let mut after = levels
-        .iter()
-        .rposition(|level| !is_idle(level))
-        .map_or(0, |last| last + 1);
+    let mut after = levels.iter().rposition(works).map_or(0, |last| last + 1);
     if end - start_of(after) < shortest_edge {
         after = levels.len();
     }

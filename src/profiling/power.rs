@@ -84,7 +84,7 @@ impl PowerMeter {
         Some(PowerFigures {
             mean_w,
             max_w: self.readings.range().map(|range| range.max),
-            energy_j: joules,
+            energy_j: (seconds > 0.0).then_some(joules),
             seconds,
             basis,
             mean_percent: part(Some(mean_w), limit),

@@ -48,8 +48,8 @@ pub struct PowerFigures {
     pub mean_w: f64,
     /// Largest reading in watts; absent where only the counter was read.
     pub max_w: Option<f64>,
-    /// Drawn in the time that was covered, in joules.
-    pub energy_j: f64,
+    /// Drawn in the time that was covered, in joules; absent when that is none.
+    pub energy_j: Option<f64>,
     /// Seconds behind mean and energy.
     pub seconds: f64,
     /// What they were made from.
@@ -278,6 +278,7 @@ impl RunProfile {
 
     /// Drawn by all whole GPUs, in joules; absent when one did not tell.
     pub fn energy_j(&self) -> Option<f64> {
-        self.whole().map(|gpu| Some(gpu.power?.energy_j)).sum()
+        self.whole().next()?;
+        self.whole().map(|gpu| gpu.power?.energy_j).sum()
     }
 }

@@ -148,7 +148,7 @@ pub(super) fn rules(tier: Tier, signals: &Signals, policy: &Policy) -> Vec<Rule>
     let mut rules = Vec::from(at_rest(signals, policy));
     rules.extend(match tier {
         Tier::Counters => with_counters(signals),
-        Tier::Nvml => with_nvml(signals),
+        Tier::Nvml => with_nvml(signals, policy),
         Tier::UtilizationOnly => with_utilization(signals),
     });
     let busy = ("GPU utilization", signals.busy);
@@ -205,7 +205,7 @@ fn with_counters(signals: &Signals) -> Vec<Rule> {
     ]
 }
 
-fn with_nvml(signals: &Signals) -> Vec<Rule> {
+fn with_nvml(signals: &Signals, policy: &Policy) -> Vec<Rule> {
     let busy = ("GPU utilization", signals.busy);
     let power = ("power", signals.power);
     let memory = ("memory utilization", signals.memory_utilization);
@@ -222,7 +222,10 @@ fn with_nvml(signals: &Signals) -> Vec<Rule> {
         ),
         rule(
             Bottleneck::Pcie,
-            [below(busy, WAITS_BELOW), full_link(signals)],
+            [
+                below(busy, policy.underutilized_below_percent),
+                full_link(signals),
+            ],
         ),
         alternating(signals),
         slowed(signals),
