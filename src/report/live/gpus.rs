@@ -16,7 +16,7 @@ const LONG_WIDTH: usize = 60;
 /// Spaces between columns.
 const GAP: usize = 2;
 /// Columns that a sparkline takes at least and at most.
-const SPARKLINE: (usize, usize) = (10, 60);
+const SPARKLINE: (usize, usize) = (11, 60);
 const MEMORY_BAR: usize = 10;
 
 /// What is shown of the GPUs.
@@ -221,7 +221,7 @@ impl Columns {
     const WANTED: [(Column, usize); 8] = [
         (Column::Now, 5),
         (Column::Mean, 5),
-        (Column::Memory, 12),
+        (Column::Memory, 11),
         (Column::Utilization, SPARKLINE.0),
         (Column::Power, 9),
         (Column::Temperature, 5),
