@@ -10,7 +10,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
-use std::io::{self, BufWriter, Stderr, Write};
+use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
 use std::panic::PanicHookInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,7 +145,10 @@ struct Guard {
 
 impl Guard {
     fn enter() -> io::Result<Self> {
-        let is_held = Arc::new(AtomicBool::new(true));
+        if !io::stderr().is_terminal() {
+            return Err(io::Error::other("stderr is not a terminal"));
+        }
+        let is_held = Arc::new(AtomicBool::new(false));
         let hook: Arc<PanicHook> = Arc::from(std::panic::take_hook());
         let guard = Self {
             is_held: Arc::clone(&is_held),
@@ -156,6 +159,7 @@ impl Guard {
             hook(panic);
         }));
         enable_raw_mode()?;
+        guard.is_held.store(true, Ordering::SeqCst);
         execute!(io::stderr(), EnterAlternateScreen)?;
         Ok(guard)
     }

@@ -1,4 +1,4 @@
-//! The rows of the GPUs: four lines each where all of them fit so, else one line
+//! The rows of the GPUs: some lines each where all of them fit so, else one line
 //! each with as many columns as fit.
 
 use super::figures::{bar, gib, percent, sparkline, whole};
@@ -9,14 +9,14 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-/// Lines of a GPU that is shown at length.
-const LONG_LINES: usize = 4;
+/// Lines that a GPU takes at least when it is shown at length.
+const LEAST_LONG_LINES: usize = 2;
 /// Columns from which on a GPU is shown at length.
 const LONG_WIDTH: usize = 60;
 /// Spaces between columns.
 const GAP: usize = 2;
 /// Columns that a sparkline takes at least and at most.
-const SPARKLINE: (usize, usize) = (10, 60);
+const SPARKLINE: (usize, usize) = (11, 60);
 const MEMORY_BAR: usize = 10;
 
 /// What is shown of the GPUs.
@@ -32,12 +32,10 @@ pub(super) fn lines(view: &LiveView, scroll: usize, width: usize, height: usize)
         let lines = vec![Line::from("no GPU yet")];
         return GpuLines { lines, hidden: 0 };
     }
-    if width >= LONG_WIDTH && view.gpus.len() * LONG_LINES <= height {
-        let lines = view.gpus.iter().flat_map(|gpu| long(gpu, view, width));
-        return GpuLines {
-            lines: lines.collect(),
-            hidden: 0,
-        };
+    if width >= LONG_WIDTH
+        && let Some(lines) = at_length(view, width, height)
+    {
+        return GpuLines { lines, hidden: 0 };
     }
     let shown = if view.gpus.len() < height {
         view.gpus.len()
@@ -66,6 +64,28 @@ pub(super) fn lines(view: &LiveView, scroll: usize, width: usize, height: usize)
         lines.push(Line::from(text));
     }
     GpuLines { lines, hidden }
+}
+
+/// All rows at length, with an empty line between them where there is room; none
+/// when they do not fit.
+fn at_length(view: &LiveView, width: usize, height: usize) -> Option<Vec<Line<'static>>> {
+    let least = view.gpus.len().saturating_mul(LEAST_LONG_LINES);
+    if least > height {
+        return None;
+    }
+    let rows: Vec<_> = view.gpus.iter().map(|gpu| long(gpu, view, width)).collect();
+    let all: usize = rows.iter().map(Vec::len).sum();
+    let is_spaced = all + rows.len() <= height;
+    (all <= height).then(|| {
+        rows.into_iter()
+            .flat_map(|mut lines| {
+                if is_spaced {
+                    lines.push(Line::default());
+                }
+                lines
+            })
+            .collect()
+    })
 }
 
 /// Number and name, without the maker's.
@@ -128,7 +148,6 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
             fit(&format!("  LOST: {reason}"), width),
             style,
         ));
-        lines.resize(LONG_LINES, Line::default());
         return lines;
     }
     let utilization = if gpu.is_divided {
@@ -157,7 +176,7 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
             Span::raw(" ".repeat(GAP) + &text),
         ])
     };
-    vec![
+    let mut lines = vec![
         Line::styled(fit(&title, width), bold),
         row(
             "utilization",
@@ -171,8 +190,13 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
             Color::Blue,
             memory,
         ),
-        row("power", sparkline(&gpu.power, drawn), Color::Magenta, power),
-    ]
+    ];
+    // A slice has no power of its own to tell of.
+    if gpu.power_w.or(gpu.power_limit_w).is_some() {
+        let drawing = sparkline(&gpu.power, drawn);
+        lines.push(row("power", drawing, Color::Magenta, power));
+    }
+    lines
 }
 
 /// What a column shows.
@@ -197,7 +221,7 @@ impl Columns {
     const WANTED: [(Column, usize); 8] = [
         (Column::Now, 5),
         (Column::Mean, 5),
-        (Column::Memory, 12),
+        (Column::Memory, 11),
         (Column::Utilization, SPARKLINE.0),
         (Column::Power, 9),
         (Column::Temperature, 5),
@@ -218,7 +242,7 @@ impl Columns {
 
     fn fitting(view: &LiveView, width: usize) -> Self {
         let longest = view.gpus.iter().map(|gpu| label(gpu, width).width()).max();
-        let most = (width / 4).clamp(8, 28);
+        let most = (width * 3 / 10).clamp(8, 28);
         let label_width = longest.unwrap_or(0).clamp(3, most);
         let mut columns = vec![(Column::Label, label_width)];
         let mut left = width.saturating_sub(label_width);

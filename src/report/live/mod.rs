@@ -21,6 +21,8 @@ use ratatui::widgets::Paragraph;
 
 /// Rows from which on there is room for more than a line of each thing.
 const ROOMY_ROWS: u16 = 18;
+/// Rows of GPUs that nothing else may take.
+const KEPT_ROWS: usize = 3;
 
 /// Draws the whole screen, with so many GPUs scrolled out at the top, at most as
 /// many as do not fit. Returns how many do not.
@@ -31,8 +33,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, scroll: usize) -> usize {
     let top = sections::top(view, width, is_roomy);
     let alert_rows = if is_roomy { area.height / 8 } else { 1 };
     let mut bottom = sections::bottom(view, width, is_roomy, usize::from(alert_rows));
-    // GPUs keep a header and two rows, however much there is to say.
-    let spare = usize::from(area.height).saturating_sub(top.len() + 1 + 3);
+    // However much there is to say, GPUs keep their header and some rows.
+    let kept = 1 + view.gpus.len().min(KEPT_ROWS);
+    let spare = usize::from(area.height).saturating_sub(top.len() + 1 + kept);
     bottom.truncate(spare);
     let [top_area, gpu_area, bottom_area, help_area] = Layout::vertical([
         Constraint::Length(rows(&top)),
@@ -42,7 +45,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, scroll: usize) -> usize {
     ])
     .areas(area);
     let gpus = gpus::lines(view, scroll, width, usize::from(gpu_area.height));
-    let help = sections::help(view, gpus.hidden, width);
+    let help = sections::help(gpus.hidden, width);
     for (lines, area) in [
         (top, top_area),
         (gpus.lines, gpu_area),

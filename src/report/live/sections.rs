@@ -56,26 +56,32 @@ pub(super) fn bottom(
     if is_roomy {
         lines.push(Line::default());
     }
-    lines.extend(verdict(view, width, is_roomy));
-    lines.extend(alerts(view, width, alert_rows));
-    lines.extend(host(&view.host, width, is_roomy));
-    let notes = if is_roomy { SENTENCE_LINES } else { 1 };
-    lines.extend(view.notes.iter().take(notes).map(|note| {
+    let most = if is_roomy { SENTENCE_LINES } else { 1 };
+    let diagnosis = view.diagnosis.iter();
+    let diagnosis = diagnosis.flat_map(|text| sentence(text, width, most).into_iter());
+    let notes = view.notes.iter().take(most).map(|note| {
         let note = fit(&format!("note: {note}"), width);
         Line::styled(note, Style::new().add_modifier(Modifier::BOLD))
-    }));
+    });
+    lines.extend(verdict(view, width, most));
+    if is_roomy {
+        lines.extend(diagnosis.map(Line::from));
+        lines.extend(alerts(view, width, alert_rows));
+        lines.extend(host(&view.host, width, is_roomy));
+        lines.extend(notes);
+    } else {
+        lines.extend(alerts(view, width, alert_rows));
+        lines.extend(notes);
+        lines.extend(diagnosis.map(Line::from));
+        lines.extend(host(&view.host, width, is_roomy));
+    }
     lines
 }
 
 /// The keys, and what they are good for.
-pub(super) fn help(view: &LiveView, hidden: usize, width: usize) -> Line<'static> {
-    let end = if view.command.is_some() {
-        "q end the command, show the summary"
-    } else {
-        "q quit, show the summary"
-    };
+pub(super) fn help(hidden: usize, width: usize) -> Line<'static> {
     let scroll = (hidden > 0).then(|| "↑ ↓ scroll".to_owned());
-    let text = joined(&[scroll, Some(end.to_owned())], width);
+    let text = joined(&[Some("q quit".to_owned()), scroll], width);
     Line::styled(text, Style::new().add_modifier(Modifier::DIM))
 }
 
@@ -90,7 +96,7 @@ pub(super) fn verdict_word(verdict: Option<&LiveVerdict>) -> String {
     }
 }
 
-fn verdict(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'static>> {
+fn verdict(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
     let color = match view.verdict.as_ref().map(|verdict| verdict.classification) {
         Some(Classification::WellUtilized) => Color::Green,
         Some(Classification::Underutilized | Classification::Overprovisioned) => Color::Yellow,
@@ -102,13 +108,12 @@ fn verdict(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
     }
     let word = verdict_word(view.verdict.as_ref());
     let reason = view.verdict.as_ref().map_or("", |verdict| &verdict.reason);
-    let most = if is_roomy { SENTENCE_LINES } else { 1 };
     let text = if reason.is_empty() {
         word.clone()
     } else {
         format!("{word}: {reason}")
     };
-    let mut lines: Vec<Line<'static>> = sentence(&text, width, most)
+    sentence(&text, width, most)
         .into_iter()
         .map(|line| match line.strip_prefix(&word) {
             Some(rest) => Line::from(vec![
@@ -117,12 +122,7 @@ fn verdict(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
             ]),
             None => Line::from(line),
         })
-        .collect();
-    if let Some(diagnosis) = &view.diagnosis {
-        let text = sentence(diagnosis, width, most);
-        lines.extend(text.into_iter().map(Line::from));
-    }
-    lines
+        .collect()
 }
 
 fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
@@ -152,11 +152,11 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
         let cores = host.cores.map_or(String::new(), |cores| {
             format!(" of {}", counted(u64::from(cores), "core", "cores"))
         });
-        let busiest = host
-            .busiest_core_percent
-            .map_or(String::new(), |share| format!(", busiest {share:.0} %"));
-        format!("CPU {share:.0} %{cores}{busiest}")
+        format!("CPU {share:.0} %{cores}")
     });
+    let busiest = host
+        .busiest_core_percent
+        .map(|share| format!("busiest core {share:.0} %"));
     let memory = host.memory_used_mib.map(|used| {
         format!(
             "memory {} of {} GiB",
@@ -189,20 +189,20 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
         host.disk_read_bytes_per_second,
         host.disk_written_bytes_per_second,
     );
-    let label = Some("host".to_owned());
-    let has_something = [&cpu, &memory, &io_wait, &network, &disk]
-        .iter()
-        .any(|part| part.is_some());
-    if !has_something {
+    if *host == HostReading::default() {
         return Vec::new();
     }
+    let label = Some("host".to_owned());
     let lines = if is_roomy && (network.is_some() || disk.is_some()) {
         vec![
-            joined(&[label, cpu, memory, io_wait], width),
+            joined(&[label, cpu, busiest, memory, io_wait], width),
             joined(&[Some("    ".to_owned()), network, disk], width),
         ]
     } else {
-        vec![joined(&[label, cpu, memory, io_wait, network, disk], width)]
+        vec![joined(
+            &[label, cpu, busiest, memory, io_wait, network, disk],
+            width,
+        )]
     };
     lines.into_iter().map(Line::from).collect()
 }
