@@ -187,6 +187,9 @@ impl Probe {
 
     /// Hands over what was answered since the last time.
     pub(super) fn take_answers(&mut self) -> BTreeMap<&'static str, Value> {
-        self.answers.as_mut().map(std::mem::take).unwrap_or_default()
+        self.answers
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 }

@@ -87,9 +87,7 @@ pub(super) fn processes(
     let graphics = list(probe, calls::GRAPHICS, || {
         device.running_graphics_processes()
     });
-    let shared = list(probe, calls::MPS, || {
-        device.mps_running_compute_processes()
-    });
+    let shared = list(probe, calls::MPS, || device.mps_running_compute_processes());
     if compute.is_none() && graphics.is_none() && shared.is_none() {
         return None;
     }
