@@ -180,15 +180,15 @@ impl Player {
 
     /// What a counter gained in the rounds that are over.
     pub fn gained<T>(&self, handle: *mut T, call: &str) -> u64 {
+        if self.rounds == 0 || !COUNTERS.contains(&call) {
+            return 0;
+        }
         let place = (handle as usize).saturating_sub(1);
         let values = self.lines.iter().filter_map(|line| {
             let value = line.devices.get(place)?.get(call)?;
             value.as_u64()
         });
         let (first, last) = values.fold((None, 0), |(first, _), v| (first.or(Some(v)), v));
-        if self.rounds == 0 || !COUNTERS.contains(&call) {
-            return 0;
-        }
         last.saturating_sub(first.unwrap_or(last)) * self.rounds
     }
 }

@@ -240,6 +240,10 @@ fn an_old_driver_is_read_by_its_older_calls() {
         reason("PCIe traffic"),
         Some("driver 470.82.01 does not support it on this GPU")
     );
+    assert_eq!(
+        reason("multiprocessor, tensor and memory bandwidth activity (GPM)"),
+        Some("driver 470.82.01 does not know the call")
+    );
     assert_eq!(reason("memory in use"), None, "the older call tells it");
     assert_eq!(reason("processes"), None);
 }
