@@ -99,12 +99,16 @@ impl ActivityMeter {
 /// Asks whether a device has the counters at all, so that nothing is sampled
 /// where there are none.
 pub(super) fn find_out(scope: Scope<'_>, probe: &mut Probe) {
-    let is_supported = probe.ask(calls::GPM_SUPPORT, || scope.gpu().gpm_support());
-    if is_supported != Some(true) {
-        if is_supported == Some(false) {
+    match probe.ask(calls::GPM_SUPPORT, || scope.gpu().gpm_support()) {
+        Some(true) => {}
+        Some(false) => {
             probe.refuse(calls::GPM_SUPPORT, Refusal::NotSupported);
+            probe.refuse(calls::GPM_SAMPLE, Refusal::NotSupported);
         }
-        probe.refuse(calls::GPM_SAMPLE, Refusal::NotSupported);
+        None => {
+            let refusal = probe.refusal(calls::GPM_SUPPORT);
+            probe.refuse(calls::GPM_SAMPLE, refusal.unwrap_or(Refusal::NotSupported));
+        }
     }
 }
 

@@ -56,8 +56,10 @@ pub(super) const SM_CLOCK: Call = call("nvmlDeviceGetClockInfo.sm", "clocks");
 /// Megahertz.
 pub(super) const MEMORY_CLOCK: Call = call("nvmlDeviceGetClockInfo.memory", "clocks");
 /// Bits.
-pub(super) const THROTTLE: Call =
-    call("nvmlDeviceGetCurrentClocksThrottleReasons", "throttle reasons");
+pub(super) const THROTTLE: Call = call(
+    "nvmlDeviceGetCurrentClocksThrottleReasons",
+    "throttle reasons",
+);
 /// Percent of time.
 pub(super) const ENCODER: Call = call("nvmlDeviceGetEncoderUtilization", "encoder utilization");
 /// Percent of time.

@@ -32,7 +32,8 @@ fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
     let mut refusals = BTreeMap::new();
     for row in rows {
         for (metric, refusal) in row.probe.refusals() {
-            refusals.entry(metric).or_insert(refusal);
+            let first = refusals.entry(metric).or_insert(refusal);
+            *first = (*first).min(refusal);
         }
     }
     refusals

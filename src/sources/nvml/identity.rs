@@ -85,8 +85,7 @@ pub(super) fn memory(device: &Device<'_>, probe: &mut Probe) -> Option<[u64; 3]>
         memory.map(|memory| [memory.total, memory.free, memory.used])
     });
     newer.or_else(|| {
-        let is_refused = !probe.may_ask(calls::MEMORY);
-        is_refused.then_some(())?;
+        probe.refusal(calls::MEMORY)?;
         probe.ask(calls::MEMORY_V1, || raw::memory_v1(device))
     })
 }

@@ -7,15 +7,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why a call is not made again.
+/// Why a call is not made again; of several the first tells most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Refusal {
+    /// The user may not.
+    NoPermission,
     /// The device has no such thing.
     NotSupported,
     /// The library has no such call.
     TooOld,
-    /// The user may not.
-    NoPermission,
 }
 
 impl Refusal {
@@ -176,17 +176,26 @@ impl Probe {
         &self.told
     }
 
-    /// Metrics for which a call was refused, and why; the first call counts.
+    /// Why a call is not made again, if it is not.
+    pub(super) fn refusal(&self, call: Call) -> Option<Refusal> {
+        self.refused.get(&call).copied()
+    }
+
+    /// Metrics for which a call was refused, and why.
     pub(super) fn refusals(&self) -> BTreeMap<&'static str, Refusal> {
         let mut refusals = BTreeMap::new();
         for (call, refusal) in &self.refused {
-            refusals.entry(call.metric).or_insert(*refusal);
+            let first = refusals.entry(call.metric).or_insert(*refusal);
+            *first = (*first).min(*refusal);
         }
         refusals
     }
 
     /// Hands over what was answered since the last time.
     pub(super) fn take_answers(&mut self) -> BTreeMap<&'static str, Value> {
-        self.answers.as_mut().map(std::mem::take).unwrap_or_default()
+        self.answers
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 }

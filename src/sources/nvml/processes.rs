@@ -2,7 +2,7 @@
 
 use super::ProcessName;
 use super::calls::{self, Call};
-use super::probe::Probe;
+use super::probe::{Probe, Refusal};
 use crate::profiling::GpuProcess;
 use nvml_wrapper::Device;
 use nvml_wrapper::enums::device::UsedGpuMemory;
@@ -78,7 +78,7 @@ pub(super) fn processes(
 ) -> Option<Vec<GpuProcess>> {
     let compute = list(probe, calls::COMPUTE, || device.running_compute_processes());
     let compute = compute.or_else(|| {
-        let is_old = !probe.may_ask(calls::COMPUTE);
+        let is_old = probe.refusal(calls::COMPUTE) == Some(Refusal::TooOld);
         is_old.then_some(())?;
         list(probe, calls::COMPUTE_V2, || {
             device.running_compute_processes_v2()
@@ -87,9 +87,7 @@ pub(super) fn processes(
     let graphics = list(probe, calls::GRAPHICS, || {
         device.running_graphics_processes()
     });
-    let shared = list(probe, calls::MPS, || {
-        device.mps_running_compute_processes()
-    });
+    let shared = list(probe, calls::MPS, || device.mps_running_compute_processes());
     if compute.is_none() && graphics.is_none() && shared.is_none() {
         return None;
     }

@@ -90,10 +90,14 @@ pub(super) fn read(
             })
             .map(ThrottleReasons),
         encoder_percent: ask_u32(probe, calls::ENCODER, || {
-            device.encoder_utilization().map(|encoder| encoder.utilization)
+            device
+                .encoder_utilization()
+                .map(|encoder| encoder.utilization)
         }),
         decoder_percent: ask_u32(probe, calls::DECODER, || {
-            device.decoder_utilization().map(|decoder| decoder.utilization)
+            device
+                .decoder_utilization()
+                .map(|decoder| decoder.utilization)
         }),
         processes: processes(device, probe, look.names),
         pcie_sent_bytes_per_second: activity.and_then(|seen| seen.pcie_sent_bytes_per_second),
@@ -104,14 +108,16 @@ pub(super) fn read(
         xids: Vec::new(),
     };
     // The counters of the multiprocessors are the better ones: they do not wrap.
-    if reading.pcie_sent_bytes_per_second.is_none() {
+    let is_left_to_counters = match activity {
+        Some(seen) => seen.pcie_sent_bytes_per_second.is_none(),
+        None => !probe.may_ask(calls::GPM_SAMPLE),
+    };
+    if is_left_to_counters {
         reading.pcie_sent_bytes_per_second = probe
             .ask(calls::PCIE_SENT, || {
                 field(device, NVML_FI_DEV_PCIE_COUNT_TX_BYTES)
             })
             .and_then(|count| meters.pcie_sent.rate(at, count, most));
-    }
-    if reading.pcie_received_bytes_per_second.is_none() {
         reading.pcie_received_bytes_per_second = probe
             .ask(calls::PCIE_RECEIVED, || {
                 field(device, NVML_FI_DEV_PCIE_COUNT_RX_BYTES)

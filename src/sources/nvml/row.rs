@@ -125,8 +125,9 @@ impl Row {
             if at < loss.retry_at {
                 return GpuSample::Lost(loss.reason.clone());
             }
-            if let Err(error) = self.find_again(nvml) {
-                return self.lose(reason_of(&error), at + RETRY_AFTER);
+            let reason = loss.reason.clone();
+            if self.find_again(nvml).is_err() {
+                return self.lose(reason, at + RETRY_AFTER);
             }
         }
         self.probe.begin();
@@ -143,7 +144,12 @@ impl Row {
         };
         let reading = read(device, &mut self.probe, &mut self.meters, look);
         if let Some(reason) = self.probe.loss() {
-            let reason = with_xids(reason, &xids);
+            // Lost as before: what it reported as it went is still the reason.
+            let before = self.loss.as_ref().map(|loss| loss.reason.as_str());
+            let reason = match before.filter(|before| before.starts_with(reason)) {
+                Some(before) if xids.is_empty() => before.to_owned(),
+                _ => with_xids(reason, &xids),
+            };
             return self.lose(reason, at + RETRY_AFTER);
         }
         self.loss = None;
