@@ -19,7 +19,8 @@ pub use estate_write::write_estate;
 pub use own_prices::{OwnPricesError, read_own_prices};
 pub use price_cache::{read_price_cache, write_price_cache};
 pub use samples::{
-    ReadOptions, SAMPLES_VERSION, SampleFormat, SampleReader, SampleWriter, SamplesError, open_samples,
+    ReadOptions, SAMPLES_VERSION, SampleFormat, SampleReader, SampleWriter, SamplesError,
+    open_samples,
 };
 pub use write::{try_writing, write_private, write_whole};
 

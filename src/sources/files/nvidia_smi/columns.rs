@@ -121,7 +121,10 @@ impl Column {
     /// A column by its name, with or without the unit in brackets.
     pub(super) fn named(title: &str) -> Self {
         let title = title.trim();
-        let (name, unit) = match title.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
+        let (name, unit) = match title
+            .strip_suffix(']')
+            .and_then(|rest| rest.rsplit_once('['))
+        {
             Some((name, unit)) => (name.trim(), unit.trim()),
             None => (title, ""),
         };

@@ -134,7 +134,9 @@ impl CsvLog {
                 Some(Event::Row(row)) => row,
             };
             let Some(position) = self.position(&row, pending.as_ref()) else {
-                self.rows.tally.add_junk(row.line, "a GPU that came while this was read");
+                self.rows
+                    .tally
+                    .add_junk(row.line, "a GPU that came while this was read");
                 continue;
             };
             match pending.as_mut() {
@@ -262,7 +264,10 @@ impl Scan {
             (named, Order::Named)
         } else {
             let (rows, pause) = survey.rows_per_look();
-            (unnamed(input, layout, rows)?, Order::Counted { rows, pause })
+            (
+                unnamed(input, layout, rows)?,
+                Order::Counted { rows, pause },
+            )
         };
         let facts = RunFacts {
             started: clock(options).at(first.time).1,

@@ -195,7 +195,8 @@ impl Rows {
         if !line.is_whole && self.has_units && has_unit && is_bare {
             return None;
         }
-        self.has_units |= has_unit && matches!(cell(text), Cell::Number(_, unit) if !unit.is_empty());
+        self.has_units |=
+            has_unit && matches!(cell(text), Cell::Number(_, unit) if !unit.is_empty());
         let mut figures = Figures::default();
         let mut row = Row {
             line: line.number,

@@ -104,10 +104,12 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
             _ => None,
         },
     };
-    let lost = figures.lost().or_else(|| match text_of(node, &["product_name"]).map(cell) {
-        Some(Cell::Lost(reason)) => Some(crate::domain::safe(reason)),
-        _ => None,
-    });
+    let lost = figures
+        .lost()
+        .or_else(|| match text_of(node, &["product_name"]).map(cell) {
+            Some(Cell::Lost(reason)) => Some(crate::domain::safe(reason)),
+            _ => None,
+        });
     let processes = processes(node);
     let of_slice = |slot: Option<&MigSlot>| {
         let wanted = slot.and_then(|slot| slot.gpu_instance);
@@ -203,7 +205,10 @@ fn processes(node: Node<'_, '_>) -> Option<Vec<(Option<u32>, GpuProcess)>> {
         };
         let slice = number(info, "gpu_instance_id");
         // One that computes and draws stands twice.
-        if processes.iter().any(|(on, one)| one.pid == pid && *on == slice) {
+        if processes
+            .iter()
+            .any(|(on, one)| one.pid == pid && *on == slice)
+        {
             continue;
         }
         let vram = text_of(info, &["used_memory"]).map(cell);
@@ -225,7 +230,8 @@ fn children<'a, 'input>(
     node: Node<'a, 'input>,
     name: &'static str,
 ) -> impl Iterator<Item = Node<'a, 'input>> {
-    node.children().filter(move |child| child.has_tag_name(name))
+    node.children()
+        .filter(move |child| child.has_tag_name(name))
 }
 
 /// The text at the end of a path of elements.

@@ -23,7 +23,11 @@ pub(super) fn columns(cells: &[String]) -> Result<Vec<Column>, String> {
         [(used, _)] => columns[*used] = named("memory.used", Figure::VramUsed),
         // What is in use is never more than there is.
         [(one, few), (other, many)] if few != many => {
-            let (used, total) = if few < many { (one, other) } else { (other, one) };
+            let (used, total) = if few < many {
+                (one, other)
+            } else {
+                (other, one)
+            };
             columns[*used] = named("memory.used", Figure::VramUsed);
             columns[*total] = named("memory.total", Figure::VramTotal);
         }

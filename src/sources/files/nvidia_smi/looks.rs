@@ -63,7 +63,10 @@ impl Gpu {
         fill(&mut self.name, &other.name);
         fill(&mut self.vram_total_mib, &other.vram_total_mib);
         fill(&mut self.power_limit_w, &other.power_limit_w);
-        fill(&mut self.power_default_limit_w, &other.power_default_limit_w);
+        fill(
+            &mut self.power_default_limit_w,
+            &other.power_default_limit_w,
+        );
         fill(
             &mut self.pcie_max_bytes_per_second,
             &other.pcie_max_bytes_per_second,
@@ -271,14 +274,21 @@ impl Survey {
             .windows(2)
             .map(|pair| pair[1] - pair[0])
             .collect();
-        if runs.len() < 2 { None } else { usual_of(&runs) }
+        if runs.len() < 2 {
+            None
+        } else {
+            usual_of(&runs)
+        }
     }
 
     /// The shortest cycle of names.
     fn by_names(&self) -> Option<usize> {
         (1..=MOST_UNNAMED.min(self.names.len() / 2)).find(|cycle| {
             let later = self.names.iter().skip(*cycle);
-            self.names.iter().zip(later).all(|(one, other)| one == other)
+            self.names
+                .iter()
+                .zip(later)
+                .all(|(one, other)| one == other)
         })
     }
 }

@@ -9,9 +9,9 @@ mod document;
 mod figure;
 mod guess;
 mod looks;
+mod tally;
 #[cfg(test)]
 mod tests;
-mod tally;
 mod time;
 mod xml_log;
 

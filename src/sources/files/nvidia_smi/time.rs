@@ -49,7 +49,11 @@ fn named_day(text: &str) -> Option<DateTime> {
     if words.next().is_some() {
         return None;
     }
-    Some(Date::new(year, i8::try_from(month).ok()?, day).ok()?.to_datetime(time))
+    Some(
+        Date::new(year, i8::try_from(month).ok()?, day)
+            .ok()?
+            .to_datetime(time),
+    )
 }
 
 /// From the times of a log to seconds since its start.

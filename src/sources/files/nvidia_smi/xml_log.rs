@@ -75,7 +75,9 @@ fn next_look(documents: &mut Documents) -> Result<Option<(u64, Look)>, SamplesEr
     while let Some(document) = documents.next_document()? {
         match device::look(&document.text, &mut documents.tally) {
             Ok(look) if !look.entries.is_empty() => return Ok(Some((document.line, look))),
-            Ok(_) => documents.tally.add_junk(document.line, "a document without GPUs"),
+            Ok(_) => documents
+                .tally
+                .add_junk(document.line, "a document without GPUs"),
             Err(message) => documents.tally.add_junk(document.line, &message),
         }
     }

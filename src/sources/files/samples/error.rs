@@ -127,6 +127,10 @@ fn begins(says: Option<&str>) -> String {
 pub(in crate::sources::files) fn quoted(line: &str) -> String {
     let mut characters = line.trim().chars();
     let start: String = characters.by_ref().take(MOST_QUOTED).collect();
-    let cut = if characters.next().is_some() { "…" } else { "" };
+    let cut = if characters.next().is_some() {
+        "…"
+    } else {
+        ""
+    };
     format!("{}{cut}", safe(&start))
 }

@@ -14,8 +14,8 @@ pub use error::SamplesError;
 pub use writer::SampleWriter;
 
 pub(super) use error::quoted;
-pub(super) use json_form::place;
 pub(super) use input::{Input, Line, Lines, cells};
+pub(super) use json_form::place;
 
 use super::nvidia_smi;
 use crate::domain::Gap;

@@ -9,11 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A figure of a domain type: its name, how to get it, how to set it.
-pub(super) type FigureColumn<T> = (
-    &'static str,
-    fn(&T) -> Option<f64>,
-    fn(&mut T, Option<f64>),
-);
+pub(super) type FigureColumn<T> = (&'static str, fn(&T) -> Option<f64>, fn(&mut T, Option<f64>));
 
 /// The written form of a type of optional figures, its list of columns, and
 /// whatever else is written beside them.

@@ -102,15 +102,15 @@ impl CsvLog {
         let Some(line) = next_line(&mut self.lines, &self.path)? else {
             return Ok(None);
         };
-        match Look::of(&self.names, &line) {
-            Ok(look) => Ok(Some(look)),
-            // The sampler was killed while it wrote this line.
-            Err(_) if !line.is_whole => {
-                self.torn_line = Some(line.number);
-                Ok(None)
-            }
-            Err(message) => Err(SamplesError::line(&self.path, line.number, message)),
+        // The sampler was killed while it wrote this line; whether its last figure
+        // is whole cannot be seen.
+        if !line.is_whole {
+            self.torn_line = Some(line.number);
+            return Ok(None);
         }
+        Look::of(&self.names, &line)
+            .map(Some)
+            .map_err(|message| SamplesError::line(&self.path, line.number, message))
     }
 
     fn next_look(&mut self) -> Result<Option<Sample>, SamplesError> {
@@ -150,11 +150,11 @@ fn first_look(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts,
             let at = row.sample()?.at_seconds;
             Ok((at, row.facts()?, row.identity()?))
         });
-        let (at, facts, identity) = match read {
-            Ok(read) => read,
-            Err(_) if !line.is_whole => break,
-            Err(message) => return Err(SamplesError::line(path, line.number, message)),
-        };
+        if !line.is_whole {
+            break;
+        }
+        let (at, facts, identity) =
+            read.map_err(|message| SamplesError::line(path, line.number, message))?;
         let (first, facts) = found.get_or_insert((at, facts));
         if *first != at {
             break;

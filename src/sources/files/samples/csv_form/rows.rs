@@ -95,7 +95,10 @@ impl Rows {
         }
     }
 
-    pub(in crate::sources::files::samples) fn of_sample(&self, sample: &Sample) -> io::Result<String> {
+    pub(in crate::sources::files::samples) fn of_sample(
+        &self,
+        sample: &Sample,
+    ) -> io::Result<String> {
         let mut host = vec![shown(sample.host.cores)];
         host.extend(figures(HOST_COLUMNS, Some(&sample.host)));
         let host = host.join(",");
@@ -117,7 +120,9 @@ fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
     };
     let mut cells: Vec<String> = figures(GPU_COLUMNS, reading).collect();
     cells.push(text(lost));
-    cells.push(shown(reading.and_then(|one| one.throttle).map(|bits| bits.0)));
+    cells.push(shown(
+        reading.and_then(|one| one.throttle).map(|bits| bits.0),
+    ));
     cells.push(match reading.and_then(|one| one.processes.as_ref()) {
         Some(list) => json(&processes_wire(list))?,
         None => String::new(),
