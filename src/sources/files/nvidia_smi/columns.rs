@@ -139,6 +139,11 @@ impl Column {
 /// The columns, when a line is a header: most of its cells are names of columns,
 /// and one of them is needed here.
 pub(super) fn header(cells: &[String]) -> Option<Vec<Column>> {
+    // No name begins with a digit, and nearly every row has a cell that does.
+    let is_figure = |cell: &String| cell.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    if cells.iter().any(is_figure) {
+        return None;
+    }
     let columns: Vec<Column> = cells.iter().map(|cell| Column::named(cell)).collect();
     let known = columns
         .iter()

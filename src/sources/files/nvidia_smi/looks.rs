@@ -243,29 +243,25 @@ impl Survey {
             .windows(2)
             .map(|pair| pair[1].duration_since(pair[0]).abs())
             .collect();
-        let mut sorted = steps.clone();
-        sorted.sort_unstable();
-        let usual = sorted.get(sorted.len() * 19 / 20).copied();
-        let pause = usual.map(|usual| (usual / 4).max(SignedDuration::from_nanos(1)));
-        let by_time = pause.and_then(|pause| {
-            let starts = steps.iter().map(|step| *step >= pause);
-            let mut runs = vec![1];
-            for is_start in starts {
-                match runs.last_mut() {
-                    Some(run) if !is_start => *run += 1,
-                    _ => runs.push(1),
-                }
-            }
-            usual_of(&runs)
-        });
+        let mut longest_first = steps.clone();
+        longest_first.sort_unstable_by(|one, other| other.cmp(one));
+        // With so many rows a look, so many steps are pauses; a quarter of the
+        // one in their middle tells them from the others.
+        let pause_of = |rows: usize| {
+            let pauses = (self.times.len() / rows).max(1);
+            let middle = *longest_first.get(pauses / 2)?;
+            let pause = (middle / 4).max(SignedDuration::from_nanos(1));
+            (usual_of(&runs(&steps, pause)) == Some(rows)).then_some(pause)
+        };
+        let by_time = || (2..=MOST_UNNAMED).find(|rows| pause_of(*rows).is_some());
         let found = self
             .count
             .or_else(|| self.by_headers())
-            .or(by_time)
+            .or_else(by_time)
             .or_else(|| self.by_names())
             .filter(|rows| (1..=MOST_UNNAMED).contains(rows));
         let rows = found.unwrap_or(1);
-        (rows, pause.filter(|_| rows > 1))
+        (rows, if rows > 1 { pause_of(rows) } else { None })
     }
 
     fn by_headers(&self) -> Option<usize> {
@@ -293,6 +289,18 @@ impl Survey {
     }
 }
 
+/// How many rows follow each other without a pause.
+fn runs(steps: &[SignedDuration], pause: SignedDuration) -> Vec<usize> {
+    let mut runs = vec![1];
+    for step in steps {
+        match runs.last_mut() {
+            Some(run) if *step < pause => *run += 1,
+            _ => runs.push(1),
+        }
+    }
+    runs
+}
+
 /// The value that most of a list have, if it is most of them by far.
 fn usual_of(runs: &[usize]) -> Option<usize> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
@@ -300,5 +308,5 @@ fn usual_of(runs: &[usize]) -> Option<usize> {
         *counts.entry(*run).or_default() += 1;
     }
     let (run, times) = counts.into_iter().max_by_key(|(_, times)| *times)?;
-    (times * 5 >= runs.len() * 4).then_some(run)
+    (times * 3 >= runs.len() * 2).then_some(run)
 }

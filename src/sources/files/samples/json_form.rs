@@ -1,6 +1,7 @@
 //! Samples as JSON lines: a header, one line a look, the end.
 
-use super::wire::{EndWire, HeaderWire, SampleWire, VersionWire};
+use super::wire::SampleWire;
+use super::wire_run::{EndWire, HeaderWire, VersionWire};
 use super::{Input, Line, Lines, Log, SAMPLES_VERSION, SamplesError};
 use crate::domain::{Gap, is_unsafe};
 use crate::profiling::{RunEnd, RunFacts, Sample};

@@ -1,6 +1,8 @@
 //! Samples of GPU hosts in files: our own as JSON lines or CSV, and logs of
 //! `nvidia-smi` that people already have.
 
+#[cfg(test)]
+mod arbitrary;
 mod csv_form;
 mod error;
 mod input;
@@ -8,6 +10,7 @@ mod json_form;
 #[cfg(test)]
 mod properties;
 mod wire;
+mod wire_run;
 mod writer;
 
 pub use error::SamplesError;
@@ -137,7 +140,10 @@ pub fn open_samples(path: &Path, options: &ReadOptions) -> Result<SampleReader, 
     open_input(input, options)
 }
 
-fn open_input(input: Input, options: &ReadOptions) -> Result<SampleReader, SamplesError> {
+pub(super) fn open_input(
+    input: Input,
+    options: &ReadOptions,
+) -> Result<SampleReader, SamplesError> {
     let log: Box<dyn Log> = match kind(&input)? {
         Kind::JsonLines => Box::new(json_form::JsonLog::open(&input)?),
         Kind::Csv => Box::new(csv_form::CsvLog::open(&input)?),
