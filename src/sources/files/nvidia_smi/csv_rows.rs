@@ -2,7 +2,7 @@
 
 use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, cells, quoted};
 use super::columns::{Column, Field, has, header};
-use super::figure::{Cell, Figure, Figures, cell, words};
+use super::figure::{Cell, Figure, Figures, cell, uuid, words};
 use super::guess;
 use super::looks::{Entry, Gpu};
 use super::tally::Tally;
@@ -236,7 +236,7 @@ impl Row {
         match column.field {
             Field::Time => self.time = LogTime::read(text),
             Field::Index => gpu.index = number(),
-            Field::Uuid => gpu.uuid = owned(),
+            Field::Uuid => gpu.uuid = uuid(text),
             Field::BusId => gpu.bus_id = owned().map(|id| id.to_ascii_lowercase()),
             Field::Name => gpu.name = owned(),
             Field::DriverVersion => self.driver_version = owned(),

@@ -1,6 +1,6 @@
 //! What one document of `nvidia-smi -q -x` says.
 
-use super::figure::{Cell, Figure, Figures, cell, throttle_bit, words};
+use super::figure::{Cell, Figure, Figures, cell, throttle_bit, uuid, words};
 use super::looks::{Entry, Gpu, MOST_GPUS};
 use super::tally::Tally;
 use super::time::LogTime;
@@ -90,7 +90,7 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
         .map(str::to_ascii_lowercase);
     let gpu = Gpu {
         bus_id,
-        uuid: owned(node, "uuid"),
+        uuid: text_of(node, &["uuid"]).and_then(uuid),
         index: None,
         mig: None,
         name: owned(node, "product_name"),
@@ -138,7 +138,7 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
         reading.processes = of_slice(Some(&slot));
         Some(Entry {
             gpu: Gpu {
-                uuid: owned(node, "uuid"),
+                uuid: text_of(node, &["uuid"]).and_then(uuid),
                 vram_total_mib: figures.get(Figure::VramTotal),
                 mig: Some(slot),
                 power_limit_w: None,

@@ -146,6 +146,15 @@ pub(super) fn words(text: &str) -> Option<&str> {
     }
 }
 
+/// An id of a GPU. One of zeros alone is what is left of it in a log that was
+/// made anonymous, and is the same for every GPU.
+pub(super) fn uuid(text: &str) -> Option<String> {
+    let uuid = words(text)?;
+    let digits = uuid.trim_start_matches("GPU-").trim_start_matches("MIG-");
+    let is_blank = digits.chars().all(|c| matches!(c, '0' | '-'));
+    (!is_blank).then(|| uuid.to_owned())
+}
+
 /// What one look at one GPU found, cell by cell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures {

@@ -173,6 +173,18 @@ fn a_gpu_that_is_lost_is_lost_and_not_idle() {
 }
 
 #[test]
+fn gpus_of_an_anonymous_log_are_told_apart() {
+    let log = TWO
+        .replace("index", "index, uuid")
+        .replace(", 0, ", ", 0, GPU-00000000-0000, ")
+        .replace(", 1, ", ", 1, GPU-00000000-0000, ");
+    let (reader, samples) = read(&log);
+    assert_eq!(reader.facts().gpus.len(), 2);
+    assert_eq!(reader.facts().gpus[0].uuid, None);
+    assert_eq!(samples, read(TWO).1);
+}
+
+#[test]
 fn columns_that_are_missing_or_not_known_are_named() {
     let (reader, samples) = read(
         "timestamp, index, utilization.gpu [%], pstate, my.column, mig.mode.current, \
