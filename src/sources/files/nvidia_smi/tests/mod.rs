@@ -1,6 +1,7 @@
 //! Small logs, made up, of everything that people's logs have in them.
 
 mod documents;
+mod properties;
 mod table;
 
 use super::super::samples::{Input, ReadOptions, SampleReader, SamplesError, open_input};
