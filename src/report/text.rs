@@ -1,12 +1,14 @@
 //! Text for people: money with separators, names that cannot hurt a terminal
 //! or a spreadsheet, lines that fit.
 
-use crate::domain::Money;
+use crate::domain::{Money, is_unsafe};
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub use crate::domain::{safe, spreadsheet_safe};
 
 /// What stands for an absent value in tables.
 pub const ABSENT: &str = "—";
@@ -68,29 +70,6 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
         count(number),
         if number == 1 { singular } else { plural }
     )
-}
-
-/// Whether a character may not reach a terminal as it is: controls of both
-/// sets, line and paragraph separators, and marks that turn the direction of
-/// text around.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' |
-            '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
-}
-
-/// A name as it may be shown: unsafe characters are written as `\u{…}`.
-pub fn safe(name: &str) -> String {
-    let mut shown = String::with_capacity(name.len());
-    for c in name.chars() {
-        if is_unsafe(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 /// A word that a POSIX shell reads back as it was, and that cannot hurt the
@@ -156,15 +135,6 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// A text cell that a spreadsheet does not run: one that begins like a formula
-/// gets an apostrophe in front.
-pub fn spreadsheet_safe(cell: &str) -> String {
-    let shown = safe(cell);
-    let runs = cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
-        || shown.trim_start().starts_with(['=', '+', '-', '@']);
-    if runs { format!("'{shown}") } else { shown }
 }
 
 /// Tags in one cell: `key=value`, separated by semicolons.

@@ -9,6 +9,7 @@ mod data;
 mod files_of_the_book;
 mod gathered;
 mod keys;
+mod logs;
 mod percentiles;
 mod slices;
 mod spot;

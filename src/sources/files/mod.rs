@@ -5,8 +5,10 @@ mod estate_fields;
 mod estate_read;
 mod estate_slip;
 mod estate_write;
+mod nvidia_smi;
 mod own_prices;
 mod price_cache;
+mod samples;
 mod wire;
 mod write;
 
@@ -16,6 +18,10 @@ pub use estate_slip::Slip;
 pub use estate_write::write_estate;
 pub use own_prices::{OwnPricesError, read_own_prices};
 pub use price_cache::{read_price_cache, write_price_cache};
+pub use samples::{
+    ReadOptions, SAMPLES_VERSION, SampleFormat, SampleReader, SampleWriter, SamplesError,
+    open_samples,
+};
 pub use write::{try_writing, write_private, write_whole};
 
 /// The version of the estate format that this program reads and writes.

@@ -1,0 +1,33 @@
+//! Names from outside, made harmless for a terminal or a spreadsheet.
+
+/// Whether a character may not reach a terminal as it is: controls of both
+/// sets, line and paragraph separators, and marks that turn the direction of
+/// text around.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' |
+            '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// A name as it may be shown: unsafe characters are written as `\u{…}`.
+pub fn safe(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    for c in name.chars() {
+        if is_unsafe(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A text cell that a spreadsheet does not run: one that begins like a formula
+/// gets an apostrophe in front.
+pub fn spreadsheet_safe(cell: &str) -> String {
+    let shown = safe(cell);
+    let runs = cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
+        || shown.trim_start().starts_with(['=', '+', '-', '@']);
+    if runs { format!("'{shown}") } else { shown }
+}

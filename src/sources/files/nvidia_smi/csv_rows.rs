@@ -1,0 +1,258 @@
+//! The rows of a CSV of `nvidia-smi`, one at a time.
+
+use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, cells, quoted};
+use super::columns::{Column, Field, has, header};
+use super::figure::{Cell, Figure, Figures, cell, uuid, words};
+use super::guess;
+use super::looks::{Entry, Gpu};
+use super::tally::Tally;
+use super::time::LogTime;
+use crate::profiling::GpuSample;
+use std::path::PathBuf;
+
+/// Lines that are searched for a header.
+const MOST_BEFORE_HEADER: usize = 1_000;
+
+/// One row.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub line: u64,
+    pub time: Option<LogTime>,
+    pub entry: Entry,
+    pub driver_version: Option<String>,
+    pub hostname: Option<String>,
+    pub count: Option<u16>,
+}
+
+/// What a line is, when it is not junk.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    /// A header: a look does not go on across it.
+    Header,
+    Row(Box<Row>),
+}
+
+/// How the columns of a log are known.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// The columns until a header says others; none where a header comes first.
+    start: Option<Vec<Column>>,
+    /// The first columns, from wherever they are known.
+    pub columns: Vec<Column>,
+    /// The names that were guessed from values.
+    pub guessed: Option<String>,
+}
+
+impl Layout {
+    /// The columns of a log.
+    ///
+    /// # Errors
+    /// When it has no header and none are given, and its values do not tell.
+    pub(super) fn of(input: &Input, options: &ReadOptions) -> Result<Self, SamplesError> {
+        let io = |source| SamplesError::io(input.path(), source);
+        let mut lines = input.lines().map_err(io)?;
+        let mut guessed = None;
+        let mut refused = None;
+        let mut first = None;
+        for _ in 0..MOST_BEFORE_HEADER {
+            let Some(line) = lines.next_line().map_err(io)? else {
+                break;
+            };
+            if line.text.trim().is_empty() {
+                continue;
+            }
+            let cells = cells(&line.text);
+            if let Some(columns) = header(&cells) {
+                return Self::checked(input, line.number, None, columns, None);
+            }
+            first.get_or_insert_with(|| quoted(&line.text));
+            match guess::columns(&cells) {
+                Ok(columns) if guessed.is_none() => guessed = Some((line.number, columns)),
+                Err(message) if looks_like_row(&cells) => {
+                    refused.get_or_insert((line.number, message));
+                }
+                _ => {}
+            }
+        }
+        if let Some(names) = &options.columns {
+            let given: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
+            return Self::checked(input, 1, Some(given.clone()), given, None);
+        }
+        let path = input.path().to_owned();
+        match (guessed, refused) {
+            (Some((line, columns)), refused)
+                if refused.as_ref().is_none_or(|(other, _)| *other > line) =>
+            {
+                let told = guess::told(&columns);
+                Self::checked(input, line, Some(columns.clone()), columns, Some(told))
+            }
+            (_, Some((line, message))) => Err(SamplesError::Columns {
+                path,
+                line,
+                message,
+            }),
+            _ => Err(SamplesError::Unknown { path, says: first }),
+        }
+    }
+
+    fn checked(
+        input: &Input,
+        line: u64,
+        start: Option<Vec<Column>>,
+        columns: Vec<Column>,
+        guessed: Option<String>,
+    ) -> Result<Self, SamplesError> {
+        let is_reading = |column: &Column| match column.field {
+            Field::Figure(figure) => !matches!(
+                figure,
+                Figure::VramTotal
+                    | Figure::PowerLimit
+                    | Figure::EnforcedPowerLimit
+                    | Figure::DefaultPowerLimit
+                    | Figure::MaxLinkGeneration
+                    | Figure::MaxLinkWidth
+            ),
+            _ => false,
+        };
+        if !columns.iter().any(is_reading) {
+            let message = "no column is a reading of a GPU, such as `utilization.gpu`";
+            return Err(SamplesError::line(input.path(), line, message));
+        }
+        Ok(Self {
+            start,
+            columns,
+            guessed,
+        })
+    }
+}
+
+/// Whether cells are numbers and words in a row rather than a sentence.
+fn looks_like_row(cells: &[String]) -> bool {
+    let is_figure = |text: &String| {
+        matches!(cell(text), Cell::Number(..) | Cell::Absent) || LogTime::read(text).is_some()
+    };
+    cells.len() > 1 && cells.iter().any(is_figure)
+}
+
+/// The rows of a log.
+pub(super) struct Rows {
+    path: PathBuf,
+    lines: Lines,
+    columns: Option<Vec<Column>>,
+    has_units: bool,
+    last_line: u64,
+    pub tally: Tally,
+}
+
+impl Rows {
+    pub(super) fn of(input: &Input, layout: &Layout) -> Result<Self, SamplesError> {
+        let lines = input.lines();
+        Ok(Self {
+            path: input.path().to_owned(),
+            lines: lines.map_err(|source| SamplesError::io(input.path(), source))?,
+            columns: layout.start.clone(),
+            has_units: false,
+            last_line: 1,
+            tally: Tally::default(),
+        })
+    }
+
+    /// The next header or row.
+    pub(super) fn next_event(&mut self) -> Result<Option<Event>, SamplesError> {
+        loop {
+            let line = self.lines.next_line();
+            let Some(line) = line.map_err(|source| SamplesError::io(&self.path, source))? else {
+                if self.lines.is_cut() {
+                    self.tally.set_torn(self.last_line);
+                }
+                return Ok(None);
+            };
+            self.last_line = line.number;
+            if line.text.trim().is_empty() {
+                continue;
+            }
+            let cells = cells(&line.text);
+            if let Some(columns) = header(&cells) {
+                self.columns = Some(columns);
+                return Ok(Some(Event::Header));
+            }
+            match self.row(&line, &cells) {
+                Some(row) => return Ok(Some(Event::Row(Box::new(row)))),
+                None if line.is_whole => self.tally.add_junk(line.number, &line.text),
+                None => self.tally.set_torn(line.number),
+            }
+        }
+    }
+
+    fn row(&mut self, line: &Line, cells: &[String]) -> Option<Row> {
+        let columns = self.columns.as_ref()?;
+        if columns.len() != cells.len() {
+            return None;
+        }
+        let (column, text) = (columns.last()?, cells.last()?);
+        let is_bare = matches!(cell(text), Cell::Number(_, ""));
+        let has_unit = !column.unit.is_empty();
+        if !line.is_whole && self.has_units && has_unit && is_bare {
+            return None;
+        }
+        self.has_units |=
+            has_unit && matches!(cell(text), Cell::Number(_, unit) if !unit.is_empty());
+        let mut figures = Figures::default();
+        let mut row = Row {
+            line: line.number,
+            time: None,
+            entry: Entry {
+                gpu: Gpu::default(),
+                sample: GpuSample::Lost(String::new()),
+            },
+            driver_version: None,
+            hostname: None,
+            count: None,
+        };
+        for (column, text) in columns.iter().zip(cells) {
+            row.put(column, text, &mut figures);
+        }
+        if (row.time.is_none() && has(columns, Field::Time)) || figures.is_junk() {
+            return None;
+        }
+        self.tally.add_figures(&figures);
+        row.entry.gpu.vram_total_mib = figures.get(Figure::VramTotal);
+        row.entry.gpu.power_limit_w = figures.power_limit_w();
+        row.entry.gpu.power_default_limit_w = figures.get(Figure::DefaultPowerLimit);
+        row.entry.gpu.pcie_max_bytes_per_second = figures.pcie_max_bytes_per_second();
+        row.entry.sample = match figures.lost() {
+            Some(reason) => GpuSample::Lost(reason),
+            None => GpuSample::Read(Box::new(figures.reading())),
+        };
+        Some(row)
+    }
+}
+
+impl Row {
+    fn put(&mut self, column: &Column, text: &str, figures: &mut Figures) {
+        let owned = || words(text).map(str::to_owned);
+        let number = || words(text).and_then(|words| words.parse().ok());
+        let gpu = &mut self.entry.gpu;
+        match column.field {
+            Field::Time => self.time = LogTime::read(text),
+            Field::Index => gpu.index = number(),
+            Field::Uuid => gpu.uuid = uuid(text),
+            Field::BusId => gpu.bus_id = owned().map(|id| id.to_ascii_lowercase()),
+            Field::Name => gpu.name = owned(),
+            Field::DriverVersion => self.driver_version = owned(),
+            Field::Hostname => self.hostname = owned(),
+            Field::Count => self.count = number(),
+            Field::MigMode => {
+                gpu.is_mig_enabled = match text.trim() {
+                    "Enabled" => Some(true),
+                    "Disabled" => Some(false),
+                    _ => None,
+                }
+            }
+            Field::ThrottleMask => figures.put_throttle_mask(text),
+            Field::ThrottleBit(bit) => figures.put_throttle_bit(bit, text),
+            Field::Figure(figure) => figures.put(figure, &column.unit, text),
+            Field::Unused | Field::Unknown => {}
+        }
+    }
+}

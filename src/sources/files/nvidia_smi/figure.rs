@@ -1,0 +1,310 @@
+//! Figures as `nvidia-smi` writes them: with a unit or without, or in words why
+//! there is none.
+
+use crate::profiling::{GpuReading, ThrottleReasons};
+
+/// Bytes in a MiB.
+const MIB: f64 = 1_048_576.0;
+
+/// A figure that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    Utilization,
+    MemoryUtilization,
+    Encoder,
+    Decoder,
+    VramUsed,
+    VramTotal,
+    PowerDraw,
+    PowerDrawAverage,
+    PowerDrawInstant,
+    PowerLimit,
+    EnforcedPowerLimit,
+    DefaultPowerLimit,
+    Temperature,
+    SmClock,
+    MemoryClock,
+    PcieSent,
+    PcieReceived,
+    MaxLinkGeneration,
+    MaxLinkWidth,
+}
+
+const FIGURES: usize = Figure::MaxLinkWidth as usize + 1;
+
+/// What a figure measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dimension {
+    Percent,
+    Mib,
+    Watts,
+    Celsius,
+    Megahertz,
+    BytesPerSecond,
+    Count,
+}
+
+impl Figure {
+    fn dimension(self) -> Dimension {
+        match self {
+            Self::Utilization | Self::MemoryUtilization | Self::Encoder | Self::Decoder => {
+                Dimension::Percent
+            }
+            Self::VramUsed | Self::VramTotal => Dimension::Mib,
+            Self::PowerDraw
+            | Self::PowerDrawAverage
+            | Self::PowerDrawInstant
+            | Self::PowerLimit
+            | Self::EnforcedPowerLimit
+            | Self::DefaultPowerLimit => Dimension::Watts,
+            Self::Temperature => Dimension::Celsius,
+            Self::SmClock | Self::MemoryClock => Dimension::Megahertz,
+            Self::PcieSent | Self::PcieReceived => Dimension::BytesPerSecond,
+            Self::MaxLinkGeneration | Self::MaxLinkWidth => Dimension::Count,
+        }
+    }
+
+    fn is_possible(self, value: f64) -> bool {
+        match self.dimension() {
+            Dimension::Percent => (0.0..=100.0).contains(&value),
+            Dimension::Celsius => (-100.0..=500.0).contains(&value),
+            _ => value >= 0.0,
+        }
+    }
+}
+
+impl Dimension {
+    /// What one of a unit is in the unit that figures are kept in; `None` for a
+    /// unit of something else.
+    fn scale(self, unit: &str) -> Option<f64> {
+        let scale = match (self, unit) {
+            (_, "") | (Self::Percent, "%") | (Self::Count, "x") => 1.0,
+            (Self::Mib, "MiB") | (Self::Watts, "W") | (Self::Celsius, "C") => 1.0,
+            (Self::Megahertz, "MHz") | (Self::BytesPerSecond, "B/s") => 1.0,
+            (Self::Mib, "B" | "bytes") => 1.0 / MIB,
+            (Self::Mib, "KiB") => 1.0 / 1_024.0,
+            (Self::Mib, "GiB") => 1_024.0,
+            (Self::Mib, "MB") => 1e6 / MIB,
+            (Self::Mib, "GB") => 1e9 / MIB,
+            (Self::Watts, "mW") => 1e-3,
+            (Self::Megahertz, "GHz") => 1e3,
+            (Self::BytesPerSecond, "KB/s") => 1e3,
+            (Self::BytesPerSecond, "MB/s") => 1e6,
+            (Self::BytesPerSecond, "GB/s") => 1e9,
+            _ => return None,
+        };
+        Some(scale)
+    }
+}
+
+/// What a cell says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell<'a> {
+    /// A number and its unit, which may be empty.
+    Number(f64, &'a str),
+    /// That there is no such figure.
+    Absent,
+    /// That the GPU could not be asked just now.
+    Failed,
+    /// That the GPU is gone, and in which words.
+    Lost(&'a str),
+    /// Something else.
+    Text(&'a str),
+}
+
+pub(super) fn cell(text: &str) -> Cell<'_> {
+    let text = text.trim();
+    let words = text.trim_start_matches('[').trim_end_matches(']').trim();
+    let lower = words.to_ascii_lowercase();
+    if lower.contains("gpu is lost") || lower.contains("gpu requires reset") {
+        return Cell::Lost(words);
+    }
+    match lower.as_str() {
+        "" | "n/a" | "not supported" | "unsupported" | "not available" | "none" => Cell::Absent,
+        "requested functionality has been deprecated" | "insufficient permissions" => Cell::Absent,
+        "unknown error" | "err!" | "timeout" => Cell::Failed,
+        _ => number(text).unwrap_or(Cell::Text(words)),
+    }
+}
+
+fn number(text: &str) -> Option<Cell<'_>> {
+    let is_figure = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
+    let end = text
+        .find(|c: char| !is_figure(c))
+        .unwrap_or_else(|| text.len());
+    let value: f64 = text[..end].parse().ok()?;
+    let unit = text[end..].trim();
+    let is_unit = unit.len() <= 5 && !unit.contains(|c: char| c.is_ascii_digit());
+    (value.is_finite() && is_unit).then_some(Cell::Number(value, unit))
+}
+
+/// Text of a cell, unless it says that there is none.
+pub(super) fn words(text: &str) -> Option<&str> {
+    match cell(text) {
+        Cell::Number(..) | Cell::Text(_) => Some(text.trim()),
+        Cell::Absent | Cell::Failed | Cell::Lost(_) => None,
+    }
+}
+
+/// An id of a GPU. One of zeros alone is what is left of it in a log that was
+/// made anonymous, and is the same for every GPU.
+pub(super) fn uuid(text: &str) -> Option<String> {
+    let uuid = words(text)?;
+    let digits = uuid.trim_start_matches("GPU-").trim_start_matches("MIG-");
+    let is_blank = digits.chars().all(|c| matches!(c, '0' | '-'));
+    (!is_blank).then(|| uuid.to_owned())
+}
+
+/// What one look at one GPU found, cell by cell.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Figures {
+    values: [Option<f64>; FIGURES],
+    throttle: Option<u64>,
+    lost: Option<String>,
+    asked: usize,
+    failed: usize,
+    /// Cells that are not the figure that stands above them.
+    pub unreadable: u64,
+    /// Figures that cannot be, such as 120 %.
+    pub impossible: u64,
+}
+
+impl Figures {
+    /// Reads a figure. `unit` is that of the header, for cells without one. The
+    /// first of several sources of one figure counts.
+    pub(super) fn put(&mut self, figure: Figure, unit: &str, text: &str) {
+        self.asked += 1;
+        let (value, own) = match cell(text) {
+            Cell::Number(value, own) => (value, own),
+            Cell::Absent => return,
+            Cell::Failed => {
+                self.failed += 1;
+                return;
+            }
+            Cell::Lost(reason) => {
+                self.lost.get_or_insert_with(|| crate::domain::safe(reason));
+                return;
+            }
+            Cell::Text(_) => {
+                self.unreadable += 1;
+                return;
+            }
+        };
+        let unit = if own.is_empty() { unit } else { own };
+        let Some(scale) = figure.dimension().scale(unit) else {
+            self.unreadable += 1;
+            return;
+        };
+        let value = value * scale;
+        if figure.is_possible(value) {
+            self.values[figure as usize].get_or_insert(value);
+        } else {
+            self.impossible += 1;
+        }
+    }
+
+    /// Reads the mask of what holds the clocks back, in hexadecimal.
+    pub(super) fn put_throttle_mask(&mut self, text: &str) {
+        if let Cell::Lost(reason) = cell(text) {
+            self.lost.get_or_insert_with(|| crate::domain::safe(reason));
+        }
+        let digits = text.trim().strip_prefix("0x");
+        if let Some(mask) = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
+            *self.throttle.get_or_insert(0) |= mask;
+        }
+    }
+
+    /// Reads whether one reason holds the clocks back.
+    pub(super) fn put_throttle_bit(&mut self, bit: u64, text: &str) {
+        match text.trim() {
+            "Active" => *self.throttle.get_or_insert(0) |= bit,
+            "Not Active" => {
+                self.throttle.get_or_insert(0);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn get(&self, figure: Figure) -> Option<f64> {
+        self.values[figure as usize]
+    }
+
+    /// Whether there is anything to go by.
+    pub(super) fn has_any(&self) -> bool {
+        self.throttle.is_some() || self.values.iter().any(Option::is_some)
+    }
+
+    /// Why the GPU did not answer, if it did not.
+    pub(super) fn lost(&self) -> Option<String> {
+        let is_failed = self.failed > 0 && !self.has_any();
+        self.lost
+            .clone()
+            .or_else(|| is_failed.then(|| "Unknown Error".to_owned()))
+    }
+
+    /// Whether every cell was something else than a figure.
+    pub(super) fn is_junk(&self) -> bool {
+        self.asked > 0 && self.unreadable as usize == self.asked
+    }
+
+    /// The limit in force.
+    pub(super) fn power_limit_w(&self) -> Option<f64> {
+        self.get(Figure::EnforcedPowerLimit)
+            .or(self.get(Figure::PowerLimit))
+    }
+
+    /// What the link carries at most in one direction: the raw rate of its
+    /// lanes less the line code.
+    pub(super) fn pcie_max_bytes_per_second(&self) -> Option<f64> {
+        let lane = match self.get(Figure::MaxLinkGeneration)? as u32 {
+            1 => 2.5e9 * 8.0 / 10.0,
+            2 => 5e9 * 8.0 / 10.0,
+            3 => 8e9 * 128.0 / 130.0,
+            4 => 16e9 * 128.0 / 130.0,
+            5 => 32e9 * 128.0 / 130.0,
+            6 => 64e9 * 242.0 / 256.0,
+            _ => return None,
+        };
+        Some(self.get(Figure::MaxLinkWidth)? * lane / 8.0)
+    }
+
+    /// The reading, without processes.
+    pub(super) fn reading(&self) -> GpuReading {
+        GpuReading {
+            utilization_percent: self.get(Figure::Utilization),
+            memory_utilization_percent: self.get(Figure::MemoryUtilization),
+            vram_used_mib: self.get(Figure::VramUsed),
+            vram_total_mib: self.get(Figure::VramTotal),
+            power_w: self
+                .get(Figure::PowerDraw)
+                .or(self.get(Figure::PowerDrawAverage))
+                .or(self.get(Figure::PowerDrawInstant)),
+            temperature_c: self.get(Figure::Temperature),
+            sm_clock_mhz: self.get(Figure::SmClock),
+            memory_clock_mhz: self.get(Figure::MemoryClock),
+            throttle: self.throttle.map(ThrottleReasons),
+            pcie_sent_bytes_per_second: self.get(Figure::PcieSent),
+            pcie_received_bytes_per_second: self.get(Figure::PcieReceived),
+            encoder_percent: self.get(Figure::Encoder),
+            decoder_percent: self.get(Figure::Decoder),
+            ..GpuReading::default()
+        }
+    }
+}
+
+/// The bit of a reason that holds the clocks back, by the end of its name.
+pub(super) fn throttle_bit(name: &str) -> Option<u64> {
+    let bit = match name {
+        "gpu_idle" => 0,
+        "applications_clocks_setting" => 1,
+        "sw_power_cap" => 2,
+        "hw_slowdown" => 3,
+        "sync_boost" => 4,
+        "sw_thermal_slowdown" => 5,
+        "hw_thermal_slowdown" => 6,
+        "hw_power_brake_slowdown" => 7,
+        "display_clocks_setting" => 8,
+        _ => return None,
+    };
+    Some(1 << bit)
+}

@@ -1,0 +1,312 @@
+//! From rows to looks: which row is of which GPU, and which rows are one look.
+
+use super::super::samples::{ReadOptions, place};
+use super::tally::counted;
+use super::time::LogClock;
+use crate::domain::Gap;
+use crate::profiling::{GpuIdentity, GpuSample, HostReading, MigSlot, Sample};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// GPUs and slices that one log may have: more than that are not of one host.
+pub(super) const MOST_GPUS: usize = 1_024;
+/// GPUs of a host, where nothing but their order tells them apart.
+const MOST_UNNAMED: usize = 16;
+/// Rows that are looked at to find that order.
+const MOST_SURVEYED: usize = 4_096;
+
+/// What a row says of the GPU that it is of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Gpu {
+    pub bus_id: Option<String>,
+    pub uuid: Option<String>,
+    pub index: Option<u16>,
+    pub mig: Option<MigSlot>,
+    pub name: Option<String>,
+    pub vram_total_mib: Option<f64>,
+    pub power_limit_w: Option<f64>,
+    pub power_default_limit_w: Option<f64>,
+    pub pcie_max_bytes_per_second: Option<f64>,
+    pub is_mig_enabled: Option<bool>,
+}
+
+impl Gpu {
+    /// Whether it says which one it is.
+    pub(super) fn has_key(&self) -> bool {
+        self.bus_id.is_some() || self.uuid.is_some() || self.index.is_some()
+    }
+
+    /// By the first key that both have; a bus id is unique even where a log was
+    /// anonymized.
+    fn is(&self, other: &Self) -> bool {
+        fn same<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> Option<bool> {
+            Some(one.as_ref()? == other.as_ref()?)
+        }
+        let slot = |gpu: &Self| gpu.mig.as_ref().map(|slot| (slot.index, slot.gpu_instance));
+        slot(self) == slot(other)
+            && same(&self.bus_id, &other.bus_id)
+                .or_else(|| same(&self.uuid, &other.uuid))
+                .or_else(|| same(&self.index, &other.index))
+                .unwrap_or(false)
+    }
+
+    fn learn(&mut self, other: &Self) {
+        fn fill<T: Clone>(into: &mut Option<T>, from: &Option<T>) {
+            if into.is_none() {
+                into.clone_from(from);
+            }
+        }
+        fill(&mut self.bus_id, &other.bus_id);
+        fill(&mut self.uuid, &other.uuid);
+        fill(&mut self.index, &other.index);
+        fill(&mut self.name, &other.name);
+        fill(&mut self.vram_total_mib, &other.vram_total_mib);
+        fill(&mut self.power_limit_w, &other.power_limit_w);
+        fill(
+            &mut self.power_default_limit_w,
+            &other.power_default_limit_w,
+        );
+        fill(
+            &mut self.pcie_max_bytes_per_second,
+            &other.pcie_max_bytes_per_second,
+        );
+        fill(&mut self.is_mig_enabled, &other.is_mig_enabled);
+    }
+}
+
+/// One look at one GPU.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub gpu: Gpu,
+    pub sample: GpuSample,
+}
+
+/// The GPUs of a log.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Roster(Vec<Gpu>);
+
+impl Roster {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds a GPU, or what is new about one that is there.
+    ///
+    /// # Errors
+    /// When there are more than one host has.
+    pub(super) fn add(&mut self, gpu: &Gpu) -> Result<(), String> {
+        match self.position(gpu) {
+            Some(known) => self.0[known].learn(gpu),
+            None if self.0.len() < MOST_GPUS => self.0.push(gpu.clone()),
+            None => {
+                return Err(format!(
+                    "more than {MOST_GPUS} GPUs; a log of one host is expected"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what is known of the GPU at a position, where only order tells.
+    pub(super) fn add_at(&mut self, position: usize, gpu: &Gpu) {
+        match self.0.get_mut(position) {
+            Some(known) => known.learn(gpu),
+            None => self.0.push(gpu.clone()),
+        }
+    }
+
+    pub(super) fn position(&self, gpu: &Gpu) -> Option<usize> {
+        self.0.iter().position(|known| known.is(gpu))
+    }
+
+    /// Puts them in order: by index, or else as they came; slices after the GPU
+    /// that they are of.
+    pub(super) fn sort(&mut self) {
+        let whole_of = |gpu: &Gpu| {
+            let is_whole = |known: &&Gpu| known.bus_id.is_some() && known.bus_id == gpu.bus_id;
+            self.0.iter().find(is_whole).cloned()
+        };
+        let mut keyed: Vec<_> = self
+            .0
+            .iter()
+            .enumerate()
+            .map(|(place, gpu)| {
+                let whole = whole_of(gpu).and_then(|whole| self.position(&whole));
+                let order = gpu.index.map_or(usize::MAX, usize::from);
+                let slot = gpu.mig.as_ref().map(|slot| slot.index);
+                ((order, whole.unwrap_or(place), slot, place), gpu.clone())
+            })
+            .collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        self.0 = keyed.into_iter().map(|(_, gpu)| gpu).collect();
+    }
+
+    pub(super) fn identities(&self) -> Vec<GpuIdentity> {
+        let mut wholes = 0_u16;
+        let mut identities = Vec::with_capacity(self.0.len());
+        for (place, gpu) in self.0.iter().enumerate() {
+            let is_of_last =
+                place > 0 && gpu.mig.is_some() && self.0[place - 1].bus_id == gpu.bus_id;
+            if !is_of_last {
+                wholes += 1;
+            }
+            identities.push(GpuIdentity {
+                index: gpu.index.unwrap_or(wholes - 1),
+                mig: gpu.mig.clone(),
+                uuid: gpu.uuid.clone(),
+                name: gpu.name.clone(),
+                vram_total_mib: gpu.vram_total_mib,
+                power_limit_w: gpu.power_limit_w,
+                power_default_limit_w: gpu.power_default_limit_w,
+                pcie_max_bytes_per_second: gpu.pcie_max_bytes_per_second,
+                is_mig_enabled: gpu.is_mig_enabled,
+            });
+        }
+        identities
+    }
+}
+
+/// A look from what was found of each GPU; what is missing no longer answered.
+pub(super) fn look(found: Vec<Option<GpuSample>>, at: (f64, Timestamp)) -> Sample {
+    let missing = || GpuSample::Lost("it is not in this part of the log".to_owned());
+    Sample {
+        at_seconds: at.0,
+        time: at.1,
+        gpus: found
+            .into_iter()
+            .map(|sample| sample.unwrap_or_else(missing))
+            .collect(),
+        host: HostReading::default(),
+    }
+}
+
+/// The clock that options ask for.
+pub(super) fn clock(options: &ReadOptions) -> LogClock {
+    let interval = options
+        .interval
+        .and_then(|interval| SignedDuration::try_from(interval).ok());
+    LogClock::new(options.zone.as_ref(), interval)
+}
+
+/// What its times leave to say about a log.
+pub(super) fn clock_gaps(clock: &LogClock, options: &ReadOptions, path: &Path) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    if clock.has_local && options.zone.is_none() {
+        gaps.push(Gap::new(
+            "time zone",
+            place(path),
+            "its times name no zone and are read as UTC",
+            "name the zone with --read-zone, such as Europe/Berlin",
+        ));
+    }
+    if clock.steps_back > 0 {
+        let times = counted(clock.steps_back, "time", "times");
+        gaps.push(Gap::new(
+            "times",
+            place(path),
+            format!("the clock goes back {times}; the run is read on as if it had not"),
+            "when it is summer time that ended, name the zone with --read-zone",
+        ));
+    }
+    gaps
+}
+
+/// What tells how many rows are one look, where no row says its GPU.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    times: Vec<Timestamp>,
+    names: Vec<Option<String>>,
+    headers: Vec<usize>,
+    count: Option<usize>,
+}
+
+impl Survey {
+    pub(super) fn add_header(&mut self) {
+        if self.headers.len() < MOST_SURVEYED {
+            self.headers.push(self.names.len());
+        }
+    }
+
+    pub(super) fn add(&mut self, time: Option<Timestamp>, name: Option<&str>, count: Option<u16>) {
+        if self.names.len() < MOST_SURVEYED {
+            self.names.push(name.map(str::to_owned));
+            self.times.extend(time);
+        }
+        self.count = self.count.or(count.map(usize::from));
+    }
+
+    /// Rows of one look, and from how long a pause on a row begins another one.
+    pub(super) fn rows_per_look(&self) -> (usize, Option<SignedDuration>) {
+        let steps: Vec<SignedDuration> = self
+            .times
+            .windows(2)
+            .map(|pair| pair[1].duration_since(pair[0]).abs())
+            .collect();
+        let mut longest_first = steps.clone();
+        longest_first.sort_unstable_by(|one, other| other.cmp(one));
+        // With so many rows a look, so many steps are pauses; a quarter of the
+        // one in their middle tells them from the others.
+        let pause_of = |rows: usize| {
+            let pauses = (self.times.len() / rows).max(1);
+            let middle = *longest_first.get(pauses / 2)?;
+            let pause = (middle / 4).max(SignedDuration::from_nanos(1));
+            (usual_of(&runs(&steps, pause)) == Some(rows)).then_some(pause)
+        };
+        let by_time = || (2..=MOST_UNNAMED).find(|rows| pause_of(*rows).is_some());
+        let found = self
+            .count
+            .or_else(|| self.by_headers())
+            .or_else(by_time)
+            .or_else(|| self.by_names())
+            .filter(|rows| (1..=MOST_UNNAMED).contains(rows));
+        let rows = found.unwrap_or(1);
+        (rows, if rows > 1 { pause_of(rows) } else { None })
+    }
+
+    fn by_headers(&self) -> Option<usize> {
+        let runs: Vec<usize> = self
+            .headers
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .collect();
+        if runs.len() < 2 {
+            None
+        } else {
+            usual_of(&runs)
+        }
+    }
+
+    /// The shortest cycle of names.
+    fn by_names(&self) -> Option<usize> {
+        (1..=MOST_UNNAMED.min(self.names.len() / 2)).find(|cycle| {
+            let later = self.names.iter().skip(*cycle);
+            self.names
+                .iter()
+                .zip(later)
+                .all(|(one, other)| one == other)
+        })
+    }
+}
+
+/// How many rows follow each other without a pause.
+fn runs(steps: &[SignedDuration], pause: SignedDuration) -> Vec<usize> {
+    let mut runs = vec![1];
+    for step in steps {
+        match runs.last_mut() {
+            Some(run) if *step < pause => *run += 1,
+            _ => runs.push(1),
+        }
+    }
+    runs
+}
+
+/// The value that most of a list have, if it is most of them by far.
+fn usual_of(runs: &[usize]) -> Option<usize> {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for run in runs {
+        *counts.entry(*run).or_default() += 1;
+    }
+    let (run, times) = counts.into_iter().max_by_key(|(_, times)| *times)?;
+    (times * 3 >= runs.len() * 2).then_some(run)
+}

@@ -1,0 +1,94 @@
+//! What in a log could not be used, counted rather than dropped in silence.
+
+use super::super::samples::quoted;
+use super::figure::Figures;
+use crate::domain::Gap;
+
+/// Counts of what could not be used.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    junk: u64,
+    first_junk: Option<(u64, String)>,
+    unreadable: u64,
+    impossible: u64,
+    torn_line: Option<u64>,
+    /// Looks with another number of rows than there are GPUs, where nothing
+    /// says which row is of which GPU.
+    pub short_looks: u64,
+}
+
+impl Tally {
+    /// Counts a line that is no row.
+    pub(super) fn add_junk(&mut self, line: u64, text: &str) {
+        self.junk += 1;
+        self.first_junk.get_or_insert_with(|| (line, quoted(text)));
+    }
+
+    /// Counts what was wrong with the figures of one look at one GPU.
+    pub(super) fn add_figures(&mut self, figures: &Figures) {
+        self.unreadable += figures.unreadable;
+        self.impossible += figures.impossible;
+    }
+
+    /// Notes that the log stops in the middle of what begins on a line.
+    pub(super) fn set_torn(&mut self, line: u64) {
+        self.torn_line = Some(line);
+    }
+
+    /// What the first line says that is no row.
+    pub(super) fn first_junk(&self) -> Option<String> {
+        self.first_junk.as_ref().map(|(_, text)| text.clone())
+    }
+
+    pub(super) fn gaps(&self, place: &str) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        let mut add = |what: &str, reason: String, hint: &str| {
+            gaps.push(Gap::new(what, place, reason, hint));
+        };
+        if let Some((line, text)) = &self.first_junk {
+            let count = counted(self.junk, "line is", "lines are");
+            add(
+                "lines",
+                format!("{count} not of the log; the first is line {line}: `{text}`"),
+                "keep warnings out of the log: 2>warnings.txt",
+            );
+        }
+        if self.unreadable > 0 {
+            let count = counted(self.unreadable, "cell is", "cells are");
+            add(
+                "figures",
+                format!("{count} not what the column is for"),
+                "look whether the columns are named as they were asked for",
+            );
+        }
+        if self.impossible > 0 {
+            let count = counted(self.impossible, "figure", "figures");
+            add(
+                "figures",
+                format!("{count} cannot be, such as a share above 100 %, and left out"),
+                "look whether the columns are named as they were asked for",
+            );
+        }
+        if self.short_looks > 0 {
+            let count = counted(self.short_looks, "look has", "looks have");
+            add(
+                "looks",
+                format!("{count} another number of rows than the others, and left out"),
+                "ask for `index` or `uuid` as well, so that every row says its GPU",
+            );
+        }
+        if let Some(line) = self.torn_line {
+            add(
+                "the last look",
+                format!("the log stops in the middle of what begins on line {line}"),
+                "nothing to do when nvidia-smi was killed; else copy the log again",
+            );
+        }
+        gaps
+    }
+}
+
+/// A count and its words.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -1,0 +1,324 @@
+//! Logs of `--query-gpu`.
+
+use super::super::super::samples::{ReadOptions, SamplesError};
+use super::{gaps, read, read_with, reading, refusal, seconds, try_open, used};
+use crate::catalog::time_zone;
+use crate::profiling::{GpuSample, Sample};
+use std::time::Duration;
+
+const TWO: &str = "\
+timestamp, index, name, utilization.gpu [%], memory.used [MiB], power.draw [W]
+2026/01/03 15:36:53.500, 0, NVIDIA A10G, 10 %, 100 MiB, 60.25 W
+2026/01/03 15:36:53.510, 1, NVIDIA A10G, 20 %, 200 MiB, [N/A]
+2026/01/03 15:36:54.500, 0, NVIDIA A10G, 30 %, 300 MiB, [Not Supported]
+2026/01/03 15:36:54.510, 1, NVIDIA A10G, 40 %, 400 MiB, 61 W
+";
+
+#[test]
+fn rows_of_several_gpus_are_one_look() {
+    let (reader, samples) = read(TWO);
+    assert_eq!(reader.facts().started.to_string(), "2026-01-03T15:36:53.5Z");
+    assert_eq!(reader.facts().gpus.len(), 2);
+    assert_eq!(reader.facts().gpus[1].index, 1);
+    assert_eq!(reader.facts().interval_seconds, None);
+    assert_eq!(seconds(&samples), [0.0, 1.0]);
+    assert_eq!(used(&samples, 0), [Some(100.0), Some(300.0)]);
+    assert_eq!(used(&samples, 1), [Some(200.0), Some(400.0)]);
+    assert_eq!(reading(&samples[0], 0).power_w, Some(60.25));
+    assert_eq!(reading(&samples[0], 1).power_w, None);
+    assert_eq!(reading(&samples[1], 1).utilization_percent, Some(40.0));
+    assert_eq!(reading(&samples[1], 1).processes, None);
+    assert_eq!(reader.end(), None);
+    assert_eq!(
+        gaps(&reader),
+        ["time zone: its times name no zone and are read as UTC"]
+    );
+}
+
+#[test]
+fn every_dress_of_the_same_log_says_the_same() {
+    let (_, expected) = read(TWO);
+    let bare = TWO
+        .replace(" %,", ",")
+        .replace(" MiB,", ",")
+        .replace(" W\n", "\n");
+    let header = TWO.lines().next().expect("a header");
+    // A loop in a shell writes the header each time.
+    let repeated = TWO.replace(
+        "\n2026/01/03 15:36:54.500",
+        &format!("\n{header}\n2026/01/03 15:36:54.500"),
+    );
+    let uuids = TWO
+        .replace("index", "uuid")
+        .replace(", 0, ", ", GPU-b, ")
+        .replace(", 1, ", ", GPU-a, ");
+    for log in [
+        bare,
+        repeated,
+        uuids,
+        TWO.replace('\n', "\r\n"),
+        format!("\u{feff}{TWO}"),
+    ] {
+        let (_, found) = read(&log);
+        assert_eq!(found, expected, "{log}");
+    }
+    let wide: Vec<u8> = format!("\u{feff}{}", TWO.replace('\n', "\r\n"))
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let reader = try_open(&wide, &ReadOptions::default()).expect("opens");
+    let found: Vec<Sample> = reader.map(|sample| sample.expect("a look")).collect();
+    assert_eq!(found, expected);
+    let given = ReadOptions {
+        columns: Some(
+            [
+                "timestamp",
+                "index",
+                "name",
+                "utilization.gpu",
+                "memory.used",
+                "power.draw",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        ),
+        ..ReadOptions::default()
+    };
+    let headless = TWO.split_once('\n').expect("lines").1;
+    assert_eq!(read_with(headless, &given).1, expected);
+}
+
+#[test]
+fn rows_without_a_name_of_their_gpu_go_by_their_order() {
+    let unnamed = TWO
+        .replace(" index,", "")
+        .replace(", 0, N", ", N")
+        .replace(", 1, N", ", N");
+    let later = unnamed
+        .lines()
+        .skip(1)
+        .map(|line| line.replace("15:36", "15:37"));
+    let log = format!("{unnamed}{}\n", later.collect::<Vec<_>>().join("\n"));
+    let (reader, samples) = read(&log);
+    assert_eq!(reader.facts().gpus.len(), 2);
+    assert_eq!(seconds(&samples), [0.0, 1.0, 60.0, 61.0]);
+    assert_eq!(used(&samples, 1), [200.0, 400.0, 200.0, 400.0].map(Some));
+    // A row is missing: nothing says of which GPU.
+    let short = log.replace(
+        "2026/01/03 15:37:53.510, NVIDIA A10G, 20 %, 200 MiB, [N/A]\n",
+        "",
+    );
+    let (reader, samples) = read(&short);
+    assert_eq!(seconds(&samples), [0.0, 1.0, 61.0]);
+    let told = gaps(&reader);
+    assert!(
+        told[1].starts_with("looks: 1 look has another number"),
+        "{told:?}"
+    );
+
+    let (reader, samples) = read(
+        "timestamp, utilization.gpu [%]\n2026/01/03 15:36:53, 5 %\n2026/01/03 15:36:54, 6 %\n\
+         2026/01/03 15:36:58, 7 %\n",
+    );
+    assert_eq!(reader.facts().gpus.len(), 1);
+    assert_eq!(seconds(&samples), [0.0, 1.0, 5.0]);
+}
+
+#[test]
+fn names_in_turn_tell_how_many_gpus_there_are() {
+    let log = "name, utilization.gpu [%]\nTesla T4, 1 %\nTesla V100, 2 %\nTesla T4, 3 %\n\
+               Tesla V100, 4 %\n";
+    let options = ReadOptions {
+        interval: Some(Duration::from_millis(500)),
+        ..ReadOptions::default()
+    };
+    let (reader, samples) = read_with(log, &options);
+    assert_eq!(reader.facts().gpus[1].name.as_deref(), Some("Tesla V100"));
+    assert_eq!(seconds(&samples), [0.0, 0.5]);
+    assert_eq!(reading(&samples[1], 1).utilization_percent, Some(4.0));
+    let refused = refusal(log, &ReadOptions::default());
+    assert!(matches!(refused, SamplesError::NoTimes { .. }));
+    assert!(refused.hint().contains("--interval"));
+}
+
+#[test]
+fn a_gpu_that_is_lost_is_lost_and_not_idle() {
+    let log = format!(
+        "{TWO}2026/01/03 15:36:55.500, 0, NVIDIA A10G, 50 %, 500 MiB, 62 W\n\
+         2026/01/03 15:36:55.510, 1, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]\n\
+         Unable to determine the device handle for GPU 0000:00:1E.0: GPU is lost.  Reboot the system\n\
+         2026/01/03 15:36:56.500, 0, NVIDIA A10G, 60 %, 600 MiB, 63 W\n\
+         2026/01/03 15:36:57.500, 0, NVIDIA A10G, [Unknown Error], [Unknown Error], [Unknown Error]\n"
+    );
+    let (reader, samples) = read(&log);
+    assert_eq!(seconds(&samples), [0.0, 1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(
+        samples[2].gpus[1],
+        GpuSample::Lost("GPU is lost".to_owned())
+    );
+    assert_eq!(
+        samples[3].gpus[1],
+        GpuSample::Lost("it is not in this part of the log".to_owned())
+    );
+    assert_eq!(reading(&samples[3], 0).utilization_percent, Some(60.0));
+    assert_eq!(
+        samples[4].gpus[0],
+        GpuSample::Lost("Unknown Error".to_owned())
+    );
+    let told = gaps(&reader);
+    assert!(
+        told[1].starts_with("lines: 1 line is not of the log; the first is line 8: `Unable to"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn gpus_of_an_anonymous_log_are_told_apart() {
+    let log = TWO
+        .replace("index", "index, uuid")
+        .replace(", 0, ", ", 0, GPU-00000000-0000, ")
+        .replace(", 1, ", ", 1, GPU-00000000-0000, ");
+    let (reader, samples) = read(&log);
+    assert_eq!(reader.facts().gpus.len(), 2);
+    assert_eq!(reader.facts().gpus[0].uuid, None);
+    assert_eq!(samples, read(TWO).1);
+}
+
+#[test]
+fn columns_that_are_missing_or_not_known_are_named() {
+    let (reader, samples) = read(
+        "timestamp, index, utilization.gpu [%], pstate, my.column, mig.mode.current, \
+         enforced.power.limit [W], pcie.link.gen.max, pcie.link.width.max, \
+         clocks_throttle_reasons.active, memory.used [MiB], driver_version, hostname, fan.speed [%]\n\
+         2026-01-03T15:36:53+01:00, 0, [N/A], P0, 7, Enabled, 300.00 W, 4, 16, \
+         0x0000000000000005, 120 MB, 550.1, host-a, 30 %\n",
+    );
+    let facts = reader.facts();
+    assert_eq!(facts.started.to_string(), "2026-01-03T14:36:53Z");
+    assert_eq!(facts.driver_version.as_deref(), Some("550.1"));
+    assert_eq!(facts.hostname.as_deref(), Some("host-a"));
+    let gpu = &facts.gpus[0];
+    assert_eq!(gpu.is_mig_enabled, Some(true));
+    assert_eq!(gpu.power_limit_w, Some(300.0));
+    // 16 lanes of 16 GT/s, 128 of 130 bits: 31.508 GB/s.
+    let pcie = gpu.pcie_max_bytes_per_second.expect("a link");
+    assert!((pcie - 31.507_692_3e9).abs() < 1e3, "{pcie}");
+    let reading = reading(&samples[0], 0);
+    assert_eq!(reading.utilization_percent, None);
+    assert_eq!(
+        reading.throttle.expect("a mask").names(),
+        ["idle", "power cap"]
+    );
+    assert_eq!(reading.vram_used_mib, Some(120e6 / 1_048_576.0));
+    assert_eq!(
+        gaps(&reader),
+        [
+            "power.draw: the log has no such column",
+            "columns: not known: my.column"
+        ]
+    );
+}
+
+#[test]
+fn a_log_without_header_is_told_by_its_units_or_refused() {
+    let (reader, samples) =
+        read("2026/01/03 15:36:53.507, NVIDIA A10G, 41 %, 23028 MiB, 1129 MiB, 33.09 W\n");
+    assert_eq!(reading(&samples[0], 0).vram_used_mib, Some(1_129.0));
+    assert_eq!(reading(&samples[0], 0).vram_total_mib, Some(23_028.0));
+    assert_eq!(reading(&samples[0], 0).power_w, Some(33.09));
+    let told = gaps(&reader);
+    assert!(
+        told[0].ends_with("timestamp,name,utilization.gpu,memory.total,memory.used,power.draw"),
+        "{told:?}"
+    );
+    for (log, says) in [
+        (
+            "2026/01/03 15:36:53, 1 %, 2 %\n",
+            "smi.log:1: the columns have no names: 2 columns are in %",
+        ),
+        ("2026/01/03 15:36:53, 5, 6, 7\n", "no cell has a unit"),
+        (
+            "2026/01/03 15:36:53, 5 %, 6 MiB, 7 MiB, 8 MiB\n",
+            "3 columns are in MiB",
+        ),
+    ] {
+        let refused = refusal(log, &ReadOptions::default());
+        assert!(refused.to_string().contains(says), "{refused}");
+        assert!(refused.hint().contains("--read-columns"));
+    }
+}
+
+#[test]
+fn what_is_no_log_is_refused_with_what_it_says() {
+    for (log, says) in [
+        (
+            "",
+            "smi.log is neither a file of samples nor a log of nvidia-smi",
+        ),
+        ("No devices were found\n", "it says `No devices were found`"),
+        (
+            "{\"estate_version\":\"1\"}",
+            "it says `{\"estate_version\":\"1\"}`",
+        ),
+        (
+            "timestamp, gpu_name, pid\n",
+            "no column is a reading of a GPU",
+        ),
+        (
+            "timestamp, utilization.gpu [%]\nNVIDIA-SMI has failed because\u{1b}[2J\n",
+            "smi.log holds no samples; it says `NVIDIA-SMI has failed because\\u{1b}[2J`",
+        ),
+        ("<nvidia_smi_log><timestamp>", "smi.log holds no samples"),
+    ] {
+        let refused = refusal(log, &ReadOptions::default()).to_string();
+        assert!(refused.contains(says), "{refused}");
+    }
+}
+
+#[test]
+fn figures_that_cannot_be_are_left_out_and_counted() {
+    let (reader, samples) = read(
+        "timestamp, index, utilization.gpu [%], memory.used [MiB], power.draw [W]\n\
+         2026/01/03 15:36:53, 0, 120 %, -1 MiB, nan W\n\
+         2026/01/03 15:36:54, 0, 12 %, 7 W, 30 W\n\
+         2026/01/03 15:36:55, 0, 13 %, 8 MiB, 31.",
+    );
+    assert_eq!(samples.len(), 2);
+    assert_eq!(reading(&samples[0], 0).utilization_percent, None);
+    assert_eq!(reading(&samples[1], 0).vram_used_mib, None);
+    let told = gaps(&reader);
+    assert!(
+        told[1].starts_with("figures: 2 cells are not what"),
+        "{told:?}"
+    );
+    assert!(
+        told[2].starts_with("figures: 2 figures cannot be"),
+        "{told:?}"
+    );
+    assert!(
+        told[3].starts_with("the last look: the log stops"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn clocks_that_go_back_do_not_turn_time_around() {
+    // Summer time ends on 25 October 2026 at 03:00 in Berlin.
+    let log = "timestamp, index, utilization.gpu [%], memory.used [MiB], power.draw [W]\n\
+               2026/10/25 02:59:59.000, 0, 1 %, 1 MiB, 1 W\n\
+               2026/10/25 02:59:59.500, 0, 1 %, 1 MiB, 1 W\n\
+               2026/10/25 02:00:00.000, 0, 1 %, 1 MiB, 1 W\n\
+               2026/10/25 02:00:00.500, 0, 1 %, 1 MiB, 1 W\n";
+    let (reader, samples) = read(log);
+    assert_eq!(seconds(&samples), [0.0, 0.5, 1.0, 1.5]);
+    assert!(gaps(&reader)[1].contains("the clock goes back 1 time"));
+    let berlin = ReadOptions {
+        zone: time_zone("Europe/Berlin"),
+        ..ReadOptions::default()
+    };
+    let (reader, samples) = read_with(log, &berlin);
+    assert_eq!(seconds(&samples), [0.0, 0.5, 1.0, 1.5]);
+    assert_eq!(samples[0].time.to_string(), "2026-10-25T00:59:59Z");
+    assert_eq!(samples[3].time.to_string(), "2026-10-25T01:00:00.5Z");
+    assert_eq!(gaps(&reader), Vec::<String>::new());
+}

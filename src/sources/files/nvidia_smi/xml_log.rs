@@ -1,0 +1,117 @@
+//! A log of `nvidia-smi -q -x`, one look at a time.
+
+use super::super::samples::{Input, Log, ReadOptions, SamplesError, place};
+use super::device::{self, Look};
+use super::document::Documents;
+use super::looks::{Roster, clock, clock_gaps, look};
+use super::time::LogClock;
+use crate::domain::Gap;
+use crate::profiling::{RunEnd, RunFacts, Sample};
+
+/// An XML log that is read.
+pub(in crate::sources::files) struct XmlLog {
+    input: Input,
+    options: ReadOptions,
+    documents: Documents,
+    roster: Roster,
+    clock: LogClock,
+    facts: RunFacts,
+}
+
+impl XmlLog {
+    pub(in crate::sources::files) fn open(
+        input: Input,
+        options: &ReadOptions,
+    ) -> Result<Self, SamplesError> {
+        let mut documents = Documents::of(&input)?;
+        let mut roster = Roster::default();
+        let mut driver_version = None;
+        let mut first = None;
+        while let Some((line, look)) = next_look(&mut documents)? {
+            if look.time.is_none() && options.interval.is_none() {
+                let message = "the document has no time such as `Fri Aug  4 11:44:30 2023`";
+                return Err(SamplesError::line(input.path(), line, message));
+            }
+            for entry in &look.entries {
+                roster
+                    .add(&entry.gpu)
+                    .map_err(|message| SamplesError::line(input.path(), line, message))?;
+            }
+            driver_version = driver_version.or(look.driver_version);
+            first.get_or_insert(look.time);
+        }
+        let (Some(first), 1..) = (first, roster.len()) else {
+            return Err(SamplesError::Empty {
+                path: input.path().to_owned(),
+                says: documents.tally.first_junk(),
+            });
+        };
+        roster.sort();
+        let facts = RunFacts {
+            started: clock(options).at(first).1,
+            interval_seconds: None,
+            hostname: None,
+            instance_id: None,
+            instance_type: None,
+            region: None,
+            driver_version,
+            is_command: false,
+            gpus: roster.identities(),
+        };
+        Ok(Self {
+            documents: Documents::of(&input)?,
+            clock: clock(options),
+            options: options.clone(),
+            input,
+            roster,
+            facts,
+        })
+    }
+}
+
+/// The next document that can be read and has a GPU, and the line that it begins
+/// on.
+fn next_look(documents: &mut Documents) -> Result<Option<(u64, Look)>, SamplesError> {
+    while let Some(document) = documents.next_document()? {
+        match device::look(&document.text, &mut documents.tally) {
+            Ok(look) if !look.entries.is_empty() => return Ok(Some((document.line, look))),
+            Ok(_) => documents
+                .tally
+                .add_junk(document.line, "a document without GPUs"),
+            Err(message) => documents.tally.add_junk(document.line, &message),
+        }
+    }
+    Ok(None)
+}
+
+impl Log for XmlLog {
+    fn facts(&self) -> &RunFacts {
+        &self.facts
+    }
+
+    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
+        let (_, found) = match next_look(&mut self.documents) {
+            Ok(next) => next?,
+            Err(error) => return Some(Err(error)),
+        };
+        let at = self.clock.at(found.time);
+        let mut slots = vec![None; self.roster.len()];
+        for entry in found.entries {
+            // One that the first reading did not see came since.
+            if let Some(position) = self.roster.position(&entry.gpu) {
+                slots[position] = Some(entry.sample);
+            }
+        }
+        Some(Ok(look(slots, at)))
+    }
+
+    fn end(&self) -> Option<&RunEnd> {
+        None
+    }
+
+    fn gaps(&self) -> Vec<Gap> {
+        let mut gaps = clock_gaps(&self.clock, &self.options, self.input.path());
+        gaps.extend(self.documents.tally.gaps(&place(self.input.path())));
+        gaps
+    }
+}

@@ -1,0 +1,199 @@
+//! Reading a file of rows, one look at a time.
+
+use super::super::json_form::torn_gap;
+use super::super::{Input, Line, Lines, Log, SamplesError, cells, place, quoted};
+use super::columns;
+use super::row::{Names, Row};
+use crate::domain::Gap;
+use crate::profiling::{RunEnd, RunFacts, Sample};
+use std::path::{Path, PathBuf};
+
+/// Which GPU of the host, and which slice of it.
+type Slot = (u16, Option<u16>);
+
+/// A look as far as its rows have come.
+struct Look {
+    sample: Sample,
+    slots: Vec<Slot>,
+    line: u64,
+}
+
+impl Look {
+    fn of(names: &Names, line: &Line) -> Result<Self, String> {
+        let row = Row::of(names, &line.text)?;
+        Ok(Self {
+            sample: row.sample()?,
+            slots: vec![row.slot()?],
+            line: line.number,
+        })
+    }
+}
+
+/// A file of CSV that is read.
+pub(in crate::sources::files::samples) struct CsvLog {
+    path: PathBuf,
+    lines: Lines,
+    names: Names,
+    facts: RunFacts,
+    slots: Vec<Slot>,
+    next: Option<Look>,
+    torn_line: Option<u64>,
+    last_at_seconds: f64,
+    unknown: Vec<String>,
+}
+
+/// The lines after the header, and the header.
+fn after_header(input: &Input) -> Result<(Lines, Vec<String>), SamplesError> {
+    let io = |source| SamplesError::io(input.path(), source);
+    let mut lines = input.lines().map_err(io)?;
+    let mut header = Vec::new();
+    while let Some(line) = lines.next_line().map_err(io)? {
+        if !line.text.trim().is_empty() {
+            header = cells(&line.text);
+            break;
+        }
+    }
+    let trimmed = header.iter().map(|name| name.trim().to_owned()).collect();
+    Ok((lines, trimmed))
+}
+
+/// The next line that is not empty.
+fn next_line(lines: &mut Lines, path: &Path) -> Result<Option<Line>, SamplesError> {
+    loop {
+        let line = lines.next_line();
+        match line.map_err(|source| SamplesError::io(path, source))? {
+            Some(line) if line.text.trim().is_empty() => {}
+            line => return Ok(line),
+        }
+    }
+}
+
+impl CsvLog {
+    pub(in crate::sources::files::samples) fn open(input: &Input) -> Result<Self, SamplesError> {
+        let path = input.path().to_owned();
+        let (mut lines, header) = after_header(input)?;
+        let names: Names = header.iter().cloned().zip(0..).collect();
+        if names.len() != header.len() {
+            return Err(SamplesError::line(&path, 1, "a column stands twice"));
+        }
+        let facts = first_look(&mut lines, &path, &names)?;
+        let known: Vec<String> = columns().collect();
+        let unknown = header.iter().filter(|name| !known.contains(name));
+        let slot = |gpu: &crate::profiling::GpuIdentity| {
+            (gpu.index, gpu.mig.as_ref().map(|slot| slot.index))
+        };
+        let mut log = Self {
+            lines: after_header(input)?.0,
+            names,
+            slots: facts.gpus.iter().map(slot).collect(),
+            facts,
+            next: None,
+            torn_line: None,
+            last_at_seconds: 0.0,
+            unknown: unknown.map(|name| quoted(name)).collect(),
+            path,
+        };
+        log.next = log.next_row()?;
+        Ok(log)
+    }
+
+    /// The next row, as a look at one GPU.
+    fn next_row(&mut self) -> Result<Option<Look>, SamplesError> {
+        let Some(line) = next_line(&mut self.lines, &self.path)? else {
+            return Ok(None);
+        };
+        // The sampler was killed while it wrote this line; whether its last figure
+        // is whole cannot be seen.
+        if !line.is_whole {
+            self.torn_line = Some(line.number);
+            return Ok(None);
+        }
+        Look::of(&self.names, &line)
+            .map(Some)
+            .map_err(|message| SamplesError::line(&self.path, line.number, message))
+    }
+
+    fn next_look(&mut self) -> Result<Option<Sample>, SamplesError> {
+        let Some(mut look) = self.next.take() else {
+            return Ok(None);
+        };
+        while let Some(row) = self.next_row()? {
+            if row.sample.at_seconds != look.sample.at_seconds {
+                self.next = Some(row);
+                break;
+            }
+            look.sample.gpus.extend(row.sample.gpus);
+            look.slots.extend(row.slots);
+        }
+        let slip = |message| Err(SamplesError::line(&self.path, look.line, message));
+        if look.slots != self.slots {
+            let is_cut = self.next.is_none() && self.slots.starts_with(&look.slots);
+            if is_cut {
+                self.torn_line.get_or_insert(look.line);
+                return Ok(None);
+            }
+            return slip("a look begins here that has not the GPUs of the first, in their order");
+        }
+        if look.sample.at_seconds < self.last_at_seconds {
+            return slip("`elapsed_seconds` goes back here: a second run begins");
+        }
+        self.last_at_seconds = look.sample.at_seconds;
+        Ok(Some(look.sample))
+    }
+}
+
+/// What the rows of the first look say of the run and its GPUs.
+fn first_look(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts, SamplesError> {
+    let mut found: Option<(f64, RunFacts)> = None;
+    while let Some(line) = next_line(lines, path)? {
+        let read = Row::of(names, &line.text).and_then(|row| {
+            let at = row.sample()?.at_seconds;
+            Ok((at, row.facts()?, row.identity()?))
+        });
+        if !line.is_whole {
+            break;
+        }
+        let (at, facts, identity) =
+            read.map_err(|message| SamplesError::line(path, line.number, message))?;
+        let (first, facts) = found.get_or_insert((at, facts));
+        if *first != at {
+            break;
+        }
+        facts.gpus.push(identity);
+    }
+    found
+        .map(|(_, facts)| facts)
+        .ok_or_else(|| SamplesError::Empty {
+            path: path.to_owned(),
+            says: None,
+        })
+}
+
+impl Log for CsvLog {
+    fn facts(&self) -> &RunFacts {
+        &self.facts
+    }
+
+    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
+        self.next_look().transpose()
+    }
+
+    fn end(&self) -> Option<&RunEnd> {
+        None
+    }
+
+    fn gaps(&self) -> Vec<Gap> {
+        let mut gaps: Vec<Gap> = torn_gap(&self.path, self.torn_line, self.lines.is_cut())
+            .into_iter()
+            .collect();
+        if !self.unknown.is_empty() {
+            gaps.push(Gap::new(
+                "columns",
+                place(&self.path),
+                format!("not known: {}", self.unknown.join(", ")),
+                "nothing to do when they are your own",
+            ));
+        }
+        gaps
+    }
+}

@@ -1,0 +1,136 @@
+//! Why a file of samples could not be read.
+
+use super::SAMPLES_VERSION;
+use crate::domain::safe;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Characters of a foreign line that a message quotes.
+const MOST_QUOTED: usize = 80;
+
+/// Why samples could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplesError {
+    /// The file could not be opened or read.
+    #[error("cannot read the samples {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A line is not as it must be.
+    #[error("{}:{line}: {message}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from one.
+        line: u64,
+        /// What was found, and what was expected.
+        message: String,
+    },
+    /// A newer program wrote it.
+    #[error(
+        "{} has samples version {found}; this program reads version {SAMPLES_VERSION}",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version it has.
+        found: String,
+    },
+    /// It is no log of a kind that is known.
+    #[error(
+        "{} is neither a file of samples nor a log of nvidia-smi{}",
+        path.display(),
+        begins(says.as_deref())
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// Its first line, cut and safe to show; absent when it is empty.
+        says: Option<String>,
+    },
+    /// A log without header, whose columns cannot be told from its values.
+    #[error("{}:{line}: the columns have no names: {message}", path.display())]
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// The first line of values, counted from one.
+        line: u64,
+        /// What cannot be told.
+        message: String,
+    },
+    /// A log that does not say when its rows were written.
+    #[error("{} has no column `timestamp`, so how far its rows are apart is not known", path.display())]
+    NoTimes {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is not one look at a GPU in it.
+    #[error("{} holds no samples{}", path.display(), begins(says.as_deref()))]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// What it holds instead, cut and safe to show.
+        says: Option<String>,
+    },
+}
+
+impl SamplesError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "check the name and that you may read the file",
+            Self::Line { .. } => {
+                "mend or remove the line; files of samples are read one by one, not put together"
+            }
+            Self::Newer { .. } => "read it with a gpucost that is as new as the one that wrote it",
+            Self::Unknown { .. } | Self::Empty { .. } => {
+                "write one with `gpucost profile --samples FILE.jsonl` or with `nvidia-smi \
+                 --query-gpu=timestamp,index,uuid,name,utilization.gpu,utilization.memory,\
+                 memory.used,memory.total,power.draw --format=csv -l 1`"
+            }
+            Self::Columns { .. } => {
+                "name them with --read-columns, as they were given to --query-gpu"
+            }
+            Self::NoTimes { .. } => "say how far the rows are apart with --interval",
+        }
+    }
+
+    pub(in crate::sources::files) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(in crate::sources::files) fn line(
+        path: &Path,
+        line: u64,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::Line {
+            path: path.to_owned(),
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+fn begins(says: Option<&str>) -> String {
+    says.map_or_else(String::new, |text| format!("; it says `{text}`"))
+}
+
+/// The beginning of a foreign line, as a message may show it.
+pub(in crate::sources::files) fn quoted(line: &str) -> String {
+    let mut characters = line.trim().chars();
+    let start: String = characters.by_ref().take(MOST_QUOTED).collect();
+    let cut = if characters.next().is_some() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{}{cut}", safe(&start))
+}

@@ -1,0 +1,300 @@
+//! Lines of a log, whatever wrote it: plain or gzip-compressed, in UTF-8 or in
+//! the UTF-16 of a redirection in PowerShell, ended by LF or CR LF.
+
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes that one line may have.
+const MOST_LINE_BYTES: usize = 8 << 20;
+/// Bytes of what cannot be read twice, such as a pipe.
+const MOST_PIPED_BYTES: u64 = 256 << 20;
+
+/// A log that can be read from its start as often as needed.
+#[derive(Debug, Clone)]
+pub(in crate::sources::files) struct Input {
+    path: PathBuf,
+    piped: Option<Arc<[u8]>>,
+}
+
+impl Input {
+    /// A file, or what a pipe holds.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let is_file = std::fs::metadata(path)?.is_file();
+        let piped = if is_file {
+            None
+        } else {
+            let mut bytes = Vec::new();
+            let mut pipe = File::open(path)?.take(MOST_PIPED_BYTES + 1);
+            pipe.read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > MOST_PIPED_BYTES {
+                return Err(too_large("more than 256 MiB through a pipe"));
+            }
+            Some(bytes.into())
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            piped,
+        })
+    }
+
+    #[cfg(test)]
+    pub(in crate::sources::files) fn of_bytes(name: &str, bytes: &[u8]) -> Self {
+        Self {
+            path: name.into(),
+            piped: Some(bytes.into()),
+        }
+    }
+
+    /// Where it is, for messages.
+    pub(in crate::sources::files) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its lines, from the first.
+    pub(in crate::sources::files) fn lines(&self) -> io::Result<Lines> {
+        match &self.piped {
+            Some(bytes) => Lines::of(Cursor::new(Arc::clone(bytes))),
+            None => Lines::of(File::open(&self.path)?),
+        }
+    }
+}
+
+fn too_large(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    Utf8,
+    Utf16LittleEndian,
+    Utf16BigEndian,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::sources::files) struct Line {
+    /// Counted from one.
+    pub number: u64,
+    /// Without its line end; what is no text became U+FFFD.
+    pub text: String,
+    /// Whether a line end followed: a last line without one may be torn.
+    pub is_whole: bool,
+}
+
+/// The lines of a log, one at a time.
+pub(in crate::sources::files) struct Lines {
+    reader: Box<dyn BufRead>,
+    encoding: Encoding,
+    number: u64,
+    is_cut: bool,
+    is_done: bool,
+}
+
+impl Lines {
+    fn of(source: impl Read + 'static) -> io::Result<Self> {
+        let mut raw = BufReader::with_capacity(1 << 16, source);
+        let mut reader: Box<dyn BufRead> = if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw)))
+        } else {
+            Box::new(raw)
+        };
+        let mut is_cut = false;
+        let start = match reader.fill_buf() {
+            Ok(start) => start,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                is_cut = true;
+                &[]
+            }
+            Err(error) => return Err(error),
+        };
+        let (encoding, mark) = match start {
+            [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
+            [0xff, 0xfe, ..] => (Encoding::Utf16LittleEndian, 2),
+            [0xfe, 0xff, ..] => (Encoding::Utf16BigEndian, 2),
+            [1..=255, 0, 1..=255, 0, ..] => (Encoding::Utf16LittleEndian, 0),
+            [0, 1..=255, 0, 1..=255, ..] => (Encoding::Utf16BigEndian, 0),
+            _ => (Encoding::Utf8, 0),
+        };
+        reader.consume(mark);
+        Ok(Self {
+            reader,
+            encoding,
+            number: 0,
+            is_cut,
+            is_done: is_cut,
+        })
+    }
+
+    /// Whether the compressed log ended before its end.
+    pub(in crate::sources::files) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The next line; `None` after the last.
+    pub(in crate::sources::files) fn next_line(&mut self) -> io::Result<Option<Line>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let (mut text, is_whole) = match self.encoding {
+            Encoding::Utf8 => {
+                let mut bytes = Vec::new();
+                let is_whole = self.fill(&mut bytes)?;
+                if bytes.is_empty() && !is_whole {
+                    return Ok(None);
+                }
+                let text = String::from_utf8(bytes)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+                (text, is_whole)
+            }
+            Encoding::Utf16LittleEndian | Encoding::Utf16BigEndian => {
+                let mut units = Vec::new();
+                let is_whole = self.fill_wide(&mut units)?;
+                if units.is_empty() && !is_whole {
+                    return Ok(None);
+                }
+                (String::from_utf16_lossy(&units), is_whole)
+            }
+        };
+        if text.ends_with('\r') {
+            text.pop();
+        }
+        self.number += 1;
+        Ok(Some(Line {
+            number: self.number,
+            text,
+            is_whole,
+        }))
+    }
+
+    /// Bytes up to a line end; whether there was one.
+    fn fill(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
+        let most = MOST_LINE_BYTES as u64 + 1;
+        match self.reader.by_ref().take(most).read_until(b'\n', bytes) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.is_cut = true;
+                self.is_done = true;
+            }
+            Err(error) => return Err(error),
+        }
+        if bytes.len() > MOST_LINE_BYTES {
+            return Err(too_large("a line of more than 8 MiB"));
+        }
+        let is_whole = bytes.last() == Some(&b'\n');
+        if is_whole {
+            bytes.pop();
+        }
+        Ok(is_whole)
+    }
+
+    fn fill_wide(&mut self, units: &mut Vec<u16>) -> io::Result<bool> {
+        let mut pair = [0; 2];
+        loop {
+            match self.reader.read_exact(&mut pair) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.is_done = true;
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
+            }
+            let unit = if self.encoding == Encoding::Utf16LittleEndian {
+                u16::from_le_bytes(pair)
+            } else {
+                u16::from_be_bytes(pair)
+            };
+            if unit == u16::from(b'\n') {
+                return Ok(true);
+            }
+            units.push(unit);
+            if units.len() > MOST_LINE_BYTES {
+                return Err(too_large("a line of more than 8 MiB"));
+            }
+        }
+    }
+}
+
+/// The cells of one line of CSV, without the quotes around them.
+pub(in crate::sources::files) fn cells(line: &str) -> Vec<String> {
+    let mut cells = Vec::new();
+    let mut cell = String::new();
+    let mut characters = line.chars().peekable();
+    let mut is_quoted = false;
+    while let Some(c) = characters.next() {
+        match c {
+            '"' if is_quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                cell.push('"');
+            }
+            '"' if is_quoted => is_quoted = false,
+            '"' if cell.trim().is_empty() => {
+                cell.clear();
+                is_quoted = true;
+            }
+            ',' if !is_quoted => cells.push(std::mem::take(&mut cell)),
+            c => cell.push(c),
+        }
+    }
+    cells.push(cell);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn lines(bytes: &[u8]) -> Vec<(u64, String, bool)> {
+        let mut lines = Input::of_bytes("log", bytes).lines().expect("opens");
+        let mut all = Vec::new();
+        while let Some(line) = lines.next_line().expect("reads") {
+            all.push((line.number, line.text, line.is_whole));
+        }
+        all
+    }
+
+    fn expected() -> Vec<(u64, String, bool)> {
+        vec![
+            (1, "a, 1 %".into(), true),
+            (2, String::new(), true),
+            (3, "Grüße".into(), false),
+        ]
+    }
+
+    #[test]
+    fn every_encoding_gives_the_same_lines() {
+        let text = "a, 1 %\r\n\r\nGrüße";
+        assert_eq!(lines(text.as_bytes()), expected());
+        assert_eq!(lines(format!("\u{feff}{text}").as_bytes()), expected());
+        let marked = format!("\u{feff}{text}");
+        for text in [text, &marked] {
+            let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            assert_eq!(lines(&little), expected());
+            let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            assert_eq!(lines(&big), expected());
+        }
+    }
+
+    #[test]
+    fn a_compressed_log_that_was_cut_is_read_as_far_as_it_goes() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+        encoder.write_all(b"one\ntwo\nthree\n").expect("in memory");
+        let whole = encoder.finish().expect("in memory");
+        assert_eq!(lines(&whole).len(), 3);
+        let found = lines(&whole[..whole.len() - 12]);
+        assert_eq!(found.first(), Some(&(1, "one".into(), true)));
+        // Two compressed logs, one after the other.
+        assert_eq!(lines(&[whole.clone(), whole].concat()).len(), 6);
+    }
+
+    #[test]
+    fn cells_are_split_at_commas_outside_of_quotes() {
+        assert_eq!(cells("a, b,"), ["a", " b", ""]);
+        assert_eq!(cells(r#"1,"x, ""y""",2"#), ["1", r#"x, "y""#, "2"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Samples of GPU hosts in files: our own as JSON lines or CSV, and logs of
+//! `nvidia-smi` that people already have.
+
+#[cfg(test)]
+mod arbitrary;
+mod csv_form;
+mod error;
+mod input;
+mod json_form;
+#[cfg(test)]
+mod properties;
+mod wire;
+mod wire_run;
+mod writer;
+
+pub use error::SamplesError;
+pub use writer::SampleWriter;
+
+pub(super) use error::quoted;
+pub(super) use input::{Input, Line, Lines, cells};
+pub(super) use json_form::place;
+
+use super::nvidia_smi;
+use crate::domain::Gap;
+use crate::profiling::{RunEnd, RunFacts, Sample};
+use jiff::tz::TimeZone;
+use std::path::Path;
+use std::time::Duration;
+
+/// The version of the sample files that this program reads and writes.
+pub const SAMPLES_VERSION: &str = "1";
+
+/// Lines that are looked at to tell what a file is.
+const MOST_SNIFFED: usize = 100;
+
+/// What a file of samples is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleFormat {
+    /// A header, one line a look, and a last line with the end.
+    JsonLines,
+    /// One row per GPU and look. It cannot say that or how a run ended, so it
+    /// reads back without an end.
+    Csv,
+}
+
+impl SampleFormat {
+    /// The format that a file is named for: `.csv`, `.jsonl` or `.ndjson`;
+    /// `None` for another name.
+    pub fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "csv" => Some(Self::Csv),
+            "jsonl" | "ndjson" => Some(Self::JsonLines),
+            _ => None,
+        }
+    }
+}
+
+/// What a log of another program may leave unsaid. Our own files need nothing.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The zone of times that name none; without it they are read as UTC, and a
+    /// gap says so.
+    pub zone: Option<TimeZone>,
+    /// Names of the columns of a log without header, as given to `--query-gpu`.
+    /// A header in the log wins.
+    pub columns: Option<Vec<String>>,
+    /// How far the looks of a log without timestamps are apart.
+    pub interval: Option<Duration>,
+}
+
+/// A log that is read one look at a time, in constant memory.
+pub(super) trait Log {
+    /// What it was taken on.
+    fn facts(&self) -> &RunFacts;
+    /// The next look; after an error there is none.
+    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>>;
+    /// How the run ended, once the last look was read.
+    fn end(&self) -> Option<&RunEnd>;
+    /// What it does not say or what could not be read, as far as it was read.
+    fn gaps(&self) -> Vec<Gap>;
+}
+
+/// The looks of a file, in order.
+pub struct SampleReader {
+    log: Box<dyn Log>,
+    is_done: bool,
+}
+
+impl std::fmt::Debug for SampleReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SampleReader")
+            .field("facts", self.facts())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SampleReader {
+    /// What the samples were taken on, as far as the file tells.
+    pub fn facts(&self) -> &RunFacts {
+        self.log.facts()
+    }
+
+    /// How the run ended; known after the last look, and absent where the file
+    /// does not tell: when the sampler was killed, and in every CSV.
+    pub fn end(&self) -> Option<&RunEnd> {
+        self.log.end()
+    }
+
+    /// What the file does not tell or what in it could not be read; complete
+    /// after the last look.
+    pub fn gaps(&self) -> Vec<Gap> {
+        self.log.gaps()
+    }
+}
+
+impl Iterator for SampleReader {
+    type Item = Result<Sample, SamplesError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let next = self.log.next_sample();
+        self.is_done = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+/// Opens a file of samples of any known kind: our JSON lines and CSV, the CSV of
+/// `nvidia-smi --query-gpu`, the XML of `nvidia-smi -q -x`; plain or gzip, in
+/// UTF-8 or UTF-16. A log of `nvidia-smi` is read twice: for its GPUs, and for
+/// what they did.
+///
+/// # Errors
+/// When it cannot be read, is none of these, a newer program wrote it, or when
+/// it leaves unsaid what `options` must then say.
+pub fn open_samples(path: &Path, options: &ReadOptions) -> Result<SampleReader, SamplesError> {
+    let input = Input::open(path).map_err(|source| SamplesError::io(path, source))?;
+    open_input(input, options)
+}
+
+pub(super) fn open_input(
+    input: Input,
+    options: &ReadOptions,
+) -> Result<SampleReader, SamplesError> {
+    let log: Box<dyn Log> = match kind(&input)? {
+        Kind::JsonLines => Box::new(json_form::JsonLog::open(&input)?),
+        Kind::Csv => Box::new(csv_form::CsvLog::open(&input)?),
+        Kind::SmiXml => Box::new(nvidia_smi::XmlLog::open(input, options)?),
+        Kind::SmiCsv => Box::new(nvidia_smi::CsvLog::open(input, options)?),
+    };
+    Ok(SampleReader {
+        log,
+        is_done: false,
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    JsonLines,
+    Csv,
+    SmiXml,
+    SmiCsv,
+}
+
+/// What a file is, by its first lines. A log of `nvidia-smi` may begin with
+/// warnings, and one without header looks like any other table.
+fn kind(input: &Input) -> Result<Kind, SamplesError> {
+    let io = |source| SamplesError::io(input.path(), source);
+    let mut lines = input.lines().map_err(io)?;
+    let mut first = None;
+    for _ in 0..MOST_SNIFFED {
+        let Some(line) = lines.next_line().map_err(io)? else {
+            break;
+        };
+        let text = line.text.trim();
+        if text.is_empty() {
+            continue;
+        }
+        if first.is_none() {
+            if text.starts_with('{') && text.contains("\"samples_version\"") {
+                return Ok(Kind::JsonLines);
+            }
+            if csv_form::is_header(text) {
+                return Ok(Kind::Csv);
+            }
+            first = Some(quoted(text));
+        }
+        if nvidia_smi::is_xml(text) {
+            return Ok(Kind::SmiXml);
+        }
+    }
+    let unknown = |says| SamplesError::Unknown {
+        path: input.path().to_owned(),
+        says,
+    };
+    match first {
+        None => Err(unknown(None)),
+        Some(says) if says.starts_with(['{', '<']) => Err(unknown(Some(says))),
+        Some(_) => Ok(Kind::SmiCsv),
+    }
+}

@@ -1,0 +1,244 @@
+//! What is written is read back the same, and nothing that is read can make the
+//! reader fall over.
+
+use super::arbitrary::run;
+use super::{
+    Input, ReadOptions, SampleFormat, SampleReader, SampleWriter, SamplesError, open_input,
+    open_samples,
+};
+use crate::profiling::{GpuIdentity, GpuSample, HostReading, RunEnd, RunFacts, Sample};
+use jiff::Timestamp;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::path::Path;
+
+fn write(path: &Path, facts: &RunFacts, samples: &[Sample], end: &RunEnd) {
+    let mut writer = SampleWriter::create(path, facts).expect("created");
+    for sample in samples {
+        writer.write(sample).expect("written");
+    }
+    writer.finish(end).expect("finished");
+}
+
+fn all(reader: &mut SampleReader) -> Result<Vec<Sample>, SamplesError> {
+    reader.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn what_is_written_is_read_back_to_the_last_bit((facts, samples, end) in run()) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for file in ["run.jsonl", "run.csv"] {
+            let path = folder.path().join(file);
+            write(&path, &facts, &samples, &end);
+            let mut reader = open_samples(&path, &ReadOptions::default()).expect("opens");
+            prop_assert_eq!(reader.facts(), &facts);
+            let found = all(&mut reader).expect("reads");
+            prop_assert_eq!(&found, &samples);
+            let expected = (file == "run.jsonl").then_some(&end);
+            prop_assert_eq!(reader.end(), expected);
+            prop_assert_eq!(reader.gaps(), Vec::new());
+        }
+    }
+
+    #[test]
+    fn a_kill_loses_one_look_at_most((facts, samples, end) in run(), cut in 0.0..1.0_f64) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for file in ["run.jsonl", "run.csv"] {
+            let path = folder.path().join(file);
+            write(&path, &facts, &samples, &end);
+            let bytes = std::fs::read(&path).expect("there");
+            let header = bytes.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
+            // Ends of the lines or, of a CSV, the looks.
+            let rows = if file == "run.csv" { facts.gpus.len() } else { 1 };
+            let ends: Vec<usize> = bytes
+                .iter()
+                .enumerate()
+                .filter(|(_, byte)| **byte == b'\n')
+                .map(|(at, _)| at + 1)
+                .skip(1)
+                .collect();
+            let looks: Vec<usize> = ends.chunks(rows).map(|chunk| chunk[chunk.len() - 1]).collect();
+            let first = looks[0];
+            let length = first + ((bytes.len() - first) as f64 * cut) as usize;
+            prop_assume!(length >= header);
+            let whole = looks.iter().filter(|end| **end <= length).count().min(samples.len());
+            let input = Input::of_bytes("cut", &bytes[..length]);
+            let mut reader = open_input(input, &ReadOptions::default()).expect("opens");
+            let found = all(&mut reader).expect("a torn end is no error");
+            prop_assert!(found.len() >= whole, "{} of {whole}", found.len());
+            prop_assert!(found.len() <= whole + 1);
+            prop_assert_eq!(&found[..whole], &samples[..whole]);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_fall_over(bytes in vec(any::<u8>(), 0..600), start in 0..7_usize) {
+        let starts: [&[u8]; 7] = [
+            b"",
+            b"{\"samples_version\":\"1\"",
+            b"time,elapsed_seconds,gpu_index\n2026-01-01T00:00:00Z,1,0\n",
+            b"timestamp, index, utilization.gpu [%]\n2026/01/03 15:36:53.507, 0, 1 %\n",
+            b"<?xml version=\"1.0\" ?>\n<nvidia_smi_log><timestamp>",
+            b"\xff\xfet\0i\0m\0e\0",
+            b"\x1f\x8b\x08\0",
+        ];
+        read_anything(&[starts[start], &bytes].concat());
+    }
+
+    #[test]
+    fn no_words_make_the_reader_fall_over(
+        words in vec(
+            prop_oneof![
+                Just("timestamp"), Just("utilization.gpu [%]"), Just("memory.used [MiB]"),
+                Just("index"), Just("uuid"), Just("name"), Just("count"), Just(", "), Just("\n"),
+                Just("2026/01/03 15:36:53"), Just("2026/10/25 02:30:00"), Just("[N/A]"),
+                Just("GPU is lost"), Just("12 %"), Just("1e999 MiB"), Just("-0"), Just("\u{feff}"),
+                Just("<nvidia_smi_log>"), Just("</nvidia_smi_log>"), Just("<gpu id='a'>"),
+                Just("</gpu>"), Just("<timestamp>Fri Aug  4 11:44:30 2023</timestamp>"),
+                Just("{\"at_seconds\":1,\"time\":\"2026-01-01T00:00:00Z\",\"gpus\":[{}]}"),
+                Just("{\"end\":{\"elapsed_seconds\":1}}"), Just("\""), Just("é"),
+            ],
+            0..60,
+        ),
+    ) {
+        read_anything(words.concat().as_bytes());
+    }
+}
+
+fn read_anything(bytes: &[u8]) {
+    for interval in [None, Some(std::time::Duration::from_secs(1))] {
+        let options = ReadOptions {
+            interval,
+            ..ReadOptions::default()
+        };
+        let Ok(mut reader) = open_input(Input::of_bytes("any", bytes), &options) else {
+            continue;
+        };
+        let gpus = reader.facts().gpus.len();
+        let mut last = 0.0;
+        for sample in reader.by_ref().flatten() {
+            assert_eq!(sample.gpus.len(), gpus);
+            assert!(sample.at_seconds >= last);
+            last = sample.at_seconds;
+        }
+        let _ = (reader.gaps(), reader.end());
+    }
+}
+
+#[test]
+fn a_newer_file_and_a_second_run_are_refused_by_name() {
+    let open = |text: &str| {
+        open_input(
+            Input::of_bytes("a.jsonl", text.as_bytes()),
+            &ReadOptions::default(),
+        )
+    };
+    let newer = open("{\"samples_version\":\"2\",\"what\":1}\n").expect_err("newer");
+    assert_eq!(
+        newer.to_string(),
+        "a.jsonl has samples version 2; this program reads version 1"
+    );
+    let header = "{\"samples_version\":\"1\",\"gpucost_version\":\"0.1.0\",\
+        \"started\":\"2026-01-01T00:00:00Z\",\"is_command\":false,\"gpus\":[{\"index\":0}]}\n";
+    let look = "{\"at_seconds\":1,\"time\":\"2026-01-01T00:00:01Z\",\"gpus\":[{}]}\n";
+    let slip = |text: String| {
+        let reader = open(&text).expect("opens");
+        let results: Vec<_> = reader.collect();
+        let error = results.into_iter().next_back().expect("a result");
+        error.expect_err("a slip").to_string()
+    };
+    assert_eq!(
+        slip(format!("{header}{look}{header}{look}")),
+        "a.jsonl:3: a second run begins here"
+    );
+    assert_eq!(
+        slip(format!("{header}{look}{}", look.replace(":1,", ":0.5,"))),
+        "a.jsonl:3: `at_seconds` goes back, from 1 to 0.5"
+    );
+    assert_eq!(
+        slip(format!("{header}{}", look.replace("[{}]", "[{},{}]"))),
+        "a.jsonl:2: 2 GPUs instead of 1"
+    );
+    let found = slip(format!("{header}{look}what?\n{look}"));
+    assert!(found.starts_with("a.jsonl:3: it is no look"), "{found}");
+}
+
+#[test]
+fn formulas_in_names_are_disarmed_in_the_file_and_read_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.csv");
+    let facts = RunFacts {
+        started: Timestamp::UNIX_EPOCH,
+        interval_seconds: Some(1.0),
+        hostname: Some("=HYPERLINK(\"http://x\")".to_owned()),
+        instance_id: None,
+        instance_type: None,
+        region: None,
+        driver_version: None,
+        is_command: false,
+        gpus: vec![GpuIdentity {
+            index: 0,
+            mig: None,
+            uuid: None,
+            name: None,
+            vram_total_mib: None,
+            power_limit_w: None,
+            power_default_limit_w: None,
+            pcie_max_bytes_per_second: None,
+            is_mig_enabled: None,
+        }],
+    };
+    let look = Sample {
+        at_seconds: 1.0,
+        time: Timestamp::UNIX_EPOCH,
+        gpus: vec![GpuSample::Lost("-gone".to_owned())],
+        host: HostReading::default(),
+    };
+    let end = RunEnd {
+        elapsed_seconds: 1.0,
+        exit_code: None,
+    };
+    write(&path, &facts, &[look], &end);
+    let text = std::fs::read_to_string(&path).expect("there");
+    assert!(
+        text.contains(",\"'=HYPERLINK(\"\"http://x\"\")\","),
+        "{text}"
+    );
+    assert!(text.contains(",'-gone,"), "{text}");
+    let reader = open_samples(&path, &ReadOptions::default()).expect("opens");
+    assert_eq!(reader.facts().hostname, facts.hostname);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    if !Path::new("/dev/full").exists() {
+        println!("SKIPPED: there is no /dev/full here");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.csv");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/dev/full", &path).expect("a link");
+    let facts = RunFacts {
+        started: Timestamp::UNIX_EPOCH,
+        interval_seconds: None,
+        hostname: None,
+        instance_id: None,
+        instance_type: None,
+        region: None,
+        driver_version: None,
+        is_command: false,
+        gpus: Vec::new(),
+    };
+    let error = SampleWriter::create(&path, &facts).expect_err("full");
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    let error = SampleWriter::create(Path::new("run.txt"), &facts).expect_err("which format");
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    assert_eq!(
+        SampleFormat::of(Path::new("A.JSONL")),
+        Some(SampleFormat::JsonLines)
+    );
+}
