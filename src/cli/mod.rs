@@ -16,6 +16,7 @@ mod output;
 mod price_age;
 mod price_cache;
 mod pricing;
+mod profile_data;
 mod redact;
 mod redact_text;
 mod reserved;

@@ -2,6 +2,7 @@
 
 mod advice;
 mod commitment;
+mod directory;
 mod estate;
 mod finding;
 mod gap;
@@ -11,6 +12,7 @@ mod instance;
 mod money;
 mod policy;
 mod price;
+mod profiled;
 mod prose;
 mod series;
 mod shape;
@@ -27,6 +29,7 @@ pub use commitment::{
     CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
     SavingsPlanKind,
 };
+pub use directory::{Directory, HostMatch};
 pub use estate::{ApiUsage, Estate, EstateSource};
 pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
@@ -46,6 +49,7 @@ pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,
     PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
+pub use profiled::{ProfileBasis, ProfiledRun};
 pub use prose::{decimals_apart, floored};
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
