@@ -41,14 +41,17 @@ impl ProfiledRun {
         self.start >= window.start && self.start < window.end && self.end.as_second() < last_second
     }
 
-    /// The periods of a grid that it touches, as first and last.
+    /// The periods of a grid that it touches, as first and last. Its end is not part
+    /// of it.
     fn periods(&self, window: Window, period_seconds: u32) -> (u32, u32) {
-        let index = |time: Timestamp| {
+        let index = |second: i64| {
             let last = (window.seconds() - 1).max(0);
-            let offset = (time.as_second() - window.start.as_second()).clamp(0, last);
+            let offset = (second - window.start.as_second()).clamp(0, last);
             u32::try_from(offset / i64::from(period_seconds.max(1))).unwrap_or(u32::MAX)
         };
-        (index(self.start), index(self.end))
+        let start = self.start.as_second();
+        let end = self.end.as_second() - i64::from(self.end.subsec_nanosecond() == 0);
+        (index(start), index(end.max(start)))
     }
 }
 

@@ -65,7 +65,7 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
     let mut found = Vec::with_capacity(profiles.len());
     let directory = Directory::of(&estate.instances);
     for named in profiles {
-        match instance_of(&named, &directory) {
+        match instance_of(&named, &estate.instances, &directory) {
             Ok((instance, joined_by)) => found.push((instance.id.clone(), joined_by, named)),
             Err(none) => {
                 estate
@@ -154,6 +154,7 @@ fn timed(points: &Points) -> Vec<(Timestamp, f64)> {
 /// estate does not hold the unique ids of GPUs.
 fn instance_of<'a>(
     named: &NamedProfile,
+    instances: &'a [Instance],
     directory: &Directory<'a>,
 ) -> Result<(&'a Instance, JoinedBy), NoInstance> {
     const ASK: &str = "audit the account and region that the run was taken in; a run on \
@@ -175,7 +176,7 @@ fn instance_of<'a>(
                     .to_owned(),
             ));
         }
-        (None, Some(host)) => match directory.by_host(host) {
+        (None, Some(host)) => match by_host(host, facts.region.as_deref(), instances, directory) {
             HostMatch::One(found) => (found, JoinedBy::Hostname),
             HostMatch::Several => {
                 return Err(none(format!("{HOST}{host}{OF_SEVERAL}")));
@@ -204,6 +205,22 @@ fn instance_of<'a>(
         });
     }
     Ok((instance, joined_by))
+}
+
+/// The instance of a host name; of the region, where that alone tells which.
+fn by_host<'a>(
+    host: &str,
+    region: Option<&str>,
+    instances: &'a [Instance],
+    directory: &Directory<'a>,
+) -> HostMatch<'a> {
+    match (directory.by_host(host), region) {
+        (HostMatch::Several, Some(region)) => {
+            let there = instances.iter().filter(|one| one.region == region);
+            Directory::of(there).by_host(host)
+        }
+        (found, _) => found,
+    }
 }
 
 /// Says how much of a run its window does not hold.

@@ -7,6 +7,9 @@ use crate::domain::Window;
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp};
 
+/// Far more than any host has memory in MiB.
+const MOST_STEPS: u64 = 1 << 40;
+
 /// Steps of a percent in the histogram of the CPU.
 const STEPS_OF_A_PERCENT: f64 = 100.0;
 
@@ -137,7 +140,10 @@ impl Counted {
     fn add(&mut self, value: Option<f64>) {
         let value = value.filter(|value| value.is_finite() && *value >= 0.0);
         if let (Some(histogram), Some(value)) = (&mut self.histogram, value) {
-            histogram.saturating_record((value * self.steps_of_one).round() as u64);
+            let steps = (value * self.steps_of_one).round() as u64;
+            // The range grows with the values; one that is none of this world is
+            // taken for the largest.
+            let _ = histogram.record(steps.min(MOST_STEPS));
         }
     }
 
@@ -178,8 +184,10 @@ mod tests {
         }
         assert_eq!(memory.p95(), None);
         memory.add(Some(2_000_000.0));
+        let p95 = memory.p95().expect("counted");
+        assert!((p95 - 2_000_000.0).abs() <= 2_000.0, "{p95}");
         memory.add(Some(f64::MAX));
-        assert!(memory.p95().is_some());
+        assert!(memory.p95() >= Some(MOST_STEPS as f64));
     }
 
     #[test]

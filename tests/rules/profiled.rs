@@ -182,8 +182,8 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
     );
     let summary = one.workload.utilization.as_ref().expect("figures");
     assert_eq!(summary.source, SeriesSource::Profile);
-    // 144 minutes from 17:36 touch 29 periods of five minutes and fill all but one.
-    assert_eq!((summary.n_samples, summary.expected_samples), (29, 30));
+    // The 144 minutes from 17:36 to 20:00 touch 29 periods of five minutes.
+    assert_eq!((summary.n_samples, summary.expected_samples), (29, 29));
     assert_eq!(
         summary.window.end,
         as_of() - SignedDuration::from_hours(100)
@@ -491,6 +491,13 @@ fn hosts_are_known_by_their_names() {
         reason(other_type),
         "it was taken on g5.12xlarge, and i-0abc is g5.2xlarge today"
     );
+    // Of two that share a name, one is in the region of the run.
+    let mut machines_apart = machines();
+    machines_apart[2].instance.region = "eu-west-1".to_owned();
+    let mut there = run("ip-10-0-0-8");
+    there.facts.region = Some("eu-west-1".to_owned());
+    let made = joined(machines_apart, vec![there]);
+    assert_eq!(made.profiles[0].instance.as_str(), "i-3");
     let mut other_region = run("ip-10-0-0-7");
     other_region.facts.region = Some("eu-west-1".to_owned());
     assert_eq!(
