@@ -41,6 +41,7 @@ pub fn demo() -> Estate {
         instances,
         shapes: BTreeMap::new(),
         metrics,
+        profiles: Vec::new(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

@@ -7,6 +7,7 @@ mod kinds;
 mod owned;
 mod planning;
 mod pool_options;
+mod profiled;
 mod question;
 mod reserved;
 mod run_cost;

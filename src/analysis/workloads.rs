@@ -1,6 +1,7 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
 use super::kinds;
+use super::profiled::Profiles;
 use super::standing::standing_costs;
 use crate::catalog::{self, Prices};
 use crate::domain::{
@@ -75,6 +76,7 @@ pub(super) fn group(
             .or_default()
             .push(instance);
     }
+    let profiles = Profiles::new(estate, policy);
     let workloads = groups
         .into_iter()
         .map(|(key, mut instances)| {
@@ -84,6 +86,7 @@ pub(super) fn group(
                 prices,
                 policy,
                 series: &series,
+                profiles: &profiles,
             };
             gather.workload(key, &instances, &mut gaps)
         })
@@ -118,9 +121,10 @@ struct Gather<'a> {
     prices: &'a Prices<'a>,
     policy: &'a Policy,
     series: &'a BTreeMap<&'a InstanceId, Vec<&'a Series>>,
+    profiles: &'a Profiles<'a>,
 }
 
-impl Gather<'_> {
+impl<'a> Gather<'a> {
     fn workload(&self, key: WorkloadKey, instances: &[&Instance], gaps: &mut Vec<Gap>) -> Workload {
         let id = key.id();
         let shape = instance_shape(self.estate, &key.instance_type).cloned();
@@ -163,7 +167,7 @@ impl Gather<'_> {
             ));
         }
         let first = instances.first().copied();
-        Workload {
+        let mut workload = Workload {
             name,
             kind,
             kind_basis,
@@ -206,11 +210,21 @@ impl Gather<'_> {
                 .max()
                 .unwrap_or(self.estate.as_of),
             utilization,
+            profile: None,
             activity,
             usage,
             shape,
             key,
-        }
+        };
+        self.profiles
+            .stand_in(&mut workload, instances, |instance| {
+                self.series_of(instance)
+            });
+        workload
+    }
+
+    fn series_of(&self, instance: &Instance) -> &'a [&'a Series] {
+        self.series.get(&instance.id).map_or(&[][..], Vec::as_slice)
     }
 
     /// When an instance stopped: what is still stopping does so now.
@@ -232,15 +246,14 @@ impl Gather<'_> {
         HourlyActivity,
     ) {
         let (window, period) = (self.estate.window, self.estate.period_seconds);
-        let series =
-            |instance: &Instance| self.series.get(&instance.id).map_or(&[][..], Vec::as_slice);
         // Utilization outranks power: where some instances deliver only power,
         // they count as running and unmeasured.
         let mut sums: BTreeMap<Option<Signal>, Timeline> = BTreeMap::new();
         let mut usage = Vec::with_capacity(instances.len());
         for instance in instances {
             let (measured, timeline) =
-                InstanceUsage::measure(instance, offer, series(instance), window, period);
+                self.profiles
+                    .measure(instance, offer, self.series_of(instance));
             sums.entry(measured.signal.map(|(signal, _)| signal))
                 .or_insert_with(|| Timeline::new(window, period))
                 .add(&timeline);

@@ -186,6 +186,10 @@ pub(super) struct EstateArgs {
     /// Commitments that the payer account bought, as `docs/estate.md` lists them
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub commitments: Option<PathBuf>,
+    /// Samples that `gpucost profile --samples` wrote on one of the hosts (can be
+    /// repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Estate")]
+    pub profile_data: Vec<PathBuf>,
     /// Leave no copy of a live estate in the cache, which `explain` reads
     #[arg(long, help_heading = "Estate")]
     pub no_cache: bool,

@@ -7,7 +7,7 @@ use super::exit::{ExitCode, Failure};
 use super::output::{check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
-use super::{last_run, live, price_cache};
+use super::{last_run, live, price_cache, profile_data};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{Commitments, Estate, PriceBook};
 use crate::gather::{GatherOptions, gather};
@@ -80,7 +80,9 @@ pub(super) fn last_estate(
         return estate(args, settings, io);
     }
     let scope = Scope::of(args)?;
+    let samples = profile_data::open_all(&args.profile_data)?;
     let mut estate = last_run::read(io)?;
+    profile_data::join(&mut estate, samples)?;
     scope.keep(&mut estate);
     if args.redact {
         redact(&mut estate);
@@ -109,6 +111,7 @@ fn obtain(
 ) -> Result<Estate, Failure> {
     let scope = Scope::of(args)?;
     check_files(args)?;
+    let samples = profile_data::open_all(&args.profile_data)?;
     let bought = match &args.commitments {
         Some(path) => bought(path)?,
         None => Commitments::default(),
@@ -121,6 +124,7 @@ fn obtain(
         live(args, settings, metrics, io)?
     };
     estate.commitments.add(bought);
+    profile_data::join(&mut estate, samples)?;
     scope.keep(&mut estate);
     if args.redact {
         redact(&mut estate);

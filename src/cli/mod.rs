@@ -17,6 +17,7 @@ mod price_age;
 mod price_cache;
 mod pricing;
 mod profile;
+mod profile_data;
 mod redact;
 mod redact_text;
 mod reserved;

@@ -38,12 +38,14 @@ pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
         ("--save", args.save.as_ref()),
         ("--output", args.out.output.as_ref()),
     ];
-    let named: Vec<(&str, &PathBuf)> = named
-        .into_iter()
+    let samples = args.profile_data.iter();
+    let samples = samples.map(|path| ("--profile-data", Some(path)));
+    let named: Vec<(&str, &PathBuf)> = samples
+        .chain(named)
         .filter_map(|(flag, path)| Some((flag, path?)))
         .collect();
     check_distinct(&named)?;
-    let read_only = ["--from", "--commitments"];
+    let read_only = ["--profile-data", "--from", "--commitments"];
     for (_, path) in named.iter().filter(|(flag, _)| !read_only.contains(flag)) {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }

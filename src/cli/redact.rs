@@ -5,6 +5,7 @@
 use super::redact_text::{TextMasks, state_transition};
 use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::Estate;
+use crate::profiling::mask_profile_gap;
 use std::collections::BTreeMap;
 
 /// Hands out masks such as `name-1`.
@@ -87,6 +88,7 @@ pub(super) fn redact(estate: &mut Estate) {
     }
     texts.add(&labels(&hosts.given));
     for gap in &mut estate.gaps {
+        mask_profile_gap(gap);
         for text in [
             &mut gap.what,
             &mut gap.place,

@@ -246,6 +246,7 @@ fn demand(
         cpu_p95: args.cpu_p95,
         cpu_p95_sum: args.cpu_p95.map(|p95| p95 * f64::from(count)),
         memory_p95_mib: args.memory_peak,
+        runs: None,
     })
 }
 

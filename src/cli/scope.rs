@@ -56,6 +56,9 @@ impl Scope {
         estate
             .metrics
             .retain(|series| !dropped.contains(series.instance.as_str()));
+        estate
+            .profiles
+            .retain(|run| !dropped.contains(run.instance.as_str()));
         estate.gaps.retain(|gap| {
             let elsewhere = is_region(&gap.place) && !of_region(&gap.place);
             !elsewhere && !dropped.contains(&gap.place)
@@ -122,6 +125,9 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
     scope.named("--config", args.out.config.as_ref().map(path), "FILE");
     scope.named("--from", args.from.as_ref().map(path), "FILE");
+    for file in &args.profile_data {
+        scope.named("--profile-data", Some(path(file)), "FILE");
+    }
     scope.named("--profile", args.aws.profile.clone(), "NAME");
     scope.open("--region", args.aws.region.clone());
     scope.named("--endpoint-url", args.aws.endpoint_url.clone(), "URL");

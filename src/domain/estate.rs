@@ -1,7 +1,7 @@
 //! An estate: everything one audit knows.
 
 use super::instance::named_enum;
-use super::{Commitments, Gap, Instance, InstanceShape, PriceBook, Series, Window};
+use super::{Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, Series, Window};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -52,6 +52,8 @@ pub struct Estate {
     pub shapes: BTreeMap<String, InstanceShape>,
     /// The series.
     pub metrics: Vec<Series>,
+    /// Runs of the sampler on instances, by instance and start.
+    pub profiles: Vec<ProfiledRun>,
     /// The prices that were gathered.
     pub prices: PriceBook,
     /// What is already committed to.

@@ -2,6 +2,7 @@
 
 mod advice;
 mod commitment;
+mod directory;
 mod estate;
 mod finding;
 mod gap;
@@ -12,6 +13,7 @@ mod money;
 mod names;
 mod policy;
 mod price;
+mod profiled;
 mod prose;
 mod series;
 mod shape;
@@ -28,6 +30,7 @@ pub use commitment::{
     CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
     SavingsPlanKind,
 };
+pub use directory::{Directory, HostMatch};
 pub use estate::{ApiUsage, Estate, EstateSource};
 pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
@@ -48,6 +51,7 @@ pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,
     PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
+pub use profiled::{ProfileBasis, ProfiledRun};
 pub use prose::{decimals_apart, floored};
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};

@@ -62,6 +62,9 @@ named_enum! {
         Ec2 = "ec2",
         /// A generator: the demo and made-up fixtures.
         Generated = "generated",
+        /// `gpucost profile` on the host: last, because it saw a run and the
+        /// others the window.
+        Profile = "profile",
     }
 }
 
@@ -70,7 +73,7 @@ named_enum! {
     JoinedBy {
         /// By the `InstanceId` dimension.
         InstanceId = "instance-id",
-        /// By the agent's `host` dimension, compared with the private DNS name.
+        /// By the name of the host, compared with the private DNS name.
         Hostname = "hostname",
     }
 }
@@ -178,7 +181,7 @@ impl Points {
     }
 
     /// Appends a value; indices must ascend.
-    fn push(&mut self, index: u32, value: f32) {
+    pub(super) fn push(&mut self, index: u32, value: f32) {
         match self.runs.last_mut() {
             Some(run) if run.first as usize + run.values.len() == index as usize => {
                 run.values.push(value);

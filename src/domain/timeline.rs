@@ -1,7 +1,7 @@
 //! Figures per period over all GPUs of an instance or workload.
 
 use super::instance::named_enum;
-use super::{Distribution, SeriesSource, Window, quantile};
+use super::{Distribution, Policy, SeriesSource, Window, quantile};
 
 /// A GPU below this percentage at its 99th percentile was never active, and a
 /// period whose maximum is below it was idle.
@@ -278,6 +278,11 @@ impl UtilizationSummary {
             return 0.0;
         }
         self.n_samples as f64 / self.expected_samples as f64
+    }
+
+    /// Whether it is enough for a verdict.
+    pub fn suffices(&self, policy: &Policy) -> bool {
+        self.sampled_hours() >= policy.min_hours && self.coverage() >= policy.min_coverage
     }
 
     /// Hours of samples.

@@ -105,6 +105,10 @@ pub struct InstanceUsage {
     pub cpu_p95: Option<f64>,
     /// Largest average of CPU utilization over a period, percent.
     pub cpu_max: Option<f64>,
+    /// 95th percentile of memory of the host in MiB; only profiled runs tell.
+    pub memory_p95_mib: Option<f64>,
+    /// Whether the percentile of its CPU is of profiled runs too.
+    pub cpu_is_of_runs: bool,
     /// Bytes received and sent in a day, as far as both were measured.
     pub network_bytes_per_day: Option<f64>,
     /// Whether any series was matched by hostname.
@@ -115,7 +119,7 @@ pub struct InstanceUsage {
 
 impl InstanceUsage {
     /// Measures an instance by its series, in any order; of two series of the
-    /// same thing the first in order of source counts. `offer` is what its type
+    /// same thing the first in order of source counts, and one without points last. `offer` is what its type
     /// offers; an unknown type is measured by the GPUs that report. The
     /// timeline is handed over apart, because only the sum over a workload is
     /// kept.
@@ -127,7 +131,10 @@ impl InstanceUsage {
         period_seconds: u32,
     ) -> (Self, Timeline) {
         let mut series = series.to_vec();
-        series.sort_by_key(|s| (s.metric, s.gpu, s.statistic, s.source));
+        series.sort_by_key(|s| {
+            let is_empty = s.points.is_empty();
+            (s.metric, s.gpu, s.statistic, is_empty, s.source)
+        });
         series.dedup_by_key(|s| (s.metric, s.gpu, s.statistic));
         let series = series.as_slice();
         let signal = choose_signal(series);
@@ -150,6 +157,8 @@ impl InstanceUsage {
             gpus,
             cpu_p95: cpu_figures.map(|figures| figures.p95),
             cpu_max: cpu_figures.map(|figures| figures.max),
+            memory_p95_mib: None,
+            cpu_is_of_runs: false,
             network_bytes_per_day: per_day(series, Metric::NetworkIn)
                 .zip(per_day(series, Metric::NetworkOut))
                 .map(|(received, sent)| received + sent),

@@ -3,8 +3,8 @@
 use super::instance::named_enum;
 use super::{
     Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money,
-    PriceKey, PriceQuote, PurchaseOption, StorageQuote, StorageResource, UtilizationSummary,
-    VramSummary,
+    PriceKey, PriceQuote, ProfileBasis, PurchaseOption, StorageQuote, StorageResource,
+    UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -198,6 +198,9 @@ pub struct Workload {
     pub usage: Vec<InstanceUsage>,
     /// Over all its GPUs; absent when no GPU signal arrived.
     pub utilization: Option<UtilizationSummary>,
+    /// What profiled runs are good for; absent without any, and where series of
+    /// the whole window tell enough.
+    pub profile: Option<ProfileBasis>,
     /// Hour by hour, since the first of its instances was seen.
     pub activity: HourlyActivity,
 }
@@ -242,11 +245,19 @@ impl Workload {
         self.usage.iter().flat_map(|usage| &usage.gpus)
     }
 
-    /// Whether it was there, and measured, for so many hours.
+    /// The runs that everything measured about it rests on, in words; absent where
+    /// that is the whole window.
+    pub fn rests_on_runs(&self) -> Option<String> {
+        self.profile.as_ref()?.in_words()
+    }
+
+    /// Whether it was there, and measured, for so many hours. A run of so many
+    /// hours says nothing about the others.
     pub fn is_known_for_hours(&self, hours: f64) -> bool {
         let measured = self.utilization.as_ref();
         // A window that begins inside an hour lacks one whole hour.
-        measured.is_some_and(|summary| summary.sampled_hours() >= hours)
+        self.rests_on_runs().is_none()
+            && measured.is_some_and(|summary| summary.sampled_hours() >= hours)
             && self.activity.len() as f64 + 1.0 >= hours
     }
 

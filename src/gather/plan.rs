@@ -1,10 +1,13 @@
 //! Which CloudWatch series belong to which GPU, and how to ask for them in few
 //! calls. Pure: discovery goes in, queries come out.
 
-use crate::domain::{Gap, Instance, InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
+use crate::domain::{
+    Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric, SeriesSource, Statistic,
+    Window,
+};
 use crate::sources::aws::{DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Queries in one GetMetricData call.
 const QUERIES_PER_CALL: usize = 500;
@@ -53,7 +56,7 @@ pub fn plan_metrics(
         .iter()
         .filter(|instance| instance.state.is_running())
         .collect();
-    let directory = Directory::of(&running);
+    let directory = Directory::of(running.iter().copied());
     let mut plan = MetricsPlan::default();
     let chosen = choose(discovered, &directory);
     for instance in running {
@@ -89,51 +92,17 @@ pub fn plan_metrics(
     plan
 }
 
-/// Instances by what metrics call them.
-struct Directory<'a> {
-    by_id: BTreeMap<&'a str, &'a Instance>,
-    by_host: BTreeMap<String, Option<&'a Instance>>,
-}
-
-impl<'a> Directory<'a> {
-    fn of(running: &[&'a Instance]) -> Self {
-        let mut by_host: BTreeMap<String, Option<&'a Instance>> = BTreeMap::new();
-        for instance in running {
-            let full = instance.private_dns_name.as_deref();
-            let label = full.and_then(|name| name.split('.').next());
-            let names: BTreeSet<&str> = [full, label, Some(instance.id.as_str())]
-                .into_iter()
-                .flatten()
-                .collect();
-            for name in names {
-                // Two networks may use the same address: then the name tells
-                // nothing.
-                by_host
-                    .entry(name.to_ascii_lowercase())
-                    .and_modify(|known| *known = None)
-                    .or_insert(Some(instance));
-            }
-        }
-        Self {
-            by_id: running
-                .iter()
-                .map(|instance| (instance.id.as_str(), *instance))
-                .collect(),
-            by_host,
-        }
+/// The instance that the dimensions of a series name.
+fn find<'a>(
+    directory: &Directory<'a>,
+    dimensions: &BTreeMap<String, String>,
+) -> Option<(&'a Instance, JoinedBy)> {
+    if let Some(id) = dimensions.get("InstanceId") {
+        return Some((directory.by_id(id)?, JoinedBy::InstanceId));
     }
-
-    fn find(&self, dimensions: &BTreeMap<String, String>) -> Option<(&'a Instance, JoinedBy)> {
-        if let Some(id) = dimensions.get("InstanceId") {
-            return Some((*self.by_id.get(id.as_str())?, JoinedBy::InstanceId));
-        }
-        let host = dimensions.get("host")?.to_ascii_lowercase();
-        let label = host.split('.').next().unwrap_or(&host);
-        let found = self
-            .by_host
-            .get(&host)
-            .or_else(|| self.by_host.get(label))?;
-        Some(((*found)?, JoinedBy::Hostname))
+    match directory.by_host(dimensions.get("host")?) {
+        HostMatch::One(instance) => Some((instance, JoinedBy::Hostname)),
+        HostMatch::Several | HostMatch::None => None,
     }
 }
 
@@ -141,7 +110,7 @@ fn choose(discovered: &[DiscoveredMetric], directory: &Directory<'_>) -> Chosen 
     let mut chosen = Chosen::new();
     for series in discovered {
         let dimensions = &series.dimensions;
-        let Some((instance, joined_by)) = directory.find(dimensions) else {
+        let Some((instance, joined_by)) = find(directory, dimensions) else {
             continue;
         };
         let index = match series.metric {

@@ -102,6 +102,7 @@ pub async fn refresh_prices(
         instances: Vec::new(),
         shapes: BTreeMap::new(),
         metrics: Vec::new(),
+        profiles: Vec::new(),
         prices,
         commitments: Commitments::default(),
         gaps,

@@ -165,6 +165,7 @@ pub async fn gather(
         instances,
         shapes,
         metrics: series,
+        profiles: Vec::new(),
         prices: book,
         commitments,
         gaps,

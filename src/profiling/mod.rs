@@ -11,6 +11,9 @@ mod phases;
 mod power;
 mod profile;
 mod profiler;
+mod join;
+mod periods;
+mod profiled;
 mod reading;
 mod rules;
 mod run;
@@ -28,6 +31,9 @@ pub use profile::{
     RunProfile, ThrottleTime, UtilizationBasis, XidEvent,
 };
 pub use profiler::{GpuStanding, Profiler, Standing};
+pub use join::{NamedProfile, join_profiles, mask_profile_gap};
+pub use periods::{OutsideLooks, PeriodPoints, Periods};
+pub use profiled::{Profiled, Reducer};
 pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Sample, ThrottleReasons,
 };

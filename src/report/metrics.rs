@@ -7,7 +7,9 @@ use super::plain_table::PlainTable;
 use super::style::TableStyle;
 use super::text::{ABSENT, counted, fit, json_document, json_figure, percent, spreadsheet_safe};
 use crate::analysis::Audit;
-use crate::domain::{GpuUsage, InstanceUsage, Signal, UtilizationSummary, Workload, floored};
+use crate::domain::{
+    GpuUsage, InstanceUsage, SeriesSource, Signal, UtilizationSummary, Workload, floored,
+};
 use serde::Serialize;
 
 /// Running instances with their workload, in order of the audit.
@@ -266,6 +268,7 @@ fn instance_row(workload: &Workload, usage: &InstanceUsage) -> Vec<String> {
         fit(&workload.key.instance_type, 18),
         match usage.signal {
             None => "none",
+            Some((Signal::GpuUtilization, SeriesSource::Profile)) => "profile",
             Some((Signal::GpuUtilization, _)) => "GPU",
             Some((Signal::GpuPowerUtilization, _)) => "power",
         }

@@ -3,7 +3,7 @@
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, Policy, Signal, UsageState,
+    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, Policy, ProfileBasis, Signal, UsageState,
     UtilizationSummary, Verdict, Workload, WorkloadKind, decimals_apart, floored,
 };
 use jiff::Timestamp;
@@ -15,8 +15,41 @@ const BUSY_POWER_PERCENT: f64 = 60.0;
 /// Share of hours close to 100 % from which a workload is saturated.
 pub(super) const SATURATED_HOURS_SHARE: f64 = 0.10;
 
-/// Judges a workload as of an instant.
+/// Judges a workload as of an instant: by what was measured over the window, else
+/// over profiled runs of complete commands.
 pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
+    match &workload.profile {
+        None => over_the_window(workload, policy, as_of),
+        Some(ProfileBasis::NotEnough(why)) => {
+            let verdict = over_the_window(workload, policy, as_of);
+            match verdict.classification {
+                Classification::InsufficientData => {
+                    insufficient(format!("{}; {why}", verdict.reason))
+                }
+                _ => verdict,
+            }
+        }
+        Some(basis) => over_runs(workload, policy, &basis.in_words().unwrap_or_default()),
+    }
+}
+
+/// Runs tell how busy the GPUs are while the command works, and nothing about the
+/// time between: no state, so that nothing is stopped or scheduled.
+fn over_runs(workload: &Workload, policy: &Policy, runs: &str) -> Verdict {
+    let Some(utilization) = &workload.utilization else {
+        return insufficient(without_periods(workload).to_owned());
+    };
+    let (classification, reason) = class(utilization.distribution.mean, policy);
+    Verdict {
+        classification,
+        state: None,
+        confidence: Some(Confidence::Derived),
+        reason: format!("{reason} over {runs}"),
+        idle_power_percent: None,
+    }
+}
+
+fn over_the_window(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
     let Some(utilization) = &workload.utilization else {
         return insufficient(without_periods(workload).to_owned());
     };
@@ -71,9 +104,7 @@ fn by_utilization(
     policy: &Policy,
     as_of: Timestamp,
 ) -> Verdict {
-    let mean = utilization.distribution.mean;
-    let (classification, comparator, bound) = Classification::of_mean(mean, policy);
-    let (comparator, decimals) = (comparator.sign(), decimals_apart(mean, bound));
+    let (classification, reason) = class(utilization.distribution.mean, policy);
     let confidence = if utilization.coverage() >= policy.measured_coverage {
         Confidence::Measured
     } else {
@@ -83,9 +114,17 @@ fn by_utilization(
         classification,
         state: state(workload, utilization, policy, as_of),
         confidence: Some(confidence),
-        reason: format!("mean GPU utilization {mean:.decimals$} % ({comparator} {bound} %)"),
+        reason,
         idle_power_percent: None,
     }
+}
+
+/// The class of a mean, with the border that decides.
+fn class(mean: f64, policy: &Policy) -> (Classification, String) {
+    let (classification, comparator, bound) = Classification::of_mean(mean, policy);
+    let (comparator, decimals) = (comparator.sign(), decimals_apart(mean, bound));
+    let reason = format!("mean GPU utilization {mean:.decimals$} % ({comparator} {bound} %)");
+    (classification, reason)
 }
 
 /// First that holds: idle, idle-held, saturated, bursty, steady. `None` when

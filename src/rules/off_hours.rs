@@ -32,6 +32,8 @@ impl Rule for OffHours {
     fn applies(&self, subject: &Subject<'_>) -> bool {
         subject.workload.key.running
             && !subject.verdict.is_idle()
+            // A run says nothing about the hours without one.
+            && subject.workload.rests_on_runs().is_none()
             // Power says nothing about single hours.
             && !subject.is_judged_by_power()
     }

@@ -169,15 +169,20 @@ impl Subject<'_> {
         self.verdict.confidence.unwrap_or(Confidence::Heuristic)
     }
 
-    /// The type and number of GPUs for a title, such as `8 × p3.8xlarge`.
+    /// The type and number of GPUs for a title, such as `8 × p3.8xlarge`, with the
+    /// runs that the verdict rests on.
     pub fn fleet(&self) -> String {
         let count = self.workload.instances.len();
         let instance_type = &self.workload.key.instance_type;
-        if count == 1 {
+        let mut fleet = if count == 1 {
             instance_type.clone()
         } else {
             format!("{count} × {instance_type}")
+        };
+        if let Some(runs) = self.workload.rests_on_runs() {
+            fleet.push_str(&format!(" in {runs}"));
         }
+        fleet
     }
 
     /// The right-sizing move as a recommendation, or advice in words when there

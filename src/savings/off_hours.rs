@@ -39,6 +39,9 @@ pub fn off_in_unused_hours(
     verdict: &Verdict,
     policy: &Policy,
 ) -> Result<Scheduling, NoSchedule> {
+    if workload.rests_on_runs().is_some() {
+        return Err(NoSchedule::OnlyRuns);
+    }
     if verdict.confidence.is_none() || verdict.is_idle() {
         return Err(NoSchedule::NotWorking);
     }

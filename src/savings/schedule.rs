@@ -126,6 +126,9 @@ pub enum NoSchedule {
     /// It is idle as a whole, or nothing can be said of it.
     #[error("it has no verdict, or it is idle and can be stopped")]
     NotWorking,
+    /// A run says nothing about the hours without one.
+    #[error("profiled runs are all that was measured")]
+    OnlyRuns,
     /// Nothing to save from.
     #[error("it has no price")]
     Unpriced,

@@ -99,6 +99,9 @@ pub enum NoSharing {
         /// The figure.
         what: &'static str,
     },
+    /// A run does not show the load of the others that share its card.
+    #[error("profiled runs are all that was measured")]
+    OnlyRuns,
     /// It has no price.
     #[error("it has no price")]
     Unpriced,
@@ -147,6 +150,9 @@ pub fn share(
     accepted: Risk,
 ) -> Result<Sharing, NoSharing> {
     holds_tenants(workload)?;
+    if workload.rests_on_runs().is_some() {
+        return Err(NoSharing::OnlyRuns);
+    }
     if verdict.confidence.is_none() || verdict.is_idle() {
         return Err(NoSharing::NotWorking);
     }

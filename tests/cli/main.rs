@@ -17,6 +17,7 @@ mod plan;
 mod price_cache;
 mod pricing;
 mod process;
+mod profiled;
 mod redact;
 mod reserved;
 mod reserved_fleet;

@@ -3,9 +3,11 @@
 use crate::contract::DEMO;
 use crate::estates::{START_SECOND, one, situations};
 use crate::world::World;
-use gpucost::domain::{Estate, JoinedBy, Metric, Points, Series, SeriesSource, Statistic};
+use gpucost::domain::{
+    Estate, JoinedBy, Metric, Points, ProfiledRun, Series, SeriesSource, Statistic,
+};
 use gpucost::sources::files::{parse_estate, write_estate};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
@@ -93,6 +95,61 @@ fn bare() -> Estate {
     let mut estate = one();
     estate["metrics"] = json!([]);
     parse_estate(estate.to_string().as_bytes()).expect("an estate")
+}
+
+#[test]
+fn profiled_runs_survive_writing_and_reading() {
+    let mut estate = bare();
+    let run = |covers_a_command, figure| ProfiledRun {
+        instance: estate.instances[0].id.clone(),
+        start: estate.window.start,
+        end: estate.window.start + SignedDuration::from_mins(144),
+        covers_a_command,
+        gpu_mean_percent: figure,
+        cpu_p95_percent: figure,
+        memory_p95_mib: figure.map(|figure| figure * 1_000.0),
+    };
+    let runs = vec![run(true, Some(17.5)), run(false, None)];
+    estate.profiles = runs;
+    assert_eq!(written_and_read(&estate), estate);
+    // Without any the file is what it always was.
+    estate.profiles.clear();
+    let mut text = Vec::new();
+    write_estate(&estate, &mut text).expect("memory takes everything");
+    assert!(!String::from_utf8_lossy(&text).contains("profiles"));
+}
+
+#[test]
+fn slips_in_profiled_runs_are_named() {
+    let with = |run: serde_json::Value| {
+        let mut estate = one();
+        estate["profiles"] = json!([run]);
+        let failed = parse_estate(estate.to_string().as_bytes());
+        failed.expect_err("a slip").to_string()
+    };
+    let id = one()["instances"][0]["id"].clone();
+    let (start, end) = ("2026-10-20T10:00:00Z", "2026-10-20T12:00:00Z");
+    for (run, slip) in [
+        (
+            json!({"instance": "i-gone", "start": start, "end": end}),
+            "a profile belongs to i-gone, which is not among the instances",
+        ),
+        (
+            json!({"instance": id, "start": end, "end": start}),
+            "ends before it starts",
+        ),
+        (
+            json!({"instance": id, "start": start, "end": end, "gpu_mean_percent": 101.0}),
+            "has a `gpu_mean_percent` of 101",
+        ),
+        (
+            json!({"instance": id, "start": start, "end": end, "gpu": 1}),
+            "unknown field `gpu`",
+        ),
+    ] {
+        let told = with(run);
+        assert!(told.contains(slip), "{told}");
+    }
 }
 
 /// Stretches of a series: a value and how often it comes, or a gap.

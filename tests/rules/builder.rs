@@ -207,6 +207,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         instances,
         shapes: BTreeMap::new(),
         metrics: series.into_iter().flatten().collect(),
+        profiles: Vec::new(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

@@ -9,6 +9,7 @@ mod fixtures;
 mod levers;
 mod owned;
 mod plan;
+mod profiled;
 mod properties;
 mod prose;
 mod registry;

@@ -154,6 +154,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str) -> Estate {
         instances,
         shapes: BTreeMap::from([(TYPE.to_owned(), shape())]),
         metrics,
+        profiles: Vec::new(),
         prices: prices(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

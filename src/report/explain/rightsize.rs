@@ -26,6 +26,9 @@ impl Page {
         };
         if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
             self.needs(&today, &demand, chosen, found, by);
+            if workload.usage.iter().any(|usage| usage.cpu_is_of_runs) {
+                self.note("vCPU: of profiled runs, because no other source tells");
+            }
             if let (Some(offer), Some(other), Some(projection)) =
                 (&today.shape.gpu, &chosen.shape.gpu, found.projection)
             {
@@ -83,7 +86,11 @@ impl Page {
         }
         self.vcpu(today, demand, chosen, by.policy);
         let memory = match (demand.memory_p95_mib, by.accepted) {
-            (Some(p95), _) => format!("p95 {p95:.0} MiB × {}", by.policy.vcpu_headroom),
+            // No source of the cloud knows it.
+            (Some(p95), _) => format!(
+                "p95 {p95:.0} MiB in profiled runs × {}",
+                by.policy.vcpu_headroom
+            ),
             (None, Risk::Low) => {
                 "not measured, so that today's stays for each GPU in use".to_owned()
             }

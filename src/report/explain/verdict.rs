@@ -9,6 +9,12 @@ impl Page {
     pub(super) fn measurements(&mut self, workload: &Workload, summary: &UtilizationSummary) {
         self.heading("measured");
         let figures = &summary.distribution;
+        if let Some(runs) = workload.rests_on_runs() {
+            self.line(&format!(
+                "over {runs}, because the window holds too little; a time without a run counts \
+                 neither as idle nor as busy"
+            ));
+        }
         self.line(&format!(
             "{} by {}, {} to {}, one value each {} s",
             summary.signal,

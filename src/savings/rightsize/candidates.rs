@@ -161,7 +161,11 @@ impl Asked<'_> {
             .is_some_and(|other| other.share.visible_devices() >= self.demand.gpus_needed(true));
         if shape.architecture != today.architecture {
             Risk::High
-        } else if !same_gpu || !keeps_held || shape.memory_mib < today.memory_mib {
+        } else if !same_gpu
+            || !keeps_held
+            || shape.memory_mib < today.memory_mib
+            || self.demand.runs.is_some()
+        {
             Risk::Medium
         } else {
             Risk::Low

@@ -55,6 +55,9 @@ pub struct Demand {
     pub cpu_p95_sum: Option<f64>,
     /// p95 of host memory of the fullest instance; absent when unknown.
     pub memory_p95_mib: Option<f64>,
+    /// The profiled runs that all this rests on, in words; absent where it was seen
+    /// over the whole window or stated.
+    pub runs: Option<String>,
 }
 
 named_enum! {
@@ -135,6 +138,8 @@ impl Demand {
         }
         let cpu: Option<Vec<f64>> = workload.usage.iter().map(|usage| usage.cpu_p95).collect();
         let cpu = cpu.ok_or(Lack::Cpu)?;
+        let memory = workload.usage.iter().map(|usage| usage.memory_p95_mib);
+        let memory: Option<Vec<f64>> = memory.collect();
         let largest = |count: fn(&InstanceDemand) -> u16| instances.iter().map(count).max();
         let gpus_active = largest(|one| one.active).unwrap_or(0);
         let gpus_unused = never_uses_a_gpu(workload, policy);
@@ -162,7 +167,8 @@ impl Demand {
             vram_peak_mib: workload.vram().ok_or(Lack::Vram)?.peak_mib,
             cpu_p95: cpu.iter().copied().reduce(f64::max),
             cpu_p95_sum: Some(cpu.iter().sum()),
-            memory_p95_mib: None,
+            memory_p95_mib: memory.into_iter().flatten().reduce(f64::max),
+            runs: workload.rests_on_runs(),
         })
     }
 
@@ -207,12 +213,14 @@ fn holds_one_model(workload: &Workload) -> bool {
 /// Whether a type without a GPU would do: no reading of as many days as idleness
 /// takes ever reached 1 %, and no memory is held.
 fn never_uses_a_gpu(workload: &Workload, policy: &Policy) -> bool {
+    let of_the_window = workload.rests_on_runs().is_none();
     let observed = workload.utilization.as_ref().is_some_and(|summary| {
         summary.max < ACTIVE_PERCENT
             && summary.maximum_p99.is_some()
             && summary.sampled_hours() >= policy.idle_min_days * 24.0
     });
-    observed
+    of_the_window
+        && observed
         && workload
             .gpus()
             .all(|gpu| gpu.is_allocated() == Some(false) && !gpu.encodes())

@@ -66,6 +66,11 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
             today.shape.memory_mib / 1024
         ));
     }
+    if let Some(runs) = &demand.runs {
+        steps.push(format!(
+            "profile a second, typical run first: this rests on {runs}"
+        ));
+    }
     if to.count < demand.instances && to.count == 1 {
         steps.push("one instance is no redundancy: keep two where that matters".to_owned());
     }

@@ -48,6 +48,7 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
         cpu_p95: Some(5.0),
         cpu_p95_sum: Some(5.0),
         memory_p95_mib: None,
+        runs: None,
     }
 }
 

@@ -1,15 +1,15 @@
 //! From wire fields to domain values; every slip names the field.
 
 use super::wire::{
-    ApiWire, Cell, GapWire, InstanceWire, PriceWire, RejectedWire, SeriesWire, ShapeWire,
-    SpotHistoryWire, StoragePriceWire,
+    ApiWire, Cell, GapWire, InstanceWire, PriceWire, ProfileWire, RejectedWire, SeriesWire,
+    ShapeWire, SpotHistoryWire, StoragePriceWire,
 };
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Currency, Gap, GpuModel, GpuOffer, GpuShare,
     HourlyRate, Instalments, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy,
     Lifecycle, MOST_PER_HOUR, Metric, Money, OperatingSystem, Points, PriceBasis, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote, Rejected, Series, SeriesSource, SpotHistory, Statistic,
-    StorageQuote, StorageResource, Tenancy, Volume, Window,
+    PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected, Series, SeriesSource, SpotHistory,
+    Statistic, StorageQuote, StorageResource, Tenancy, Volume, Window,
 };
 use jiff::Timestamp;
 use serde::de;
@@ -181,6 +181,29 @@ pub(super) fn series<E: de::Error>(
         joined_by: named("way of joining", &wire.joined_by, JoinedBy::from_name)?,
         points,
         rejected: rejected.plus(wire.rejected.map_or_else(Rejected::default, rejected_of)),
+    })
+}
+
+pub(super) fn profile<E: de::Error>(wire: ProfileWire) -> Result<ProfiledRun, E> {
+    let name = format!("the profile of {}", wire.instance);
+    let (start, end) = (time(&wire.start)?, time(&wire.end)?);
+    if end < start {
+        return Err(E::custom(format!("{name} ends before it starts")));
+    }
+    let figure = |key: &str, value: Option<f64>, most: f64| match value {
+        Some(value) if !(0.0..=most).contains(&value) => {
+            Err(E::custom(format!("{name} has a `{key}` of {value}")))
+        }
+        value => Ok(value),
+    };
+    Ok(ProfiledRun {
+        start,
+        end,
+        covers_a_command: wire.covers_a_command,
+        gpu_mean_percent: figure("gpu_mean_percent", wire.gpu_mean_percent, 100.0)?,
+        cpu_p95_percent: figure("cpu_p95_percent", wire.cpu_p95_percent, 100.0)?,
+        memory_p95_mib: figure("memory_p95_mib", wire.memory_p95_mib, f64::MAX)?,
+        instance: InstanceId::new(wire.instance),
     })
 }
 

@@ -3,14 +3,16 @@
 use super::ESTATE_VERSION;
 use super::commitments;
 use super::estate_fields::{
-    MOST_PERIODS, api, gap, instance, named, price, series, shape, spot_history, storage_price,
-    time,
+    MOST_PERIODS, api, gap, instance, named, price, profile, series, shape, spot_history,
+    storage_price, time,
 };
 use super::estate_slip::{Slip, place_of};
-use super::wire::{GapWire, InstanceWire, PriceWire, SeriesWire, ShapeWire, StoragePriceWire};
+use super::wire::{
+    GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
+};
 use crate::domain::{
-    ApiUsage, Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook, Series,
-    Window,
+    ApiUsage, Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook,
+    ProfiledRun, Series, Window,
 };
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
@@ -186,6 +188,7 @@ struct Parts {
     shapes: Vec<InstanceShape>,
     metrics: Vec<Series>,
     unplaced: Vec<SeriesWire<'static>>,
+    profiles: Vec<ProfiledRun>,
     prices: PriceBook,
     commitments: Commitments,
     gaps: Vec<Gap>,
@@ -237,6 +240,11 @@ impl<'de> Visitor<'de> for EstateVisitor {
                     }
                 }
                 "metrics" => map.next_value_seed(MetricsSeed(&mut parts))?,
+                "profiles" => {
+                    for wire in map.next_value::<Vec<ProfileWire>>()? {
+                        parts.profiles.push(profile(wire)?);
+                    }
+                }
                 "prices" => {
                     for wire in map.next_value::<Vec<PriceWire>>()? {
                         let history = wire.spot_history;
@@ -361,6 +369,12 @@ impl Parts {
                 orphan.metric, orphan.instance
             )));
         }
+        if let Some(orphan) = self.profiles.iter().find(|p| !ids.contains(&p.instance)) {
+            return Err(E::custom(format!(
+                "a profile belongs to {}, which is not among the instances",
+                orphan.instance
+            )));
+        }
         let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
             given.extend(
                 self.instances
@@ -385,6 +399,7 @@ impl Parts {
                 .map(|shape| (shape.instance_type.clone(), shape))
                 .collect(),
             metrics: self.metrics,
+            profiles: self.profiles,
             prices: self.prices,
             commitments: self.commitments,
             gaps: self.gaps,

@@ -3,11 +3,11 @@
 use super::ESTATE_VERSION;
 use super::commitments;
 use super::wire::{
-    AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, RejectedWire,
-    SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire, VolumeWire,
+    AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
+    RejectedWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire, VolumeWire,
 };
 use crate::domain::{
-    Estate, Instance, InstanceShape, Points, PriceBasis, Rejected, Series, SpotHistory,
+    Estate, Instance, InstanceShape, Points, PriceBasis, ProfiledRun, Rejected, Series, SpotHistory,
 };
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
@@ -46,6 +46,11 @@ impl Serialize for Document<'_> {
         let shapes: Vec<_> = estate.shapes.values().map(shape_wire).collect();
         map.serialize_entry("shapes", &shapes)?;
         map.serialize_entry("metrics", &Metrics(&estate.metrics))?;
+        // Without any, programs that know no profiles can read it too.
+        if !estate.profiles.is_empty() {
+            let runs: Vec<_> = estate.profiles.iter().map(profile_wire).collect();
+            map.serialize_entry("profiles", &runs)?;
+        }
         map.serialize_entry("prices", &prices(estate))?;
         map.serialize_entry("storage_prices", &storage_prices(estate))?;
         map.serialize_entry("commitments", &commitments::to_wire(&estate.commitments))?;
@@ -115,6 +120,18 @@ fn shape_wire(shape: &InstanceShape) -> ShapeWire {
         architecture: shape.architecture.map(|known| known.name().to_owned()),
         local_storage_gb: shape.local_storage_gb,
         efa: shape.efa,
+    }
+}
+
+fn profile_wire(run: &ProfiledRun) -> ProfileWire {
+    ProfileWire {
+        instance: run.instance.to_string(),
+        start: run.start.to_string(),
+        end: run.end.to_string(),
+        covers_a_command: run.covers_a_command,
+        gpu_mean_percent: run.gpu_mean_percent,
+        cpu_p95_percent: run.cpu_p95_percent,
+        memory_p95_mib: run.memory_p95_mib,
     }
 }
 

@@ -79,6 +79,22 @@ pub(super) struct AddressWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a profiled run as an object")]
+pub(super) struct ProfileWire {
+    pub instance: String,
+    pub start: String,
+    pub end: String,
+    #[serde(default)]
+    pub covers_a_command: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_mean_percent: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_p95_percent: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_p95_mib: Option<f64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a shape as an object")]
 pub(super) struct ShapeWire {
     pub instance_type: String,

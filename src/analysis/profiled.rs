@@ -1,0 +1,241 @@
+//! Where profiled runs stand in for metrics that a cloud lacks, and where they do
+//! not. Adding a run changes the workload of its own instance at most, and never
+//! when that ran or what it costs.
+
+use crate::domain::{
+    Classification, Estate, GpuOffer, Instance, InstanceId, InstanceUsage, Policy, ProfileBasis,
+    ProfiledRun, Series, SeriesSource, Signal, Timeline, UtilizationSummary, Workload, floored,
+};
+use crate::rules;
+use std::collections::BTreeMap;
+
+/// The runs of an estate by instance.
+pub(super) struct Profiles<'a> {
+    estate: &'a Estate,
+    policy: &'a Policy,
+    runs: BTreeMap<&'a InstanceId, Vec<&'a ProfiledRun>>,
+}
+
+/// What complete runs say about a workload.
+struct Judged {
+    usage: Vec<InstanceUsage>,
+    summary: UtilizationSummary,
+    basis: ProfileBasis,
+}
+
+/// Series of profiled runs, and all others.
+fn apart<'a>(series: &[&'a Series]) -> (Vec<&'a Series>, Vec<&'a Series>) {
+    series
+        .iter()
+        .partition(|one| one.source == SeriesSource::Profile)
+}
+
+impl<'a> Profiles<'a> {
+    pub fn new(estate: &'a Estate, policy: &'a Policy) -> Self {
+        let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for run in &estate.profiles {
+            runs.entry(&run.instance).or_default().push(run);
+        }
+        Self {
+            estate,
+            policy,
+            runs,
+        }
+    }
+
+    /// The runs of an instance that the window holds.
+    fn in_window(&self, instance: &Instance) -> impl Iterator<Item = &'a ProfiledRun> {
+        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let all = self.runs.get(&instance.id).into_iter().flatten().copied();
+        all.filter(move |run| run.is_inside(window, period))
+    }
+
+    /// Its complete runs among them.
+    fn complete(&self, instance: &Instance) -> Vec<&'a ProfiledRun> {
+        self.in_window(instance)
+            .filter(|run| run.covers_a_command)
+            .collect()
+    }
+
+    /// Measures an instance. What the cloud's sources measured counts; profiled
+    /// runs take its place where they are enough for a verdict and it is not.
+    pub fn measure(
+        &self,
+        instance: &Instance,
+        offer: Option<&GpuOffer>,
+        series: &[&Series],
+    ) -> (InstanceUsage, Timeline) {
+        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let (of_runs, others) = apart(series);
+        let mut found = InstanceUsage::measure(instance, offer, &others, window, period);
+        if !of_runs.is_empty() && !self.is_enough(&found.0, true) {
+            let (usage, timeline) = &found;
+            let profiled = usage.by_profile(timeline, instance, offer, &of_runs);
+            if self.is_enough(&profiled.0, false) {
+                found = profiled;
+            }
+        }
+        self.add_host(&mut found.0, instance);
+        found
+    }
+
+    /// Whether an instance by itself delivers enough for a verdict. Power of the
+    /// cloud gives way to utilization that does.
+    fn is_enough(&self, usage: &InstanceUsage, is_cloud: bool) -> bool {
+        let summary = usage.summary.as_ref();
+        summary.is_some_and(|summary| {
+            summary.suffices(self.policy) && (!is_cloud || summary.signal == Signal::GpuUtilization)
+        })
+    }
+
+    /// CPU and memory of the host, as far as no other source tells: of complete
+    /// runs, and of all where the verdict rests on all of them.
+    fn add_host(&self, usage: &mut InstanceUsage, instance: &Instance) {
+        let rests_on_all = matches!(usage.signal, Some((_, SeriesSource::Profile)));
+        let runs: Vec<&ProfiledRun> = self
+            .in_window(instance)
+            .filter(|run| rests_on_all || run.covers_a_command)
+            .collect();
+        let largest = |figure: fn(&ProfiledRun) -> Option<f64>| {
+            runs.iter().filter_map(|run| figure(run)).reduce(f64::max)
+        };
+        usage.memory_p95_mib = largest(|run| run.memory_p95_mib);
+        if usage.cpu_p95.is_none() {
+            usage.cpu_p95 = largest(|run| run.cpu_p95_percent);
+            usage.cpu_is_of_runs = usage.cpu_p95.is_some();
+        }
+    }
+
+    /// Judges a running workload over complete runs where everything else is too
+    /// little, or says why its runs are too little as well.
+    pub fn stand_in(
+        &self,
+        workload: &mut Workload,
+        instances: &[&Instance],
+        series: impl Fn(&Instance) -> &'a [&'a Series],
+    ) {
+        let has_runs = instances.iter().any(|one| self.runs.contains_key(&one.id));
+        if !has_runs || !workload.key.running {
+            return;
+        }
+        let verdict = rules::classify(workload, self.policy, self.estate.as_of);
+        if verdict.classification != Classification::InsufficientData {
+            return;
+        }
+        match self.judged(workload, instances, series) {
+            Ok(judged) => {
+                workload.usage = judged.usage;
+                workload.utilization = Some(judged.summary);
+                workload.profile = Some(judged.basis);
+            }
+            Err(reason) => workload.profile = Some(ProfileBasis::NotEnough(reason)),
+        }
+    }
+
+    fn judged(
+        &self,
+        workload: &Workload,
+        instances: &[&Instance],
+        series: impl Fn(&Instance) -> &'a [&'a Series],
+    ) -> Result<Judged, String> {
+        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+        self.ask_runs(instances)?;
+        let mut sum = Timeline::new(window, period);
+        let mut usage = Vec::with_capacity(instances.len());
+        let mut all_runs = Vec::new();
+        for (instance, known) in instances.iter().zip(&workload.usage) {
+            let runs = self.complete(instance);
+            let (of_runs, _) = apart(series(instance));
+            let (mut measured, timeline) =
+                known.over_runs(instance, offer, &of_runs, &runs, (window, period));
+            let visible = offer.map_or(1, |offer| usize::from(offer.share.visible_devices()));
+            if !measured.sees_every_gpu(visible, &timeline) {
+                return Err(format!(
+                    "the profile of {} holds no utilization of every one of its {visible} GPUs",
+                    instance.id
+                ));
+            }
+            sum.add(&timeline);
+            if let Some(summary) = &mut measured.summary {
+                self.narrow(summary, &runs);
+            }
+            usage.push(measured);
+            all_runs.extend(runs);
+        }
+        let mut summary = sum
+            .summary(Signal::GpuUtilization, SeriesSource::Profile)
+            .ok_or("its profile holds no GPU utilization")?;
+        if summary.coverage() < self.policy.min_coverage {
+            return Err(format!(
+                "its profile has samples of {} % of its own span",
+                floored(summary.coverage() * 100.0, 0)
+            ));
+        }
+        self.narrow(&mut summary, &all_runs);
+        let seconds: f64 = all_runs.iter().map(|run| run.seconds()).sum();
+        Ok(Judged {
+            usage,
+            summary,
+            basis: ProfileBasis::Judged {
+                runs: u32::try_from(all_runs.len()).unwrap_or(u32::MAX),
+                hours: seconds / 3600.0,
+            },
+        })
+    }
+
+    /// Whether every instance has a complete run.
+    ///
+    /// # Errors
+    /// With what is wrong with the runs of the first that has none.
+    fn ask_runs(&self, instances: &[&Instance]) -> Result<(), String> {
+        let lacking = |one: &&&Instance| self.complete(one).is_empty();
+        let without = instances.iter().filter(lacking).count();
+        let profiled = |one: &&&Instance| self.runs.contains_key(&one.id);
+        let Some(first) = instances.iter().filter(lacking).find(profiled) else {
+            return if without == 0 {
+                Ok(())
+            } else {
+                Err(format!(
+                    "{without} of {} instances have no profile of a complete command",
+                    instances.len()
+                ))
+            };
+        };
+        let mut runs = self.runs.get(&first.id).into_iter().flatten();
+        Err(if runs.any(|run| run.covers_a_command) {
+            format!("the profile of {} is not inside the window", first.id)
+        } else {
+            format!(
+                "the profile of {} covers no command from its start to its success",
+                first.id
+            )
+        })
+    }
+
+    /// From the window to the span of the runs, with the mean that their looks had:
+    /// a short run fills its first and last period in part.
+    fn narrow(&self, summary: &mut UtilizationSummary, runs: &[&ProfiledRun]) {
+        let span = &mut summary.window;
+        if let Some(start) = runs.iter().map(|run| run.start).min() {
+            span.start = start;
+        }
+        if let Some(end) = runs.iter().map(|run| run.end).max() {
+            span.end = end;
+        }
+        // What a run did is no habit.
+        summary.idle_share = None;
+        let weighed: Option<Vec<(f64, f64)>> = runs
+            .iter()
+            .map(|run| Some((run.gpu_mean_percent?, run.seconds())))
+            .collect();
+        let Some(weighed) = weighed else {
+            return;
+        };
+        let seconds: f64 = weighed.iter().map(|(_, seconds)| seconds).sum();
+        if seconds > 0.0 {
+            let sum: f64 = weighed.iter().map(|(mean, seconds)| mean * seconds).sum();
+            summary.distribution.mean = sum / seconds;
+        }
+    }
+}

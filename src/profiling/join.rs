@@ -1,0 +1,264 @@
+//! Profiled runs into an estate: each to the instance that it was taken on.
+
+use super::Profiled;
+use crate::domain::{
+    Directory, Estate, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric, Points, ProfiledRun,
+    Rejected, Series, SeriesSource, Statistic,
+};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
+
+/// What a gap about a profile is about.
+const WHAT: &str = "profile data";
+
+/// Around the name of a host in the reason of such a gap.
+const HOST: &str = "the host name ";
+const OF_SEVERAL: &str = " stands for several instances, no instance is named, and GPUs are not \
+                          known by their unique ids";
+const OF_NONE: &str = " is of no instance that is audited, no instance is named, and GPUs are not \
+                       known by their unique ids";
+
+/// Takes the name of the file and of the host out of a gap about a profile; any
+/// other stays as it is.
+pub fn mask_profile_gap(gap: &mut Gap) {
+    if gap.what != WHAT {
+        return;
+    }
+    gap.place = "a file of samples".to_owned();
+    let end = [OF_SEVERAL, OF_NONE]
+        .into_iter()
+        .find(|end| gap.reason.ends_with(end));
+    if let Some(end) = end.filter(|_| gap.reason.starts_with(HOST)) {
+        gap.reason = format!("{HOST}(masked){end}");
+    }
+}
+
+/// A run with the name of its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedProfile {
+    /// What gaps call it.
+    pub name: String,
+    /// The run.
+    pub profiled: Profiled,
+}
+
+/// Why a run belongs to no instance.
+struct NoInstance {
+    reason: String,
+    hint: &'static str,
+}
+
+type SeriesKey = (InstanceId, u16, Metric, Statistic);
+
+/// Adds runs to an estate: the points as series of the source `profile`, the rest
+/// as [`ProfiledRun`]. What belongs to no instance, or to several, is a gap, and
+/// so is what lies outside the window. Of two runs in the same period the one
+/// that began later counts, in whatever order they come; a run that the estate
+/// has already is replaced.
+pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
+    profiles.sort_by(|left, right| {
+        let began = |one: &NamedProfile| (one.profiled.facts.started, one.profiled.end);
+        began(left)
+            .cmp(&began(right))
+            .then(left.name.cmp(&right.name))
+    });
+    let mut found = Vec::with_capacity(profiles.len());
+    let directory = Directory::of(&estate.instances);
+    for named in profiles {
+        match instance_of(&named, &estate.instances, &directory) {
+            Ok((instance, joined_by)) => found.push((instance.id.clone(), joined_by, named)),
+            Err(none) => {
+                estate
+                    .gaps
+                    .push(Gap::new(WHAT, named.name, none.reason, none.hint));
+            }
+        }
+    }
+    let mut points: BTreeMap<SeriesKey, (JoinedBy, Vec<(Timestamp, f64)>)> = BTreeMap::new();
+    estate.metrics.retain(|series| {
+        let Some(gpu) = series
+            .gpu
+            .filter(|_| series.source == SeriesSource::Profile)
+        else {
+            return true;
+        };
+        let key = (
+            series.instance.clone(),
+            gpu,
+            series.metric,
+            series.statistic,
+        );
+        points.insert(key, (series.joined_by, timed(&series.points)));
+        false
+    });
+    for (instance, joined_by, named) in found {
+        estate.gaps.extend(outside_gap(&named));
+        let profiled = named.profiled;
+        for one in &profiled.points {
+            let key = (instance.clone(), one.gpu, one.metric, one.statistic);
+            let (by, all) = points.entry(key).or_insert((joined_by, Vec::new()));
+            *by = joined_by;
+            all.extend(&one.points);
+        }
+        let run = ProfiledRun {
+            instance,
+            start: profiled.facts.started,
+            end: profiled.end,
+            covers_a_command: profiled.covers_a_command,
+            gpu_mean_percent: profiled.gpu_mean_percent,
+            cpu_p95_percent: profiled.cpu_p95_percent,
+            memory_p95_mib: profiled.memory_p95_mib,
+        };
+        let same = |known: &ProfiledRun| {
+            (&known.instance, known.start, known.end) == (&run.instance, run.start, run.end)
+        };
+        estate.profiles.retain(|known| !same(known));
+        estate.profiles.push(run);
+    }
+    estate.profiles.sort_by(|left, right| {
+        (&left.instance, left.start, left.end).cmp(&(&right.instance, right.start, right.end))
+    });
+    for ((instance, gpu, metric, statistic), (joined_by, raw)) in points {
+        // Runs that share a period are no fault of anybody's: only impossible
+        // values are counted.
+        let (points, rejected) = Points::clean(raw, metric, estate.window, estate.period_seconds);
+        estate.metrics.push(Series {
+            instance,
+            gpu: Some(gpu),
+            metric,
+            statistic,
+            source: SeriesSource::Profile,
+            joined_by,
+            points,
+            rejected: Rejected {
+                duplicate: 0,
+                ..rejected
+            },
+        });
+    }
+}
+
+/// Points with their times.
+fn timed(points: &Points) -> Vec<(Timestamp, f64)> {
+    let period = i64::from(points.period_seconds());
+    points
+        .iter()
+        .map(|(index, value)| {
+            let offset = SignedDuration::from_secs(i64::from(index) * period);
+            (points.start() + offset, value)
+        })
+        .collect()
+}
+
+/// The instance that a run was taken on: by its id, else by the host's name. An
+/// estate does not hold the unique ids of GPUs.
+fn instance_of<'a>(
+    named: &NamedProfile,
+    instances: &'a [Instance],
+    directory: &Directory<'a>,
+) -> Result<(&'a Instance, JoinedBy), NoInstance> {
+    const ASK: &str = "audit the account and region that the run was taken in; a run on \
+                       EC2 names its instance unless it was told `--no-imds`";
+    let facts = &named.profiled.facts;
+    let host = facts.hostname.as_deref().filter(|host| !host.is_empty());
+    let none = |reason: String| NoInstance { reason, hint: ASK };
+    let (instance, joined_by) = match (&facts.instance_id, host) {
+        (Some(id), _) => {
+            let found = directory
+                .by_id(id)
+                .ok_or_else(|| none(format!("the instance {id} is not among those audited")))?;
+            (found, JoinedBy::InstanceId)
+        }
+        (None, None) => {
+            return Err(none(
+                "it names neither an instance nor a host, and GPUs are not known by their \
+                 unique ids"
+                    .to_owned(),
+            ));
+        }
+        (None, Some(host)) => match by_host(host, facts.region.as_deref(), instances, directory) {
+            HostMatch::One(found) => (found, JoinedBy::Hostname),
+            HostMatch::Several => {
+                return Err(none(format!("{HOST}{host}{OF_SEVERAL}")));
+            }
+            HostMatch::None => {
+                return Err(none(format!("{HOST}{host}{OF_NONE}")));
+            }
+        },
+    };
+    let differs = |given: &Option<String>, known: &str| {
+        given.as_ref().filter(|given| *given != known).cloned()
+    };
+    if let Some(region) = differs(&facts.region, &instance.region) {
+        return Err(none(format!(
+            "it was taken in {region}, and {} is in {}",
+            instance.id, instance.region
+        )));
+    }
+    if let Some(former) = differs(&facts.instance_type, &instance.instance_type) {
+        return Err(NoInstance {
+            reason: format!(
+                "it was taken on {former}, and {} is {} today",
+                instance.id, instance.instance_type
+            ),
+            hint: "profile a run on today's type",
+        });
+    }
+    Ok((instance, joined_by))
+}
+
+/// The instance of a host name; of the region, where that alone tells which.
+fn by_host<'a>(
+    host: &str,
+    region: Option<&str>,
+    instances: &'a [Instance],
+    directory: &Directory<'a>,
+) -> HostMatch<'a> {
+    match (directory.by_host(host), region) {
+        (HostMatch::Several, Some(region)) => {
+            let there = instances.iter().filter(|one| one.region == region);
+            Directory::of(there).by_host(host)
+        }
+        (found, _) => found,
+    }
+}
+
+/// Says how much of a run its window does not hold.
+fn outside_gap(named: &NamedProfile) -> Option<Gap> {
+    let (outside, looks) = (named.profiled.outside, named.profiled.looks);
+    (outside.total() > 0).then(|| {
+        Gap::new(
+            WHAT,
+            named.name.as_str(),
+            format!(
+                "{} of {looks} samples are outside the window: {} before it, {} after it",
+                outside.total(),
+                outside.before,
+                outside.after
+            ),
+            "widen it with `--lookback`, end it later with `--as-of`, or check the host's clock",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_masked_gap_names_neither_file_nor_host() {
+        let gap = |reason: String| Gap::new(WHAT, "/home/mallory/run.jsonl", reason, "");
+        for (end, host) in [(OF_SEVERAL, "falcon 7"), (OF_NONE, " is of no instance")] {
+            let mut one = gap(format!("{HOST}{host}{end}"));
+            mask_profile_gap(&mut one);
+            assert_eq!(one.reason, format!("{HOST}(masked){end}"));
+            assert_eq!(one.place, "a file of samples");
+        }
+        let mut outside = gap("3 of 4 samples are outside".to_owned());
+        mask_profile_gap(&mut outside);
+        assert_eq!(outside.reason, "3 of 4 samples are outside");
+        let mut other = Gap::new("region", "eu-west-1", "denied", "");
+        mask_profile_gap(&mut other);
+        assert_eq!(other.place, "eu-west-1");
+    }
+}

@@ -1,0 +1,224 @@
+//! A whole file of samples as an audit needs it: points per period, and the few
+//! figures of the host and the run that points do not tell.
+
+use super::periods::utilization;
+use super::{GpuSample, OutsideLooks, PeriodPoints, Periods, RunEnd, RunFacts, Sample};
+use crate::domain::Window;
+use hdrhistogram::Histogram;
+use jiff::{SignedDuration, Timestamp};
+
+/// Far more than any host has memory in MiB.
+const MOST_STEPS: u64 = 1 << 40;
+
+/// Steps of a percent in the histogram of the CPU.
+const STEPS_OF_A_PERCENT: f64 = 100.0;
+
+/// A run of samples, reduced to the grid of an estate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profiled {
+    /// What it was taken on.
+    pub facts: RunFacts,
+    /// When it ended: without a proper end, at the last look.
+    pub end: Timestamp,
+    /// Whether it covers a command from its start to its success.
+    pub covers_a_command: bool,
+    /// How many looks there were.
+    pub looks: u64,
+    /// Looks that the window does not hold.
+    pub outside: OutsideLooks,
+    /// GPU readings by period.
+    pub points: Vec<PeriodPoints>,
+    /// Mean over the looks of the mean over all GPUs, percent.
+    pub gpu_mean_percent: Option<f64>,
+    /// 95th percentile of the host's CPU, percent, within a tenth of a point.
+    pub cpu_p95_percent: Option<f64>,
+    /// 95th percentile of the host's memory in use, within a thousandth of it.
+    pub memory_p95_mib: Option<f64>,
+}
+
+/// Reduces samples as they come.
+#[derive(Debug)]
+pub struct Reducer {
+    facts: RunFacts,
+    periods: Periods,
+    looks: u64,
+    last_seconds: f64,
+    gpu_sum: f64,
+    gpu_looks: u64,
+    cpu: Counted,
+    memory: Counted,
+}
+
+impl Reducer {
+    /// No samples yet of a run, for the grid of a window.
+    pub fn new(facts: RunFacts, window: Window, period_seconds: u32) -> Self {
+        Self {
+            periods: Periods::new(&facts, window, period_seconds),
+            facts,
+            looks: 0,
+            last_seconds: 0.0,
+            gpu_sum: 0.0,
+            gpu_looks: 0,
+            cpu: Counted::new(STEPS_OF_A_PERCENT),
+            memory: Counted::new(1.0),
+        }
+    }
+
+    /// Takes a sample. It counts where the steady clock puts it after the start of
+    /// the run: the other one may be set at any time.
+    pub fn add(&mut self, sample: &Sample) {
+        self.looks += 1;
+        self.last_seconds = self.last_seconds.max(sample.at_seconds);
+        let time = after(self.facts.started, sample.at_seconds);
+        if !self.periods.add(time, &sample.gpus) {
+            return;
+        }
+        if let Some(mean) = self.mean(&sample.gpus) {
+            self.gpu_sum += mean;
+            self.gpu_looks += 1;
+        }
+        let host = &sample.host;
+        self.cpu
+            .add(host.cpu_percent.filter(|percent| *percent <= 100.0));
+        self.memory.add(host.memory_used_mib);
+    }
+
+    /// Mean over the whole GPUs of one look; absent when fewer than half of them
+    /// reported.
+    fn mean(&self, gpus: &[GpuSample]) -> Option<f64> {
+        let (mut sum, mut reported, mut all) = (0.0, 0_u32, 0_u32);
+        for (gpu, sample) in self.facts.gpus.iter().zip(gpus) {
+            if gpu.mig.is_some() {
+                continue;
+            }
+            all += 1;
+            let is_divided = gpu.is_mig_enabled == Some(true);
+            let reading = sample.reading().filter(|_| !is_divided);
+            if let Some((percent, _)) = reading.and_then(utilization) {
+                sum += percent;
+                reported += 1;
+            }
+        }
+        (reported > 0 && reported * 2 >= all).then(|| sum / f64::from(reported))
+    }
+
+    /// What it comes to. `end` is absent of a run that was cut short.
+    pub fn finish(self, end: Option<&RunEnd>) -> Profiled {
+        let seconds = end.map_or(self.last_seconds, |end| {
+            end.elapsed_seconds.max(self.last_seconds)
+        });
+        Profiled {
+            end: after(self.facts.started, seconds),
+            covers_a_command: self.facts.covers_a_command(end),
+            looks: self.looks,
+            outside: self.periods.outside(),
+            points: self.periods.points(),
+            gpu_mean_percent: (self.gpu_looks > 0).then(|| self.gpu_sum / self.gpu_looks as f64),
+            cpu_p95_percent: self.cpu.p95().map(|percent| percent.min(100.0)),
+            memory_p95_mib: self.memory.p95(),
+            facts: self.facts,
+        }
+    }
+}
+
+/// Values counted by size, three digits apart, in memory that does not grow with
+/// their number.
+#[derive(Debug)]
+struct Counted {
+    steps_of_one: f64,
+    histogram: Option<Histogram<u32>>,
+}
+
+impl Counted {
+    fn new(steps_of_one: f64) -> Self {
+        Self {
+            steps_of_one,
+            histogram: Histogram::new(3).ok(),
+        }
+    }
+
+    fn add(&mut self, value: Option<f64>) {
+        let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+        if let (Some(histogram), Some(value)) = (&mut self.histogram, value) {
+            let steps = (value * self.steps_of_one).round() as u64;
+            // The range grows with the values; one that is none of this world is
+            // taken for the largest.
+            let _ = histogram.record(steps.min(MOST_STEPS));
+        }
+    }
+
+    fn p95(&self) -> Option<f64> {
+        let histogram = self
+            .histogram
+            .as_ref()
+            .filter(|counts| !counts.is_empty())?;
+        Some(histogram.value_at_quantile(0.95) as f64 / self.steps_of_one)
+    }
+}
+
+/// An instant so many seconds after another; the other itself for what no clock
+/// says.
+fn after(start: Timestamp, seconds: f64) -> Timestamp {
+    SignedDuration::try_from_secs_f64(seconds)
+        .ok()
+        .and_then(|offset| start.checked_add(offset).ok())
+        .unwrap_or(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_values_are_told_to_three_digits_whatever_their_size() {
+        let mut counted = Counted::new(STEPS_OF_A_PERCENT);
+        assert_eq!(counted.p95(), None);
+        for percent in 1..=100 {
+            counted.add(Some(f64::from(percent)));
+        }
+        let p95 = counted.p95().expect("counted");
+        assert!((p95 - 95.0).abs() < 0.1, "{p95}");
+        let mut memory = Counted::new(1.0);
+        for bad in [None, Some(f64::NAN), Some(-1.0), Some(f64::INFINITY)] {
+            memory.add(bad);
+        }
+        assert_eq!(memory.p95(), None);
+        memory.add(Some(2_000_000.0));
+        let p95 = memory.p95().expect("counted");
+        assert!((p95 - 2_000_000.0).abs() <= 2_000.0, "{p95}");
+        memory.add(Some(f64::MAX));
+        assert!(memory.p95() >= Some(MOST_STEPS as f64));
+    }
+
+    #[test]
+    fn a_run_without_an_end_ends_at_its_last_look() {
+        let start: Timestamp = "2026-10-31T00:00:00Z".parse().expect("a time");
+        let facts = RunFacts {
+            started: start,
+            interval_seconds: None,
+            hostname: None,
+            instance_id: None,
+            instance_type: None,
+            region: None,
+            driver_version: None,
+            is_command: true,
+            gpus: Vec::new(),
+        };
+        let window = Window {
+            start,
+            end: "2026-11-01T00:00:00Z".parse().expect("a time"),
+        };
+        let mut reducer = Reducer::new(facts, window, 300);
+        reducer.add(&Sample {
+            at_seconds: 90.0,
+            time: start,
+            gpus: Vec::new(),
+            host: crate::profiling::HostReading::default(),
+        });
+        let found = reducer.finish(None);
+        assert_eq!(found.end.as_second() - start.as_second(), 90);
+        assert!(!found.covers_a_command);
+        assert_eq!(found.gpu_mean_percent, None);
+        assert_eq!(found.looks, 1);
+    }
+}

@@ -1,0 +1,603 @@
+//! Runs of `gpucost profile` joined into an audit: what they may say, and where
+//! they must stay silent.
+
+use crate::builder::{
+    A10G_MIB, Machine, PERIOD_SECONDS, as_of, audited, estate, first, flat, window,
+};
+use gpucost::analysis::{Audit, AuditedWorkload, audit};
+use gpucost::domain::{
+    ActionKind, Classification, Confidence, Estate, Finding, Metric, Policy, Risk, SeriesSource,
+    UsageState,
+};
+use gpucost::profiling::{
+    GpuIdentity, GpuReading, GpuSample, HostReading, NamedProfile, Reducer, RunEnd, RunFacts,
+    Sample, join_profiles,
+};
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+/// Seconds between two looks of every run here.
+const INTERVAL_SECONDS: u32 = 60;
+
+fn decimal(text: &str) -> Decimal {
+    text.parse().expect("a decimal")
+}
+
+/// A run to be made.
+#[derive(Clone)]
+struct Run {
+    facts: RunFacts,
+    end: Option<RunEnd>,
+    seconds: u32,
+    /// Utilization and memory of each GPU, whatever the time.
+    gpus: Vec<(f64, f64)>,
+    host: HostReading,
+}
+
+fn gpu(index: u16) -> GpuIdentity {
+    GpuIdentity {
+        index,
+        mig: None,
+        uuid: Some(format!("GPU-{index}")),
+        name: Some("NVIDIA A10G".to_owned()),
+        vram_total_mib: Some(A10G_MIB),
+        power_limit_w: None,
+        power_default_limit_w: None,
+        pcie_max_bytes_per_second: None,
+        is_mig_enabled: None,
+    }
+}
+
+impl Run {
+    /// A command that ran well on an instance, over a number of minutes, and ended
+    /// so many hours before the audit.
+    fn of(instance: &str, minutes: u32, ended_hours_ago: i64, gpus: &[(f64, f64)]) -> Self {
+        let seconds = minutes * 60;
+        let ended = as_of() - SignedDuration::from_hours(ended_hours_ago);
+        Self {
+            facts: RunFacts {
+                started: ended - SignedDuration::from_secs(i64::from(seconds)),
+                interval_seconds: Some(f64::from(INTERVAL_SECONDS)),
+                hostname: None,
+                instance_id: Some(instance.to_owned()),
+                instance_type: None,
+                region: None,
+                driver_version: None,
+                is_command: true,
+                gpus: (0..gpus.len() as u16).map(gpu).collect(),
+            },
+            end: Some(RunEnd {
+                elapsed_seconds: f64::from(seconds),
+                exit_code: Some(0),
+            }),
+            seconds,
+            gpus: gpus.to_vec(),
+            host: HostReading::default(),
+        }
+    }
+
+    fn on_host(mut self, name: &str) -> Self {
+        self.facts.instance_id = None;
+        self.facts.hostname = Some(name.to_owned());
+        self
+    }
+
+    fn host(mut self, cpu_percent: f64, memory_used_mib: f64) -> Self {
+        self.host.cpu_percent = Some(cpu_percent);
+        self.host.memory_used_mib = Some(memory_used_mib);
+        self
+    }
+
+    fn sampled(self, named: &str, level: impl Fn(u32, usize) -> f64) -> NamedProfile {
+        let mut reducer = Reducer::new(self.facts.clone(), window(), PERIOD_SECONDS);
+        for second in (0..self.seconds).step_by(INTERVAL_SECONDS as usize) {
+            let read = |(index, (_, memory)): (usize, &(f64, f64))| {
+                GpuSample::Read(Box::new(GpuReading {
+                    utilization_percent: Some(level(second, index)),
+                    vram_used_mib: Some(*memory),
+                    vram_total_mib: Some(A10G_MIB),
+                    ..GpuReading::default()
+                }))
+            };
+            reducer.add(&Sample {
+                at_seconds: f64::from(second),
+                // A clock that somebody set in the meantime changes nothing.
+                time: Timestamp::UNIX_EPOCH,
+                gpus: self.gpus.iter().enumerate().map(read).collect(),
+                host: self.host,
+            });
+        }
+        NamedProfile {
+            name: named.to_owned(),
+            profiled: reducer.finish(self.end.as_ref()),
+        }
+    }
+
+    fn named(self, name: &str) -> NamedProfile {
+        let levels: Vec<f64> = self.gpus.iter().map(|(percent, _)| *percent).collect();
+        self.sampled(name, move |_, gpu| levels[gpu])
+    }
+}
+
+fn joined(machines: Vec<Machine>, runs: Vec<Run>) -> Estate {
+    let mut made = estate(machines);
+    let named = runs.into_iter().enumerate();
+    join_profiles(
+        &mut made,
+        named
+            .map(|(index, run)| run.named(&format!("run-{index}.jsonl")))
+            .collect(),
+    );
+    made
+}
+
+fn workload<'a>(audit: &'a Audit, id: &str) -> &'a AuditedWorkload {
+    let found = audit.workloads.iter().find(|one| one.workload.id() == id);
+    found.expect("the workload")
+}
+
+fn only(audit: &Audit) -> &AuditedWorkload {
+    assert_eq!(audit.workloads.len(), 1);
+    &audit.workloads[0]
+}
+
+fn finding<'a>(audit: &'a Audit, rule: &str) -> &'a Finding {
+    let found = audit.findings.iter().find(|found| found.rule() == rule);
+    found.unwrap_or_else(|| panic!("{rule} fires"))
+}
+
+fn kinds(audited: &AuditedWorkload) -> Vec<ActionKind> {
+    audited.actions.iter().map(|action| action.kind()).collect()
+}
+
+/// A machine with four A10G that reports its CPU and nothing of its GPUs.
+fn silent(id: &str) -> Machine {
+    Machine::new(id, "g5.12xlarge").cpu(flat(5.0))
+}
+
+/// One GPU of four at work, for 2.4 hours.
+const ONE_OF_FOUR: [(f64, f64); 4] = [(70.0, 13_500.0), (0.0, 3.0), (0.0, 3.0), (0.0, 3.0)];
+
+fn complete() -> Run {
+    Run::of("i-1", 144, 100, &ONE_OF_FOUR).host(96.0, 40_000.0)
+}
+
+#[test]
+fn a_complete_run_brings_a_verdict_and_its_dollars() {
+    let before = audited(&estate(vec![silent("i-1")]));
+    let verdict = &only(&before).verdict;
+    assert_eq!(verdict.classification, Classification::InsufficientData);
+    assert_eq!(verdict.reason, "no GPU metric was delivered");
+
+    let audit = audited(&joined(vec![silent("i-1")], vec![complete()]));
+    let one = only(&audit);
+    assert_eq!(one.verdict.classification, Classification::Overprovisioned);
+    assert_eq!(one.verdict.state, None);
+    assert_eq!(one.verdict.confidence, Some(Confidence::Derived));
+    // 70 % of one of four GPUs.
+    assert_eq!(
+        one.verdict.reason,
+        "mean GPU utilization 17.5 % (< 25 %) over one run of 2.4 h"
+    );
+    let summary = one.workload.utilization.as_ref().expect("figures");
+    assert_eq!(summary.source, SeriesSource::Profile);
+    // The 144 minutes from 17:36 to 20:00 touch 29 periods of five minutes.
+    assert_eq!((summary.n_samples, summary.expected_samples), (29, 29));
+    assert_eq!(
+        summary.window.end,
+        as_of() - SignedDuration::from_hours(100)
+    );
+    // The peak of 13 500 MiB × 1.2 fits an A10G and an L4, whose half bandwidth
+    // would make 140 % of 70 %: 1.4 times as long. vCPU: what CloudWatch saw counts,
+    // 5 % of 48 × 1.2 = 2.88. Host memory of the run: 40 000 × 1.2 = 48 000 MiB,
+    // which takes the 64 GiB of a g5.4xlarge. (5.672 − 1.624) × 730 = 2 955.04.
+    let found = finding(&audit, "overprovisioned-gpu");
+    assert_eq!(found.recommendation.to, "1 × g5.4xlarge");
+    assert_eq!(
+        found.monthly_savings.map(|money| money.amount()),
+        Some(decimal("2955.04"))
+    );
+    assert_eq!(
+        found.title,
+        "g5.12xlarge in one run of 2.4 h is used 17.5 % on average"
+    );
+    assert_eq!(found.confidence, Confidence::Derived);
+    let steps = found.recommendation.steps.join("\n");
+    assert!(
+        steps.contains("profile a second, typical run first: this rests on one run of 2.4 h"),
+        "{steps}"
+    );
+    assert_eq!(
+        finding(&audit, "unused-gpus").title,
+        "3 of 4 GPUs of g5.12xlarge in one run of 2.4 h are never used"
+    );
+    assert_eq!(kinds(one), [ActionKind::Rightsize]);
+    assert_eq!(audit.totals.monthly_cost, before.totals.monthly_cost);
+    // A low risk does not rest on one run.
+    let low = gpucost::analysis::audit(
+        &joined(vec![silent("i-1")], vec![complete()]),
+        &Policy::default(),
+        Risk::Low,
+    );
+    assert!(only(&low).actions.is_empty());
+}
+
+#[test]
+fn what_is_no_complete_run_in_the_window_changes_nothing() {
+    let mut interrupted = complete();
+    interrupted.end = None;
+    let mut failed = complete();
+    failed.end = failed.end.map(|end| RunEnd {
+        exit_code: Some(1),
+        ..end
+    });
+    let mut stopped = complete();
+    stopped.end = stopped.end.map(|end| RunEnd {
+        exit_code: None,
+        ..end
+    });
+    let mut without_command = complete();
+    without_command.facts.is_command = false;
+    let covers_none = "covers no command from its start to its success";
+    let outside = "is not inside the window";
+    let before = Run::of("i-1", 144, 20 * 24, &ONE_OF_FOUR);
+    // Ends an hour after the window begins, and began before it.
+    let across = Run::of("i-1", 144, 14 * 24 - 1, &ONE_OF_FOUR);
+    let after = Run::of("i-1", 144, -1, &ONE_OF_FOUR);
+    for (name, run, why) in [
+        ("interrupted", interrupted, covers_none),
+        ("failed", failed, covers_none),
+        ("killed", stopped, covers_none),
+        ("no command", without_command, covers_none),
+        ("before", before, outside),
+        ("across", across, outside),
+        ("after", after, outside),
+    ] {
+        let audit = audited(&joined(vec![silent("i-1")], vec![run]));
+        let one = only(&audit);
+        assert_eq!(
+            one.verdict.classification,
+            Classification::InsufficientData,
+            "{name}"
+        );
+        assert_eq!(
+            one.verdict.reason,
+            format!("no GPU metric was delivered; the profile of i-1 {why}"),
+            "{name}"
+        );
+        assert!(one.actions.is_empty(), "{name}");
+        let cost = audited(&estate(vec![silent("i-1")])).totals.monthly_cost;
+        assert_eq!(audit.totals.monthly_cost, cost, "{name}");
+    }
+}
+
+#[test]
+fn samples_outside_the_window_are_counted() {
+    // Of 144 looks a minute apart 60 are in the window's first hour.
+    let made = joined(
+        vec![silent("i-1")],
+        vec![Run::of("i-1", 144, 14 * 24 - 1, &ONE_OF_FOUR)],
+    );
+    let [gap] = made.gaps.as_slice() else {
+        panic!("one gap: {:?}", made.gaps);
+    };
+    assert_eq!(gap.place, "run-0.jsonl");
+    assert_eq!(
+        gap.reason,
+        "84 of 144 samples are outside the window: 84 before it, 0 after it"
+    );
+}
+
+#[test]
+fn a_run_that_sees_some_of_the_gpus_is_not_enough() {
+    let audit = audited(&joined(
+        vec![silent("i-1")],
+        vec![Run::of("i-1", 144, 100, &ONE_OF_FOUR[..1])],
+    ));
+    assert_eq!(
+        only(&audit).verdict.reason,
+        "no GPU metric was delivered; the profile of i-1 holds no utilization of every one of \
+         its 4 GPUs"
+    );
+}
+
+#[test]
+fn an_idle_run_is_never_stopped_nor_scheduled() {
+    let audit = audited(&joined(
+        vec![Machine::new("i-1", "g5.4xlarge").cpu(flat(1.0))],
+        vec![Run::of("i-1", 20 * 60, 100, &[(0.0, 3.0)])],
+    ));
+    let one = only(&audit);
+    assert_eq!(one.verdict.classification, Classification::Overprovisioned);
+    assert_eq!(one.verdict.state, None);
+    assert!(one.offers.stop.is_none() && one.offers.schedule.is_none());
+    let stopping = [ActionKind::Stop, ActionKind::Schedule, ActionKind::Commit];
+    assert!(!kinds(one).iter().any(|kind| stopping.contains(kind)));
+    let rules: Vec<&str> = audit.findings.iter().map(Finding::rule).collect();
+    assert!(!rules.contains(&"idle-gpu") && !rules.contains(&"off-hours"));
+    // Nor does it move to a type without a GPU.
+    let target = one.actions.first().and_then(|action| action.target());
+    assert!(target.is_none_or(|target| target.instance_type.starts_with('g')));
+}
+
+#[test]
+fn sparse_cloudwatch_gives_way_and_its_peaks_stay() {
+    let sparse = |hours: u32| {
+        let periods = hours * 12;
+        let readings = [
+            (Metric::GpuUtilization, 50.0),
+            (Metric::GpuMemoryUsed, 20_000.0),
+        ];
+        let machine = Machine::new("i-1", "g5.2xlarge").cpu(flat(5.0));
+        readings
+            .into_iter()
+            .fold(machine, |machine, (metric, level)| {
+                let average = gpucost::domain::Statistic::Average;
+                machine.series(metric, average, Some(0), first(periods, level))
+            })
+    };
+    let run = || vec![Run::of("i-1", 144, 100, &[(12.0, 5_000.0)])];
+    let alone = audited(&estate(vec![sparse(10)]));
+    assert_eq!(
+        only(&alone).verdict.reason,
+        "10.0 h of samples, 30 h needed"
+    );
+    let audit = audited(&joined(vec![sparse(10)], run()));
+    let one = only(&audit);
+    assert_eq!(
+        one.verdict.reason,
+        "mean GPU utilization 12.0 % (< 25 %) over one run of 2.4 h"
+    );
+    let vram = one.workload.vram().expect("memory");
+    assert_eq!(vram.peak_mib, 20_000.0);
+    assert_eq!(audit.totals.monthly_cost, alone.totals.monthly_cost);
+
+    // Enough of it, and the run changes nothing.
+    let enough = sparse(14 * 24);
+    let alone = audited(&estate(vec![enough.clone()]));
+    let audit = audited(&joined(vec![enough], run()));
+    assert_eq!(only(&audit).verdict, only(&alone).verdict);
+    assert_eq!(
+        only(&audit).workload.utilization,
+        only(&alone).workload.utilization
+    );
+    assert_eq!(only(&audit).workload.profile, None);
+    assert_eq!(audit.totals, alone.totals);
+}
+
+#[test]
+fn an_empty_series_of_the_cloud_does_not_hide_a_run() {
+    let machine = Machine::new("i-1", "g5.2xlarge")
+        .cpu(flat(5.0))
+        .gpu(0, |_| None);
+    let audit = audited(&joined(
+        vec![machine],
+        vec![Run::of("i-1", 144, 100, &[(70.0, 5_000.0)])],
+    ));
+    assert_eq!(
+        only(&audit).verdict.classification,
+        Classification::WellUtilized
+    );
+}
+
+#[test]
+fn a_profile_of_most_of_a_short_life_is_judged_as_any_series() {
+    let machine = Machine::new("i-1", "g5.2xlarge")
+        .launched_hours_ago(40)
+        .cpu(crate::builder::last(40 * 12, 5.0));
+    let mut run = Run::of("i-1", 38 * 60, 1, &[(90.0, 5_000.0)]);
+    // Nobody waited for an end.
+    run.end = None;
+    let audit = audited(&joined(vec![machine], vec![run]));
+    let one = only(&audit);
+    assert_eq!(one.verdict.classification, Classification::WellUtilized);
+    assert_eq!(one.verdict.state, Some(UsageState::Saturated));
+    // 38 of 40 hours.
+    assert_eq!(one.verdict.confidence, Some(Confidence::Measured));
+    assert_eq!(one.verdict.reason, "mean GPU utilization 90.0 % (≥ 60 %)");
+    assert_eq!(one.workload.rests_on_runs(), None);
+}
+
+#[test]
+fn a_short_run_keeps_the_mean_of_its_looks() {
+    // From a minute before a period to its end: one look at 0 %, five at 90 %. The
+    // periods alone would say 45 %.
+    let mut run = Run::of("i-1", 6, 0, &[(0.0, 5_000.0)]);
+    run.facts.started = as_of() - SignedDuration::from_mins(66);
+    let named = run.sampled("a", |second, _| if second < 60 { 0.0 } else { 90.0 });
+    let mut made = estate(vec![Machine::new("i-1", "g5.2xlarge").cpu(flat(5.0))]);
+    join_profiles(&mut made, vec![named]);
+    assert_eq!(
+        only(&audited(&made)).verdict.reason,
+        "mean GPU utilization 75.0 % (≥ 60 %) over one run of 6 min"
+    );
+}
+
+#[test]
+fn every_instance_needs_a_run() {
+    let pair = || {
+        let one = |id| {
+            Machine::new(id, "g5.2xlarge")
+                .cpu(flat(5.0))
+                .tag("gpucost:workload", "pair")
+        };
+        vec![one("i-1"), one("i-2")]
+    };
+    let run = |id| Run::of(id, 60, 100, &[(30.0, 5_000.0)]);
+    let audit = audited(&joined(pair(), vec![run("i-1")]));
+    assert_eq!(
+        only(&audit).verdict.reason,
+        "no GPU metric was delivered; 1 of 2 instances have no profile of a complete command"
+    );
+    let audit = audited(&joined(pair(), vec![run("i-1"), run("i-2")]));
+    assert_eq!(
+        only(&audit).verdict.reason,
+        "mean GPU utilization 30.0 % (< 60 %) over 2 runs of 2.0 h in all"
+    );
+}
+
+#[test]
+fn hosts_are_known_by_their_names() {
+    let named = |id: &str, host: &str| {
+        let mut machine = Machine::new(id, "g5.2xlarge").cpu(flat(5.0));
+        machine.instance.private_dns_name = Some(host.to_owned());
+        machine
+    };
+    let run = |host: &str| Run::of("", 60, 100, &[(70.0, 5_000.0)]).on_host(host);
+    let machines = || {
+        vec![
+            named("i-0abc", "ip-10-0-0-7.ec2.internal"),
+            named("i-2", "ip-10-0-0-8.ec2.internal"),
+            named("i-3", "ip-10-0-0-8.ec2.internal"),
+        ]
+    };
+    for host in [
+        "ip-10-0-0-7.ec2.internal",
+        "ip-10-0-0-7",
+        "IP-10-0-0-7",
+        "i-0abc.ec2.internal",
+    ] {
+        let made = joined(machines(), vec![run(host)]);
+        assert!(made.gaps.is_empty(), "{host}: {:?}", made.gaps);
+        let audit = audited(&made);
+        let one = workload(&audit, "i-0abc");
+        assert_eq!(
+            one.verdict.classification,
+            Classification::WellUtilized,
+            "{host}"
+        );
+        assert!(one.workload.usage[0].joined_by_hostname);
+    }
+    let reason = |run: Run| {
+        let made = joined(machines(), vec![run]);
+        assert!(made.profiles.is_empty() && made.metrics.iter().all(|one| one.gpu.is_none()));
+        let [gap] = made.gaps.as_slice() else {
+            panic!("one gap");
+        };
+        assert_eq!(gap.place, "run-0.jsonl");
+        gap.reason.clone()
+    };
+    assert!(reason(run("ip-10-0-0-8")).starts_with("the host name ip-10-0-0-8 stands for several"));
+    assert!(reason(run("trainer")).starts_with("the host name trainer is of no instance"));
+    assert!(reason(run("")).starts_with("it names neither an instance nor a host"));
+    // Its id is certain: a host of the same name is another one.
+    let mut elsewhere = run("ip-10-0-0-7");
+    elsewhere.facts.instance_id = Some("i-gone".to_owned());
+    assert!(reason(elsewhere).starts_with("the instance i-gone is not among"));
+    let mut other_type = run("ip-10-0-0-7");
+    other_type.facts.instance_type = Some("g5.12xlarge".to_owned());
+    assert_eq!(
+        reason(other_type),
+        "it was taken on g5.12xlarge, and i-0abc is g5.2xlarge today"
+    );
+    // Of two that share a name, one is in the region of the run.
+    let mut machines_apart = machines();
+    machines_apart[2].instance.region = "eu-west-1".to_owned();
+    let mut there = run("ip-10-0-0-8");
+    there.facts.region = Some("eu-west-1".to_owned());
+    let made = joined(machines_apart, vec![there]);
+    assert_eq!(made.profiles[0].instance.as_str(), "i-3");
+    let mut other_region = run("ip-10-0-0-7");
+    other_region.facts.region = Some("eu-west-1".to_owned());
+    assert_eq!(
+        reason(other_region),
+        "it was taken in eu-west-1, and i-0abc is in us-east-1"
+    );
+}
+
+#[test]
+fn two_files_of_an_instance_both_count_in_any_order() {
+    let early = || Run::of("i-1", 60, 200, &[(20.0, 9_000.0)]);
+    let late = || Run::of("i-1", 180, 100, &[(60.0, 5_000.0)]);
+    let machine = || vec![Machine::new("i-1", "g5.2xlarge").cpu(flat(5.0))];
+    let made = joined(machine(), vec![early(), late()]);
+    let audit = audited(&made);
+    // (1 h × 20 % + 3 h × 60 %) / 4 h.
+    assert_eq!(
+        only(&audit).verdict.reason,
+        "mean GPU utilization 50.0 % (< 60 %) over 2 runs of 4.0 h in all"
+    );
+    assert_eq!(
+        only(&audit).workload.vram().map(|vram| vram.peak_mib),
+        Some(9_000.0)
+    );
+    let other_way = joined(machine(), vec![late(), early()]);
+    assert_eq!(made.metrics, other_way.metrics);
+    assert_eq!(made.profiles, other_way.profiles);
+    // Joined again, nothing counts twice.
+    let mut again = made.clone();
+    join_profiles(&mut again, vec![late().named("again")]);
+    assert_eq!(again.metrics, made.metrics);
+    assert_eq!(again.profiles, made.profiles);
+    // In the same periods the run that began later counts.
+    let over = |percent| Run::of("i-1", 60, 100, &[(percent, 5_000.0)]);
+    let mut later = over(80.0);
+    later.facts.started += SignedDuration::from_secs(1);
+    let made = joined(machine(), vec![later, over(10.0)]);
+    let average = made.metrics.iter().find(|one| {
+        one.metric == Metric::GpuUtilization && one.statistic == gpucost::domain::Statistic::Average
+    });
+    let values: Vec<f64> = average.expect("a series").points.values().collect();
+    assert_eq!(values, [80.0; 12]);
+}
+
+#[test]
+fn cpu_of_a_run_fills_in_and_proves_no_running_time() {
+    // No CPU from the cloud: assumed to run since its launch.
+    let machine = || vec![Machine::new("i-1", "g5.12xlarge")];
+    let before = audited(&estate(machine()));
+    let audit = audited(&joined(machine(), vec![complete()]));
+    assert_eq!(audit.totals.monthly_cost, before.totals.monthly_cost);
+    let usage = &only(&audit).workload.usage[0];
+    assert!(usage.cpu_is_of_runs && !usage.running.proved);
+    let cpu = usage.cpu_p95.expect("CPU");
+    assert!((cpu - 96.0).abs() < 0.1, "{cpu}");
+    let memory = usage.memory_p95_mib.expect("memory");
+    assert!((memory - 40_000.0).abs() < 40.0, "{memory}");
+    // 96 % of 48 × 1.2 = 55.3 vCPUs: nothing smaller has as many.
+    assert!(only(&audit).actions.is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever is profiled, every other workload and every cost stay as they are,
+    /// and nothing is stopped that was not.
+    #[test]
+    fn a_profile_touches_its_own_workload_and_no_cost(
+        minutes in 1_u32..3_000,
+        ended_hours_ago in -30_i64..400,
+        levels in prop::collection::vec((0.0_f64..=100.0, 0.0_f64..23_000.0), 1..5),
+        exit_code in prop::option::of(0..2),
+        periods in 0_u32..4_032,
+        level in 0.0_f64..=100.0,
+    ) {
+        let machines = || vec![
+            silent("i-1").gpu(0, first(periods, level)),
+            Machine::new("i-2", "g5.2xlarge").cpu(flat(5.0)),
+            Machine::new("i-3", "g5.2xlarge").cpu(flat(5.0)).gpu(0, flat(level)),
+        ];
+        let mut run = Run::of("i-1", minutes, ended_hours_ago, &levels);
+        run.end = run.end.map(|end| RunEnd { exit_code, ..end });
+        let policy = Policy::default();
+        let before = audit(&estate(machines()), &policy, Risk::High);
+        let after = audit(&joined(machines(), vec![run]), &policy, Risk::High);
+        prop_assert_eq!(after.totals.monthly_cost, before.totals.monthly_cost);
+        for id in ["i-2", "i-3"] {
+            prop_assert_eq!(&workload(&after, id).workload, &workload(&before, id).workload);
+            prop_assert_eq!(&workload(&after, id).verdict, &workload(&before, id).verdict);
+            prop_assert_eq!(&workload(&after, id).offers, &workload(&before, id).offers);
+        }
+        let (old, new) = (workload(&before, "i-1"), workload(&after, "i-1"));
+        prop_assert_eq!(&new.workload.cost, &old.workload.cost);
+        if old.verdict.classification != Classification::InsufficientData {
+            prop_assert_eq!(&new.verdict, &old.verdict);
+        } else if new.workload.rests_on_runs().is_some() {
+            prop_assert_eq!(new.verdict.state, None);
+            prop_assert_eq!(new.verdict.confidence, Some(Confidence::Derived));
+            prop_assert!(new.offers.stop.is_none() && new.offers.schedule.is_none());
+            prop_assert_eq!(exit_code, Some(0));
+        }
+    }
+}
