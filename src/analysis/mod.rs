@@ -32,7 +32,7 @@ pub use spot::{
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 
-use self::owned::{Owned, no_alternatives, paid_ahead};
+use self::owned::{Owned, alternatives_of_paid, unweighed};
 use self::planning::Planner;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -115,7 +115,8 @@ pub struct Audit {
 /// Audits an estate.
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
+    let owned = Owned::of(estate, &prices, policy);
+    let (workloads, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
     gaps.extend(estate.gaps.iter().cloned());
 
     let mut judged = Vec::with_capacity(workloads.len());
@@ -127,20 +128,22 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         accepted,
     };
     let mut alternatives = Vec::with_capacity(workloads.len());
-    let owned = Owned::of(estate, &prices, policy);
-    let covered = owned.by_instance();
     for workload in workloads {
         let verdict = judge(&workload, policy, estate.as_of);
-        let sunk = paid_ahead(&workload, &covered);
+        let is_paid_ahead = workload.sunk().is_some();
         let weighing = Weighing {
             prices: &prices,
             policy,
             accepted,
             as_of: estate.as_of,
         };
-        let offers = match &sunk {
-            Some(_) => Offers::default(),
-            None => weighing.offers(&workload, &verdict),
+        let offers = if is_paid_ahead {
+            Offers {
+                stop: stop(&workload, &verdict),
+                ..Offers::default()
+            }
+        } else {
+            weighing.offers(&workload, &verdict)
         };
         price_use.record(&workload, &offers);
         if workload.ignored.is_none() {
@@ -157,11 +160,12 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         } else {
             gaps.extend(unpriced_gap(&workload, &[]));
         }
-        alternatives.push(match &sunk {
-            Some(_) => no_alternatives(&workload),
-            None => planner.alternatives(&workload, &verdict, &offers, &mut price_use),
+        gaps.extend(unweighed(&workload, &offers));
+        alternatives.push(if is_paid_ahead {
+            alternatives_of_paid(&workload, &offers)
+        } else {
+            planner.alternatives(&workload, &verdict, &offers, &mut price_use)
         });
-        gaps.extend(sunk);
         judged.push((workload, verdict, offers));
     }
     let plan = planner.plan(&alternatives, &mut price_use);
@@ -288,11 +292,21 @@ fn stop(workload: &Workload, verdict: &Verdict) -> Option<Action> {
     if !verdict.is_idle() || verdict.idle_power_percent.is_some() {
         return None;
     }
+    let mut detail = "stop: nothing computes on it; volumes stay and keep their price".to_owned();
+    let mut ends = cost.compute_monthly;
+    if let Some(sunk) = cost.sunk() {
+        detail.push_str(&format!(
+            ", and {} a month are paid ahead by {}",
+            sunk.monthly.amount(),
+            sunk.in_words()
+        ));
+        ends = ends.checked_sub(sunk.monthly).ok()?;
+    }
     Action::saving(
         ActionKind::Stop,
         None,
-        "stop: nothing computes on it; volumes stay and keep their price",
-        cost.compute_monthly,
+        detail,
+        ends,
         cost.compute_monthly,
         Risk::Low,
     )

@@ -199,10 +199,7 @@ impl Planner<'_> {
 /// How a workload runs today; absent when it does not, or has no price.
 fn stage(workload: &Workload) -> Option<Stage> {
     let cost = workload.cost.as_ref()?;
-    let parts = cost
-        .instances
-        .iter()
-        .map(|one| one.quote.rate.amount() * one.monthly_hours);
+    let parts = cost.instances.iter().map(|one| one.monthly().amount());
     Some(Stage {
         instance_type: workload.key.instance_type.clone(),
         count: u32::try_from(workload.instances.len()).ok()?,

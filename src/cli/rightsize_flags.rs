@@ -191,6 +191,8 @@ fn cost(
             .ok_or_else(|| Failure::input("`--count` is more than can be priced"))?;
     let one = InstanceCost {
         key,
+        paid_ahead: None,
+        hourly: quote.rate,
         quote,
         monthly_hours: policy.hours_per_month,
     };

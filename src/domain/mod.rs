@@ -9,6 +9,7 @@ mod gpu;
 mod hours;
 mod instance;
 mod money;
+mod paid_ahead;
 mod policy;
 mod price;
 mod prose;
@@ -41,6 +42,7 @@ pub use instance::{
     Tenancy, Volume,
 };
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
+pub use paid_ahead::{PaidAhead, PaidPart, Sunk};
 pub use policy::Policy;
 pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,

@@ -10,6 +10,7 @@ mod gaps;
 mod inventory;
 mod metrics;
 mod next;
+mod paid_ahead;
 mod plain_table;
 mod price_status;
 mod pricing_data;
