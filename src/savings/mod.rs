@@ -25,7 +25,7 @@ pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
     CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, UsedInstance, coverage,
-    existing_coverage, normalization_factor, used_instances,
+    existing_coverage, normalization_factor, shows_running, used_instances,
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::Offers;

@@ -156,3 +156,53 @@ fn nobody_is_told_to_move_what_is_paid_ahead() {
         found.stdout
     );
 }
+
+/// Findings about commitments, and the figures of one workload.
+fn seen(world: &World, arguments: &[&str]) -> (Vec<Value>, Value) {
+    let found = world.run(&[&["audit", "--format", "json"], arguments].concat());
+    let found = found.json();
+    let all = found["findings"].as_array().expect("a list").iter();
+    let findings = all
+        .filter(|one| one["workload"] == "ri-1")
+        .map(|one| one["title"].clone())
+        .collect();
+    let all = found["workloads"].as_array().expect("a list").iter();
+    let mut idle = all.filter(|one| one["id"] == "i-idle");
+    (findings, idle.next().expect("it is there").clone())
+}
+
+#[test]
+fn a_filter_changes_nothing_about_who_is_paid_for() {
+    let world = World::new();
+    let mut estate = shared_reservation();
+    // Used to (336 + 112) of 672 hours by both, to half by either.
+    estate["commitments"][0]["count"] = json!(2);
+    let path = world.estate("two.json", &estate);
+    let (findings, idle) = seen(&world, &["--from", &path]);
+    assert_eq!(findings.len(), 1);
+    let title = findings[0].as_str().expect("a title");
+    assert!(title.contains("is used to 66 %"), "{title}");
+    let filtered = ["--from", &path, "--tag", "Name=forgotten"];
+    assert_eq!(seen(&world, &filtered), (findings.clone(), idle));
+    // With one for both, the idle one has what the other leaves.
+    let path = world.estate("one.json", &shared_reservation());
+    let (findings, idle) = seen(&world, &["--from", &path]);
+    assert_eq!(findings, [] as [Value; 0]);
+    assert_eq!(idle["monthly_cost"], 553.23);
+    let filtered = ["--from", &path, "--exclude-tag", "Name=by-day"];
+    assert_eq!(seen(&world, &filtered), (findings.clone(), idle.clone()));
+    // A recording gives the same again, and does not say whose the other is.
+    let saved = world.path("saved.json");
+    seen(&world, &[&filtered[..], &["--save", &saved]].concat());
+    assert_eq!(seen(&world, &["--from", &saved]), (findings, idle));
+    let text = fs::read_to_string(&saved).expect("it was saved");
+    assert!(text.contains("i-day") && !text.contains("by-day"), "{text}");
+    // Without a commitment nothing of it stays.
+    let mut free = shared_reservation();
+    free["commitments"] = json!([]);
+    let path = world.estate("free.json", &free);
+    let filtered = ["--from", &path, "--tag", "Name=forgotten"];
+    seen(&world, &[&filtered[..], &["--save", &saved]].concat());
+    let text = fs::read_to_string(&saved).expect("it was saved");
+    assert!(!text.contains("i-day"), "{text}");
+}

@@ -5,7 +5,7 @@
 mod hours;
 mod pool;
 
-pub use hours::{UsedInstance, used_instances};
+pub use hours::{UsedInstance, shows_running, used_instances};
 pub use pool::normalization_factor;
 
 use crate::catalog::Prices;
