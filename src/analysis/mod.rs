@@ -41,7 +41,8 @@ use crate::domain::{
 };
 use crate::rules::{self, Subject};
 use crate::savings::{
-    Alternatives, Offers, Purchase, off_in_unused_hours, one_year_no_upfront, rightsizing, share,
+    Alternatives, Offers, Purchase, nothing_less_would_do, off_in_unused_hours,
+    one_year_no_upfront, rightsizing, share,
 };
 use jiff::Timestamp;
 
@@ -137,7 +138,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
             accepted,
             as_of: estate.as_of,
         };
-        let offers = if is_paid_ahead {
+        let mut offers = if is_paid_ahead {
             Offers {
                 stop: stop(&workload, &verdict),
                 ..Offers::default()
@@ -145,6 +146,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         } else {
             weighing.offers(&workload, &verdict)
         };
+        offers.nothing_less_would_do = weighing.nothing_less(&workload, &verdict, &offers);
         price_use.record(&workload, &offers);
         if workload.ignored.is_none() {
             let (fired, silent) = rules::run(&Subject {
@@ -258,7 +260,18 @@ impl Weighing<'_> {
             } else {
                 None
             },
+            nothing_less_would_do: false,
         }
+    }
+
+    /// Whether no lever for what is used too little saves, at this risk or another.
+    fn nothing_less(&self, workload: &Workload, verdict: &Verdict, offers: &Offers) -> bool {
+        let is_offered =
+            offers.rightsize.is_some() || offers.schedule.is_some() || offers.share.is_some();
+        verdict.is_shrinkable()
+            && workload.ignored.is_none()
+            && !is_offered
+            && nothing_less_would_do(workload, verdict, self.prices, self.policy)
     }
 
     /// Ends what stands while a workload is stopped, unless it stopped so lately

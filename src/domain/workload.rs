@@ -357,6 +357,27 @@ impl Workload {
         self.cost.as_ref()?.sunk()
     }
 
+    /// The same with every hour at its price, as it will be when the commitments
+    /// that pay for it have ended. `None` when that is no price.
+    pub fn without_commitments(&self) -> Option<Self> {
+        let mut instances = self.cost.as_ref()?.instances.clone();
+        for one in &mut instances {
+            one.paid_ahead = None;
+            one.hourly = one.quote.rate;
+        }
+        let currency = instances.first()?.hourly.currency();
+        let hourly: Decimal = instances.iter().map(|one| one.hourly.amount()).sum();
+        let monthly: Decimal = instances.iter().map(|one| one.monthly().amount()).sum();
+        let mut open = self.clone();
+        open.key.purchase_option = PurchaseOption::OnDemand;
+        open.cost = Some(WorkloadCost {
+            instances,
+            hourly: HourlyRate::new(hourly, currency)?,
+            compute_monthly: Money::new(monthly, currency).rounded(),
+        });
+        Some(open)
+    }
+
     /// Per month: compute of a running workload, what stands while a stopped one
     /// does not run. Absent when it is unpriced; the priced part of what stands
     /// counts, because every dollar of it is certain, and a gap names the rest.

@@ -16,7 +16,7 @@ fn decimal(text: &str) -> Decimal {
 
 /// So many g5.xlarge at 0.63378 an hour for another hundred days; 1.006 on
 /// demand.
-fn reserved(count: u32) -> ReservedInstances {
+pub fn reserved(count: u32) -> ReservedInstances {
     ReservedInstances {
         id: "ri-1".to_owned(),
         region: "us-east-1".to_owned(),

@@ -90,8 +90,7 @@ impl Twice {
                 // At low risk none is bought, and only what shrank is due one.
                 "steady-on-demand" if self.accepted == Risk::Low => continue,
                 "steady-on-demand" if self.is_displaced(one) => continue,
-                // What has its size by the plan may still have idle minutes:
-                // that may be said, with nothing left to save.
+                // More risk than was accepted, or more data, may still find less.
                 "overprovisioned-gpu" | "underutilized-gpu" => {
                     assert_eq!(finding.monthly_savings, None, "{what} still saves");
                     continue;
@@ -103,6 +102,37 @@ impl Twice {
                 assert!(!answered.contains(rule), "{what} is there again");
             }
         }
+    }
+
+    /// Where less would do at no risk and everything is known, nothing is said about
+    /// how little is used.
+    fn check_silence(&self, name: &str, one: &AuditedWorkload) {
+        let is = advice(&self.after, self.left_of(one).into_iter());
+        let told = ["overprovisioned-gpu", "underutilized-gpu"]
+            .iter()
+            .any(|rule| is.contains_key(rule));
+        assert!(
+            !told || self.may_shrink_further(one),
+            "{name} at {}: {} has nothing to do",
+            self.accepted,
+            one.workload.name
+        );
+    }
+
+    /// Whether less would do at a higher risk for what is left of a workload, or
+    /// nobody can know.
+    fn may_shrink_further(&self, one: &AuditedWorkload) -> bool {
+        let policy = Policy::default();
+        let boldest = audit(&self.estate, &policy, Risk::High);
+        let left = self.left_of(one);
+        let ids: BTreeSet<String> = left.iter().map(|left| left.workload.id()).collect();
+        let mut all = boldest.workloads.iter();
+        all.any(|left| {
+            let offers = &left.offers;
+            let saves = offers.rightsize.is_some() || offers.share.is_some();
+            let is_known = left.workload.vram().is_some() && left.workload.activity.is_measured();
+            ids.contains(&left.workload.id()) && (saves || !is_known)
+        })
     }
 
     /// Whether what was bought for a workload covers one that nothing was bought
@@ -191,6 +221,7 @@ impl Twice {
                 continue;
             }
             self.check_findings(name, one);
+            self.check_silence(name, one);
             self.check_actions(name, one);
             self.check_use(name, one);
             self.check_cost(name, one);
