@@ -117,6 +117,8 @@ fn cost(prices: &Prices<'_>, instance_type: &str, instances: u32) -> WorkloadCos
         instances: vec![
             InstanceCost {
                 key,
+                paid_ahead: None,
+                hourly: quote.rate,
                 quote,
                 monthly_hours,
             };

@@ -39,6 +39,7 @@ pub fn demo() -> Estate {
         regions: vec![fleet::REGION.to_owned()],
         period_seconds: recording::PERIOD_SECONDS,
         instances,
+        out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
         metrics,
         profiles: Vec::new(),

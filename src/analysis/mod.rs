@@ -35,7 +35,7 @@ pub use spot::{
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 
-use self::owned::{Owned, no_alternatives, paid_ahead};
+use self::owned::{Owned, alternatives_of_paid, unweighed};
 use self::planning::Planner;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -44,7 +44,8 @@ use crate::domain::{
 };
 use crate::rules::{self, Subject};
 use crate::savings::{
-    Alternatives, Offers, Purchase, off_in_unused_hours, one_year_no_upfront, rightsizing, share,
+    Alternatives, Offers, Purchase, nothing_less_would_do, off_in_unused_hours,
+    one_year_no_upfront, rightsizing, share,
 };
 use jiff::Timestamp;
 
@@ -118,7 +119,8 @@ pub struct Audit {
 /// Audits an estate.
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
+    let owned = Owned::of(estate, &prices, policy);
+    let (workloads, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
     gaps.extend(estate.gaps.iter().cloned());
 
     let mut judged = Vec::with_capacity(workloads.len());
@@ -130,21 +132,24 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         accepted,
     };
     let mut alternatives = Vec::with_capacity(workloads.len());
-    let owned = Owned::of(estate, &prices, policy);
-    let covered = owned.by_instance();
     for workload in workloads {
         let verdict = judge(&workload, policy, estate.as_of);
-        let sunk = paid_ahead(&workload, &covered);
+        let is_paid_ahead = workload.sunk().is_some();
         let weighing = Weighing {
             prices: &prices,
             policy,
             accepted,
             as_of: estate.as_of,
         };
-        let offers = match &sunk {
-            Some(_) => Offers::default(),
-            None => weighing.offers(&workload, &verdict),
+        let mut offers = if is_paid_ahead {
+            Offers {
+                stop: stop(&workload, &verdict),
+                ..Offers::default()
+            }
+        } else {
+            weighing.offers(&workload, &verdict)
         };
+        offers.nothing_less_would_do = weighing.nothing_less(&workload, &verdict, &offers);
         price_use.record(&workload, &offers);
         if workload.ignored.is_none() {
             let (fired, silent) = rules::run(&Subject {
@@ -160,11 +165,12 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         } else {
             gaps.extend(unpriced_gap(&workload, &[]));
         }
-        alternatives.push(match &sunk {
-            Some(_) => no_alternatives(&workload),
-            None => planner.alternatives(&workload, &verdict, &offers, &mut price_use),
+        gaps.extend(unweighed(&workload, &offers));
+        alternatives.push(if is_paid_ahead {
+            alternatives_of_paid(&workload, &offers)
+        } else {
+            planner.alternatives(&workload, &verdict, &offers, &mut price_use)
         });
-        gaps.extend(sunk);
         judged.push((workload, verdict, offers));
     }
     let plan = planner.plan(&alternatives, &mut price_use);
@@ -257,7 +263,18 @@ impl Weighing<'_> {
             } else {
                 None
             },
+            nothing_less_would_do: false,
         }
+    }
+
+    /// Whether no lever for what is used too little saves, at this risk or another.
+    fn nothing_less(&self, workload: &Workload, verdict: &Verdict, offers: &Offers) -> bool {
+        let is_offered =
+            offers.rightsize.is_some() || offers.schedule.is_some() || offers.share.is_some();
+        verdict.is_shrinkable()
+            && workload.ignored.is_none()
+            && !is_offered
+            && nothing_less_would_do(workload, verdict, self.prices, self.policy)
     }
 
     /// Ends what stands while a workload is stopped, unless it stopped so lately
@@ -291,11 +308,21 @@ fn stop(workload: &Workload, verdict: &Verdict) -> Option<Action> {
     if !verdict.is_idle() || verdict.idle_power_percent.is_some() {
         return None;
     }
+    let mut detail = "stop: nothing computes on it; volumes stay and keep their price".to_owned();
+    let mut ends = cost.compute_monthly;
+    if let Some(sunk) = cost.sunk() {
+        detail.push_str(&format!(
+            ", and {} a month are paid ahead by {}",
+            sunk.monthly.amount(),
+            sunk.in_words()
+        ));
+        ends = ends.checked_sub(sunk.monthly).ok()?;
+    }
     Action::saving(
         ActionKind::Stop,
         None,
-        "stop: nothing computes on it; volumes stay and keep their price",
-        cost.compute_monthly,
+        detail,
+        ends,
         cost.compute_monthly,
         Risk::Low,
     )

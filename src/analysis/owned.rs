@@ -2,15 +2,14 @@
 //! is to be said about the commitments themselves.
 
 use super::PriceUse;
+use super::workloads::PaidHours;
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Currency, Estate, Finding, Gap, InstanceId, Money, Policy, PriceKey,
-    PriceOption, PurchaseOption, Workload,
+    CapacityReservation, Currency, Estate, Finding, Gap, Money, Policy, PriceKey, PriceOption,
+    PurchaseOption, Workload,
 };
 use crate::rules::commitment_findings;
-use crate::savings::{Alternatives, Coverage, InstanceCoverage, existing_coverage};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use crate::savings::{Alternatives, Coverage, Offers, existing_coverage};
 use std::collections::BTreeMap;
 
 /// The commitments of an estate and what they cover.
@@ -31,10 +30,12 @@ impl<'a> Owned<'a> {
         }
     }
 
-    /// What is covered, by instance.
-    pub(super) fn by_instance(&self) -> BTreeMap<&InstanceId, &InstanceCoverage> {
+    /// What is paid for from now on, by instance.
+    pub(super) fn paid_hours(&self) -> PaidHours {
         let covered = self.coverage.instances.iter();
-        covered.map(|one| (&one.id, one)).collect()
+        covered
+            .filter_map(|one| Some((one.id.clone(), one.paid_ahead(self.estate.as_of)?)))
+            .collect()
     }
 
     /// Every finding about what was bought, with the prices behind its figures.
@@ -69,50 +70,35 @@ fn on_demand_key(one: &CapacityReservation) -> PriceKey {
     }
 }
 
-/// Why a running workload gets no advice: a commitment pays for hours of it,
-/// used or not, so that what stopping or moving it seems to save is sunk until
-/// that ends.
-pub(super) fn paid_ahead(
-    workload: &Workload,
-    covered: &BTreeMap<&InstanceId, &InstanceCoverage>,
-) -> Option<Gap> {
-    if !workload.key.running || workload.ignored.is_some() {
+/// Why the hours of a workload that no commitment covers get no advice: what
+/// moving it would save on them depends on who takes over the others.
+pub(super) fn unweighed(workload: &Workload, offers: &Offers) -> Option<Gap> {
+    let sunk = workload.sunk()?;
+    let is_mixed = workload.key.purchase_option == PurchaseOption::Mixed;
+    if !is_mixed || workload.ignored.is_some() || offers.stop.is_some() {
         return None;
     }
-    let ends: BTreeMap<&str, Timestamp> = workload
-        .instances
-        .iter()
-        .filter_map(|id| covered.get(id))
-        .filter(|one| one.purchase_option() != PurchaseOption::OnDemand)
-        .flat_map(|one| &one.parts)
-        .map(|part| (part.commitment.as_str(), part.end))
-        .collect();
-    if ends.is_empty() {
-        return None;
-    }
-    let day = |end: Timestamp| end.to_zoned(TimeZone::UTC).date();
-    let names: Vec<String> = ends
-        .into_iter()
-        .map(|(id, end)| format!("{id} until {}", day(end)))
-        .collect();
     Some(Gap::new(
         "commitments",
         workload.id(),
         format!(
-            "hours are paid for ahead by {}: what stopping or moving it would save is not known",
-            names.join(", ")
+            "some of its hours are paid for ahead by {}: what moving the others would save is not \
+             known",
+            sunk.in_words()
         ),
         "`gpucost reserved` shows how well they are used; decide when they end",
     ))
 }
 
-/// Nothing to choose from: the workload stays as it is, at today's cost.
-pub(super) fn no_alternatives(workload: &Workload) -> Alternatives {
+/// What is left to choose from where commitments pay for hours: nothing but to
+/// end the others.
+pub(super) fn alternatives_of_paid(workload: &Workload, offers: &Offers) -> Alternatives {
     let cost = workload.monthly_cost();
+    let may_end = cost.is_some() && workload.ignored.is_none();
     Alternatives {
         cost: cost.unwrap_or(Money::zero(Currency::Usd)),
         today: None,
-        end: None,
+        end: offers.stop.clone().filter(|_| may_end),
         schedule: None,
         resizes: Vec::new(),
         spot: BTreeMap::new(),

@@ -11,6 +11,7 @@ use crate::savings::{
     SpotFigures, SpotMarket, Stage, TermOffer, Terms, nodes_of_job, plan, spot_offer, spot_price,
 };
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 /// What a plan is made by.
@@ -173,8 +174,8 @@ impl Planner<'_> {
     }
 
     /// Usage that may be committed to: measured long enough, not idle, and either
-    /// used well or brought to its size by another action. A commitment on what
-    /// is overprovisioned would fix that for a year.
+    /// used well or brought to its size or its hours by another action. A
+    /// commitment on what is overprovisioned would fix that for a year.
     fn committable(
         &self,
         workload: &Workload,
@@ -185,10 +186,18 @@ impl Planner<'_> {
             .resizes
             .iter()
             .any(|offer| offer.risk <= self.accepted);
+        let scheduled = alternatives.schedule.as_ref();
+        let used_when_on = scheduled
+            .filter(|offer| offer.risk <= self.accepted)
+            .and_then(|offer| {
+                let mean = workload.utilization.as_ref()?.distribution.mean;
+                Some(mean / offer.on_share.to_f64()?)
+            })
+            .is_some_and(|mean| mean >= self.policy.overprovisioned_below_percent);
         let may = workload.is_known_for_hours(self.policy.commit_min_days * 24.0)
             && verdict.confidence.is_some()
             && !verdict.is_idle()
-            && (brought_to_size || verdict.is_used());
+            && (brought_to_size || used_when_on || verdict.is_used());
         may.then(|| Committable {
             key: workload.price_key.with_option(PriceOption::OnDemand),
             running: workload.activity.instances().collect(),
@@ -199,10 +208,7 @@ impl Planner<'_> {
 /// How a workload runs today; absent when it does not, or has no price.
 fn stage(workload: &Workload) -> Option<Stage> {
     let cost = workload.cost.as_ref()?;
-    let parts = cost
-        .instances
-        .iter()
-        .map(|one| one.quote.rate.amount() * one.monthly_hours);
+    let parts = cost.instances.iter().map(|one| one.monthly().amount());
     Some(Stage {
         instance_type: workload.key.instance_type.clone(),
         count: u32::try_from(workload.instances.len()).ok()?,

@@ -2,7 +2,7 @@
 //! that which it has bought is used.
 
 use super::pool_options::{family_pools, reserved_pool};
-use super::workloads;
+use super::workloads::{self, PaidHours};
 use crate::catalog::Prices;
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Estate, Gap, Instalments, InstanceId, Money, Policy,
@@ -151,7 +151,8 @@ impl ReservedFleet {
 /// Sizes the commitments of a fleet on today's usage.
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
+    // As EC2 bills them: what is covered is taken off hour by hour below.
+    let (workloads, mut gaps) = workloads::group(estate, &prices, policy, &PaidHours::new());
     gaps.extend(estate.gaps.iter().cloned());
     let used = used_instances(estate, &prices);
     let covered = coverage(

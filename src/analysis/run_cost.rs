@@ -97,6 +97,8 @@ pub fn instance_cost(
     let (key, quote) = prices.find(key)?;
     Ok(InstanceCost {
         key,
+        paid_ahead: None,
+        hourly: quote.rate,
         quote,
         monthly_hours: policy.hours_per_month,
     })

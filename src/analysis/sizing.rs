@@ -134,6 +134,10 @@ fn outcome(
     if !verdict.is_shrinkable() {
         return Err(verdict.classification.to_string());
     }
+    if let Some(sunk) = workload.sunk() {
+        let option = workload.key.purchase_option;
+        return Err(format!("paid for as {option}: {}", sunk.in_words()));
+    }
     let today = Today::of(workload).map_err(|lack| lack.to_string())?;
     let demand = Demand::of(workload, policy).map_err(|lack| lack.to_string())?;
     Ok(Sized::of(&today, demand, prices, policy, accepted))

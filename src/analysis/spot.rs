@@ -1,6 +1,7 @@
 //! The spot market for every workload, or for one type: prices by zone, what
 //! interruptions cost, what is saved, and who may go there.
 
+use super::owned::Owned;
 use super::workloads;
 use crate::catalog::{Prices, bundled_interruption_band};
 use crate::domain::{
@@ -132,7 +133,8 @@ pub fn assess_fleet(
     checkpointing: Checkpointing,
 ) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
+    let owned = Owned::of(estate, &prices, policy);
+    let (workloads, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
     gaps.extend(estate.gaps.iter().cloned());
     let mut assessments: Vec<SpotAssessment> = workloads
         .iter()

@@ -61,6 +61,9 @@ pub struct Totals {
     pub monthly_waste: Option<Money>,
     /// The other savings.
     pub monthly_optimization: Option<Money>,
+    /// What of today's cost commitments are paid, whether anything runs or not;
+    /// absent when nothing is paid ahead.
+    pub sunk_monthly_cost: Option<Money>,
     /// What each kind of action saves, in the order of the plan: from today's
     /// cost, one after the other, they lead to the planned one.
     pub by_action: BTreeMap<ActionKind, Money>,
@@ -113,6 +116,7 @@ impl Totals {
             planned_monthly_cost: nothing,
             monthly_waste: nothing,
             monthly_optimization: nothing,
+            sunk_monthly_cost: None,
             by_action: BTreeMap::new(),
             by_classification: BTreeMap::new(),
             running_by_classification: BTreeMap::new(),
@@ -151,6 +155,8 @@ impl Totals {
             );
         }
         self.monthly_cost = plus(self.monthly_cost, Some(cost));
+        let sunk = one.workload.sunk().map(|sunk| sunk.monthly);
+        self.sunk_monthly_cost = plus(self.sunk_monthly_cost, sunk);
         self.planned_monthly_cost = plus(
             self.planned_monthly_cost,
             one.planned_monthly_cost().or(Some(cost)),
@@ -270,7 +276,8 @@ pub struct PriceUse {
 
 impl PriceUse {
     pub(super) fn record(&mut self, workload: &Workload, offers: &Offers) {
-        for one in workload.cost.iter().flat_map(|cost| &cost.instances) {
+        let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
+        for one in costs.filter(|one| one.uses_price()) {
             self.quotes.insert(one.key.clone(), one.quote.clone());
         }
         for (resource, quote) in &workload.standing.quotes {

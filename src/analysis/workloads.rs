@@ -6,8 +6,8 @@ use super::standing::standing_costs;
 use crate::catalog::{self, Prices};
 use crate::domain::{
     Estate, Gap, GpuOffer, Group, HourlyActivity, HourlyRate, Instance, InstanceCost, InstanceId,
-    InstanceShape, InstanceState, InstanceUsage, Lifecycle, Money, Policy, PriceKey, PriceOption,
-    PurchaseOption, Rejected, Series, Signal, StandingCosts, Timeline, Unpriced,
+    InstanceShape, InstanceState, InstanceUsage, Lifecycle, Money, PaidAhead, Policy, PriceKey,
+    PriceOption, PurchaseOption, Rejected, Series, Signal, StandingCosts, Timeline, Unpriced,
     UtilizationSummary, Workload, WorkloadCost, WorkloadKey,
 };
 use jiff::Timestamp;
@@ -37,11 +37,16 @@ pub fn price_key(instance: &Instance) -> Option<PriceKey> {
     })
 }
 
-/// Groups the instances of an estate; what stands in the way becomes gaps.
+/// What commitments pay for, by instance.
+pub(super) type PaidHours = BTreeMap<InstanceId, PaidAhead>;
+
+/// Groups the instances of an estate by what they do and how they are paid for;
+/// what stands in the way becomes gaps.
 pub(super) fn group(
     estate: &Estate,
     prices: &Prices<'_>,
     policy: &Policy,
+    paid: &PaidHours,
 ) -> (Vec<Workload>, Vec<Gap>) {
     let mut gaps = Vec::new();
     let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
@@ -72,7 +77,7 @@ pub(super) fn group(
             continue;
         }
         groups
-            .entry(key(instance, policy))
+            .entry(key(instance, policy, paid))
             .or_default()
             .push(instance);
     }
@@ -85,6 +90,7 @@ pub(super) fn group(
                 estate,
                 prices,
                 policy,
+                paid,
                 series: &series,
                 profiles: &profiles,
             };
@@ -94,7 +100,9 @@ pub(super) fn group(
     (workloads, gaps)
 }
 
-fn key(instance: &Instance, policy: &Policy) -> WorkloadKey {
+fn key(instance: &Instance, policy: &Policy, paid: &PaidHours) -> WorkloadKey {
+    let running = instance.state.is_running();
+    let covered = paid.get(&instance.id).filter(|_| running);
     let group = if let Some(name) = &instance.auto_scaling_group {
         Group::AutoScaling(name.clone())
     } else if let Some(value) = instance
@@ -110,8 +118,9 @@ fn key(instance: &Instance, policy: &Policy) -> WorkloadKey {
         account: instance.account.clone(),
         region: instance.region.clone(),
         instance_type: instance.instance_type.clone(),
-        purchase_option: instance.purchase_option(),
-        running: instance.state.is_running(),
+        purchase_option: covered
+            .map_or_else(|| instance.purchase_option(), PaidAhead::purchase_option),
+        running,
         group,
     }
 }
@@ -120,6 +129,7 @@ struct Gather<'a> {
     estate: &'a Estate,
     prices: &'a Prices<'a>,
     policy: &'a Policy,
+    paid: &'a PaidHours,
     series: &'a BTreeMap<&'a InstanceId, Vec<&'a Series>>,
     profiles: &'a Profiles<'a>,
 }
@@ -300,20 +310,30 @@ impl<'a> Gather<'a> {
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
             let monthly_hours = self.policy.hours_per_month * share;
-            let month = quote.rate.times_hours(monthly_hours);
+            let paid_ahead = self.paid.get(&instance.id).cloned();
+            let rate = match &paid_ahead {
+                None => quote.rate,
+                Some(paid) => paid.hourly(quote.rate).ok_or_else(|| {
+                    no_source("its commitments and its price do not add up to one".to_owned())
+                })?,
+            };
+            let cost = InstanceCost {
+                key,
+                quote,
+                paid_ahead,
+                hourly: rate,
+                monthly_hours,
+            };
+            let month = cost.monthly();
             monthly = Some(match monthly {
                 None => month,
                 Some(sum) => sum
                     .checked_add(month)
                     .map_err(|mismatch| no_source(mismatch.to_string()))?,
             });
-            let sum = hourly.map_or(Decimal::ZERO, HourlyRate::amount) + quote.rate.amount();
-            hourly = HourlyRate::new(sum, quote.rate.currency());
-            costs.push(InstanceCost {
-                key,
-                quote,
-                monthly_hours,
-            });
+            let sum = hourly.map_or(Decimal::ZERO, HourlyRate::amount) + rate.amount();
+            hourly = HourlyRate::new(sum, rate.currency());
+            costs.push(cost);
         }
         let (Some(hourly), Some(monthly)) = (hourly, monthly) else {
             return Err(no_source("the sum is beyond every price".to_owned()));

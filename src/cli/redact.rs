@@ -80,6 +80,9 @@ pub(super) fn redact(estate: &mut Estate) {
             addresses.mask(&mut address.id);
         }
     }
+    for instance in &mut estate.out_of_scope {
+        accounts.mask(&mut instance.account);
+    }
     for id in estate.commitments.ids_mut() {
         commitments.mask(id);
     }

@@ -2,10 +2,11 @@
 
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
 use super::exit::Failure;
-use crate::domain::{Estate, Instance};
+use crate::domain::{Estate, Instance, PurchaseOption};
 use crate::report::Invocation;
+use crate::savings::shows_running;
 use clap::ValueEnum;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A tag's key and value.
 type Tag = (String, String);
@@ -37,32 +38,65 @@ impl Scope {
         })
     }
 
-    /// Drops what is out of scope, with its series and gaps.
+    /// Drops what is out of scope, with its series and gaps. What commitments may
+    /// pay for stays beside the instances as far as that needs it: an hour that
+    /// they give to one instance they do not give to another.
     pub(super) fn keep(&self, estate: &mut Estate) {
         let of_region = |name: &str| self.regions.as_ref().is_none_or(|r| r.contains(name));
         let has = |instance: &Instance, (key, value): &Tag| instance.tags.get(key) == Some(value);
         let mut dropped = BTreeSet::new();
         estate.regions.retain(|region| of_region(region));
         estate.commitments.retain_regions(of_region);
+        let owned = &estate.commitments;
+        let may_be_paid_for = |instance: &Instance| {
+            of_region(&instance.region)
+                && instance.purchase_option() == PurchaseOption::OnDemand
+                && !(owned.reserved_instances.is_empty() && owned.savings_plans.is_empty())
+        };
+        let mut out_of_scope = std::mem::take(&mut estate.out_of_scope);
         estate.instances.retain(|instance| {
             let kept = of_region(&instance.region)
                 && self.wanted.iter().all(|tag| has(instance, tag))
                 && !self.unwanted.iter().any(|tag| has(instance, tag));
             if !kept {
                 dropped.insert(instance.id.to_string());
+                out_of_scope.push(anonymous(instance));
             }
             kept
         });
         estate
-            .metrics
-            .retain(|series| !dropped.contains(series.instance.as_str()));
-        estate
             .profiles
             .retain(|run| !dropped.contains(run.instance.as_str()));
+        out_of_scope.retain(may_be_paid_for);
+        let kept: BTreeSet<String> = estate
+            .instances
+            .iter()
+            .map(|instance| instance.id.to_string())
+            .collect();
+        let beside: BTreeSet<String> = out_of_scope.iter().map(|one| one.id.to_string()).collect();
+        estate.out_of_scope = out_of_scope;
+        estate.metrics.retain(|series| {
+            let id = series.instance.as_str();
+            kept.contains(id) || beside.contains(id) && shows_running(series)
+        });
         estate.gaps.retain(|gap| {
             let elsewhere = is_region(&gap.place) && !of_region(&gap.place);
             !elsewhere && !dropped.contains(&gap.place)
         });
+    }
+}
+
+/// What of an instance decides which commitments pay for it, and nothing about
+/// whose it is.
+fn anonymous(instance: &Instance) -> Instance {
+    Instance {
+        tags: BTreeMap::new(),
+        auto_scaling_group: None,
+        private_dns_name: None,
+        capacity_reservation_id: None,
+        volumes: Vec::new(),
+        addresses: Vec::new(),
+        ..instance.clone()
     }
 }
 

@@ -48,6 +48,9 @@ pub struct Estate {
     pub period_seconds: u32,
     /// The instances.
     pub instances: Vec<Instance>,
+    /// Instances that nobody asked about and that the commitments of the estate
+    /// may pay for: what these cover is known only with all of them.
+    pub out_of_scope: Vec<Instance>,
     /// Shapes by instance type.
     pub shapes: BTreeMap<String, InstanceShape>,
     /// The series.

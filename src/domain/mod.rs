@@ -11,6 +11,7 @@ mod hours;
 mod instance;
 mod money;
 mod names;
+mod paid_ahead;
 mod policy;
 mod price;
 mod profiled;
@@ -46,6 +47,7 @@ pub use instance::{
 };
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use names::{is_unsafe, safe, spreadsheet_safe};
+pub use paid_ahead::{PaidAhead, PaidPart, Sunk};
 pub use policy::Policy;
 pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,

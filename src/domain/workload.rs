@@ -3,7 +3,7 @@
 use super::instance::named_enum;
 use super::{
     Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money,
-    PriceKey, PriceQuote, ProfileBasis, PurchaseOption, StorageQuote, StorageResource,
+    PaidAhead, PriceKey, PriceQuote, ProfileBasis, PurchaseOption, StorageQuote, StorageResource, Sunk,
     UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -93,11 +93,48 @@ pub struct InstanceCost {
     pub key: PriceKey,
     /// The price with its evidence.
     pub quote: PriceQuote,
+    /// What pays for hours of it in place of that price; absent when nothing
+    /// does.
+    pub paid_ahead: Option<PaidAhead>,
+    /// What an hour of it costs in the mean while it runs: its price, and the
+    /// rates of the commitments in the hours that they cover.
+    pub hourly: HourlyRate,
     /// Hours in a month at today's running time.
     pub monthly_hours: Decimal,
 }
 
+impl InstanceCost {
+    /// What it costs a month at today's running time, unrounded.
+    pub fn monthly(&self) -> Money {
+        self.hourly.times_hours(self.monthly_hours)
+    }
+
+    /// Whether any of its hours costs the price.
+    pub fn uses_price(&self) -> bool {
+        let paid = self.paid_ahead.as_ref();
+        paid.is_none_or(|paid| !paid.uncovered_share.is_zero())
+    }
+}
+
 impl WorkloadCost {
+    /// What of it stopping does not end; absent when nothing is paid ahead.
+    pub fn sunk(&self) -> Option<Sunk> {
+        let mut commitments = BTreeMap::new();
+        let mut monthly = Decimal::ZERO;
+        for one in &self.instances {
+            let Some(paid) = &one.paid_ahead else {
+                continue;
+            };
+            monthly += paid.sunk_hourly() * one.monthly_hours;
+            let parts = paid.parts.iter();
+            commitments.extend(parts.map(|part| (part.commitment.clone(), part.end)));
+        }
+        (!commitments.is_empty()).then(|| Sunk {
+            monthly: Money::new(monthly, self.hourly.currency()).rounded(),
+            commitments,
+        })
+    }
+
     /// Mean hourly rate of one instance.
     pub fn per_instance(&self) -> Decimal {
         self.hourly.amount() / Decimal::from(self.instances.len().max(1))
@@ -324,6 +361,32 @@ impl Workload {
         (useful_gpus > Decimal::ZERO)
             .then(|| hourly.checked_div(useful_gpus))
             .flatten()
+    }
+
+    /// What of its cost stopping does not end; absent when nothing is paid ahead.
+    pub fn sunk(&self) -> Option<Sunk> {
+        self.cost.as_ref()?.sunk()
+    }
+
+    /// The same with every hour at its price, as it will be when the commitments
+    /// that pay for it have ended. `None` when that is no price.
+    pub fn without_commitments(&self) -> Option<Self> {
+        let mut instances = self.cost.as_ref()?.instances.clone();
+        for one in &mut instances {
+            one.paid_ahead = None;
+            one.hourly = one.quote.rate;
+        }
+        let currency = instances.first()?.hourly.currency();
+        let hourly: Decimal = instances.iter().map(|one| one.hourly.amount()).sum();
+        let monthly: Decimal = instances.iter().map(|one| one.monthly().amount()).sum();
+        let mut open = self.clone();
+        open.key.purchase_option = PurchaseOption::OnDemand;
+        open.cost = Some(WorkloadCost {
+            instances,
+            hourly: HourlyRate::new(hourly, currency)?,
+            compute_monthly: Money::new(monthly, currency).rounded(),
+        });
+        Some(open)
     }
 
     /// Per month: compute of a running workload, what stands while a stopped one

@@ -163,6 +163,7 @@ pub async fn gather(
         regions: names,
         period_seconds,
         instances,
+        out_of_scope: Vec::new(),
         shapes,
         metrics: series,
         profiles: Vec::new(),

@@ -4,7 +4,7 @@
 use super::audit_json::joined_by_hostname;
 use super::text::{rounded, spreadsheet_safe, tags_cell};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Money};
+use crate::domain::{Action, Money, Sunk};
 use rust_decimal::Decimal;
 
 const COLUMNS: &[&str] = &[
@@ -54,6 +54,9 @@ const COLUMNS: &[&str] = &[
     "plan_risk",
     "plan_planned_monthly_cost",
     "tags",
+    "sunk_monthly_cost",
+    "sunk_until",
+    "sunk_commitments",
 ];
 
 /// The audit as comma-separated values: a header line, then one row a workload.
@@ -93,6 +96,11 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         .iter()
         .map(Action::monthly_savings)
         .reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()));
+    let sunk = workload.sunk();
+    let sunk_by: Vec<&str> = sunk
+        .iter()
+        .flat_map(|sunk| sunk.commitments.keys().map(String::as_str))
+        .collect();
     let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
     vec![
         text(&workload.id()),
@@ -158,5 +166,10 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
             .map_or(String::new(), |risk| risk.to_string()),
         money(audited.planned_monthly_cost()),
         text(&tags_cell(&workload.tags)),
+        money(sunk.as_ref().map(|sunk| sunk.monthly)),
+        sunk.as_ref()
+            .and_then(Sunk::until)
+            .map_or(String::new(), |day| day.to_string()),
+        text(&sunk_by.join(" ")),
     ]
 }

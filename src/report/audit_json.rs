@@ -6,7 +6,7 @@ use super::gaps::GapView;
 use super::text::{json_document, json_figure, json_money, json_rate};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Action, Classification, Evidence, Finding, GpuUsage, Money, Observation, PriceOrigin,
+    Action, Classification, Evidence, Finding, GpuUsage, Money, Observation, PriceOrigin, Sunk,
     UtilizationSummary, Workload,
 };
 use crate::savings::Purchase;
@@ -64,6 +64,7 @@ struct Summary {
     monthly_waste: Option<f64>,
     monthly_optimization: Option<f64>,
     savings_percent: Option<f64>,
+    sunk_monthly_cost: Option<f64>,
     savings_by_action: BTreeMap<&'static str, Option<f64>>,
     by_classification: BTreeMap<&'static str, ClassView>,
     funnel: FunnelView,
@@ -118,6 +119,9 @@ struct WorkloadView {
     tags: BTreeMap<String, String>,
     monthly_cost: Option<f64>,
     hourly_cost: Option<f64>,
+    sunk_monthly_cost: Option<f64>,
+    sunk_until: Option<String>,
+    sunk_commitments: Vec<String>,
     running_share: Option<f64>,
     cost_per_useful_gpu_hour: Option<f64>,
     classification: &'static str,
@@ -304,6 +308,7 @@ fn summary(audit: &Audit) -> Summary {
         savings_percent: totals
             .savings_percent()
             .and_then(|percent| percent.round_dp(2).to_f64()),
+        sunk_monthly_cost: totals.sunk_monthly_cost.and_then(json_money),
         savings_by_action: totals
             .by_action
             .iter()
@@ -344,6 +349,7 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         actions,
         ..
     } = audited;
+    let sunk = workload.sunk();
     WorkloadView {
         id: workload.id(),
         name: workload.name.clone(),
@@ -370,6 +376,12 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
             .cost
             .as_ref()
             .and_then(|cost| json_rate(cost.hourly.amount())),
+        sunk_monthly_cost: sunk.as_ref().and_then(|sunk| json_money(sunk.monthly)),
+        sunk_until: sunk
+            .as_ref()
+            .and_then(Sunk::until)
+            .map(|day| day.to_string()),
+        sunk_commitments: sunk.map_or(Vec::new(), |sunk| sunk.commitments.into_keys().collect()),
         running_share: workload
             .running_share
             .and_then(|share| share.round_dp(4).to_f64()),

@@ -4,6 +4,7 @@
 
 use super::gaps::gap_section;
 use super::next::{Invocation, next_section};
+use super::paid_ahead::paid_ahead_section;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
 use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, rounded, safe};
@@ -44,6 +45,7 @@ fn draw(
     plan(audit, style, out)?;
     purchases(audit, style, out)?;
     waterfall(audit, style, out)?;
+    paid_ahead_section(audit, style, out)?;
     findings(audit, style, out)?;
     ignored(audit, style, out)?;
     gap_section(&audit.gaps, style, out)?;

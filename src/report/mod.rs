@@ -11,6 +11,7 @@ mod inventory;
 mod live;
 mod metrics;
 mod next;
+mod paid_ahead;
 mod plain_table;
 mod price_status;
 mod pricing_data;

@@ -115,6 +115,7 @@ fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
             ),
             _ => "stop the instances, and terminate them a week later".to_owned(),
         });
+        steps.extend(subject.paid_ahead());
     }
     Recommendation {
         action: if by_power { "confirm" } else { "stop" }.to_owned(),

@@ -67,13 +67,15 @@ impl Rule for IdleHeldGpu {
             recommendation: Recommendation {
                 action: "save the work and stop".to_owned(),
                 to: String::new(),
-                steps: vec![
-                    "find the process that holds the memory (`nvidia-smi`) and its owner"
-                        .to_owned(),
-                    "save notebooks and models: a stop frees the VRAM and the instance store"
-                        .to_owned(),
-                    "stop the instance; start it again on demand".to_owned(),
-                ],
+                steps: [
+                    "find the process that holds the memory (`nvidia-smi`) and its owner",
+                    "save notebooks and models: a stop frees the VRAM and the instance store",
+                    "stop the instance; start it again on demand",
+                ]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(subject.paid_ahead())
+                .collect(),
             },
         };
         Some(Finding::new(

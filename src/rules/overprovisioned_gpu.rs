@@ -2,7 +2,7 @@
 //!
 //! Must not be fooled by idle ones (they have rules of their own), by bursts (a
 //! low mean with a p95 of 80 % is said in the title), or by a peak of VRAM that
-//! a smaller GPU would not hold.
+//! a smaller GPU would not hold. What could run on nothing less is no finding.
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
@@ -32,6 +32,7 @@ impl Rule for OverprovisionedGpu {
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         if subject.verdict.classification != Classification::Overprovisioned
             || subject.verdict.is_idle()
+            || subject.offers.nothing_less_would_do
         {
             return None;
         }

@@ -185,6 +185,17 @@ impl Subject<'_> {
         fleet
     }
 
+    /// What stopping does not end, as a step of a recommendation.
+    pub fn paid_ahead(&self) -> Option<String> {
+        let sunk = self.workload.sunk()?;
+        Some(format!(
+            "{} {} a month stay, paid ahead by {}: stopping frees those hours for other instances",
+            sunk.monthly.currency(),
+            sunk.monthly.amount(),
+            sunk.in_words()
+        ))
+    }
+
     /// The right-sizing move as a recommendation, or advice in words when there
     /// is no type to move to.
     pub fn rightsizing_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {

@@ -1,7 +1,7 @@
 //! Catches workloads whose GPUs are used between a quarter and 60 % on average.
 //!
 //! Must not be fooled by saturation in part of the hours: those peaks need the
-//! capacity, and the title says so.
+//! capacity, and the title says so. What could run on nothing less is no finding.
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
@@ -29,7 +29,9 @@ impl Rule for UnderutilizedGpu {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        if subject.verdict.classification != Classification::Underutilized {
+        if subject.verdict.classification != Classification::Underutilized
+            || subject.offers.nothing_less_would_do
+        {
             return None;
         }
         let mean = subject.utilization()?.distribution.mean;

@@ -4,6 +4,7 @@ mod calculator;
 mod checkpoint;
 mod commitment;
 mod coverage;
+mod exhausted;
 mod off_hours;
 mod offers;
 mod packing;
@@ -25,8 +26,9 @@ pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
     CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, UsedInstance, coverage,
-    existing_coverage, normalization_factor, used_instances,
+    existing_coverage, normalization_factor, shows_running, used_instances,
 };
+pub use exhausted::nothing_less_would_do;
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::Offers;
 pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};

@@ -18,4 +18,6 @@ pub struct Offers {
     pub share: Option<Sharing>,
     /// Buy ahead.
     pub commit: Option<Commitment>,
+    /// Whether it is used too little and yet nothing less would do, at any risk.
+    pub nothing_less_would_do: bool,
 }

@@ -13,6 +13,7 @@ mod failures;
 mod hostile;
 mod listings;
 mod own_prices;
+mod paid_ahead;
 mod plan;
 mod price_cache;
 mod pricing;

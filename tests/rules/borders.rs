@@ -1,7 +1,9 @@
 //! The classification on its borders, and what must not shift it.
 
-use crate::builder::{A10G_MIB, Machine, PERIODS, first, flat, g5, judge, last, split};
-use gpucost::domain::{ActionKind, Confidence, Metric, Statistic};
+use crate::builder::{
+    A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge, last, split,
+};
+use gpucost::domain::{ActionKind, Confidence, Metric, ReservedInstances, Statistic};
 
 /// Periods in an hour.
 const HOUR: u32 = 12;
@@ -296,10 +298,46 @@ fn bursts_are_said_in_the_title_and_never_as_evidence() {
             10.0
         })
     };
-    let judged = judge(at(bursts));
+    let on = |instance_type: &str| {
+        Machine::new("i-1", instance_type)
+            .cpu(flat(5.0))
+            .gpu(0, bursts)
+    };
+    let judged = judge(on("g5.16xlarge").vram(0, 9_211.2, A10G_MIB));
     let finding = judged.finding("overprovisioned-gpu").expect("a finding");
     assert!(finding.title.contains("bursts"), "{}", finding.title);
     assert_eq!(finding.evidence().len(), 1);
+    // No GPU is smaller or cheaper than that of a g5.xlarge and holds its peaks:
+    // there is nothing to do about it, as long as its memory is known.
+    let judged = judge(on("g5.xlarge").vram(0, 9_211.2, A10G_MIB));
+    assert_eq!(judged.verdict(), "overprovisioned/bursty");
+    assert!(judged.finding("overprovisioned-gpu").is_none());
+    let judged = judge(on("g5.xlarge"));
+    let finding = judged.finding("overprovisioned-gpu").expect("a finding");
+    assert_eq!(finding.monthly_savings, None);
+    // A reservation does not change what it will do when that ends.
+    for (instance_type, told) in [("g5.xlarge", false), ("g5.16xlarge", true)] {
+        let machine = on(instance_type).vram(0, 9_211.2, A10G_MIB);
+        let mut one = estate(vec![machine]);
+        one.commitments.reserved_instances = vec![ReservedInstances {
+            instance_type: instance_type.to_owned(),
+            ..crate::paid_ahead::reserved(1)
+        }];
+        let found = audited(&one);
+        assert!(found.totals.sunk_monthly_cost.is_some());
+        let findings: Vec<_> = found.findings.iter().map(|one| one.rule()).collect();
+        assert_eq!(
+            findings.contains(&"overprovisioned-gpu"),
+            told,
+            "{findings:?}"
+        );
+        assert!(
+            found
+                .findings
+                .iter()
+                .all(|one| one.monthly_savings.is_none())
+        );
+    }
 }
 
 /// A g5.xlarge that reports nothing but power. An A10G draws 57 W of 300 W, 19 %

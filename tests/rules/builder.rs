@@ -205,6 +205,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         regions: vec!["us-east-1".to_owned()],
         period_seconds,
         instances,
+        out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
         metrics: series.into_iter().flatten().collect(),
         profiles: Vec::new(),

@@ -8,6 +8,7 @@ mod everywhere;
 mod fixtures;
 mod levers;
 mod owned;
+mod paid_ahead;
 mod plan;
 mod profiled;
 mod properties;

@@ -119,7 +119,8 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
         expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours)))
     );
     let second = found.of(&InstanceId::new("i-2")).expect("it is there");
-    assert_eq!(second.purchase_option(), PurchaseOption::Reserved);
+    let paid = second.paid_ahead(as_of()).expect("all of it");
+    assert_eq!(paid.purchase_option(), PurchaseOption::Reserved);
     // (336 + 112) of 672 hours.
     let used = found.commitments[0].utilization.expect("it overlaps");
     assert_eq!(used.round_dp(6), decimal("0.666667"));
@@ -273,7 +274,7 @@ fn half_owned() -> Estate {
 }
 
 #[test]
-fn what_is_paid_ahead_is_told_no_dollars_and_the_rest_is() {
+fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     let found = audited(&half_owned());
     let of = |id: &str| {
         let mut all = found.workloads.iter();
@@ -282,9 +283,18 @@ fn what_is_paid_ahead_is_told_no_dollars_and_the_rest_is() {
     };
     assert_eq!(of("i-free").actions.len(), 1);
     assert_eq!(of("i-paid").actions, []);
-    // 0.63378 is sunk until the reservation ends, so all of 1.006 × 730 stays.
-    let cost = of("i-paid").planned_monthly_cost().expect("priced");
-    assert_eq!(cost.amount(), decimal("734.38"));
+    // 0.63378 × 730 = 462.6594 is sunk until the reservation ends, and so it stays.
+    let paid = of("i-paid");
+    let cost = paid.planned_monthly_cost().expect("priced");
+    assert_eq!(cost.amount(), decimal("462.66"));
+    assert_eq!(paid.workload.monthly_cost(), Some(cost));
+    let sunk = paid.workload.sunk().expect("all of it");
+    assert_eq!(sunk.monthly, cost);
+    assert_eq!(of("i-free").workload.sunk(), None);
+    assert_eq!(found.totals.sunk_monthly_cost, Some(cost));
+    // 462.66 and 1.212 × 730 = 884.76.
+    let total = found.totals.monthly_cost.map(|money| money.amount());
+    assert_eq!(total, Some(decimal("1347.42")));
     let savings: Vec<_> = found
         .findings
         .iter()
@@ -292,23 +302,18 @@ fn what_is_paid_ahead_is_told_no_dollars_and_the_rest_is() {
         .map(|one| (one.rule(), one.monthly_savings))
         .collect();
     assert_eq!(savings, [("idle-gpu", None)]);
-    let gaps: Vec<_> = found
-        .gaps
-        .iter()
-        .filter(|gap| gap.what == "commitments")
-        .collect();
-    let [gap] = gaps.as_slice() else {
-        panic!("{gaps:?}")
-    };
-    assert_eq!(gap.place, "i-paid");
+    // All of it is known: nothing is missing.
+    assert!(found.gaps.iter().all(|gap| gap.what != "commitments"));
     let end = half_owned().commitments.reserved_instances[0].end;
     let day = end.to_zoned(jiff::tz::TimeZone::UTC).date();
-    assert!(
-        gap.reason
-            .starts_with(&format!("hours are paid for ahead by ri-1 until {day}: ")),
-        "{}",
-        gap.reason
+    assert_eq!(sunk.in_words(), format!("ri-1 until {day}"));
+    let finding = found.findings.iter().find(|one| one.workload() == "i-paid");
+    let steps = &finding.expect("it is idle").recommendation.steps;
+    let told = format!(
+        "USD 462.66 a month stay, paid ahead by ri-1 until {day}: stopping frees those hours for \
+         other instances"
     );
+    assert_eq!(steps.last(), Some(&told));
     // The same estate without the reservation stops both.
     let mut free = half_owned();
     free.commitments = Commitments::default();

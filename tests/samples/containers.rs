@@ -152,6 +152,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str) -> Estate {
         regions: vec!["us-east-1".to_owned()],
         period_seconds: PERIOD_SECONDS,
         instances,
+        out_of_scope: Vec::new(),
         shapes: BTreeMap::from([(TYPE.to_owned(), shape())]),
         metrics,
         profiles: Vec::new(),

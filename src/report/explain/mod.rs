@@ -14,7 +14,9 @@ mod verdict;
 pub use find::{Explained, NotFound, explainable_ids, find_explained};
 pub use owned::commitment_explanation;
 
-use self::page::{Page, Rates};
+pub(super) use self::page::{Page, figure, price, share};
+
+use self::page::Rates;
 use super::audit_table::evidence;
 use super::text::money;
 use crate::analysis::{Audit, AuditedWorkload};
@@ -144,7 +146,9 @@ impl Page {
             return;
         };
         self.rates(&Rates::of_today(&cost.instances), Self::line);
+        self.paid_hours(workload);
         self.line(&format!("{} a month, rounded", money(cost.compute_monthly)));
+        self.sunk(workload);
     }
 }
 

@@ -9,7 +9,7 @@ const WIDTH: usize = 100;
 
 /// A derivation, line by line.
 #[derive(Default)]
-pub(super) struct Page(String);
+pub(in crate::report) struct Page(String);
 
 impl Page {
     pub(super) fn into_text(self) -> String {
@@ -26,12 +26,12 @@ impl Page {
     }
 
     /// A line below a heading.
-    pub(super) fn line(&mut self, text: &str) {
+    pub(in crate::report) fn line(&mut self, text: &str) {
         self.indented(2, text);
     }
 
     /// A line that a line rests on.
-    pub(super) fn note(&mut self, text: &str) {
+    pub(in crate::report) fn note(&mut self, text: &str) {
         self.indented(6, text);
     }
 
@@ -78,17 +78,19 @@ impl<'a> Rates<'a> {
         Self(groups)
     }
 
+    /// Instances that nothing is paid ahead for.
     pub(super) fn of_today(instances: &'a [InstanceCost]) -> Self {
         Self::of(
             instances
                 .iter()
+                .filter(|one| one.paid_ahead.is_none())
                 .map(|one| (&one.key, &one.quote, one.monthly_hours)),
         )
     }
 }
 
 /// Where a price comes from and when it took effect.
-pub(super) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
+pub(in crate::report) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
     format!(
         "{key}: {}, {} of {}, {}",
         quote.origin, quote.source, quote.effective_date, quote.basis
@@ -96,11 +98,11 @@ pub(super) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
 }
 
 /// An exact number to at most so many decimals.
-pub(super) fn figure(value: Decimal, decimals: u32) -> String {
+pub(in crate::report) fn figure(value: Decimal, decimals: u32) -> String {
     value.round_dp(decimals).normalize().to_string()
 }
 
 /// A share as a percentage.
-pub(super) fn share(value: Decimal) -> String {
+pub(in crate::report) fn share(value: Decimal) -> String {
     format!("{} %", figure(value * Decimal::ONE_HUNDRED, 4))
 }

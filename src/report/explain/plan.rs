@@ -98,10 +98,18 @@ impl Page {
             }
             ActionKind::Spot => self.spot(standing),
             ActionKind::Commit => self.commit(action, standing, by),
-            ActionKind::Stop => self.note(&format!(
-                "compute ends as a whole: {}",
-                money(action.monthly_savings())
-            )),
+            ActionKind::Stop => match standing.audited.workload.sunk() {
+                None => self.note(&format!(
+                    "compute ends as a whole: {}",
+                    money(action.monthly_savings())
+                )),
+                Some(sunk) => self.note(&format!(
+                    "{} − {} that is paid ahead = {}",
+                    money(standing.left),
+                    money(sunk.monthly),
+                    money(action.monthly_savings())
+                )),
+            },
             ActionKind::Release => {}
         }
     }

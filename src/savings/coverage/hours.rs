@@ -32,8 +32,8 @@ pub struct UsedInstance {
     pub plan_rates: BTreeMap<PriceOption, Decimal>,
 }
 
-/// The series that show when an instance ran.
-fn shows_running(series: &Series) -> bool {
+/// Whether a series shows when its instance ran.
+pub fn shows_running(series: &Series) -> bool {
     let shows = [
         Metric::CpuUtilization,
         Metric::GpuUtilization,
@@ -45,7 +45,8 @@ fn shows_running(series: &Series) -> bool {
 /// Every instance that is billed by the hour at list price unless a commitment
 /// covers it (neither spot nor paid ahead), with the hours in which any period
 /// shows it running, by the rule that its cost follows: periods with a CPU
-/// point, else since its launch.
+/// point, else since its launch. Those out of scope count: they use up what the
+/// others cannot have.
 pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance> {
     let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
     for one in estate.metrics.iter().filter(|one| shows_running(one)) {
@@ -56,6 +57,7 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
     estate
         .instances
         .iter()
+        .chain(&estate.out_of_scope)
         .filter(|instance| instance.purchase_option() == PurchaseOption::OnDemand)
         .filter(|instance| instance.launch_time <= estate.as_of)
         .map(|instance| {

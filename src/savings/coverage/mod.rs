@@ -5,12 +5,13 @@
 mod hours;
 mod pool;
 
-pub use hours::{UsedInstance, used_instances};
+pub use hours::{UsedInstance, shows_running, used_instances};
 pub use pool::normalization_factor;
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Commitments, Currency, Estate, InstanceId, Money, Policy, PurchaseOption, Window, named_enum,
+    Commitments, Estate, InstanceId, Money, PaidAhead, PaidPart, Policy, PurchaseOption, Window,
+    named_enum,
 };
 use jiff::Timestamp;
 use pool::Pool;
@@ -87,38 +88,34 @@ impl InstanceCoverage {
         (self.running_hours - self.uncovered_hours()).checked_div(self.running_hours)
     }
 
-    /// How its hours are paid for: mixed unless one way pays for all of them.
-    pub fn purchase_option(&self) -> PurchaseOption {
-        let by_reserved = self.parts.iter().any(|part| part.kind.is_reserved());
-        let by_plan = self.parts.iter().any(|part| !part.kind.is_reserved());
-        match (by_reserved, by_plan, self.uncovered_hours().is_zero()) {
-            (false, false, _) => PurchaseOption::OnDemand,
-            (true, false, true) => PurchaseOption::Reserved,
-            (false, true, true) => PurchaseOption::SavingsPlan,
-            _ => PurchaseOption::Mixed,
-        }
-    }
-
-    /// What an hour of it costs in the mean, covered hours at the rate of their
-    /// commitment and the others at `on_demand_hourly`; absent when it did not
-    /// run or the currencies differ.
-    pub fn hourly_cost(&self, on_demand_hourly: Decimal, currency: Currency) -> Option<Decimal> {
-        let mut cost = self.uncovered_hours() * on_demand_hourly;
-        for part in &self.parts {
-            cost += Some(part.cost)
-                .filter(|money| money.currency() == currency)?
-                .amount();
-        }
-        cost.checked_div(self.running_hours)
-    }
-
-    /// The part of its cost that stopping it does not end, per hour that it
-    /// runs, with the day until which it is paid: the latest among its
-    /// commitments.
-    pub fn sunk_hourly(&self) -> Option<(Decimal, Timestamp)> {
-        let end = self.parts.iter().map(|part| part.end).max()?;
-        let cost: Decimal = self.parts.iter().map(|part| part.cost.amount()).sum();
-        Some((cost.checked_div(self.running_hours)?, end))
+    /// What pays for its hours from an instant on: hours of the window under a
+    /// commitment that has ended by then cost the on-demand price again. `None`
+    /// when nothing pays for any.
+    pub fn paid_ahead(&self, as_of: Timestamp) -> Option<PaidAhead> {
+        let (live, ended): (Vec<_>, Vec<_>) = self.parts.iter().partition(|one| one.end > as_of);
+        let open: Decimal = ended.iter().map(|part| part.hours).sum();
+        let per_hour = |amount: Decimal| amount.checked_div(self.running_hours);
+        let parts: Vec<PaidPart> = live
+            .into_iter()
+            .filter_map(|part| {
+                Some(PaidPart {
+                    commitment: part.commitment.clone(),
+                    option: if part.kind.is_reserved() {
+                        PurchaseOption::Reserved
+                    } else {
+                        PurchaseOption::SavingsPlan
+                    },
+                    share: per_hour(part.hours)?,
+                    hourly: Money::new(per_hour(part.cost.amount())?, part.cost.currency()),
+                    end: part.end,
+                })
+            })
+            .collect();
+        let uncovered_share = per_hour(self.uncovered_hours() + open)?;
+        (!parts.is_empty()).then_some(PaidAhead {
+            uncovered_share,
+            parts,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::{
-    CommitmentTerm, OfferingClass, OperatingSystem, PaymentOption, PriceOption, ReservedInstances,
-    SavingsPlan, SavingsPlanKind, Tenancy,
+    CommitmentTerm, Currency, HourlyRate, OfferingClass, OperatingSystem, PaymentOption,
+    PriceOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use std::collections::BTreeMap;
 
@@ -87,6 +87,12 @@ pub(super) fn covered(
     coverage(instances, commitments, window(hours), at(hours), &policy)
 }
 
+/// How the hours of an instance are paid for at the first instant.
+fn option_of(one: &InstanceCoverage) -> PurchaseOption {
+    let paid = one.paid_ahead(at(0));
+    paid.map_or(PurchaseOption::OnDemand, |paid| paid.purchase_option())
+}
+
 /// Covered hours by instance.
 fn hours(found: &Coverage) -> Vec<String> {
     let hours = found.instances.iter().map(InstanceCoverage::covered_hours);
@@ -162,21 +168,19 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     let expected = [("z", "4", "2.4"), ("a", "4", "2.6"), ("p", "2", "1.268")];
     let expected = expected.map(|(id, hours, cost)| (id, hours.to_owned(), cost.to_owned()));
     assert_eq!(parts, expected);
-    let options: Vec<PurchaseOption> = found
-        .instances
-        .iter()
-        .map(InstanceCoverage::purchase_option)
-        .collect();
+    let options: Vec<PurchaseOption> = found.instances.iter().map(option_of).collect();
     use PurchaseOption::{Mixed, Reserved};
     assert_eq!(options, [Reserved, Reserved, Mixed]);
     // (1.268 + 2 × 1.006) / 4; half of 0.634 is paid when it stops.
     let mixed = &found.instances[2];
-    assert_eq!(
-        mixed.hourly_cost(decimal("1.006"), Currency::Usd),
-        Some(decimal("0.82"))
-    );
-    assert_eq!(mixed.hourly_cost(decimal("1.006"), Currency::Cny), None);
-    assert_eq!(mixed.sunk_hourly(), Some((decimal("0.317"), at(1_000))));
+    let paid = mixed.paid_ahead(at(0)).expect("half of it");
+    let rate = |text, currency| HourlyRate::new(decimal(text), currency).expect("positive");
+    let on_demand = |currency| paid.hourly(rate("1.006", currency));
+    assert_eq!(on_demand(Currency::Usd), Some(rate("0.82", Currency::Usd)));
+    assert_eq!(on_demand(Currency::Cny), None);
+    assert_eq!(paid.sunk_hourly(), decimal("0.317"));
+    assert_eq!(paid.parts[0].end, at(1_000));
+    assert_eq!(mixed.paid_ahead(at(1_000)), None, "it has ended");
     assert_eq!(mixed.covered_share(), Some(decimal("0.5")));
     let kinds: Vec<(&str, CommitmentKind)> = found
         .commitments
@@ -376,14 +380,8 @@ fn plans_cover_what_saves_most_and_say_whose_rate_is_unknown() {
     assert_eq!(found.commitments[0].unrated, [InstanceId::new("i-3")]);
     assert_eq!(found.commitments[0].eligible_hours, Decimal::TWO);
     assert_eq!(found.commitments[0].name, "USD 1.45/h for g5 in us-east-1");
-    assert_eq!(
-        found.instances[1].purchase_option(),
-        PurchaseOption::SavingsPlan
-    );
-    assert_eq!(
-        found.instances[3].purchase_option(),
-        PurchaseOption::OnDemand
-    );
+    assert_eq!(option_of(&found.instances[1]), PurchaseOption::SavingsPlan);
+    assert_eq!(option_of(&found.instances[3]), PurchaseOption::OnDemand);
 }
 
 #[test]

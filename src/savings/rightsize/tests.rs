@@ -18,6 +18,8 @@ fn cost(name: &str, count: u32) -> WorkloadCost {
     )
     .expect("positive");
     let one = InstanceCost {
+        paid_ahead: None,
+        hourly: quote.rate,
         key,
         quote,
         monthly_hours: Decimal::from(730),

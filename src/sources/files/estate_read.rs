@@ -185,6 +185,7 @@ struct Parts {
     accounts: Vec<String>,
     regions: Vec<String>,
     instances: Vec<Instance>,
+    out_of_scope: Vec<Instance>,
     shapes: Vec<InstanceShape>,
     metrics: Vec<Series>,
     unplaced: Vec<SeriesWire<'static>>,
@@ -232,6 +233,11 @@ impl<'de> Visitor<'de> for EstateVisitor {
                 "instances" => {
                     for wire in map.next_value::<Vec<InstanceWire>>()? {
                         parts.instances.push(instance(wire)?);
+                    }
+                }
+                "out_of_scope" => {
+                    for wire in map.next_value::<Vec<InstanceWire>>()? {
+                        parts.out_of_scope.push(instance(wire)?);
                     }
                 }
                 "shapes" => {
@@ -358,7 +364,7 @@ impl Parts {
             self.metrics.push(series(wire, window, period)?);
         }
         let mut ids = BTreeSet::new();
-        for instance in &self.instances {
+        for instance in self.instances.iter().chain(&self.out_of_scope) {
             if !ids.insert(instance.id.clone()) {
                 return Err(E::custom(format!("instance {} stands twice", instance.id)));
             }
@@ -393,6 +399,7 @@ impl Parts {
             regions: collect(self.regions, |instance| &instance.region),
             period_seconds: period,
             instances: self.instances,
+            out_of_scope: self.out_of_scope,
             shapes: self
                 .shapes
                 .into_iter()

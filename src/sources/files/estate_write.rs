@@ -43,6 +43,10 @@ impl Serialize for Document<'_> {
         map.serialize_entry("regions", &estate.regions)?;
         let instances: Vec<_> = estate.instances.iter().map(instance_wire).collect();
         map.serialize_entry("instances", &instances)?;
+        if !estate.out_of_scope.is_empty() {
+            let others: Vec<_> = estate.out_of_scope.iter().map(instance_wire).collect();
+            map.serialize_entry("out_of_scope", &others)?;
+        }
         let shapes: Vec<_> = estate.shapes.values().map(shape_wire).collect();
         map.serialize_entry("shapes", &shapes)?;
         map.serialize_entry("metrics", &Metrics(&estate.metrics))?;

@@ -1,0 +1,59 @@
+//! Whether a workload that is used too little could run on less at all.
+
+use super::{
+    Demand, NoSchedule, NoSharing, Rejection, Today, candidates, off_in_unused_hours, share,
+};
+use crate::catalog::Prices;
+use crate::domain::{Policy, Risk, Verdict, Workload};
+
+/// Whether every lever that takes less was weighed with all that it needs, and
+/// none of them saves at any risk: smaller or fewer instances, hours off, shared
+/// cards. What could not be weighed may save. Hours that commitments pay for are
+/// weighed as they will cost when these end.
+pub fn nothing_less_would_do(
+    workload: &Workload,
+    verdict: &Verdict,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> bool {
+    if workload.sunk().is_some() {
+        let open = workload.without_commitments();
+        return open.is_some_and(|open| nothing_less_would_do(&open, verdict, prices, policy));
+    }
+    no_hour_is_off(workload, verdict, policy)
+        && no_card_is_freed(workload, verdict, policy)
+        && no_type_is_smaller(workload, prices, policy).unwrap_or(false)
+}
+
+fn no_hour_is_off(workload: &Workload, verdict: &Verdict, policy: &Policy) -> bool {
+    matches!(
+        off_in_unused_hours(workload, verdict, policy),
+        Err(NoSchedule::NeverOff | NoSchedule::WindowsTooShort { .. } | NoSchedule::StoppedAlready)
+    )
+}
+
+fn no_card_is_freed(workload: &Workload, verdict: &Verdict, policy: &Policy) -> bool {
+    // Whole instances are freed: of one there is none to spare.
+    workload.instances.len() == 1
+        || matches!(
+            share(workload, verdict, policy, Risk::High),
+            Err(NoSharing::NotReplicas { .. }
+                | NoSharing::NoWholeGpu
+                | NoSharing::NoMig { .. }
+                | NoSharing::SliceMemoryUnknown { .. }
+                | NoSharing::Production { .. }
+                | NoSharing::NothingFreed { .. })
+        )
+}
+
+/// Absent when what the workload needs is not known.
+fn no_type_is_smaller(workload: &Workload, prices: &Prices<'_>, policy: &Policy) -> Option<bool> {
+    let today = Today::of(workload).ok()?;
+    let demand = Demand::of(workload, policy).ok()?;
+    let considered = candidates(&today, &demand, prices, policy, Risk::High);
+    let is_priced = considered.iter().any(|one| one.monthly.is_some());
+    let is_open = considered
+        .iter()
+        .any(|one| one.is_accepted() || one.rejection == Some(Rejection::NotComparable));
+    Some(is_priced && !is_open)
+}

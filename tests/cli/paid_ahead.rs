@@ -1,0 +1,208 @@
+//! What commitments pay for, in every form of the audit. docs/commitments.md shows
+//! the same estate and its arithmetic.
+
+use crate::estates::{PERIODS, one, series};
+use crate::world::World;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A box that runs 8 of 24 hours, an idle one, and a reservation of one.
+fn shared_reservation() -> Value {
+    let mut estate = one();
+    let of = |id: &str, name: &str| {
+        let mut machine = one()["instances"][0].clone();
+        machine["id"] = json!(id);
+        machine["tags"] = json!({"Name": name});
+        machine
+    };
+    let by_day = |gpu, metric, value: f64| {
+        let mut series = series("i-day", gpu, metric, "average", 0.0);
+        let days = (0..14).flat_map(|_| [json!([value, 96]), json!([null, 192])]);
+        series["values"] = days.collect();
+        series
+    };
+    estate["instances"] = json!([of("i-day", "by-day"), of("i-idle", "forgotten")]);
+    estate["metrics"] = json!([
+        by_day(None, "cpu_utilization", 5.0),
+        by_day(Some(0), "gpu_utilization", 90.0),
+        series("i-idle", None, "cpu_utilization", "average", 5.0),
+        series("i-idle", Some(0), "gpu_utilization", "average", 0.0),
+        series("i-idle", Some(0), "gpu_utilization", "maximum", 0.0),
+        series("i-idle", Some(0), "gpu_memory_used", "maximum", 10.0),
+        series("i-idle", Some(0), "gpu_memory_total", "maximum", 23028.0),
+    ]);
+    estate["commitments"] = json!([{
+        "kind": "reserved-instances",
+        "id": "ri-1",
+        "region": "us-east-1",
+        "instance_type": "g5.xlarge",
+        "count": 1,
+        "payment": "no-upfront",
+        "start": "2026-02-01T00:00:00Z",
+        "end": "2027-02-01T00:00:00Z",
+        "recurring_hourly": "0.63378",
+    }]);
+    assert_eq!(PERIODS, 14 * (96 + 192));
+    estate
+}
+
+/// The examples of the page.
+fn examples() -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commitments.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let blocks = page.split("```text\n").skip(1);
+    let block = |rest: &str| Some(rest.split_once("```")?.0.to_owned());
+    blocks.map(|rest| block(rest).expect("it ends")).collect()
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let world = World::new();
+    let path = world.estate("estate.json", &shared_reservation());
+    let examples = examples();
+    let [table, derivation] = examples.as_slice() else {
+        panic!("{examples:?}")
+    };
+    let audit = world.run(&["audit", "--from", &path]);
+    assert!(audit.stdout.contains(table), "{}", audit.stdout);
+    let explain = world.run(&["explain", "plan:i-idle", "--from", &path]);
+    assert!(explain.stdout.ends_with(derivation), "{}", explain.stdout);
+}
+
+#[test]
+fn the_documents_say_what_is_paid_until_when_and_to_what() {
+    let world = World::new();
+    let path = world.estate("estate.json", &shared_reservation());
+    let found = world.run(&["audit", "--from", &path, "--format", "json"]);
+    let found = found.json();
+    assert_eq!(found["summary"]["sunk_monthly_cost"], 462.66);
+    let figures = |index: usize| {
+        let one = &found["workloads"][index];
+        let keys = [
+            "id",
+            "purchase_option",
+            "monthly_cost",
+            "hourly_cost",
+            "sunk_monthly_cost",
+            "sunk_until",
+            "sunk_commitments",
+        ];
+        Value::from_iter(keys.map(|key| one[key].clone()))
+    };
+    assert_eq!(
+        figures(0),
+        json!([
+            "i-idle",
+            "mixed",
+            553.23,
+            0.757853,
+            308.44,
+            "2027-02-01",
+            ["ri-1"]
+        ])
+    );
+    assert_eq!(
+        figures(1),
+        json!([
+            "i-day",
+            "reserved",
+            154.22,
+            0.63378,
+            154.22,
+            "2027-02-01",
+            ["ri-1"]
+        ])
+    );
+    let csv = world.run(&["audit", "--from", &path, "--format", "csv"]);
+    assert!(
+        csv.stdout.contains(",308.44,2027-02-01,ri-1\n"),
+        "{}",
+        csv.stdout
+    );
+    // On demand nothing is sunk, which is not zero of something.
+    let free = world.estate("free.json", &one());
+    let found = world.run(&["audit", "--from", &free, "--format", "json"]);
+    let found = found.json();
+    assert_eq!(found["summary"]["sunk_monthly_cost"], Value::Null);
+    assert_eq!(found["workloads"][0]["sunk_until"], Value::Null);
+    assert_eq!(found["workloads"][0]["sunk_commitments"], json!([]));
+}
+
+#[test]
+fn its_ids_are_masked() {
+    let world = World::new();
+    let path = world.estate("estate.json", &shared_reservation());
+    for format in ["table", "json", "csv"] {
+        let found = world.run(&["audit", "--from", &path, "--redact", "--format", format]);
+        assert!(!found.stdout.contains("ri-1"), "{format}");
+        assert!(found.stdout.contains("commitment-1"), "{format}");
+    }
+}
+
+#[test]
+fn nobody_is_told_to_move_what_is_paid_ahead() {
+    let world = World::new();
+    let mut estate = one();
+    estate["commitments"] = shared_reservation()["commitments"].clone();
+    let path = world.estate("estate.json", &estate);
+    let found = world.run(&["rightsize", "--from", &path]);
+    let told = "one: 1 × g5.xlarge: paid for as reserved: ri-1 until 2027-02-01";
+    assert!(found.stdout.contains(told), "{}", found.stdout);
+    let found = world.run(&["spot", "--from", &path]);
+    assert!(
+        found.stdout.contains("paid for as reserved"),
+        "{}",
+        found.stdout
+    );
+}
+
+/// Findings about commitments, and the figures of one workload.
+fn seen(world: &World, arguments: &[&str]) -> (Vec<Value>, Value) {
+    let found = world.run(&[&["audit", "--format", "json"], arguments].concat());
+    let found = found.json();
+    let all = found["findings"].as_array().expect("a list").iter();
+    let findings = all
+        .filter(|one| one["workload"] == "ri-1")
+        .map(|one| one["title"].clone())
+        .collect();
+    let all = found["workloads"].as_array().expect("a list").iter();
+    let mut idle = all.filter(|one| one["id"] == "i-idle");
+    (findings, idle.next().expect("it is there").clone())
+}
+
+#[test]
+fn a_filter_changes_nothing_about_who_is_paid_for() {
+    let world = World::new();
+    let mut estate = shared_reservation();
+    // Used to (336 + 112) of 672 hours by both, to half by either.
+    estate["commitments"][0]["count"] = json!(2);
+    let path = world.estate("two.json", &estate);
+    let (findings, idle) = seen(&world, &["--from", &path]);
+    assert_eq!(findings.len(), 1);
+    let title = findings[0].as_str().expect("a title");
+    assert!(title.contains("is used to 66 %"), "{title}");
+    let filtered = ["--from", &path, "--tag", "Name=forgotten"];
+    assert_eq!(seen(&world, &filtered), (findings.clone(), idle));
+    // With one for both, the idle one has what the other leaves.
+    let path = world.estate("one.json", &shared_reservation());
+    let (findings, idle) = seen(&world, &["--from", &path]);
+    assert_eq!(findings, [] as [Value; 0]);
+    assert_eq!(idle["monthly_cost"], 553.23);
+    let filtered = ["--from", &path, "--exclude-tag", "Name=by-day"];
+    assert_eq!(seen(&world, &filtered), (findings.clone(), idle.clone()));
+    // A recording gives the same again, and does not say whose the other is.
+    let saved = world.path("saved.json");
+    seen(&world, &[&filtered[..], &["--save", &saved]].concat());
+    assert_eq!(seen(&world, &["--from", &saved]), (findings, idle));
+    let text = fs::read_to_string(&saved).expect("it was saved");
+    assert!(text.contains("i-day") && !text.contains("by-day"), "{text}");
+    // Without a commitment nothing of it stays.
+    let mut free = shared_reservation();
+    free["commitments"] = json!([]);
+    let path = world.estate("free.json", &free);
+    let filtered = ["--from", &path, "--tag", "Name=forgotten"];
+    seen(&world, &[&filtered[..], &["--save", &saved]].concat());
+    let text = fs::read_to_string(&saved).expect("it was saved");
+    assert!(!text.contains("i-day"), "{text}");
+}
