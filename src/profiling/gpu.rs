@@ -165,11 +165,10 @@ impl GpuSoFar {
         let Some(reasons) = reasons else {
             return;
         };
-        let known = || ThrottleReasons::known();
         let times = self
             .throttle
-            .get_or_insert_with(|| vec![0.0; known().count()]);
-        for (seconds, reason) in times.iter_mut().zip(known()) {
+            .get_or_insert_with(|| vec![0.0; ThrottleReasons::known().count()]);
+        for (seconds, reason) in times.iter_mut().zip(ThrottleReasons::known()) {
             if reasons.has(reason.0) {
                 *seconds += moment.covered_seconds.unwrap_or(0.0);
             }

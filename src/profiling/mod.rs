@@ -7,6 +7,8 @@ mod diagnosis;
 mod figures;
 mod gpu;
 mod host;
+#[cfg(test)]
+mod page_tests;
 mod phases;
 mod power;
 mod profile;
@@ -14,6 +16,8 @@ mod profiler;
 mod reading;
 mod rules;
 mod run;
+#[cfg(test)]
+mod scenes;
 mod signals;
 mod tallies;
 mod verdict;
