@@ -1,3 +1,4 @@
+use super::Bottleneck::*;
 use super::*;
 
 /// A GPU that works 65 % of the time, on which everything was read and nothing
@@ -65,53 +66,47 @@ fn assert_is(signals: Signals, bottleneck: Bottleneck, tier: Tier, confidence: C
 }
 
 #[track_caller]
+fn counted(signals: Signals, bottleneck: Bottleneck) {
+    assert_is(signals, bottleneck, Tier::Counters, Confidence::Measured);
+}
+
+#[track_caller]
+fn derived(signals: Signals, bottleneck: Bottleneck) {
+    assert_is(signals, bottleneck, Tier::Nvml, Confidence::Derived);
+}
+
+#[track_caller]
+fn guessed(signals: Signals, bottleneck: Bottleneck, tier: Tier) {
+    assert_is(signals, bottleneck, tier, Confidence::Heuristic);
+}
+
+#[track_caller]
 fn assert_unknown(signals: Signals, missing: &[&str]) {
     let found = judged(signals);
-    assert_eq!(found.bottleneck, Bottleneck::Unknown, "{}", found.reason);
+    assert_eq!(found.bottleneck, Unknown, "{}", found.reason);
     assert_eq!(found.missing, missing, "{}", found.reason);
     assert_eq!(found.confidence, None);
     assert!(found.evidence.is_empty() && found.advice.is_empty() && !found.reason.is_empty());
 }
 
+/// The same with something changed.
+fn but(mut signals: Signals, change: impl FnOnce(&mut Signals)) -> Signals {
+    change(&mut signals);
+    signals
+}
+
 #[test]
 fn what_nothing_holds_back_is_healthy() {
-    assert_is(
-        with_counters(),
-        Bottleneck::Healthy,
-        Tier::Counters,
-        Confidence::Measured,
-    );
-    assert_is(
-        with_nvml(),
-        Bottleneck::Healthy,
-        Tier::Nvml,
-        Confidence::Derived,
-    );
+    counted(with_counters(), Healthy);
+    derived(with_nvml(), Healthy);
     let utilization = Signals {
         power: None,
         busy: Some(75.0),
         ..with_nvml()
     };
-    assert_is(
-        utilization,
-        Bottleneck::Healthy,
-        Tier::UtilizationOnly,
-        Confidence::Heuristic,
-    );
-    assert_unknown(
-        Signals {
-            busy: Some(59.9),
-            ..with_nvml()
-        },
-        &[],
-    );
-    assert_unknown(
-        Signals {
-            sm: Some(49.9),
-            ..with_counters()
-        },
-        &[],
-    );
+    guessed(utilization, Healthy, Tier::UtilizationOnly);
+    assert_unknown(but(with_nvml(), |s| s.busy = Some(59.9)), &[]);
+    assert_unknown(but(with_counters(), |s| s.sm = Some(49.9)), &[]);
 }
 
 #[test]
@@ -121,31 +116,16 @@ fn rest_is_idle_or_parked_by_the_memory_held() {
         busy: Some(0.0),
         ..with_nvml()
     };
-    let idle = Signals {
-        vram_peak: Some(4.9),
-        ..rest
-    };
-    assert_is(idle, Bottleneck::Idle, Tier::Nvml, Confidence::Derived);
-    let parked = Signals {
-        vram_peak: Some(5.0),
-        ..rest
-    };
-    assert_is(parked, Bottleneck::Parked, Tier::Nvml, Confidence::Derived);
+    let idle = but(rest, |s| s.vram_peak = Some(4.9));
+    derived(idle, Idle);
+    let parked = but(rest, |s| s.vram_peak = Some(5.0));
+    derived(parked, Parked);
     assert_unknown(
-        Signals {
-            vram_peak: None,
-            ..rest
-        },
+        but(rest, |s| s.vram_peak = None),
         &["peak of memory in use"],
     );
     // One reading in fifty is work.
-    assert_unknown(
-        Signals {
-            idle_share: Some(98.0),
-            ..rest
-        },
-        &[],
-    );
+    assert_unknown(but(rest, |s| s.idle_share = Some(98.0)), &[]);
 }
 
 #[test]
@@ -157,52 +137,20 @@ fn arithmetic_by_counters() {
         dram: Some(47.9),
         ..with_counters()
     };
-    assert_is(
-        full,
-        Bottleneck::Compute,
-        Tier::Counters,
-        Confidence::Measured,
-    );
+    counted(full, Compute);
     // FP32 work does not use the tensor pipe: SM activity alone is no proof.
-    let plain = Signals {
-        tensor: Some(49.9),
-        ..full
-    };
-    assert_is(
-        plain,
-        Bottleneck::Healthy,
-        Tier::Counters,
-        Confidence::Measured,
-    );
-    let crowded = Signals {
-        dram: Some(48.0),
-        ..full
-    };
-    assert_is(
-        crowded,
-        Bottleneck::Healthy,
-        Tier::Counters,
-        Confidence::Measured,
-    );
-    assert_unknown(
-        Signals {
-            tensor: None,
-            ..full
-        },
-        &["tensor activity"],
-    );
+    let plain = but(full, |s| s.tensor = Some(49.9));
+    counted(plain, Healthy);
+    let crowded = but(full, |s| s.dram = Some(48.0));
+    counted(crowded, Healthy);
+    assert_unknown(but(full, |s| s.tensor = None), &["tensor activity"]);
     // What is quiet without the missing signal stays quiet.
     let slower = Signals {
         tensor: None,
         sm: Some(79.9),
         ..full
     };
-    assert_is(
-        slower,
-        Bottleneck::Healthy,
-        Tier::Counters,
-        Confidence::Measured,
-    );
+    counted(slower, Healthy);
 }
 
 #[test]
@@ -212,13 +160,13 @@ fn arithmetic_by_power() {
         power: Some(70.0),
         ..with_nvml()
     };
-    assert_is(full, Bottleneck::Compute, Tier::Nvml, Confidence::Derived);
+    derived(full, Compute);
     let capped = Signals {
         power: Some(60.0),
         power_capped: Some(50.0),
         ..full
     };
-    assert_is(capped, Bottleneck::Compute, Tier::Nvml, Confidence::Derived);
+    derived(capped, Compute);
     assert_eq!(
         judged(capped).evidence.len(),
         2,
@@ -229,38 +177,25 @@ fn arithmetic_by_power() {
         power_capped: Some(49.9),
         ..full
     };
-    assert_is(below, Bottleneck::Healthy, Tier::Nvml, Confidence::Derived);
-    let no_memory = Signals {
-        memory_utilization: None,
-        ..full
-    };
-    assert_is(
-        no_memory,
-        Bottleneck::Compute,
-        Tier::UtilizationOnly,
-        Confidence::Heuristic,
-    );
+    derived(below, Healthy);
+    let no_memory = but(full, |s| s.memory_utilization = None);
+    guessed(no_memory, Compute, Tier::UtilizationOnly);
 }
 
 #[test]
 fn memory_bandwidth() {
-    let counted = Signals {
+    let seen = Signals {
         dram: Some(60.0),
         tensor: Some(49.9),
         sm: Some(95.0),
         ..with_counters()
     };
-    assert_is(
-        counted,
-        Bottleneck::MemoryBandwidth,
-        Tier::Counters,
-        Confidence::Measured,
-    );
+    counted(seen, MemoryBandwidth);
     assert_unknown(
         Signals {
             tensor: None,
             sm: Some(70.0),
-            ..counted
+            ..seen
         },
         &["tensor activity"],
     );
@@ -269,80 +204,34 @@ fn memory_bandwidth() {
         memory_utilization: Some(60.0),
         ..with_nvml()
     };
-    assert_is(
-        full,
-        Bottleneck::MemoryBandwidth,
-        Tier::Nvml,
-        Confidence::Derived,
-    );
-    let low_power = Signals {
-        power: Some(39.9),
-        ..full
-    };
-    assert_is(
-        low_power,
-        Bottleneck::Healthy,
-        Tier::Nvml,
-        Confidence::Derived,
-    );
-    let moderate = Signals {
-        memory_utilization: Some(59.9),
-        ..full
-    };
-    assert_is(
-        moderate,
-        Bottleneck::Healthy,
-        Tier::Nvml,
-        Confidence::Derived,
-    );
-    assert_eq!(Bottleneck::MemoryBandwidth.bound(), Bound::Bandwidth);
-    assert_eq!(Bottleneck::Compute.bound(), Bound::Compute);
-    assert_eq!(Bottleneck::Launch.bound(), Bound::Unknown);
+    derived(full, MemoryBandwidth);
+    let low_power = but(full, |s| s.power = Some(39.9));
+    derived(low_power, Healthy);
+    let moderate = but(full, |s| s.memory_utilization = Some(59.9));
+    derived(moderate, Healthy);
+    assert_eq!(MemoryBandwidth.bound(), Bound::Bandwidth);
+    assert_eq!(Compute.bound(), Bound::Compute);
+    assert_eq!(Launch.bound(), Bound::Unknown);
 }
 
 #[test]
 fn a_full_link() {
-    let counted = Signals {
+    let seen = Signals {
         pcie: Some(60.0),
         sm: Some(29.9),
         ..with_counters()
     };
-    assert_is(
-        counted,
-        Bottleneck::Pcie,
-        Tier::Counters,
-        Confidence::Measured,
-    );
-    assert_unknown(
-        Signals {
-            pcie: None,
-            ..counted
-        },
-        &["PCIe link in use"],
-    );
+    counted(seen, Pcie);
+    assert_unknown(but(seen, |s| s.pcie = None), &["PCIe link in use"]);
     let waiting = Signals {
         pcie: Some(60.0),
         busy: Some(59.9),
         ..with_nvml()
     };
-    assert_is(waiting, Bottleneck::Pcie, Tier::Nvml, Confidence::Derived);
-    let working = Signals {
-        busy: Some(60.0),
-        ..waiting
-    };
-    assert_is(
-        working,
-        Bottleneck::Healthy,
-        Tier::Nvml,
-        Confidence::Derived,
-    );
-    assert_unknown(
-        Signals {
-            pcie: Some(59.9),
-            ..waiting
-        },
-        &[],
-    );
+    derived(waiting, Pcie);
+    let working = but(waiting, |s| s.busy = Some(60.0));
+    derived(working, Healthy);
+    assert_unknown(but(waiting, |s| s.pcie = Some(59.9)), &[]);
 }
 
 #[test]
@@ -351,34 +240,19 @@ fn turns_beside_a_busy_host_are_starvation() {
         (with_counters(), Tier::Counters, Confidence::Measured),
         (with_nvml(), Tier::Nvml, Confidence::Derived),
         (
-            Signals {
-                power: None,
-                ..with_nvml()
-            },
+            but(with_nvml(), |s| s.power = None),
             Tier::UtilizationOnly,
             Confidence::Heuristic,
         ),
     ] {
         let turns = in_turns(signals);
         for busy_host in [
-            Signals {
-                host_cpu: Some(85.0),
-                ..turns
-            },
-            Signals {
-                busiest_core: Some(95.0),
-                ..turns
-            },
-            Signals {
-                io_wait: Some(20.0),
-                ..turns
-            },
-            Signals {
-                io_pressure: Some(20.0),
-                ..turns
-            },
+            but(turns, |s| s.host_cpu = Some(85.0)),
+            but(turns, |s| s.busiest_core = Some(95.0)),
+            but(turns, |s| s.io_wait = Some(20.0)),
+            but(turns, |s| s.io_pressure = Some(20.0)),
         ] {
-            assert_is(busy_host, Bottleneck::Input, tier, confidence);
+            assert_is(busy_host, Input, tier, confidence);
         }
     }
 }
@@ -386,7 +260,7 @@ fn turns_beside_a_busy_host_are_starvation() {
 #[test]
 fn turns_alone_are_no_starvation() {
     let quiet = judged(in_turns(with_counters()));
-    assert_eq!(quiet.bottleneck, Bottleneck::Unknown);
+    assert_eq!(quiet.bottleneck, Unknown);
     assert!(quiet.missing.is_empty());
     assert!(quiet.reason.contains("in turns"), "{}", quiet.reason);
     let unread = Signals {
@@ -399,10 +273,7 @@ fn turns_alone_are_no_starvation() {
     assert_unknown(unread, &["host CPU"]);
     assert!(judged(unread).reason.starts_with("it may be input-starved"));
     // Without pressure figures, which old kernels lack, the others decide.
-    let old = Signals {
-        io_pressure: None,
-        ..in_turns(with_nvml())
-    };
+    let old = but(in_turns(with_nvml()), |s| s.io_pressure = None);
     assert_unknown(old, &[]);
 }
 
@@ -415,35 +286,12 @@ fn what_does_not_alternate_may_be_slowed_at_a_guess() {
         host_cpu: Some(80.0),
         ..with_nvml()
     };
-    assert_is(slowed, Bottleneck::Input, Tier::Nvml, Confidence::Heuristic);
-    assert_is(
-        Signals {
-            busy: Some(20.0),
-            ..slowed
-        },
-        Bottleneck::Input,
-        Tier::Nvml,
-        Confidence::Heuristic,
-    );
-    assert_unknown(
-        Signals {
-            busy: Some(19.9),
-            ..slowed
-        },
-        &[],
-    );
-    assert_unknown(
-        Signals {
-            host_cpu: Some(79.9),
-            ..slowed
-        },
-        &[],
-    );
-    let busy = Signals {
-        busy: Some(70.0),
-        ..slowed
-    };
-    assert_is(busy, Bottleneck::Healthy, Tier::Nvml, Confidence::Derived);
+    guessed(slowed, Input, Tier::Nvml);
+    guessed(but(slowed, |s| s.busy = Some(20.0)), Input, Tier::Nvml);
+    assert_unknown(but(slowed, |s| s.busy = Some(19.9)), &[]);
+    assert_unknown(but(slowed, |s| s.host_cpu = Some(79.9)), &[]);
+    let busy = but(slowed, |s| s.busy = Some(70.0));
+    derived(busy, Healthy);
     // Slow turns are the program's business, not starvation that this rule sees.
     let slow = Signals {
         rise_period_seconds: Some(60.1),
@@ -457,58 +305,32 @@ fn what_does_not_alternate_may_be_slowed_at_a_guess() {
 
 #[test]
 fn small_kernels() {
-    let counted = Signals {
+    let seen = Signals {
         busy: Some(80.0),
         sm: Some(39.9),
         occupancy: Some(14.9),
         dram: Some(29.9),
         ..with_counters()
     };
-    assert_is(
-        counted,
-        Bottleneck::Launch,
-        Tier::Counters,
-        Confidence::Measured,
-    );
+    counted(seen, Launch);
     for larger in [
-        Signals {
-            busy: Some(79.9),
-            ..counted
-        },
-        Signals {
-            sm: Some(40.0),
-            ..counted
-        },
-        Signals {
-            occupancy: Some(15.0),
-            ..counted
-        },
-        Signals {
-            dram: Some(30.0),
-            ..counted
-        },
+        but(seen, |s| s.busy = Some(79.9)),
+        but(seen, |s| s.sm = Some(40.0)),
+        but(seen, |s| s.occupancy = Some(15.0)),
+        but(seen, |s| s.dram = Some(30.0)),
     ] {
         assert_unknown(larger, &[]);
     }
-    assert_unknown(
-        Signals {
-            occupancy: None,
-            ..counted
-        },
-        &["SM occupancy"],
-    );
+    assert_unknown(but(seen, |s| s.occupancy = None), &["SM occupancy"]);
     let read = Signals {
         busy: Some(80.0),
         power: Some(39.9),
         memory_utilization: Some(19.9),
         ..with_nvml()
     };
-    assert_is(read, Bottleneck::Launch, Tier::Nvml, Confidence::Derived);
-    let moving = Signals {
-        memory_utilization: Some(20.0),
-        ..read
-    };
-    assert_is(moving, Bottleneck::Healthy, Tier::Nvml, Confidence::Derived);
+    derived(read, Launch);
+    let moving = but(read, |s| s.memory_utilization = Some(20.0));
+    derived(moving, Healthy);
 }
 
 #[test]
@@ -529,11 +351,8 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
 
 #[test]
 fn not_available_is_not_idle() {
-    let none = judged(Signals {
-        busy: None,
-        ..with_nvml()
-    });
-    assert_eq!((none.bottleneck, none.tier), (Bottleneck::Unknown, None));
+    let none = judged(but(with_nvml(), |s| s.busy = None));
+    assert_eq!((none.bottleneck, none.tier), (Unknown, None));
     assert_eq!(none.missing, ["GPU utilization"]);
     assert_unknown(
         Signals {
@@ -546,10 +365,7 @@ fn not_available_is_not_idle() {
 
 #[test]
 fn mig_is_advised_for_cards_that_have_it() {
-    let parked = Signals {
-        idle_share: Some(100.0),
-        ..with_nvml()
-    };
+    let parked = but(with_nvml(), |s| s.idle_share = Some(100.0));
     let advised = |divisible| {
         diagnose(&parked, &Policy::default(), divisible)
             .advice
@@ -561,15 +377,9 @@ fn mig_is_advised_for_cards_that_have_it() {
 
 #[test]
 fn advice_against_starvation_knows_disks() {
-    let disk = Signals {
-        io_wait: Some(30.0),
-        ..in_turns(with_nvml())
-    };
+    let disk = but(in_turns(with_nvml()), |s| s.io_wait = Some(30.0));
     assert!(judged(disk).advice[0].contains("NVMe"));
-    let cpu = Signals {
-        host_cpu: Some(96.0),
-        ..in_turns(with_nvml())
-    };
+    let cpu = but(in_turns(with_nvml()), |s| s.host_cpu = Some(96.0));
     assert!(judged(cpu).advice[0].contains("workers"));
     assert!(
         judged(cpu).reason.contains("host CPU 96.0 % (≥ 85 %)"),

@@ -19,6 +19,8 @@ mod run;
 #[cfg(test)]
 mod scenes;
 mod signals;
+#[cfg(test)]
+mod size_tests;
 mod tallies;
 mod verdict;
 mod windows;

@@ -1,6 +1,6 @@
 //! `docs/diagnosis.md` names the thresholds that the code has.
 
-use super::{AlertKind, Bottleneck, PhaseKind};
+use super::{AlertKind, Bottleneck};
 use super::{alerts, diagnosis, phases, rules, windows};
 use crate::domain::Policy;
 
