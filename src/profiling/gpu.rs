@@ -144,7 +144,8 @@ impl GpuSoFar {
         let [vram, hot, power, occupied, errors] = &mut self.watches;
         vram.see(moment, part(reading.vram_used_mib, self.vram_total_mib));
         hot.see(moment, reading.temperature_c);
-        power.see(moment, part(power_w, limit));
+        // The counter moves in steps, which look like peaks between close looks.
+        power.see(moment, part(reading.power_w.or(power_w), limit));
         // Rest between two steps neither counts nor starts the time anew.
         if works || moment.covered_seconds.is_none() || occupancy.is_none() {
             occupied.see(moment, occupancy);

@@ -369,3 +369,24 @@ fn a_log_without_interval_learns_what_a_gap_is() {
     }
     assert_eq!(profiler.now().alerts[0].kind, AlertKind::Underused);
 }
+
+#[test]
+fn steps_of_the_energy_counter_are_no_peaks_of_power() {
+    let kinds = |power_w: Option<f64>| -> Vec<AlertKind> {
+        let readings = (0..10).map(|at| GpuReading {
+            power_w,
+            // 150 W on average, told every other look.
+            energy_j: Some(f64::from(at / 2) * 300.0),
+            ..reading(50.0, 1_000.0)
+        });
+        let alerts = run_of_readings(gpu(0), readings).alerts;
+        alerts.iter().map(|alert| alert.kind).collect()
+    };
+    assert!(kinds(Some(150.0)).is_empty());
+    assert_eq!(kinds(Some(271.0)), [AlertKind::PowerNearLimit]);
+    assert_eq!(
+        kinds(None),
+        [AlertKind::PowerNearLimit],
+        "nothing else was read"
+    );
+}
