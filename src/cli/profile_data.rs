@@ -12,7 +12,7 @@ pub(super) trait SampleFile {
     /// The next look; `None` after the last.
     fn next_sample(&mut self) -> Option<Result<Sample, Failure>>;
     /// How the run ended, once every look was read; `None` when it was cut short.
-    fn end(&self) -> Option<RunEnd>;
+    fn end(&self) -> Option<&RunEnd>;
     /// What of the file could not be read, once every look was.
     fn gaps(&self) -> Vec<Gap>;
 }
@@ -54,7 +54,7 @@ fn read_profiles(
             reducer.add(&sample?);
         }
         gaps.extend(file.gaps());
-        let profiled = reducer.finish(file.end().as_ref());
+        let profiled = reducer.finish(file.end());
         profiles.push(NamedProfile { name, profiled });
     }
     Ok((profiles, gaps))
@@ -79,7 +79,7 @@ impl SampleFile for Samples {
         match *self {}
     }
 
-    fn end(&self) -> Option<RunEnd> {
+    fn end(&self) -> Option<&RunEnd> {
         match *self {}
     }
 

@@ -301,3 +301,7 @@ impl Watch {
         size_of::<Self>() + self.mean.parts.capacity() * size_of::<(f64, f64)>()
     }
 }
+
+#[cfg(test)]
+#[path = "alerts_tests.rs"]
+mod tests;

@@ -269,3 +269,7 @@ fn holding(term: &Term) -> Option<Vec<Sign>> {
     }
     Some(read.into_iter().filter(super::rules::holds).collect())
 }
+
+#[cfg(test)]
+#[path = "diagnosis_tests.rs"]
+mod tests;

@@ -144,7 +144,8 @@ impl GpuSoFar {
         let [vram, hot, power, occupied, errors] = &mut self.watches;
         vram.see(moment, part(reading.vram_used_mib, self.vram_total_mib));
         hot.see(moment, reading.temperature_c);
-        power.see(moment, part(power_w, limit));
+        // The counter moves in steps, which look like peaks between close looks.
+        power.see(moment, part(reading.power_w.or(power_w), limit));
         // Rest between two steps neither counts nor starts the time anew.
         if works || moment.covered_seconds.is_none() || occupancy.is_none() {
             occupied.see(moment, occupancy);
@@ -165,11 +166,10 @@ impl GpuSoFar {
         let Some(reasons) = reasons else {
             return;
         };
-        let known = || ThrottleReasons::known();
         let times = self
             .throttle
-            .get_or_insert_with(|| vec![0.0; known().count()]);
-        for (seconds, reason) in times.iter_mut().zip(known()) {
+            .get_or_insert_with(|| vec![0.0; ThrottleReasons::known().count()]);
+        for (seconds, reason) in times.iter_mut().zip(ThrottleReasons::known()) {
             if reasons.has(reason.0) {
                 *seconds += moment.covered_seconds.unwrap_or(0.0);
             }

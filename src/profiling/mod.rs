@@ -7,6 +7,8 @@ mod diagnosis;
 mod figures;
 mod gpu;
 mod host;
+#[cfg(test)]
+mod page_tests;
 mod phases;
 mod power;
 mod profile;
@@ -17,7 +19,11 @@ mod profiled;
 mod reading;
 mod rules;
 mod run;
+#[cfg(test)]
+mod scenes;
 mod signals;
+#[cfg(test)]
+mod size_tests;
 mod tallies;
 mod verdict;
 mod windows;

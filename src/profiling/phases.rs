@@ -28,7 +28,7 @@ named_enum! {
         Pause = "pause",
         /// After the last work.
         Tail = "tail",
-        /// The whole run, when no GPU ever worked.
+        /// The whole run, when no part of it had work worth the name.
         Idle = "idle",
         /// The whole run, when nobody saw whether a GPU worked.
         Unmeasured = "unmeasured",
@@ -206,3 +206,7 @@ fn merged(
     }
     phases
 }
+
+#[cfg(test)]
+#[path = "phases_tests.rs"]
+mod tests;

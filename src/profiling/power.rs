@@ -91,3 +91,7 @@ impl PowerMeter {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "power_tests.rs"]
+mod tests;

@@ -330,3 +330,7 @@ fn share(part: u64, whole: u64) -> f64 {
         part as f64 / whole as f64
     }
 }
+
+#[cfg(test)]
+#[path = "profiler_tests.rs"]
+mod tests;

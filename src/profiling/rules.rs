@@ -5,7 +5,8 @@ use super::diagnosis::{Bottleneck, Sign, Tier};
 use super::signals::Signals;
 use crate::domain::{Comparator, Confidence, Policy};
 
-/// Share of readings below 5 % from which nothing runs (own).
+/// Share of readings below 1 % from which nothing runs: the same as a p99 below
+/// that (own).
 pub(super) const IDLE_SHARE: f64 = 99.0;
 /// NVIDIA, DCGM guide: 80 % SM activity is necessary for effective use.
 pub(super) const SM_BUSY: f64 = 80.0;
@@ -162,7 +163,7 @@ pub(super) fn rules(tier: Tier, signals: &Signals, policy: &Policy) -> Vec<Rule>
 
 fn at_rest(signals: &Signals, policy: &Policy) -> [Rule; 2] {
     let held = policy.idle_held_vram_percent;
-    let rests = || at_least(("readings below 5 %", signals.idle_share), IDLE_SHARE);
+    let rests = || at_least(("readings below 1 %", signals.idle_share), IDLE_SHARE);
     let vram = ("peak of memory in use", signals.vram_peak);
     [
         rule(Bottleneck::Idle, [rests(), below(vram, held)]),

@@ -10,7 +10,7 @@ use super::windows::{GpuWindow, HostWindow, Window, Windows};
 pub(super) struct Signals {
     /// Readings behind `busy`, over the whole run.
     pub(super) readings: u32,
-    /// Readings below 5 %, over the whole run.
+    /// Readings below 1 %, over the whole run.
     pub(super) idle_share: Option<f64>,
     /// Peak of memory over the whole run.
     pub(super) vram_peak: Option<f64>,

@@ -2,10 +2,12 @@
 
 use super::{Activity, GpuIdentity, GpuReading, HostReading, Sample};
 
+use crate::domain::ACTIVE_PERCENT;
+
 /// Windows that are kept at most. When there are more, neighbours merge and every
 /// window doubles its length.
 pub(super) const MOST_WINDOWS: usize = 256;
-/// Utilization below which a GPU counts as doing nothing, percent.
+/// Utilization below which a window counts as one without work, percent.
 pub(super) const IDLE_BELOW_PERCENT: f64 = 5.0;
 /// Utilization below which a reading is a low one of an alternation, percent.
 pub(super) const LOW_BELOW_PERCENT: f64 = 10.0;
@@ -61,7 +63,7 @@ impl Swings {
     /// extreme was a low one.
     fn add(&mut self, percent: f64, was_low: &mut bool) {
         self.readings = self.readings.saturating_add(1);
-        self.idle += u32::from(percent < IDLE_BELOW_PERCENT);
+        self.idle += u32::from(percent < ACTIVE_PERCENT);
         if percent < LOW_BELOW_PERCENT {
             self.low += 1;
             *was_low = true;

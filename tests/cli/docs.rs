@@ -365,6 +365,15 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
     estate["metrics"][0]["rejected"] = json!({"future": 1});
     estate["commitments"] =
         serde_json::from_str(&blocks(&page("estate.md"), "json")[1]).expect("JSON");
+    estate["profiles"] = json!([{
+        "instance": "i-one",
+        "start": "2026-10-20T00:00:00Z",
+        "end": "2026-10-20T01:00:00Z",
+        "covers_a_command": true,
+        "gpu_mean_percent": 1.0,
+        "cpu_p95_percent": 1.0,
+        "memory_p95_mib": 1.0,
+    }]);
     let saved = world.path("saved.json");
     let path = world.estate("estate.json", &estate);
     let outcome = world.run(&["inventory", "--from", &path, "--save", &saved]);

@@ -15,6 +15,7 @@ mod properties;
 mod prose;
 mod registry;
 mod rightsizing;
+mod runs;
 mod second_opinion;
 mod situations;
 mod stopped;

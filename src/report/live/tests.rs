@@ -1,5 +1,4 @@
-use super::figures::{bar, bytes_per_second, span, sparkline};
-use super::{History, LiveGpu, LiveVerdict, LiveView, draw, status_line};
+use super::{LiveGpu, LiveVerdict, LiveView, draw, status_line};
 use crate::domain::{Classification, Currency, HourlyRate};
 use crate::profiling::{
     GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, MigSlot, RunFacts, Sample,
@@ -321,54 +320,6 @@ fn colour_only_repeats_words() {
     for word in ["LOST", "ALERT", "UNDERUTILIZED so far", "power cap"] {
         let (text, _) = screen(&eight_gpus(), (120, 40), 0);
         assert!(text.contains(word), "{word}: {text}");
-    }
-}
-
-#[test]
-fn a_sparkline_shows_the_newest_at_its_right_end() {
-    let mut history = History::default();
-    for percent in [0.0, 12.5, 12.6, 50.0, 99.0, 100.0, 250.0] {
-        history.push(Some(percent));
-    }
-    history.push(None);
-    assert_eq!(sparkline(&history, 10), "  ▁▁▂▄███·");
-    assert_eq!(sparkline(&history, 3), "██·");
-    for _ in 0..500 {
-        history.push(Some(0.0));
-    }
-    assert_eq!(sparkline(&history, 200).trim_start(), "▁".repeat(120));
-}
-
-#[test]
-fn a_bar_is_full_only_when_all_is_used_and_empty_only_when_nothing_is() {
-    assert_eq!(bar(Some(0.0), 4), "░░░░");
-    assert_eq!(bar(Some(0.1), 4), "█░░░");
-    assert_eq!(bar(Some(50.0), 4), "██░░");
-    assert_eq!(bar(Some(99.9), 4), "███░");
-    assert_eq!(bar(Some(100.0), 4), "████");
-    assert_eq!(bar(None, 4), "····");
-}
-
-#[test]
-fn times_and_rates_read_well() {
-    for (seconds, text) in [
-        (0.9, "0s"),
-        (59.9, "59s"),
-        (724.0, "12m 04s"),
-        (3_600.0, "1h 00m 00s"),
-        (90_061.0, "1d 01h 01m"),
-    ] {
-        assert_eq!(span(seconds), text);
-    }
-    for (rate, text) in [
-        (0.0, "0 B/s"),
-        (999.0, "999 B/s"),
-        (999.7, "1.0 kB/s"),
-        (52_400_000.0, "52 MB/s"),
-        (1_240_000_000.0, "1.2 GB/s"),
-        (25_000_000_000.0, "25.0 GB/s"),
-    ] {
-        assert_eq!(bytes_per_second(rate), text);
     }
 }
 
