@@ -129,9 +129,7 @@ pub(super) fn cell(text: &str) -> Cell<'_> {
 
 fn number(text: &str) -> Option<Cell<'_>> {
     let is_figure = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
-    let end = text
-        .find(|c: char| !is_figure(c))
-        .unwrap_or_else(|| text.len());
+    let end = text.find(|c: char| !is_figure(c)).unwrap_or(text.len());
     let value: f64 = text[..end].parse().ok()?;
     let unit = text[end..].trim();
     let is_unit = unit.len() <= 5 && !unit.contains(|c: char| c.is_ascii_digit());

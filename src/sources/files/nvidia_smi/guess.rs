@@ -98,7 +98,7 @@ pub(super) fn told(columns: &[Column]) -> String {
 fn is_bus_id(text: &str) -> bool {
     let parts: Vec<&str> = text.split([':', '.']).collect();
     let is_hex = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit());
-    parts.len() == 4 && text.matches(':').count() == 2 && parts.iter().all(|part| is_hex(part))
+    parts.len() == 4 && text.matches(':').count() == 2 && parts.iter().all(is_hex)
 }
 
 fn is_product(words: &str) -> bool {

@@ -128,7 +128,7 @@ impl LogClock {
         };
         self.has_local = true;
         let readings = self.zone.to_ambiguous_timestamp(local);
-        let first = readings.clone().compatible().ok()?;
+        let first = readings.compatible().ok()?;
         // In autumn an hour is shown twice: what would be a step back is its
         // second time.
         match (self.last, readings.later()) {

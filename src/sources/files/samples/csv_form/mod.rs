@@ -72,5 +72,5 @@ pub(super) fn header_line() -> String {
 pub(super) fn is_header(line: &str) -> bool {
     let names = cells(line);
     let has = |wanted: &&str| names.iter().any(|name| name.trim() == *wanted);
-    REQUIRED.iter().all(|name| has(name))
+    REQUIRED.iter().all(has)
 }
