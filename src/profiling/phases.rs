@@ -76,7 +76,7 @@ impl Phases {
         let starts: Vec<f64> = windows
             .list()
             .iter()
-            .map(|w| windows.from_seconds(w))
+            .map(|w| windows.begin_seconds(w))
             .collect();
         let end = elapsed_seconds.max(starts.last().copied().unwrap_or(0.0));
         let kinds = kinds(&levels, &starts, end);

@@ -1,7 +1,10 @@
 use super::super::scenes::gpu;
 use super::*;
 
-fn meter(looks: &[(f64, Option<f64>, Option<f64>, Option<f64>)]) -> PowerMeter {
+/// Time, time covered, power and energy counter.
+type Look = (f64, Option<f64>, Option<f64>, Option<f64>);
+
+fn meter(looks: &[Look]) -> PowerMeter {
     let mut meter = PowerMeter::default();
     for (at_seconds, covered_seconds, power_w, energy_j) in looks {
         let moment = Moment {

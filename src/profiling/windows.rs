@@ -306,7 +306,7 @@ impl Windows {
     }
 
     /// When a window begins, in seconds of the run.
-    pub(super) fn from_seconds(&self, window: &Window) -> f64 {
+    pub(super) fn begin_seconds(&self, window: &Window) -> f64 {
         window.number as f64 * self.length_seconds
     }
 
