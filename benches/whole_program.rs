@@ -162,6 +162,7 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         cpu_p95: Some(cpu_p95),
         cpu_p95_sum: Some(cpu_p95 * all),
         memory_p95_mib: None,
+        runs: None,
     }
 }
 

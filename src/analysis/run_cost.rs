@@ -161,24 +161,22 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         gpu_p95: p95_sum.map(|sum| sum / used.len() as f64),
         gpu_p95_sum: p95_sum,
         gpus_unused: false,
-        encodes: gpus.iter().any(|gpu| {
-            gpu.encoder_percent
-                .is_some_and(|encoder| encoder.max > 0.0)
-        }),
+        encodes: gpus
+            .iter()
+            .any(|gpu| gpu.encoder_percent.is_some_and(|encoder| encoder.max > 0.0)),
         gpus_talk: used.len() > 1,
         vram_peak_mib,
         cpu_p95,
         cpu_p95_sum: cpu_p95,
         memory_p95_mib: profile.host.memory_used_mib.map(|figures| figures.p95),
+        runs: Some("this run".to_owned()),
     })
 }
 
 fn whole_devices(offer: Option<&GpuOffer>) -> Result<u16, String> {
     match offer.map(|offer| offer.share) {
         Some(GpuShare::Whole(devices)) => Ok(devices),
-        Some(GpuShare::Fraction(_)) => {
-            Err(Lack::Fraction.to_string())
-        }
+        Some(GpuShare::Fraction(_)) => Err(Lack::Fraction.to_string()),
         None => Err(Lack::Shape.to_string()),
     }
 }

@@ -1,35 +1,22 @@
 //! `--profile-data`: samples from a host, beside what the cloud says.
 
-use super::exit::Failure;
+use super::exit::{ExitCode, Failure};
 use crate::domain::{Estate, Gap, Window};
-use crate::profiling::{NamedProfile, Reducer, RunEnd, RunFacts, Sample, join_profiles};
-use std::path::{Path, PathBuf};
-
-/// A file of samples that is open: what it was taken on, then look after look.
-pub(super) trait SampleFile {
-    /// What the run was taken on.
-    fn facts(&self) -> &RunFacts;
-    /// The next look; `None` after the last.
-    fn next_sample(&mut self) -> Option<Result<Sample, Failure>>;
-    /// How the run ended, once every look was read; `None` when it was cut short.
-    fn end(&self) -> Option<&RunEnd>;
-    /// What of the file could not be read, once every look was.
-    fn gaps(&self) -> Vec<Gap>;
-}
+use crate::profiling::{NamedProfile, Reducer, join_profiles};
+use crate::sources::files::{ReadOptions, SampleReader, SamplesError, open_samples};
+use std::path::PathBuf;
 
 /// Opens every file, so that a slip in a name shows before a cloud is asked.
-pub(super) fn open_all(paths: &[PathBuf]) -> Result<Vec<(String, Samples)>, Failure> {
-    paths
-        .iter()
-        .map(|path| Ok((path.display().to_string(), open(path)?)))
-        .collect()
+pub(super) fn open_all(paths: &[PathBuf]) -> Result<Vec<(String, SampleReader)>, Failure> {
+    let open = |path: &PathBuf| {
+        let samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
+        Ok((path.display().to_string(), samples))
+    };
+    paths.iter().map(open).collect()
 }
 
 /// Reads the files and joins them into an estate.
-pub(super) fn join(
-    estate: &mut Estate,
-    files: Vec<(String, impl SampleFile)>,
-) -> Result<(), Failure> {
+pub(super) fn join(estate: &mut Estate, files: Vec<(String, SampleReader)>) -> Result<(), Failure> {
     if files.is_empty() {
         return Ok(());
     }
@@ -42,7 +29,7 @@ pub(super) fn join(
 /// Reads files of samples to their ends, each reduced to the grid of a window, in
 /// memory that the window bounds.
 fn read_profiles(
-    files: Vec<(String, impl SampleFile)>,
+    files: Vec<(String, SampleReader)>,
     window: Window,
     period_seconds: u32,
 ) -> Result<(Vec<NamedProfile>, Vec<Gap>), Failure> {
@@ -50,8 +37,8 @@ fn read_profiles(
     let mut gaps = Vec::new();
     for (name, mut file) in files {
         let mut reducer = Reducer::new(file.facts().clone(), window, period_seconds);
-        while let Some(sample) = file.next_sample() {
-            reducer.add(&sample?);
+        for sample in &mut file {
+            reducer.add(&sample.map_err(unreadable)?);
         }
         gaps.extend(file.gaps());
         let profiled = reducer.finish(file.end());
@@ -60,30 +47,7 @@ fn read_profiles(
     Ok((profiles, gaps))
 }
 
-/// The files of samples that this program can read.
-pub(super) enum Samples {}
-
-fn open(path: &Path) -> Result<Samples, Failure> {
-    Err(Failure::input(format!(
-        "cannot read the samples {}: `--profile-data` has no reader yet",
-        path.display()
-    )))
-}
-
-impl SampleFile for Samples {
-    fn facts(&self) -> &RunFacts {
-        match *self {}
-    }
-
-    fn next_sample(&mut self) -> Option<Result<Sample, Failure>> {
-        match *self {}
-    }
-
-    fn end(&self) -> Option<&RunEnd> {
-        match *self {}
-    }
-
-    fn gaps(&self) -> Vec<Gap> {
-        match *self {}
-    }
+fn unreadable(error: SamplesError) -> Failure {
+    let hint = error.hint();
+    Failure::new(ExitCode::Input, error).with_hint(hint)
 }

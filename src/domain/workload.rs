@@ -3,8 +3,8 @@
 use super::instance::named_enum;
 use super::{
     Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money,
-    PaidAhead, PriceKey, PriceQuote, ProfileBasis, PurchaseOption, StorageQuote, StorageResource, Sunk,
-    UtilizationSummary, VramSummary,
+    PaidAhead, PriceKey, PriceQuote, ProfileBasis, PurchaseOption, StorageQuote, StorageResource,
+    Sunk, UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;

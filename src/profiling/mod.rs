@@ -7,15 +7,15 @@ mod diagnosis;
 mod figures;
 mod gpu;
 mod host;
+mod join;
 #[cfg(test)]
 mod page_tests;
+mod periods;
 mod phases;
 mod power;
 mod profile;
-mod profiler;
-mod join;
-mod periods;
 mod profiled;
+mod profiler;
 mod reading;
 mod rules;
 mod run;
@@ -31,15 +31,15 @@ mod windows;
 pub use alerts::{Alert, AlertKind};
 pub use diagnosis::{Bottleneck, Diagnosis, Sign, Tier};
 pub use figures::{Figures, Range, Scale};
+pub use join::{NamedProfile, join_profiles, mask_profile_gap};
+pub use periods::{OutsideLooks, PeriodPoints, Periods};
 pub use phases::{Phase, PhaseKind};
 pub use profile::{
     ActivityFigures, GpuProfile, HostProfile, LostGpu, Pace, PowerBasis, PowerFigures, ProcessSeen,
     RunProfile, ThrottleTime, UtilizationBasis, XidEvent,
 };
-pub use profiler::{GpuStanding, Profiler, Standing};
-pub use join::{NamedProfile, join_profiles, mask_profile_gap};
-pub use periods::{OutsideLooks, PeriodPoints, Periods};
 pub use profiled::{Profiled, Reducer};
+pub use profiler::{GpuStanding, Profiler, Standing};
 pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Sample, ThrottleReasons,
 };

@@ -3,6 +3,6 @@
 
 pub mod aws;
 pub mod files;
-pub mod host;
 pub mod gpus;
+pub mod host;
 pub mod nvml;

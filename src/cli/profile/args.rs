@@ -55,7 +55,13 @@ pub(in crate::cli) struct ProfileArgs {
     )]
     pub read: Option<PathBuf>,
     /// Columns of a log without a header, such as timestamp,index,utilization.gpu
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', requires = "read", help_heading = "Logs")]
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        requires = "read",
+        help_heading = "Logs"
+    )]
     pub read_columns: Option<Vec<String>>,
     /// Time zone of a log's time stamps, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE", value_parser = zone, requires = "read", help_heading = "Logs")]

@@ -128,7 +128,10 @@ mod tests {
         for at in looks {
             due.push(pacer.due().as_millis());
             let at = Duration::from_millis(at);
-            pacer.looked(at, wall(0) + jiff::SignedDuration::try_from(at).expect("short"));
+            pacer.looked(
+                at,
+                wall(0) + jiff::SignedDuration::try_from(at).expect("short"),
+            );
         }
         assert_eq!(due, [0, 1_000, 2_000, 3_000, 4_000, 7_000]);
         let pace = pacer.pace();

@@ -107,12 +107,11 @@ impl<'a> Display<'a> {
             gpu.mean_percent = standing.utilization_mean_percent;
         }
         let verdict = &standing.verdict;
-        view.verdict = (verdict.classification != Classification::InsufficientData).then(|| {
-            LiveVerdict {
+        view.verdict =
+            (verdict.classification != Classification::InsufficientData).then(|| LiveVerdict {
                 classification: verdict.classification,
                 reason: verdict.reason.clone(),
-            }
-        });
+            });
         let diagnosis = &standing.diagnosis;
         view.diagnosis = diagnosis
             .confidence

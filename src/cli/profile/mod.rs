@@ -121,11 +121,10 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
     if let Some(path) = &args.samples
         && SampleFormat::of(path).is_none()
     {
-        return Err(Failure::input(format!(
-            "`--samples {}` names no format",
-            path.display()
-        ))
-        .with_hint("end the name in .jsonl or .csv"));
+        return Err(
+            Failure::input(format!("`--samples {}` names no format", path.display()))
+                .with_hint("end the name in .jsonl or .csv"),
+        );
     }
     for (_, path) in named {
         try_writing(path).map_err(|error| unwritable(path, error))?;

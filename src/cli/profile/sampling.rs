@@ -55,12 +55,12 @@ impl Processes {
                 continue;
             };
             for process in reading.processes.iter_mut().flatten() {
-                let (name, is_of_command) = seen
-                    .entry(process.pid)
-                    .or_insert_with(|| match self.known.remove(&process.pid) {
+                let (name, is_of_command) = seen.entry(process.pid).or_insert_with(|| {
+                    match self.known.remove(&process.pid) {
                         Some(known) => known,
                         None => self.ask(process.pid, host),
-                    });
+                    }
+                });
                 process.name = process.name.take().or_else(|| name.clone());
                 process.is_of_command = *is_of_command;
             }

@@ -8,7 +8,9 @@ use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::rightsize_flags::{known, unknown};
 use crate::cli::{Io, audit, output, pricing};
 use crate::config::SettingsFile;
-use crate::domain::{Gap, HourlyRate, Policy, PriceBook, PriceKey, PriceOption, Risk, WorkloadKind};
+use crate::domain::{
+    Gap, HourlyRate, Policy, PriceBook, PriceKey, PriceOption, Risk, WorkloadKind,
+};
 use crate::profiling::RunProfile;
 use crate::report::{ProfileReport, TableStyle, profile_json, profile_table};
 use crate::sources::aws::InstancePlace;
@@ -134,8 +136,9 @@ pub(super) fn print(
                 wide: true,
             },
         ),
-        SummaryFormat::Json => profile_json(report)
-            .map_err(|error| Failure::new(ExitCode::Unexpected, error))?,
+        SummaryFormat::Json => {
+            profile_json(report).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
+        }
     };
     if beside_command {
         return io

@@ -192,7 +192,7 @@ struct GpuView {
     activity: ActivityView,
     throttle: Option<Vec<ThrottleView>>,
     processes: Option<Vec<ProcessView>>,
-    processes_left_out: u64,
+    has_more_processes: bool,
     xids: Vec<XidView>,
     xid_count: u64,
     lost: Option<LostView>,
@@ -203,7 +203,7 @@ struct PowerView {
     mean_w: f64,
     max_w: Option<f64>,
     mean_pct_of_limit: Option<f64>,
-    energy_kwh: f64,
+    energy_kwh: Option<f64>,
     basis: &'static str,
 }
 
@@ -439,7 +439,9 @@ fn cost(cost: &RunCost, report: &ProfileReport) -> CostView {
         price_origin: price.map_or("", |one| one.quote.origin.name()),
         effective_date: price.map(|one| one.quote.effective_date.to_string()),
         run_cost: json_money(cost.run),
-        cost_per_useful_gpu_hour: cost.useful_gpu_hour.and_then(|rate| json_rate(rate.amount())),
+        cost_per_useful_gpu_hour: cost
+            .useful_gpu_hour
+            .and_then(|rate| json_rate(rate.amount())),
         accepted_risk: report.accepted.name(),
         left_alone: sized.err().cloned(),
         candidates: sized.map_or_else(
@@ -496,7 +498,7 @@ fn gpu(gpu: &GpuProfile) -> GpuView {
             };
             processes.iter().map(seen).collect()
         }),
-        processes_left_out: gpu.processes_left_out,
+        has_more_processes: gpu.has_more_processes,
         xids: gpu
             .xids
             .iter()
@@ -520,7 +522,9 @@ fn power(power: &PowerFigures) -> PowerView {
         mean_w: json_figure(power.mean_w),
         max_w: power.max_w.map(json_figure),
         mean_pct_of_limit: power.mean_percent.map(json_figure),
-        energy_kwh: (power.energy_j / JOULES_PER_KWH * 1e6).round() / 1e6,
+        energy_kwh: power
+            .energy_j
+            .map(|joules| (joules / JOULES_PER_KWH * 1e6).round() / 1e6),
         basis: power.basis.name(),
     }
 }

@@ -4,8 +4,8 @@ use super::ProfileReport;
 use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
 use crate::analysis::{Candidate, RunCost};
 use crate::profiling::{
-    Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis,
-    Range, RunProfile, UtilizationBasis,
+    Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, Range, RunProfile,
+    UtilizationBasis,
 };
 use crate::report::gaps::gap_section;
 use crate::report::plain_table::PlainTable;
@@ -94,7 +94,16 @@ fn gib(mib: f64) -> String {
 fn gpu_table(profile: &RunProfile, style: TableStyle, out: &mut String) {
     let mut table = PlainTable::new(
         &[
-            "GPU", "MODEL", "MEAN", "P50", "P95", "MAX", "VRAM GIB", "OF", "WATT", "MAX °C",
+            "GPU",
+            "MODEL",
+            "MEAN",
+            "P50",
+            "P95",
+            "MAX",
+            "VRAM GIB",
+            "OF",
+            "WATT",
+            "MAX °C",
             "DIAGNOSIS",
         ],
         2..10,
@@ -155,13 +164,19 @@ fn counters(profile: &RunProfile, style: TableStyle, out: &mut String) {
     }
     let mut table = PlainTable::new(
         &[
-            "GPU", "ENGINE", "SM", "OCCUPANCY", "TENSOR", "DRAM", "PCIE OUT", "PCIE IN",
+            "GPU",
+            "ENGINE",
+            "SM",
+            "OCCUPANCY",
+            "TENSOR",
+            "DRAM",
+            "PCIE OUT",
+            "PCIE IN",
         ],
         1..8,
     );
     for gpu in measured {
-        let share =
-            |range: Option<Range>| range.map_or_else(absent, |range| percent(range.mean));
+        let share = |range: Option<Range>| range.map_or_else(absent, |range| percent(range.mean));
         let rate =
             |range: Option<Range>| range.map_or_else(absent, |range| bytes_words(range.mean));
         table.row(vec![
@@ -198,7 +213,9 @@ fn phases(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
     }
     writeln!(out, "{}", style.heading("PHASES"))?;
     let mut table = PlainTable::new(
-        &["  PHASE", "FROM", "TO", "SHARE", "GPU", "VRAM GIB", "HOST CPU"],
+        &[
+            "  PHASE", "FROM", "TO", "SHARE", "GPU", "VRAM GIB", "HOST CPU",
+        ],
         1..7,
     );
     for phase in &profile.phases {
@@ -353,9 +370,10 @@ fn host_words(host: &HostProfile) -> Option<String> {
 
 fn energy_words(profile: &RunProfile) -> Option<String> {
     let joules = profile.energy_j()?;
-    let counted = profile
-        .whole()
-        .all(|gpu| gpu.power.is_some_and(|power| power.basis == PowerBasis::EnergyCounter));
+    let counted = profile.whole().all(|gpu| {
+        gpu.power
+            .is_some_and(|power| power.basis == PowerBasis::EnergyCounter)
+    });
     let basis = if counted {
         "by the energy counters"
     } else {
@@ -416,9 +434,12 @@ fn alternatives(report: &ProfileReport, style: TableStyle, out: &mut String) -> 
     if left_out > 0 {
         writeln!(out, "  … and {left_out} more: `--format json` shows all")?;
     }
-    writeln!(out, "\n  before moving to {}:", first.considered.shape.instance_type)?;
-    let once = "this is one run: profile a second, typical one".to_owned();
-    for step in first.steps.iter().chain([&once]) {
+    writeln!(
+        out,
+        "\n  before moving to {}:",
+        first.considered.shape.instance_type
+    )?;
+    for step in &first.steps {
         for (index, part) in wrap(step, style.width.saturating_sub(6)).iter().enumerate() {
             writeln!(out, "  {} {part}", if index == 0 { "-" } else { " " })?;
         }
@@ -432,7 +453,11 @@ fn looks(profile: &RunProfile) -> String {
     if let Some(interval) = profile.facts.interval_seconds {
         text.push_str(&format!(" every {interval} s"));
     }
-    text.push_str(&format!("; {} late, {} missed", count(pace.late), count(pace.missed)));
+    text.push_str(&format!(
+        "; {} late, {} missed",
+        count(pace.late),
+        count(pace.missed)
+    ));
     let fine = profile
         .gpus
         .iter()

@@ -27,7 +27,7 @@ pub(super) fn recommendation(report: &ProfileReport) -> String {
         used(profile),
         held_back(profile)
     );
-    for sentence in price(report) {
+    if let Some(sentence) = price(report) {
         text.push(' ');
         text.push_str(&sentence);
     }
@@ -166,11 +166,7 @@ fn price(report: &ProfileReport) -> Option<String> {
 
 /// `$5.67/h`.
 pub(super) fn rate_words(rate: HourlyRate) -> String {
-    format!(
-        "{}{}/h",
-        rate.currency().sign(),
-        rounded(rate.amount(), 2)
-    )
+    format!("{}{}/h", rate.currency().sign(), rounded(rate.amount(), 2))
 }
 
 /// A length of time such as `12m 04s`.
