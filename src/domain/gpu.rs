@@ -99,8 +99,7 @@ impl GpuModel {
             .chain([short.len()]);
         let known = ends
             .map(|end| Self::from_name(&short[..end]))
-            .filter(|model| !matches!(model, Self::Other(_)))
-            .last();
+            .rfind(|model| !matches!(model, Self::Other(_)));
         known.unwrap_or_else(|| Self::Other(short.to_owned()))
     }
 

@@ -13,6 +13,7 @@ const COMMANDS: &[&str] = &[
     "rightsize",
     "spot",
     "reserved",
+    "profile",
     "explain",
     "iam-policy",
     "completions",

@@ -51,6 +51,7 @@ fn help_of_every_command() {
         &["rightsize", "--help"],
         &["spot", "--help"],
         &["reserved", "--help"],
+        &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],
         &["completions", "--help"],

@@ -1,6 +1,9 @@
 //! `gpucost profile` without a GPU: on a library that plays traces.
 
+mod command;
+mod docs;
 mod gpus;
 mod losses;
+mod money;
 mod opening;
 mod stub;

@@ -439,8 +439,15 @@ fn cpu_of_a_run_fills_in_and_proves_no_running_time() {
     assert!((cpu - 96.0).abs() < 0.1, "{cpu}");
     let memory = usage.memory_p95_mib.expect("memory");
     assert!((memory - 40_000.0).abs() < 40.0, "{memory}");
-    // 96 % of 48 × 1.2 = 55.3 vCPUs: nothing smaller has as many.
-    assert!(only(&audit).actions.is_empty());
+    // 96 % of 48 × 1.2 = 55.3 vCPUs: of the types with one A10G only the one with
+    // 64 has as many, at (5.672 - 4.096) × 730 less.
+    let actions = &only(&audit).actions;
+    let [action] = actions.as_slice() else {
+        panic!("{actions:?}");
+    };
+    let target = action.target().expect("a type");
+    assert_eq!(target.instance_type, "g5.16xlarge");
+    assert_eq!(action.monthly_savings().amount(), decimal("1150.48"));
 }
 
 proptest! {

@@ -111,19 +111,19 @@ pub(in crate::cli) enum SummaryFormat {
 
 fn interval(text: &str) -> Result<Duration, String> {
     let expected = || "expected a time from 100ms to 1h".to_owned();
-    let interval = match text.strip_suffix("ms") {
-        Some(number) => Duration::from_millis(number.parse().map_err(|_| expected())?),
-        None => length(text)?,
-    };
-    if (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) {
-        Ok(interval)
-    } else {
-        Err(expected())
-    }
+    length(text)
+        .ok()
+        .filter(|interval| (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(interval))
+        .ok_or_else(expected)
 }
 
+/// A length of time, in milliseconds too.
 fn length(text: &str) -> Result<Duration, String> {
-    time(text).map(SignedDuration::unsigned_abs)
+    match text.strip_suffix("ms").map(str::parse) {
+        Some(Ok(milliseconds)) if milliseconds > 0 => Ok(Duration::from_millis(milliseconds)),
+        Some(_) => Err("expected a length of time such as 500ms".to_owned()),
+        None => time(text).map(SignedDuration::unsigned_abs),
+    }
 }
 
 fn zone(text: &str) -> Result<TimeZone, String> {

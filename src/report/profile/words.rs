@@ -130,7 +130,12 @@ fn held_back(profile: &RunProfile) -> String {
         diagnosis.bottleneck,
         Bottleneck::Unknown | Bottleneck::Healthy | Bottleneck::Idle
     );
-    let sign = diagnosis.evidence.last().filter(|_| is_said);
+    // A host that cannot keep up is what is new in the signs of waiting.
+    let sign = match diagnosis.bottleneck {
+        Bottleneck::Input => diagnosis.evidence.last(),
+        _ => diagnosis.evidence.first(),
+    };
+    let sign = sign.filter(|_| is_said);
     sign.map_or_else(String::new, |sign| {
         let value = format!("{} at {:.0} {}", sign.figure, sign.observed, sign.unit);
         format!(", {} ({})", diagnosis.bottleneck, value.trim_end())

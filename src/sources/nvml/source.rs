@@ -194,7 +194,5 @@ fn failure_of(library: &Path, error: DriverError) -> NvmlError {
 }
 
 fn innermost(error: &dyn Error) -> String {
-    error
-        .source()
-        .map_or_else(|| error.to_string(), |source| innermost(source))
+    error.source().map_or_else(|| error.to_string(), innermost)
 }

@@ -1,0 +1,139 @@
+//! What a run says in dollars, and where the host's type comes from.
+
+use crate::stub;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
+use std::thread;
+
+/// A metadata service on this host; answers version 2 only, as EC2's does.
+fn metadata_service(answers: &'static [(&'static str, &'static str)]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut request = Vec::new();
+            let mut byte = [0];
+            while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+                request.push(byte[0]);
+            }
+            let request = String::from_utf8_lossy(&request).to_lowercase();
+            let has_token = request.contains("x-aws-ec2-metadata-token: secret-token");
+            let body = if request.starts_with("put /latest/api/token") {
+                Some("secret-token")
+            } else {
+                let path = request.split(' ').nth(1).unwrap_or_default();
+                let name = path.strip_prefix("/latest/meta-data/").unwrap_or_default();
+                let found = answers.iter().find(|(key, _)| *key == name);
+                found.filter(|_| has_token).map(|(_, answer)| *answer)
+            };
+            let (status, body) = body.map_or(("404 Not Found", ""), |body| ("200 OK", body));
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\nx-aws-ec2-metadata-token-ttl-seconds: 600\r\n\
+                 content-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    address
+}
+
+fn summary(metadata: Option<&str>, more: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
+    command
+        .args([
+            "profile",
+            "--interval",
+            "100ms",
+            "--duration",
+            "1s",
+            "--format",
+            "json",
+        ])
+        .arg("--nvml-lib")
+        .arg(stub::library())
+        .args(more)
+        .env("GPUCOST_NVML_TRACE", stub::trace("eight-gpus"))
+        .env("GPUCOST_NVML_CLOCK", "step loop")
+        .env("GPUCOST_CACHE_DIR", "/nowhere");
+    match metadata {
+        Some(address) => command.env("AWS_EC2_METADATA_SERVICE_ENDPOINT", address),
+        None => command.env("AWS_EC2_METADATA_DISABLED", "true"),
+    };
+    let output = command.output().expect("the program starts");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).expect("a document")
+}
+
+#[test]
+fn the_metadata_service_names_the_host() {
+    let address = metadata_service(&[
+        ("instance-id", "i-0123456789abcdef0"),
+        ("instance-type", "g5.48xlarge"),
+        ("placement/region", "us-west-2"),
+        ("instance-life-cycle", "on-demand"),
+    ]);
+    let found = summary(Some(&address), &[]);
+    assert_eq!(found["instance_id"], "i-0123456789abcdef0");
+    assert_eq!(found["instance_type"], "g5.48xlarge");
+    assert_eq!(found["region"], "us-west-2");
+    // The list of us-west-2 and a month of 730 h: 16.288 × 730 = 11 890.24.
+    assert_eq!(found["cost"]["hourly_cost"], 16.288);
+    assert_eq!(found["cost"]["monthly_cost"], 11_890.24);
+    assert_eq!(found["cost"]["purchase_option"], "on-demand");
+    let text = found.to_string();
+    assert!(!text.contains("secret-token"));
+
+    // Flags outrank it, and it can be left alone.
+    let found = summary(Some(&address), &["--type", "g5.12xlarge"]);
+    assert_eq!(found["instance_type"], "g5.12xlarge");
+    let found = summary(Some(&address), &["--no-imds"]);
+    assert!(found["instance_type"].is_null() && found["cost"].is_null());
+}
+
+#[test]
+fn a_spot_host_is_priced_on_the_spot_market() {
+    let address = metadata_service(&[
+        ("instance-id", "i-1"),
+        ("instance-type", "g5.48xlarge"),
+        ("placement/region", "us-east-1"),
+        ("instance-life-cycle", "spot"),
+    ]);
+    let found = summary(Some(&address), &[]);
+    assert_eq!(found["cost"]["purchase_option"], "spot");
+    assert!(found["cost"]["hourly_cost"].as_f64() < Some(16.288));
+}
+
+#[test]
+fn nobody_who_answers_is_a_gap_and_no_price() {
+    let found = summary(Some("http://127.0.0.1:9"), &[]);
+    assert!(found["cost"].is_null());
+    let gaps = found["gaps"].to_string();
+    assert!(gaps.contains("instance metadata"), "{gaps}");
+}
+
+#[test]
+fn gpus_that_cannot_be_seen_are_no_reason_for_a_smaller_type() {
+    // 8 GPUs answer; a g5.12xlarge has 4.
+    let found = summary(None, &["--type", "g5.12xlarge", "--region", "us-east-1"]);
+    assert_eq!(
+        found["cost"]["left_alone"],
+        "8 of the 4 GPUs of g5.12xlarge can be seen from here"
+    );
+    // A g5.48xlarge has 8, all of which are used.
+    let found = summary(None, &["--type", "g5.48xlarge", "--region", "us-east-1"]);
+    assert!(found["cost"]["left_alone"].is_null());
+    // 38 % mean over 8 GPUs: 16.288 / (8 × 0.38) = 5.357895 an hour of a full one.
+    let useful = found["cost"]["cost_per_useful_gpu_hour"].as_f64();
+    assert!(
+        (useful.expect("a rate") - 5.357895).abs() < 0.1,
+        "{useful:?}"
+    );
+}
