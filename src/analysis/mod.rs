@@ -2,6 +2,7 @@
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
 mod comparison;
+pub mod gate;
 mod inventory;
 mod kinds;
 mod owned;
