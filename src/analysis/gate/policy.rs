@@ -1,7 +1,7 @@
 //! What a policy demands, validated, each rule with the line that states it.
 
 use super::Glob;
-use crate::domain::{Money, Severity, WorkloadKind, named_enum};
+use crate::domain::{Money, Severity, WorkloadKind};
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -33,10 +33,11 @@ pub struct GatePolicy {
     pub coverage: Option<CoverageFloor>,
     /// What is accepted for a while.
     pub suppressions: Vec<Suppression>,
-    /// What an expired suppression does.
-    pub on_expired: StaleSuppression,
-    /// What a suppression that covers nothing does.
-    pub on_unmatched: StaleSuppression,
+    /// Whether an expired suppression is shown only, instead of failing the gate.
+    pub accepts_expired: bool,
+    /// Whether a suppression that covers nothing fails the gate, instead of being
+    /// shown only.
+    pub refuses_unmatched: bool,
 }
 
 impl GatePolicy {
@@ -248,20 +249,4 @@ pub struct Suppression {
     pub expires: Date,
     /// Where the policy says so, counted from one.
     pub line: usize,
-}
-
-named_enum! {
-    /// What a suppression that no longer serves does.
-    StaleSuppression {
-        /// It is shown and does not fail the gate.
-        Warn = "warn",
-        /// It fails the gate.
-        Fail = "fail",
-    }
-}
-
-impl Default for StaleSuppression {
-    fn default() -> Self {
-        Self::Warn
-    }
 }
