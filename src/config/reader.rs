@@ -141,12 +141,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The nearest known names as the end of a sentence; nothing when none is near.
+/// The nearest known names in brackets; nothing when none is near.
 pub(super) fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let nearest = nearest_names(name, known);
     if nearest.is_empty() {
         String::new()
     } else {
-        format!("; did you mean {}?", nearest.join(", "))
+        format!(" (did you mean {}?)", nearest.join(", "))
     }
 }

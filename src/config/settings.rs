@@ -1,7 +1,8 @@
 //! `gpucost.toml`: what a user would otherwise type every time, and the
 //! thresholds of the policy.
 
-use super::reader::{Reader, did_you_mean};
+use super::reader::Reader;
+use crate::analysis::nearest_names;
 use crate::catalog;
 use crate::domain::{Policy, Risk};
 use jiff::SignedDuration;
@@ -250,7 +251,12 @@ impl Reader<'_> {
         for (key, value) in table {
             let family = key.get_ref().as_ref();
             if catalog::family(family).is_none() {
-                let meant = did_you_mean(family, catalog::family_names());
+                let nearest = nearest_names(family, catalog::family_names());
+                let meant = if nearest.is_empty() {
+                    String::new()
+                } else {
+                    format!("; did you mean {}?", nearest.join(", "))
+                };
                 let message = format!("`{family}` is no GPU family of the book{meant}");
                 self.problem(key.span(), message);
             }

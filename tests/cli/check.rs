@@ -393,7 +393,9 @@ fn the_example_in_the_page_is_what_is_printed() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/check.md");
     let page = std::fs::read_to_string(path).expect("the page");
     let block = |language: &str| {
-        let (_, rest) = page.split_once(&format!("```{language}\n")).expect("a block");
+        let (_, rest) = page
+            .split_once(&format!("```{language}\n"))
+            .expect("a block");
         rest.split_once("```").expect("the block ends").0.to_owned()
     };
     let world = World::new();
@@ -404,4 +406,122 @@ fn the_example_in_the_page_is_what_is_printed() {
         outcome.stdout, outcome.stderr, outcome.code
     );
     assert_eq!(block("text"), shown);
+}
+
+/// Checks the demo by a policy.
+fn check_demo(policy: &str) -> Outcome {
+    let world = World::new();
+    world.file(POLICY, policy);
+    world.run(&["check", "--demo", "--format", "json"])
+}
+
+#[test]
+fn limits_bite_at_the_sums_of_the_demo() {
+    // An idle box, one that only holds memory, and forgotten storage:
+    // 7,659.63 + 1,185.52 + 343.68 = 9,188.83 of 200,906.87 a month, 4.5736… %.
+    // Of 22 running boxes, 21 are measured: 95.45… %. The oldest price is of 21
+    // January, 284 days before 1 November.
+    for (rule, holds, breaks) in [
+        ("[waste]\nmonthly_limit = ", "9188.83", "9188.82"),
+        ("[waste]\npercent_limit = ", "4.574", "4.573"),
+        ("[coverage]\nminimum_percent = ", "95.4", "95.5"),
+        ("[prices]\nmax_age = ", "\"284d\"", "\"283d\""),
+        ("[[budget]]\nmonthly_limit = ", "200906.87", "200906.86"),
+    ] {
+        for (value, is_violated) in [(holds, false), (breaks, true)] {
+            let report = check_demo(&format!("{rule}{value}\n")).json();
+            let violated = report["checks"][0]["outcome"] == "violated";
+            assert_eq!(violated, is_violated, "{rule}{value}: {report:#}");
+        }
+    }
+}
+
+#[test]
+fn a_finding_that_two_bans_forbid_is_one_violation() {
+    let policy = "[[forbid]]\nrule = \"idle-gpu\"\n\n[[forbid]]\nseverity = \"critical\"\n";
+    let report = check_demo(policy).json();
+    let rules: Vec<&str> = report["violations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|violation| violation["rule"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(rules, ["idle-gpu", "idle-held-gpu"]);
+    for check in report["checks"].as_array().expect("a list") {
+        assert_eq!(check["outcome"], "violated");
+    }
+}
+
+#[test]
+fn a_suppression_may_name_a_workload_by_its_name() {
+    let policy = "[[forbid]]\nrule = \"idle-gpu\"\n\n[[suppress]]\nrule = \"idle-gpu\"\n\
+                  workload = \"llm-poc-*\"\nowner = \"o\"\nreason = \"r\"\nexpires = 2026-11-01\n";
+    let report = check_demo(policy).json();
+    assert_eq!(report["violations"], json!([]));
+    assert_eq!(report["suppressed"][0]["violation"]["monthly"], 7659.63);
+    // The box without metrics could be idle as well.
+    assert_eq!(report["outcome"], "incomplete");
+}
+
+#[test]
+fn an_expired_suppression_may_be_shown_only() {
+    let world = World::new();
+    let policy = KEPT.to_owned()
+        + &suppressing("2026-01-01", "i-one").replacen("[tags]\nrequired = [\"team\"]\n", "", 1)
+        + "\n[suppressions]\nexpired = \"warn\"\n";
+    let outcome = check(&world, &policy, &one(), &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("policy/expired-suppression"));
+}
+
+#[test]
+fn worse_than_the_baseline_begins_above_one_percent() {
+    let world = World::new();
+    let policy = "[[budget]]\nmonthly_limit = 700\n";
+    let mut document = world.audit(&one());
+    // 734.38 − 727.11 = 7.27, at most 7.2711; 734.38 − 727.10 = 7.28, above 7.271.
+    // Below its limit then, the budget is newly violated.
+    for (then, code) in [(727.11, 0), (727.10, 100), (699.99, 100), (900.0, 0)] {
+        document["workloads"][0]["monthly_cost"] = json!(then);
+        let old = world.file("old.json", document.to_string());
+        let outcome = check(&world, policy, &one(), &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{then}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn yuan_are_not_judged_by_a_budget_in_dollars() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["region"] = json!("cn-north-1");
+    estate["instances"][0]["zone"] = json!("cn-north-1a");
+    estate["prices"] = json!([{
+        "region": "cn-north-1", "instance_type": "g5.xlarge", "option": "on-demand",
+        "operating_system": "linux", "tenancy": "shared", "hourly": "10", "currency": "CNY",
+        "origin": "user", "effective_date": "2026-10-01", "source": "contract",
+    }]);
+    let dollars = "[[budget]]\nmonthly_limit = 1_000_000\n";
+    let outcome = check(&world, dollars, &estate, &[]);
+    assert_eq!(outcome.code, 3, "{}{}", outcome.stdout, outcome.stderr);
+    assert!(outcome.stdout.contains("costs CNY"), "{}", outcome.stdout);
+    // 10 × 730 = 7,300 yuan.
+    for (limit, code) in [("7300", 0), ("7299.99", 100)] {
+        let both = format!("{dollars}\n[[budget]]\nmonthly_limit = {limit}\ncurrency = \"CNY\"\n");
+        let outcome = check(&world, &both, &estate, &[]);
+        assert_eq!(outcome.code, code, "{}{}", outcome.stdout, outcome.stderr);
+    }
+}
+
+#[test]
+fn a_workload_that_a_tag_ignores_is_named() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["tags"]["gpucost:ignore"] = json!("spare");
+    let policy = "[utilization]\nunknown = 90\n\n[tags]\nrequired = [\"team\"]\n";
+    let outcome = check(&world, policy, &estate, &["--format", "json"]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    let report = outcome.json();
+    assert_eq!(report["violations"][0]["rule"], "policy/required-tags");
+    assert_eq!(report["violations"].as_array().expect("a list").len(), 1);
+    assert_eq!(report["notices"][0]["rule"], "policy/ignored-workload");
 }

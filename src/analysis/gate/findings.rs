@@ -36,9 +36,9 @@ fn judge_ban(
     baseline: Option<&Baseline>,
 ) -> Judged {
     let limit = match ban.severity {
-        Severity::Info => "no such finding".to_owned(),
-        Severity::Warning => "no finding of severity warning or critical".to_owned(),
-        Severity::Critical => "no finding of severity critical".to_owned(),
+        Severity::Info => "no finding".to_owned(),
+        Severity::Warning => "no warning or critical finding".to_owned(),
+        Severity::Critical => "no critical finding".to_owned(),
     };
     let mut judge = Judge::new(
         policy,

@@ -86,7 +86,7 @@ fn below(
     }
     let words = Words {
         title: format!(
-            "{} uses its GPUs at a mean of {mean:.decimals$} %, below {least} % for {}{guessed}",
+            "{} uses its GPUs at a mean of {mean:.decimals$} %, below {least} % for {} workloads{guessed}",
             called(audited),
             workload.kind
         ),
@@ -136,7 +136,7 @@ pub(super) fn coverage(
         policy,
         policy_rule::COVERAGE,
         "everything",
-        format!("{limit} of running GPU instances measured"),
+        format!("{limit} measured"),
         floor.line,
     );
     let running = || audit.workloads.iter().filter(|audited| runs_gpus(audited));

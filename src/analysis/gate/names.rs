@@ -126,10 +126,10 @@ fn judge_names(
         };
         let words = Words {
             title: format!(
-                "{} uses the {} {name}; allowed is {}",
+                "{} uses the {} {name}, {}",
                 called(audited),
                 asked.noun,
-                refusal.limit
+                refusal.reason
             ),
             observed: name.clone(),
             limit: refusal.limit,
@@ -145,7 +145,7 @@ fn judge_names(
     }
     let refused = judge.count();
     let total = audit.workloads.len();
-    judge.observed(format!("{} of {total} workloads", total - refused));
+    judge.observed(format!("{} of {total} workloads allowed", total - refused));
     unseen_instances(audit).for_each(|gap| judge.lacks(gap));
     Some(judge.done())
 }

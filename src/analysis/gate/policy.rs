@@ -151,6 +151,8 @@ pub struct Allowance {
 pub struct Refusal {
     /// What is allowed, in words.
     pub limit: String,
+    /// Why it is refused, as the end of a sentence: `which p5* denies`.
+    pub reason: String,
     /// The line that says so, counted from one.
     pub line: usize,
 }
@@ -161,6 +163,7 @@ impl Allowance {
         if let Some((glob, line)) = self.denied.iter().find(|(glob, _)| glob.matches(name)) {
             return Some(Refusal {
                 limit: format!("not {glob}"),
+                reason: format!("which {glob} denies"),
                 line: *line,
             });
         }
@@ -168,8 +171,10 @@ impl Allowance {
         if self.allowed.iter().any(|(glob, _)| glob.matches(name)) {
             return None;
         }
+        let limit = self.limit_of_allowed();
         Some(Refusal {
-            limit: self.limit_of_allowed(),
+            reason: format!("which is not among {limit}"),
+            limit,
             line: *line,
         })
     }
