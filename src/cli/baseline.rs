@@ -120,10 +120,15 @@ fn past(workload: Workload) -> (String, PastWorkload) {
     (workload.id, past)
 }
 
-/// A JSON number as the decimal that it was written from.
+/// More than anything costs; beyond it, sums would overflow exact decimals.
+const MOST: Decimal = Decimal::from_parts(u32::MAX, u32::MAX >> 8, 0, false, 0);
+
+/// A JSON number as the decimal that it was written from; absent when that can
+/// be no amount.
 fn decimal(number: Option<Number>) -> Option<Decimal> {
     let text = number?.to_string();
     text.parse()
         .ok()
         .or_else(|| Decimal::from_scientific(&text).ok())
+        .filter(|amount| (Decimal::ZERO..=MOST).contains(amount))
 }

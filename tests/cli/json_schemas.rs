@@ -155,7 +155,12 @@ fn every_check_holds_to_its_schema() {
         arguments.extend(estate);
         world.run(&arguments).json()
     };
-    assert_holds(&checks, &run(&["--demo"]), "the demo");
+    let report = run(&["--demo"]);
+    assert_holds(&checks, &report, "the demo");
+    let rules = parse_policy(EVERYTHING, "policy.toml")
+        .expect("valid")
+        .rules();
+    assert_eq!(report["checks"].as_array().map(Vec::len), Some(rules));
     assert_holds(&checks, &run(&["--demo", "--baseline", &old]), "a baseline");
     for path in situations() {
         let path = path.to_str().expect("UTF-8");

@@ -8,7 +8,7 @@ use crate::domain::{Finding, Gap, Money, Severity};
 use crate::rules::{COMMITMENT_RULES, RULES};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Gaps that keep findings about commitments away.
 const COMMITMENTS: [&str; 4] = [
@@ -47,11 +47,17 @@ fn judge_ban(
         &limit,
         ban.line,
     );
+    let names: BTreeMap<String, &str> = audit
+        .workloads
+        .iter()
+        .map(|audited| (audited.workload.id(), audited.workload.name.as_str()))
+        .collect();
     for finding in &audit.findings {
         if ban.bans(finding.rule()) && finding.severity >= ban.severity {
-            let (violation, name) = banned(audit, policy, ban, finding, &limit);
+            let name = names.get(finding.workload()).copied();
+            let violation = banned(policy, ban, finding, name, &limit);
             let past = past(finding, baseline);
-            judge.add(violation, name, past);
+            judge.add(violation, name.map(str::to_owned), past);
         }
     }
     judge.observed(match judge.count() {
@@ -78,19 +84,15 @@ impl Forbidden {
     }
 }
 
+/// A forbidden finding; `name` is that of its workload, where it is about one.
 fn banned(
-    audit: &Audit,
     policy: &GatePolicy,
     ban: &Forbidden,
     finding: &Finding,
+    name: Option<&str>,
     limit: &str,
-) -> (Violation, Option<String>) {
-    let workload = audit
-        .workloads
-        .iter()
-        .find(|audited| audited.workload.id() == finding.workload());
-    let name = workload.map(|audited| audited.workload.name.clone());
-    let called = name.as_deref().unwrap_or(finding.workload());
+) -> Violation {
+    let called = name.unwrap_or(finding.workload());
     let recommendation = &finding.recommendation;
     let to = if recommendation.to.is_empty() {
         String::new()
@@ -99,11 +101,11 @@ fn banned(
     };
     let mut steps = vec![format!("{}{to}", recommendation.action)];
     steps.extend(recommendation.steps.iter().cloned());
-    let violation = Violation {
+    Violation {
         rule: finding.rule().to_owned(),
         severity: finding.severity,
         scope: finding.workload().to_owned(),
-        workload: workload.map(|_| finding.workload().to_owned()),
+        workload: name.map(|_| finding.workload().to_owned()),
         title: format!("{called}: {}", finding.title),
         observed: format!("{} finding, {}", finding.severity, finding.confidence),
         limit: limit.to_owned(),
@@ -111,8 +113,7 @@ fn banned(
         place: place(policy, ban.line),
         fingerprint: finding.id(),
         steps,
-    };
-    (violation, name)
+    }
 }
 
 fn past(finding: &Finding, baseline: Option<&Baseline>) -> Past {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::analysis::gate::Scope;
 use crate::domain::{Money, WorkloadKind};
+use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 fn parse(text: &str) -> Result<GatePolicy, Vec<Problem>> {
@@ -181,6 +182,32 @@ fn the_starting_policy_is_read_with_everything_it_offers() {
             let offered = all.contains(&format!("{key} = "));
             let of_scope = ["account", "region", "unknown"].contains(key);
             assert!(offered || of_scope, "{table}.{key}");
+        }
+    }
+}
+
+proptest! {
+    /// Whatever is in the file, it is read or refused with lines of the file.
+    #[test]
+    fn any_text_is_read_or_refused(
+        lines in prop::collection::vec(
+            prop_oneof![
+                r"\[\[(budget|forbid|suppress|waste)\]\]",
+                r"\[(waste|utilization|tags|allow|deny|prices|suppressions|budget)\]",
+                r#"(monthly_limit|percent_limit|training|minimum_percent) = (-?[0-9]{1,30}(\.[0-9]{1,30})?|nan|inf|1e9|"x")"#,
+                r#"(tag|rule|workload|severity|max_age|expired|types|required|expires) = (".{0,9}"|\[\]|\["g5", 1\]|2026-13-01|2026-01-01|\{\})"#,
+                ".{0,20}",
+            ],
+            0..12,
+        )
+    ) {
+        let text = lines.join("\n");
+        if let Err(problems) = parse(&text) {
+            prop_assert!(!problems.is_empty());
+            let last = text.matches('\n').count() + 1;
+            for problem in problems {
+                prop_assert!((1..=last).contains(&problem.line), "{problem:?}");
+            }
         }
     }
 }
