@@ -2,6 +2,7 @@
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
 mod comparison;
+pub mod gate;
 mod inventory;
 mod kinds;
 mod owned;
@@ -42,7 +43,7 @@ use crate::domain::{
     Action, ActionKind, ApiUsage, Classification, Confidence, Estate, EstateSource, Finding, Gap,
     Money, Policy, PurchaseOption, Risk, Verdict, Window, Workload,
 };
-use crate::rules::{self, Subject};
+use crate::rules::{self, Silence, Subject};
 use crate::savings::{
     Alternatives, Offers, Purchase, nothing_less_would_do, off_in_unused_hours,
     one_year_no_upfront, rightsizing, share,
@@ -63,6 +64,8 @@ pub struct AuditedWorkload {
     /// What the plan does with it: at most one action of each kind, each on what
     /// the one before left, so that no dollar is counted twice.
     pub actions: Vec<Action>,
+    /// Rules that lacked data about it.
+    pub silent: Vec<Silence>,
 }
 
 impl AuditedWorkload {
@@ -125,6 +128,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 
     let mut judged = Vec::with_capacity(workloads.len());
     let mut findings = Vec::new();
+    let mut silences = Vec::with_capacity(workloads.len());
     let mut price_use = PriceUse::default();
     let planner = Planner {
         prices: &prices,
@@ -161,9 +165,11 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
             });
             findings.extend(fired);
             gaps.extend(unpriced_gap(&workload, &silent));
-            gaps.extend(silent);
+            gaps.extend(silent.iter().map(Silence::gap));
+            silences.push(silent);
         } else {
             gaps.extend(unpriced_gap(&workload, &[]));
+            silences.push(Vec::new());
         }
         gaps.extend(unweighed(&workload, &offers));
         alternatives.push(if is_paid_ahead {
@@ -178,13 +184,15 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         .into_iter()
         .zip(alternatives)
         .zip(plan.actions)
+        .zip(silences)
         .map(
-            |(((workload, verdict, offers), alternatives), actions)| AuditedWorkload {
+            |((((workload, verdict, offers), alternatives), actions), silent)| AuditedWorkload {
                 workload,
                 verdict,
                 offers,
                 alternatives,
                 actions,
+                silent,
             },
         )
         .collect();
@@ -211,9 +219,9 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 
 /// The gap of a workload without a price, unless a rule that it silenced has
 /// said so already.
-fn unpriced_gap(workload: &Workload, silent: &[Gap]) -> Option<Gap> {
+fn unpriced_gap(workload: &Workload, silent: &[Silence]) -> Option<Gap> {
     let gap = workload.unpriced.as_ref()?.gap(&workload.id());
-    let is_said = silent.iter().any(|said| said.what == gap.what);
+    let is_said = silent.iter().any(|said| said.lack.what == gap.what);
     (!is_said).then_some(gap)
 }
 

@@ -1,6 +1,7 @@
 //! The commands.
 
 use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs};
+use super::check_args::{CheckArgs, PolicyAction};
 use super::profile::ProfileArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::spot_args::SpotArgs;
@@ -27,6 +28,16 @@ pub(super) enum Command {
     /// Reads instances, prices and GPU metrics of an AWS account (read-only), a
     /// recorded estate (`--from`) or the built-in demo (`--demo`).
     Audit(Box<AuditArgs>),
+    /// Hold the audit against a policy, for CI: exit code 100 when it is violated
+    ///
+    /// The policy is `gpucost-policy.toml`; `gpucost policy init` writes one to start
+    /// from. Only what is new or worse than `--baseline` fails.
+    Check(Box<CheckArgs>),
+    /// Write a policy to start from
+    Policy {
+        #[command(subcommand)]
+        action: PolicyAction,
+    },
     /// List GPU instances with shape, state, purchase option and price
     Inventory(Box<InventoryArgs>),
     /// Show GPU utilization per instance with its coverage

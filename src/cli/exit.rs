@@ -12,12 +12,14 @@ pub enum ExitCode {
     Done,
     /// Unexpected: no credentials, network, input or output, internal.
     Unexpected,
-    /// The user's input: flags, configuration, estate file.
+    /// The user's input: flags, configuration, policy, estate file.
     Input,
-    /// Parts could not be read, under `--strict`.
+    /// Parts could not be read, under `--strict`; or a rule of a gate lacked data.
     Incomplete,
     /// Nothing to audit in the scope.
     Nothing,
+    /// The policy is violated (`check` only).
+    Violated,
     /// Interrupted.
     Interrupted,
     /// What the command that `profile` ran ended with.
@@ -33,6 +35,7 @@ impl ExitCode {
             Self::Input => 2,
             Self::Incomplete => 3,
             Self::Nothing => 4,
+            Self::Violated => 100,
             Self::Interrupted => 130,
             Self::Command(code) => code,
         }

@@ -3,6 +3,9 @@
 
 mod args;
 mod audit;
+mod baseline;
+mod check;
+mod check_args;
 mod command;
 mod estate;
 mod exit;
@@ -13,6 +16,7 @@ mod last_run;
 mod live;
 mod metrics;
 mod output;
+mod policy;
 mod price_age;
 mod price_cache;
 mod pricing;
@@ -47,6 +51,8 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
     };
     let done = match &cli.command {
         Command::Audit(audit) => audit::run(audit, io),
+        Command::Check(check) => check::run(check, io),
+        Command::Policy { action } => policy::run(action, io),
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),

@@ -40,9 +40,9 @@ pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
     ];
     let samples = args.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path)));
-    let named: Vec<(&str, &PathBuf)> = samples
+    let named: Vec<(&str, &Path)> = samples
         .chain(named)
-        .filter_map(|(flag, path)| Some((flag, path?)))
+        .filter_map(|(flag, path)| Some((flag, path?.as_path())))
         .collect();
     check_distinct(&named)?;
     let read_only = ["--profile-data", "--from", "--commitments"];
@@ -52,8 +52,8 @@ pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fails when two flags name the same file.
-pub(super) fn check_distinct(named: &[(&str, &PathBuf)]) -> Result<(), Failure> {
+/// Fails when two flags name the same file: one would take the place of the other.
+pub(super) fn check_distinct(named: &[(&str, &Path)]) -> Result<(), Failure> {
     for (index, (flag, path)) in named.iter().enumerate() {
         let same = |other: &Path| resolved(path).is_some_and(|one| Some(one) == resolved(other));
         if let Some((other, _)) = named[..index].iter().find(|(_, other)| same(other)) {
@@ -130,6 +130,22 @@ pub(super) fn complain(error: &str, hint: &str, io: &mut Io<'_>) {
         .write_all(format!("error: {error}\nhint: {hint}\n").as_bytes());
 }
 
+/// What was seen, in one line.
+pub(super) fn closing_line(
+    verb: &str,
+    instances: usize,
+    unmeasured: usize,
+    gaps: &[Gap],
+) -> String {
+    let seen = if unmeasured > 0 {
+        format!("{} of {instances} instances", instances - unmeasured)
+    } else {
+        counted(instances as u64, "instance", "instances")
+    };
+    let gaps = counted(gaps.len() as u64, "gap", "gaps");
+    format!("{verb} {seen}; {gaps}")
+}
+
 /// The closing line on stderr, and the exit code for what was seen.
 pub(super) fn close(
     verb: &str,
@@ -139,19 +155,8 @@ pub(super) fn close(
     args: &EstateArgs,
     io: &mut Io<'_>,
 ) -> ExitCode {
-    if !args.out.quiet {
-        let seen = if unmeasured > 0 {
-            format!("{} of {instances} instances", instances - unmeasured)
-        } else {
-            counted(instances as u64, "instance", "instances")
-        };
-        let line = format!(
-            "{verb} {seen}; {}\n",
-            counted(gaps.len() as u64, "gap", "gaps")
-        );
-        // A closed stderr does not change what stdout got.
-        let _ = io.stderr.write_all(line.as_bytes());
-    }
+    let line = closing_line(verb, instances, unmeasured, gaps);
+    say(&line, &args.out, io);
     if instances == 0 && gaps.is_empty() && !args.allow_empty {
         let _ = io
             .stderr

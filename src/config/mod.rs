@@ -1,8 +1,11 @@
-//! Settings: raw TOML with places in, validated settings out. Every bad key is
-//! shown at once, with its line.
+//! Settings and policies: raw TOML with places in, validated values out. Every
+//! bad key is shown at once, with its line.
 
+mod policy_file;
+mod reader;
 mod settings;
 
+pub use policy_file::{POLICY_FILE, POLICY_FILE_KEYS, STARTING_POLICY, parse_policy, read_policy};
 pub use settings::{
     ConfigError, PriceSettings, Problem, SettingsFile, parse_duration, read_settings,
 };

@@ -1,6 +1,7 @@
 //! `gpucost.toml`: what a user would otherwise type every time, and the
 //! thresholds of the policy.
 
+use super::reader::Reader;
 use crate::analysis::nearest_names;
 use crate::catalog;
 use crate::domain::{Policy, Risk};
@@ -132,33 +133,9 @@ pub fn parse_duration(text: &str) -> Result<SignedDuration, String> {
 }
 
 fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
-    let mut reader = Reader {
-        text,
-        problems: Vec::new(),
-    };
-    let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(text, &span));
-        vec![Problem {
-            line,
-            message: error.message().to_owned(),
-        }]
-    })?;
+    let (mut reader, table) = Reader::parse(text)?;
     let settings = reader.settings(table.get_ref());
-    if reader.problems.is_empty() {
-        Ok(settings)
-    } else {
-        reader.problems.sort_by_key(|problem| problem.line);
-        Err(reader.problems)
-    }
-}
-
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    text[..span.start.min(text.len())].matches('\n').count() + 1
-}
-
-struct Reader<'a> {
-    text: &'a str,
-    problems: Vec<Problem>,
+    reader.end(settings)
 }
 
 /// Formats that every command knows.
@@ -373,68 +350,6 @@ impl Reader<'_> {
         if let Some(number) = self.number(value, least, most) {
             *into = number;
         }
-    }
-
-    fn problem(&mut self, span: Range<usize>, message: String) {
-        self.problems.push(Problem {
-            line: line_of(self.text, &span),
-            message,
-        });
-    }
-
-    fn unknown(&mut self, span: Range<usize>, key: &str, known: &[&str]) {
-        self.problem(
-            span,
-            format!("unknown key `{key}`; known are {}", known.join(", ")),
-        );
-    }
-
-    fn string(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
-        match value.get_ref() {
-            DeValue::String(text) if !text.trim().is_empty() => Some(text.to_string()),
-            _ => {
-                self.problem(value.span(), "expected a text in quotes".to_owned());
-                None
-            }
-        }
-    }
-
-    fn text_of_number(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
-        match value.get_ref() {
-            DeValue::Integer(_) | DeValue::Float(_) => {
-                Some(self.text[value.span()].replace('_', ""))
-            }
-            _ => {
-                self.problem(value.span(), "expected a number".to_owned());
-                None
-            }
-        }
-    }
-
-    fn number(&mut self, value: &Spanned<DeValue<'_>>, least: f64, most: f64) -> Option<f64> {
-        let text = self.text_of_number(value)?;
-        let number: Option<f64> = text.parse().ok();
-        let within = number.filter(|number| (least..=most).contains(number));
-        if within.is_none() {
-            self.problem(
-                value.span(),
-                format!("expected a number from {least} to {most}"),
-            );
-        }
-        within
-    }
-
-    fn decimal(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Decimal> {
-        let text = self.text_of_number(value)?;
-        let amount: Option<Decimal> = text.parse().ok();
-        let amount = amount.filter(|amount| !amount.is_sign_negative());
-        if amount.is_none() {
-            self.problem(
-                value.span(),
-                "expected an amount of zero or more".to_owned(),
-            );
-        }
-        amount
     }
 }
 

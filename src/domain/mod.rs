@@ -54,7 +54,7 @@ pub use price::{
     PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
 pub use profiled::{ProfileBasis, ProfiledRun};
-pub use prose::{decimals_apart, floored};
+pub use prose::{decimals_apart, floored, separated};
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spot::SpotHistory;

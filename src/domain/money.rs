@@ -2,6 +2,7 @@
 //! classic bug, so amounts are decimals, carry their currency, and a rate per
 //! hour is a different type from an amount.
 
+use super::separated;
 use rust_decimal::{Decimal, RoundingStrategy};
 use std::fmt;
 
@@ -136,6 +137,22 @@ impl Money {
                 right: other.currency,
             })
         }
+    }
+}
+
+/// With sign, thousands separators and cents, such as `$16,029.08`.
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amount = self.rounded().amount();
+        let sign = if amount.is_sign_negative() && !amount.is_zero() {
+            "-"
+        } else {
+            ""
+        };
+        let digits = format!("{:.2}", amount.abs());
+        let (whole, cents) = digits.split_once('.').unwrap_or((&digits, "00"));
+        let whole = separated(whole);
+        write!(f, "{sign}{}{whole}.{cents}", self.currency.sign())
     }
 }
 

@@ -18,6 +18,18 @@ fn shown(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
+/// The digits of a whole number with thousands separators.
+pub fn separated(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A percentage with so many decimals, never rounded up: what is not complete
 /// must not read as 100 %.
 pub fn floored(percent: f64, decimals: usize) -> String {

@@ -7,6 +7,8 @@ mod audit_json;
 mod audit_table;
 mod explain;
 mod gaps;
+mod gate_json;
+mod gate_table;
 mod inventory;
 mod live;
 mod metrics;
@@ -37,6 +39,8 @@ pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
     find_explained,
 };
+pub use gate_json::gate_json;
+pub use gate_table::gate_table;
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{metrics_csv, metrics_json, metrics_table};

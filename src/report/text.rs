@@ -1,7 +1,7 @@
 //! Text for people: money with separators, names that cannot hurt a terminal
 //! or a spreadsheet, lines that fit.
 
-use crate::domain::{Money, is_unsafe};
+use crate::domain::{Money, is_unsafe, separated};
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
@@ -15,19 +15,7 @@ pub const ABSENT: &str = "—";
 
 /// An amount with sign, thousands separators and cents, such as `$16,029.08`.
 pub fn money(money: Money) -> String {
-    let amount = money.rounded().amount();
-    let sign = if amount.is_sign_negative() && !amount.is_zero() {
-        "-"
-    } else {
-        ""
-    };
-    let digits = rounded(amount.abs(), 2);
-    let (whole, cents) = digits.split_once('.').unwrap_or((&digits, "00"));
-    format!(
-        "{sign}{}{}.{cents}",
-        money.currency().sign(),
-        separated(whole)
-    )
+    money.to_string()
 }
 
 /// A decimal number with so many decimals, half away from zero: formatting one
@@ -45,17 +33,6 @@ pub fn money_or_absent(amount: Option<Money>) -> String {
 /// A count with thousands separators.
 pub fn count(number: u64) -> String {
     separated(&number.to_string())
-}
-
-fn separated(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A percentage with one decimal, such as `17.3 %`.

@@ -21,5 +21,5 @@ mod unused_gpus;
 
 pub use classification::classify;
 pub use commitments::{COMMITMENT_RULES, commitment_findings};
-pub use registry::{RULES, Rule, RuleMeta, run};
+pub use registry::{RULES, Rule, RuleMeta, Silence, run};
 pub use subject::{Need, Subject};

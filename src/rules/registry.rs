@@ -43,9 +43,28 @@ pub const RULES: &[&dyn Rule] = &[
     &super::unused_gpus::UnusedGpus,
 ];
 
-/// Runs every rule over a workload: what fired, and one gap for each kind of
-/// data that kept a rule silent.
-pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Gap>) {
+/// Rules that could not speak about a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Silence {
+    /// Their ids, in order.
+    pub rules: Vec<&'static str>,
+    /// What they lacked, without their names.
+    pub lack: Gap,
+}
+
+impl Silence {
+    /// What they lacked, with their names.
+    pub fn gap(&self) -> Gap {
+        Gap {
+            reason: format!("{}; silent: {}", self.lack.reason, self.rules.join(", ")),
+            ..self.lack.clone()
+        }
+    }
+}
+
+/// Runs every rule over a workload: what fired, and one silence for each kind of
+/// data that kept rules from speaking.
+pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
     let mut findings = Vec::new();
     let mut missing: Vec<(Need, Vec<&'static str>)> = Vec::new();
     for rule in RULES.iter().filter(|rule| rule.applies(subject)) {
@@ -58,25 +77,23 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Gap>) {
             },
         }
     }
-    let gaps = missing
+    let silences = missing
         .into_iter()
-        .map(|(need, rules)| gap(subject, need, &rules))
+        .map(|(need, rules)| Silence {
+            lack: lack(subject, need),
+            rules,
+        })
         .collect();
-    (findings, gaps)
+    (findings, silences)
 }
 
 /// What kept rules silent about a workload.
-fn gap(subject: &Subject<'_>, need: Need, rules: &[&str]) -> Gap {
+fn lack(subject: &Subject<'_>, need: Need) -> Gap {
     let unpriced = subject.workload.unpriced.as_ref();
     let (reason, hint) = match (need, unpriced) {
         (Need::Utilization, _) => (subject.verdict.reason.as_str(), need.hint()),
         (Need::Price, Some(unpriced)) => (unpriced.reason.as_str(), unpriced.hint),
         _ => ("not delivered or not known", need.hint()),
     };
-    Gap::new(
-        need.what(),
-        subject.workload.id(),
-        format!("{reason}; silent: {}", rules.join(", ")),
-        hint,
-    )
+    Gap::new(need.what(), subject.workload.id(), reason, hint)
 }

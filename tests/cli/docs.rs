@@ -62,7 +62,8 @@ fn exit_codes_are_those_of_the_program() {
         ExitCode::Unexpected => ExitCode::Input,
         ExitCode::Input => ExitCode::Incomplete,
         ExitCode::Incomplete => ExitCode::Nothing,
-        ExitCode::Nothing => ExitCode::Interrupted,
+        ExitCode::Nothing => ExitCode::Violated,
+        ExitCode::Violated => ExitCode::Interrupted,
         // What a command of `profile` ends with is any number, and its own.
         ExitCode::Interrupted | ExitCode::Command(_) => ExitCode::Done,
     };
@@ -82,7 +83,7 @@ fn exit_codes_are_those_of_the_program() {
 #[test]
 fn examples_of_exit_codes_print_what_the_page_shows() {
     let examples = blocks(&page("exit-codes.md"), "console");
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
     for example in examples {
         let (command, rest) = example.split_once('\n').expect("a command line");
         let (expected, code) = rest.split_once("$ echo $?\n").expect("its exit code");
@@ -217,7 +218,13 @@ fn every_flag_and_variable_is_in_the_page() {
         let flag = format!("--{flag}");
         assert!(quoted.contains(flag.as_str()), "{flag} is not in the page");
     }
-    let sources = ["estate.rs", "audit.rs", "price_cache.rs", "pricing.rs"];
+    let sources = [
+        "estate.rs",
+        "audit.rs",
+        "check.rs",
+        "price_cache.rs",
+        "pricing.rs",
+    ];
     let known: BTreeSet<String> = sources
         .iter()
         .map(|name| Path::new("src/cli").join(name))

@@ -3,6 +3,7 @@
 //! runs only where a process of its own is needed.
 
 mod bad_points;
+mod check;
 mod commitments;
 mod contract;
 mod csv_rows;
@@ -11,6 +12,7 @@ mod estates;
 mod explain;
 mod failures;
 mod hostile;
+mod json_schemas;
 mod listings;
 mod own_prices;
 mod paid_ahead;

@@ -7,6 +7,8 @@ use std::io::{self, ErrorKind, Write};
 
 const COMMANDS: &[&str] = &[
     "audit",
+    "check",
+    "policy",
     "inventory",
     "metrics",
     "pricing",

@@ -42,6 +42,9 @@ fn help_of_every_command() {
     for arguments in [
         &["--help"][..],
         &["audit", "--help"],
+        &["check", "--help"],
+        &["policy", "--help"],
+        &["policy", "init", "--help"],
         &["inventory", "--help"],
         &["metrics", "--help"],
         &["metrics", "setup", "--help"],
@@ -97,7 +100,7 @@ fn the_audit_fits_a_terminal_of_100_columns() {
 
 #[test]
 fn help_fits_100_columns_and_names_every_flag_of_its_command() {
-    for command in ["audit", "inventory", "metrics"] {
+    for command in ["audit", "check", "inventory", "metrics"] {
         let text = help(&[command, "--help"]);
         for line in text.lines() {
             assert!(line.width() <= 100, "{command}: {line}");

@@ -26,7 +26,7 @@ use clock::{HostClock, Pacer};
 use display::Display;
 use sampling::{Ending, Processes, Sampler};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::channel;
 use summary::Pricing;
 
@@ -109,13 +109,13 @@ fn sample(
 
 /// Fails before anything is sampled when a file could not be written.
 fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
-    let named: Vec<(&str, &PathBuf)> = [
+    let named: Vec<(&str, &Path)> = [
         ("--samples", args.samples.as_ref()),
         ("--record", args.record.as_ref()),
         ("--output", args.out.output.as_ref()),
     ]
     .into_iter()
-    .filter_map(|(flag, path)| Some((flag, path?)))
+    .filter_map(|(flag, path)| Some((flag, path?.as_path())))
     .collect();
     output::check_distinct(&named)?;
     if let Some(path) = &args.samples

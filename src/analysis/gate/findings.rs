@@ -1,0 +1,214 @@
+//! Forbidden findings, and how old a price may be.
+
+use super::baseline::{Baseline, Past};
+use super::judged::{Judge, Judged, Words, open_silences, place, unseen_instances, unseen_storage};
+use super::{Forbidden, GatePolicy, Violation, policy_rule};
+use crate::analysis::Audit;
+use crate::domain::{Finding, Gap, Money, Severity};
+use crate::rules::{COMMITMENT_RULES, RULES};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Gaps that keep findings about commitments away.
+const COMMITMENTS: [&str; 4] = [
+    "reserved instances",
+    "capacity reservations",
+    "savings plans",
+    "commitment",
+];
+const STOPPED_WITH_STORAGE: &str = "stopped-with-storage";
+
+/// Every ban on findings.
+pub(super) fn forbidden(
+    audit: &Audit,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+) -> Vec<Judged> {
+    let judge_one = |ban| judge_ban(audit, policy, ban, baseline);
+    policy.forbidden.iter().map(judge_one).collect()
+}
+
+fn judge_ban(
+    audit: &Audit,
+    policy: &GatePolicy,
+    ban: &Forbidden,
+    baseline: Option<&Baseline>,
+) -> Judged {
+    let limit = match ban.severity {
+        Severity::Info => "no finding".to_owned(),
+        Severity::Warning => "no warning or critical finding".to_owned(),
+        Severity::Critical => "no critical finding".to_owned(),
+    };
+    let mut judge = Judge::new(
+        policy,
+        ban.rule.as_deref().unwrap_or("*"),
+        "everything",
+        &limit,
+        ban.line,
+    );
+    let names: BTreeMap<String, &str> = audit
+        .workloads
+        .iter()
+        .map(|audited| (audited.workload.id(), audited.workload.name.as_str()))
+        .collect();
+    for finding in &audit.findings {
+        if ban.bans(finding.rule()) && finding.severity >= ban.severity {
+            let name = names.get(finding.workload()).copied();
+            let violation = banned(policy, ban, finding, name, &limit);
+            let past = past(finding, baseline);
+            judge.add(violation, name.map(str::to_owned), past);
+        }
+    }
+    judge.observed(match judge.count() {
+        0 => "none".to_owned(),
+        1 => "1 finding".to_owned(),
+        many => format!("{many} findings"),
+    });
+    silences(audit, ban, &mut judge);
+    judge.done()
+}
+
+impl Forbidden {
+    /// Whether it is about a rule.
+    fn bans(&self, rule: &str) -> bool {
+        self.rule.as_deref().is_none_or(|banned| banned == rule)
+    }
+
+    /// Whether a rule, if it spoke, could come up with something banned.
+    fn awaits(&self, rule: &str) -> bool {
+        let usual = RULES.iter().find(|known| known.meta().id == rule);
+        self.bans(rule)
+            && (self.rule.is_some()
+                || usual.is_none_or(|known| known.meta().severity >= self.severity))
+    }
+}
+
+/// A forbidden finding; `name` is that of its workload, where it is about one.
+fn banned(
+    policy: &GatePolicy,
+    ban: &Forbidden,
+    finding: &Finding,
+    name: Option<&str>,
+    limit: &str,
+) -> Violation {
+    let called = name.unwrap_or(finding.workload());
+    let recommendation = &finding.recommendation;
+    let to = if recommendation.to.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", recommendation.to)
+    };
+    let mut steps = vec![format!("{}{to}", recommendation.action)];
+    steps.extend(recommendation.steps.iter().cloned());
+    Violation {
+        rule: finding.rule().to_owned(),
+        severity: finding.severity,
+        scope: finding.workload().to_owned(),
+        workload: name.map(|_| finding.workload().to_owned()),
+        title: format!("{called}: {}", finding.title),
+        observed: format!("{} finding, {}", finding.severity, finding.confidence),
+        limit: limit.to_owned(),
+        monthly: finding.monthly_savings,
+        place: place(policy, ban.line),
+        fingerprint: finding.id(),
+        steps,
+    }
+}
+
+fn past(finding: &Finding, baseline: Option<&Baseline>) -> Past {
+    let then = baseline.and_then(|baseline| baseline.findings.get(&finding.id()));
+    then.map_or(Past::New, |then| {
+        Past::of_amounts(*then, finding.monthly_savings.map(Money::amount))
+    })
+}
+
+/// How many findings of an earlier audit, of rules that are banned, are gone.
+pub(super) fn gone(audit: &Audit, policy: &GatePolicy, baseline: &Baseline) -> u64 {
+    let now: BTreeSet<String> = audit.findings.iter().map(Finding::id).collect();
+    let is_banned = |id: &str| {
+        let rule = id.split(':').next().unwrap_or_default();
+        policy.forbidden.iter().any(|ban| ban.bans(rule))
+    };
+    let gone = |id: &&String| is_banned(id) && !now.contains(*id);
+    baseline.findings.keys().filter(gone).count() as u64
+}
+
+/// What kept banned rules silent.
+fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
+    for (rule, gap) in audit.workloads.iter().flat_map(open_silences) {
+        if ban.awaits(rule) {
+            judge.lacks_for(gap, rule);
+        }
+    }
+    if ban.awaits(STOPPED_WITH_STORAGE) {
+        unseen_storage(audit).for_each(|gap| judge.lacks_for(gap, STOPPED_WITH_STORAGE));
+    }
+    if COMMITMENT_RULES.iter().any(|rule| ban.awaits(rule)) {
+        let of_commitments = |gap: &&Gap| COMMITMENTS.contains(&gap.what.as_str());
+        let rule = ban.rule.as_deref().unwrap_or("*");
+        audit
+            .gaps
+            .iter()
+            .filter(of_commitments)
+            .for_each(|gap| judge.lacks_for(gap, rule));
+    }
+    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+}
+
+/// How old a price may be.
+pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) -> Option<Judged> {
+    let limit = policy.price_age?;
+    let most = span(limit.max_age.as_hours());
+    let limit_words = format!("at most {most}");
+    let mut judge = Judge::new(
+        policy,
+        policy_rule::PRICE_AGE,
+        "everything",
+        &limit_words,
+        limit.line,
+    );
+    match audit.prices.oldest_seen_on() {
+        Some(oldest) => {
+            let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
+            let observed = format!("{} old, of {oldest}", span(age.as_hours()));
+            judge.observed(&observed);
+            if age > limit.max_age {
+                let words = Words {
+                    title: format!("the oldest price is {observed}; the policy accepts {most}"),
+                    observed,
+                    limit: limit_words,
+                    steps: vec!["`gpucost pricing refresh` reads new prices".to_owned()],
+                    ..Words::default()
+                };
+                // An older price is older than it was in any earlier audit.
+                judge.violated(Severity::Warning, words, Past::New);
+            }
+        }
+        None if audit
+            .workloads
+            .iter()
+            .any(|one| one.workload.unpriced.is_some()) =>
+        {
+            judge.lacks(&Gap::new(
+                "price",
+                "everything",
+                "no workload has a price",
+                "`gpucost pricing refresh` reads prices, as far as an account may",
+            ));
+        }
+        None => judge.observed("no price of an instance was used"),
+    }
+    Some(judge.done())
+}
+
+/// Hours in words, whole days where they are.
+fn span(hours: i64) -> String {
+    let (number, noun) = if hours % 24 == 0 {
+        (hours / 24, "day")
+    } else {
+        (hours, "hour")
+    };
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

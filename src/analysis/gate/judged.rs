@@ -1,0 +1,228 @@
+//! What judging one rule of a policy comes to, before suppressions.
+
+use super::baseline::Past;
+use super::{Check, CheckOutcome, GatePolicy, Lack, Place, Violation};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Gap, Money, Severity};
+
+/// One rule with everything that speaks against it.
+pub(super) struct Judged {
+    /// The rule; its outcome is settled when suppressions are applied.
+    pub(super) check: Check,
+    /// What violates it.
+    pub(super) violations: Vec<Candidate>,
+    /// What it could not be judged for.
+    pub(super) lacks: Vec<Lack>,
+}
+
+/// A violation, unless somebody answers for it or an earlier audit knew it.
+pub(super) struct Candidate {
+    pub(super) violation: Violation,
+    /// The name of its workload, by which a suppression may call it.
+    pub(super) name: Option<String>,
+    pub(super) past: Past,
+}
+
+/// One rule while it is judged.
+pub(super) struct Judge<'a> {
+    policy: &'a GatePolicy,
+    judged: Judged,
+}
+
+impl<'a> Judge<'a> {
+    /// A rule by its id, what it is about and what it demands.
+    pub(super) fn new(
+        policy: &'a GatePolicy,
+        rule: &str,
+        scope: impl Into<String>,
+        limit: impl Into<String>,
+        line: usize,
+    ) -> Self {
+        Self {
+            policy,
+            judged: Judged {
+                check: Check {
+                    rule: rule.to_owned(),
+                    scope: scope.into(),
+                    limit: limit.into(),
+                    observed: None,
+                    outcome: CheckOutcome::Passed,
+                    place: place(policy, line),
+                },
+                violations: Vec::new(),
+                lacks: Vec::new(),
+            },
+        }
+    }
+
+    /// What was seen, in words.
+    pub(super) fn observed(&mut self, observed: impl Into<String>) {
+        self.judged.check.observed = Some(observed.into());
+    }
+
+    /// Something missing. `workload` is by which a suppression may call it.
+    pub(super) fn lacks(&mut self, gap: &Gap) {
+        self.lacks_for(gap, &self.judged.check.rule.clone());
+    }
+
+    /// The same for another rule's id than its own.
+    pub(super) fn lacks_for(&mut self, gap: &Gap, rule: &str) {
+        self.judged.lacks.push(Lack {
+            place: gap.place.clone(),
+            what: gap.what.clone(),
+            reason: gap.reason.clone(),
+            hint: gap.hint.clone(),
+            rules: vec![rule.to_owned()],
+        });
+    }
+
+    /// A violation of the rule itself.
+    pub(super) fn violated(&mut self, severity: Severity, words: Words, past: Past) {
+        let check = &self.judged.check;
+        let mut fingerprint = format!("{}:{}", check.rule, check.scope);
+        if let Some(aspect) = words.aspect {
+            fingerprint.push_str(&format!(":{aspect}"));
+        }
+        let violation = Violation {
+            rule: check.rule.clone(),
+            severity,
+            scope: check.scope.clone(),
+            workload: None,
+            title: words.title,
+            observed: words.observed,
+            limit: words.limit,
+            monthly: words.monthly,
+            place: check.place.clone(),
+            fingerprint,
+            steps: words.steps,
+        };
+        self.add(violation, None, past);
+    }
+
+    /// A violation by one workload.
+    pub(super) fn violated_by(
+        &mut self,
+        audited: &AuditedWorkload,
+        severity: Severity,
+        words: Words,
+        past: Past,
+    ) {
+        let id = audited.workload.id();
+        let check = &self.judged.check;
+        let mut fingerprint = format!("{}:{id}", check.rule);
+        if let Some(aspect) = words.aspect {
+            fingerprint.push_str(&format!(":{aspect}"));
+        }
+        let violation = Violation {
+            rule: check.rule.clone(),
+            severity,
+            scope: id.clone(),
+            workload: Some(id),
+            title: words.title,
+            observed: words.observed,
+            limit: words.limit,
+            monthly: words.monthly,
+            place: words
+                .line
+                .map_or_else(|| check.place.clone(), |line| place(self.policy, line)),
+            fingerprint,
+            steps: words.steps,
+        };
+        self.add(violation, Some(audited.workload.name.clone()), past);
+    }
+
+    /// A violation that is whole already.
+    pub(super) fn add(&mut self, violation: Violation, name: Option<String>, past: Past) {
+        self.judged.violations.push(Candidate {
+            violation,
+            name,
+            past,
+        });
+    }
+
+    /// How many violations there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.judged.violations.len()
+    }
+
+    /// The end of it.
+    pub(super) fn done(self) -> Judged {
+        self.judged
+    }
+}
+
+/// What is said about a violation.
+#[derive(Default)]
+pub(super) struct Words {
+    pub(super) title: String,
+    pub(super) observed: String,
+    pub(super) limit: String,
+    pub(super) monthly: Option<Money>,
+    pub(super) steps: Vec<String>,
+    /// What tells it from others of the same rule and scope.
+    pub(super) aspect: Option<String>,
+    /// A line of its own; the rule's otherwise.
+    pub(super) line: Option<usize>,
+}
+
+/// A line of the policy file.
+pub(super) fn place(policy: &GatePolicy, line: usize) -> Place {
+    policy
+        .file
+        .as_ref()
+        .map_or(Place::Nowhere, |file| Place::PolicyLine {
+            file: file.clone(),
+            line,
+        })
+}
+
+/// What a report calls a workload in a sentence.
+pub(super) fn called(audited: &AuditedWorkload) -> String {
+    let (id, name) = (audited.workload.id(), &audited.workload.name);
+    if *name == id {
+        id
+    } else {
+        format!("{name} ({id})")
+    }
+}
+
+/// Gaps in an inventory: instances that may be there and were not seen. What is
+/// on its way out or came after the audited instant is none.
+pub(super) fn unseen_instances(audit: &Audit) -> impl Iterator<Item = &Gap> {
+    audit.gaps.iter().filter(|gap| match gap.what.as_str() {
+        "region" | "regions" => true,
+        "instance" => gap.reason.contains("no readable"),
+        _ => false,
+    })
+}
+
+/// Whether a gap of the inventory may concern a region.
+pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
+    let of_one_region = matches!(gap.what.as_str(), "region" | "volumes" | "addresses");
+    !of_one_region || gap.place == region
+}
+
+/// Gaps in what stands beside stopped instances.
+pub(super) fn unseen_storage(audit: &Audit) -> impl Iterator<Item = &Gap> {
+    let is_storage = |gap: &&Gap| matches!(gap.what.as_str(), "volumes" | "addresses");
+    audit.gaps.iter().filter(is_storage)
+}
+
+/// Rules about idleness: what is seen to work is not idle, whatever else they lack.
+const IDLE_RULES: [&str; 2] = ["idle-gpu", "idle-held-gpu"];
+
+/// Rules that lacked data about a workload and might have spoken with it, each
+/// with what it lacked.
+pub(super) fn open_silences(
+    audited: &AuditedWorkload,
+) -> impl Iterator<Item = (&'static str, &Gap)> {
+    let silences = audited.silent.iter();
+    silences
+        .flat_map(|silence| silence.rules.iter().map(|rule| (*rule, &silence.lack)))
+        .filter(move |(rule, _)| !(IDLE_RULES.contains(rule) && audited.verdict.state.is_some()))
+}
+
+/// Whether a rule is about idleness.
+pub(super) fn is_about_idleness(rule: &str) -> bool {
+    IDLE_RULES.contains(&rule)
+}

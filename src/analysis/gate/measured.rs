@@ -1,0 +1,186 @@
+//! Floors of utilization and of metrics coverage.
+
+use super::baseline::{Baseline, Past};
+use super::judged::{Judge, Judged, Words, called, unseen_instances};
+use super::{GatePolicy, UtilizationFloor, policy_rule};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{
+    AcceleratorKind, Gap, KindBasis, Severity, Signal, WorkloadKind, decimals_apart, floored,
+};
+use crate::rules::Need;
+
+/// Every floor of utilization.
+pub(super) fn utilization(
+    audit: &Audit,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+) -> Vec<Judged> {
+    policy
+        .utilization
+        .iter()
+        .map(|(kind, floor)| judge_kind(audit, policy, *kind, *floor, baseline))
+        .collect()
+}
+
+fn judge_kind(
+    audit: &Audit,
+    policy: &GatePolicy,
+    kind: WorkloadKind,
+    floor: UtilizationFloor,
+    baseline: Option<&Baseline>,
+) -> Judged {
+    let least = floor.mean_percent;
+    let mut judge = Judge::new(
+        policy,
+        policy_rule::UTILIZATION,
+        format!("kind {kind}"),
+        format!("mean of at least {least} %"),
+        floor.line,
+    );
+    let mut means: Vec<f64> = Vec::new();
+    for audited in &audit.workloads {
+        let workload = &audited.workload;
+        if workload.kind != kind || workload.ignored.is_some() || !runs_gpus(audited) {
+            continue;
+        }
+        match judged_mean(audited) {
+            Err(gap) => judge.lacks(&gap),
+            Ok(mean) => {
+                means.push(mean);
+                if mean < least {
+                    below(audited, mean, least, baseline, &mut judge);
+                }
+            }
+        }
+    }
+    if let Some(lowest) = means.iter().copied().reduce(f64::min) {
+        let decimals = decimals_apart(lowest, least);
+        judge.observed(format!("lowest mean {lowest:.decimals$} %"));
+    } else if audit.workloads.iter().all(|one| one.workload.kind != kind) {
+        judge.observed(format!("no {kind} workload"));
+    }
+    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+    judge.done()
+}
+
+fn below(
+    audited: &AuditedWorkload,
+    mean: f64,
+    least: f64,
+    baseline: Option<&Baseline>,
+    judge: &mut Judge<'_>,
+) {
+    let workload = &audited.workload;
+    let decimals = decimals_apart(mean, least);
+    let then = baseline
+        .and_then(|baseline| baseline.workloads.get(&workload.id())?.mean_percent)
+        .filter(|then| *then < least);
+    let guessed = match workload.kind_basis {
+        KindBasis::Guessed => ", a kind guessed from its name",
+        _ => "",
+    };
+    let mut steps =
+        vec!["`gpucost explain ID` shows the measurements and what would do".to_owned()];
+    if workload.kind_basis == KindBasis::Guessed {
+        steps.push("declare what it does with the tag `gpucost:kind`".to_owned());
+    }
+    let words = Words {
+        title: format!(
+            "{} uses its GPUs at a mean of {mean:.decimals$} %, below {least} % for {} workloads{guessed}",
+            called(audited),
+            workload.kind
+        ),
+        observed: format!("mean {mean:.decimals$} %"),
+        limit: format!("at least {least} %"),
+        monthly: workload.monthly_cost(),
+        steps,
+        ..Words::default()
+    };
+    let past = then.map_or(Past::New, |then| Past::of_falling_percent(then, mean));
+    judge.violated_by(audited, Severity::Warning, words, past);
+}
+
+/// Whether a workload runs on what drivers call GPUs, as far as that is known.
+fn runs_gpus(audited: &AuditedWorkload) -> bool {
+    let shape = audited.workload.shape.as_ref();
+    audited.workload.key.running
+        && shape.is_none_or(|shape| shape.accelerator == AcceleratorKind::Gpu)
+}
+
+/// The mean GPU utilization of a workload that was measured enough.
+fn judged_mean(audited: &AuditedWorkload) -> Result<f64, Gap> {
+    let workload = &audited.workload;
+    let lack = |reason: &str| {
+        let need = Need::Utilization;
+        Gap::new(need.what(), workload.id(), reason, need.hint())
+    };
+    if audited.verdict.confidence.is_none() {
+        return Err(lack(&audited.verdict.reason));
+    }
+    match &workload.utilization {
+        Some(summary) if summary.signal == Signal::GpuUtilization => Ok(summary.distribution.mean),
+        _ => Err(lack("power alone was measured")),
+    }
+}
+
+/// The floor of coverage.
+pub(super) fn coverage(
+    audit: &Audit,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+) -> Option<Judged> {
+    let floor = policy.coverage?;
+    let least = floor.percent;
+    let limit = format!("at least {least} %");
+    let mut judge = Judge::new(
+        policy,
+        policy_rule::COVERAGE,
+        "everything",
+        format!("{limit} measured"),
+        floor.line,
+    );
+    let running = || audit.workloads.iter().filter(|audited| runs_gpus(audited));
+    let total: usize = running()
+        .map(|audited| audited.workload.instances.len())
+        .sum();
+    let measured: usize = running().map(measured_instances).sum();
+    if total == 0 {
+        judge.observed("no running GPU instance");
+    } else {
+        let percent = measured as f64 / total as f64 * 100.0;
+        let shown = floored(percent, decimals_apart(percent, least));
+        let observed = format!("{measured} of {total} instances, {shown} %");
+        judge.observed(&observed);
+        if percent < least {
+            let then = baseline
+                .and_then(Baseline::coverage_percent)
+                .filter(|then| *then < least);
+            let words = Words {
+                title: format!(
+                    "{measured} of {total} running GPU instances have enough metrics for a \
+                     verdict, {shown} %, below {least} %"
+                ),
+                observed,
+                limit,
+                steps: vec![
+                    "`gpucost metrics` shows which instances report nothing".to_owned(),
+                    Need::Utilization.hint().to_owned(),
+                ],
+                ..Words::default()
+            };
+            let past = then.map_or(Past::New, |then| Past::of_falling_percent(then, percent));
+            judge.violated(Severity::Warning, words, past);
+        }
+    }
+    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+    Some(judge.done())
+}
+
+/// Instances of a workload with a verdict that delivered a signal of their own.
+fn measured_instances(audited: &AuditedWorkload) -> usize {
+    if audited.verdict.confidence.is_none() {
+        return 0;
+    }
+    let usage = &audited.workload.usage;
+    usage.iter().filter(|usage| usage.signal.is_some()).count()
+}

@@ -1,0 +1,196 @@
+//! The audit as a gate: what of it a policy does not allow, and what could not
+//! be judged. Nothing passes for lack of data.
+
+mod baseline;
+mod findings;
+mod glob;
+mod judged;
+mod measured;
+mod names;
+mod policy;
+mod report;
+mod spending;
+mod suppress;
+
+pub use baseline::{Baseline, PastWorkload};
+pub use glob::Glob;
+pub use policy::{
+    Allowance, Budget, CoverageFloor, Forbidden, GatePolicy, PriceAgeLimit, Refusal, RequiredTag,
+    Scope, Suppression, UtilizationFloor, WasteLimit,
+};
+pub use report::{
+    BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
+};
+
+use super::{Audit, AuditedWorkload};
+use crate::domain::Severity;
+use jiff::Timestamp;
+
+/// Ids of the rules that a policy states by itself; those of findings are the
+/// rules of [`crate::rules`].
+pub mod policy_rule {
+    /// A scope costs more than it may.
+    pub const BUDGET: &str = "policy/budget";
+    /// More is wasted than may be.
+    pub const WASTE: &str = "policy/waste";
+    /// GPUs are used less than they must be.
+    pub const UTILIZATION: &str = "policy/utilization";
+    /// A tag is missing.
+    pub const REQUIRED_TAGS: &str = "policy/required-tags";
+    /// An instance type may not be used.
+    pub const TYPES: &str = "policy/types";
+    /// A region may not be used.
+    pub const REGIONS: &str = "policy/regions";
+    /// A price is too old.
+    pub const PRICE_AGE: &str = "policy/price-age";
+    /// Too little is measured.
+    pub const COVERAGE: &str = "policy/coverage";
+    /// A suppression has ended.
+    pub const EXPIRED_SUPPRESSION: &str = "policy/expired-suppression";
+    /// A suppression covers nothing.
+    pub const UNMATCHED_SUPPRESSION: &str = "policy/unmatched-suppression";
+    /// A budget is about something that is not there.
+    pub const EMPTY_SCOPE: &str = "policy/empty-scope";
+    /// A tag takes a workload out of advice, and so out of some rules.
+    pub const IGNORED_WORKLOAD: &str = "policy/ignored-workload";
+
+    /// Those that a suppression may name.
+    pub const SUPPRESSIBLE: [&str; 8] = [
+        BUDGET,
+        WASTE,
+        UTILIZATION,
+        REQUIRED_TAGS,
+        TYPES,
+        REGIONS,
+        PRICE_AGE,
+        COVERAGE,
+    ];
+}
+
+/// Judges an audit by a policy. What an earlier audit knew fails only where it
+/// is worse now. `as_of` decides which suppressions still hold, and how old a
+/// price is.
+pub fn gate(
+    audit: &Audit,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+    as_of: Timestamp,
+) -> GateReport {
+    let mut judged = spending::budgets(audit, policy, baseline);
+    judged.extend(spending::waste(audit, policy, baseline));
+    judged.extend(measured::utilization(audit, policy, baseline));
+    judged.extend(measured::coverage(audit, policy, baseline));
+    judged.extend(names::tags(audit, policy, baseline));
+    judged.extend(names::places(audit, policy, baseline));
+    judged.extend(findings::price_age(audit, policy, as_of));
+    judged.extend(findings::forbidden(audit, policy, baseline));
+    judged.sort_by_key(|one| line_of(&one.check.place));
+
+    let mut settled = suppress::settle(judged, policy, baseline, as_of);
+    if let (Some(used), Some(baseline)) = (&mut settled.baseline, baseline) {
+        used.gone = findings::gone(audit, policy, baseline);
+    }
+    settled.notices.extend(empty_scopes(audit, policy));
+    settled.notices.extend(ignored(audit, policy));
+    sort(&mut settled.violations);
+    sort(&mut settled.notices);
+    settled
+        .suppressed
+        .sort_by_cached_key(|one| order(&one.violation));
+    let outcome = if !settled.violations.is_empty() {
+        GateOutcome::Violated
+    } else if !settled.lacks.is_empty() {
+        GateOutcome::Incomplete
+    } else if audit.workloads.is_empty() {
+        GateOutcome::Nothing
+    } else {
+        GateOutcome::Clean
+    };
+    GateReport {
+        outcome,
+        policy_file: policy.file.clone(),
+        checks: settled.checks,
+        violations: settled.violations,
+        notices: settled.notices,
+        suppressed: settled.suppressed,
+        lacks: settled.lacks,
+        baseline: settled.baseline,
+    }
+}
+
+fn line_of(place: &Place) -> usize {
+    match place {
+        Place::PolicyLine { line, .. } => *line,
+        _ => 0,
+    }
+}
+
+/// A budget of a scope that holds nothing is kept by nobody, perhaps by a slip.
+fn empty_scopes(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
+    let notice = |budget: &Budget| Violation {
+        rule: policy_rule::EMPTY_SCOPE.to_owned(),
+        severity: Severity::Info,
+        scope: budget.scope.to_string(),
+        workload: None,
+        title: format!("nothing belongs to {}, which has a budget", budget.scope),
+        observed: "no workload".to_owned(),
+        limit: format!("{} a month", budget.monthly_limit),
+        monthly: None,
+        place: judged::place(policy, budget.line),
+        fingerprint: format!("{}:{}", policy_rule::EMPTY_SCOPE, budget.scope),
+        steps: vec!["check its spelling, and the scope of the audit".to_owned()],
+    };
+    spending::empty_budgets(audit, policy).map(notice).collect()
+}
+
+/// Workloads that a tag takes out of advice get no findings and no verdict to
+/// gate on: said, because anybody who may set tags can do it.
+fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
+    let depends =
+        !policy.forbidden.is_empty() || policy.waste.is_some() || !policy.utilization.is_empty();
+    let notice = |audited: &AuditedWorkload| {
+        let workload = &audited.workload;
+        let reason = workload.ignored.as_ref()?;
+        let id = workload.id();
+        Some(Violation {
+            rule: policy_rule::IGNORED_WORKLOAD.to_owned(),
+            severity: Severity::Info,
+            scope: id.clone(),
+            workload: Some(id.clone()),
+            title: format!(
+                "{} is judged by budget, tags, types, regions and coverage only, because its \
+                 tag gpucost:ignore says: {reason}",
+                judged::called(audited)
+            ),
+            observed: "ignored by its tag".to_owned(),
+            limit: "every rule".to_owned(),
+            monthly: workload.monthly_cost(),
+            place: Place::Nowhere,
+            fingerprint: format!("{}:{id}", policy_rule::IGNORED_WORKLOAD),
+            steps: vec![
+                "suppress the rules that are meant instead, with an owner and a day".to_owned(),
+            ],
+        })
+    };
+    let workloads = audit.workloads.iter().filter(|_| depends);
+    workloads.filter_map(notice).collect()
+}
+
+/// Gravest first, then dearest, unknown last, then by fingerprint.
+fn sort(violations: &mut [Violation]) {
+    violations.sort_by_cached_key(order);
+}
+
+fn order(
+    violation: &Violation,
+) -> (
+    std::cmp::Reverse<Severity>,
+    std::cmp::Reverse<Option<rust_decimal::Decimal>>,
+    String,
+) {
+    (
+        std::cmp::Reverse(violation.severity),
+        std::cmp::Reverse(violation.monthly.map(crate::domain::Money::amount)),
+        violation.fingerprint.clone(),
+    )
+}

@@ -1,0 +1,257 @@
+//! What a policy demands, validated, each rule with the line that states it.
+
+use super::Glob;
+use crate::domain::{Money, Severity, WorkloadKind};
+use jiff::SignedDuration;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The rules of one policy. Absent and empty parts demand nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GatePolicy {
+    /// The file, as the user named it.
+    pub file: Option<String>,
+    /// What may be spent, in the order of the file.
+    pub budgets: Vec<Budget>,
+    /// How much may be wasted.
+    pub waste: Option<WasteLimit>,
+    /// The least mean GPU utilization of each kind of workload.
+    pub utilization: BTreeMap<WorkloadKind, UtilizationFloor>,
+    /// Tags that everything must carry.
+    pub required_tags: Vec<RequiredTag>,
+    /// Instance types that may be used.
+    pub types: Allowance,
+    /// Regions that may be used.
+    pub regions: Allowance,
+    /// How old a price may be.
+    pub price_age: Option<PriceAgeLimit>,
+    /// Findings that must not be.
+    pub forbidden: Vec<Forbidden>,
+    /// How much must be measured.
+    pub coverage: Option<CoverageFloor>,
+    /// What is accepted for a while.
+    pub suppressions: Vec<Suppression>,
+    /// Whether an expired suppression is shown only, instead of failing the gate.
+    pub accepts_expired: bool,
+    /// Whether a suppression that covers nothing fails the gate, instead of being
+    /// shown only.
+    pub refuses_unmatched: bool,
+}
+
+impl GatePolicy {
+    /// How many rules it states; suppressions are none.
+    pub fn rules(&self) -> usize {
+        let waste = self.waste.as_ref().map_or(0, |waste| {
+            usize::from(waste.monthly.is_some()) + usize::from(waste.percent.is_some())
+        });
+        self.budgets.len()
+            + waste
+            + self.utilization.len()
+            + self.required_tags.len()
+            + usize::from(self.types.line().is_some())
+            + usize::from(self.regions.line().is_some())
+            + usize::from(self.price_age.is_some())
+            + self.forbidden.len()
+            + usize::from(self.coverage.is_some())
+    }
+}
+
+/// What a budget is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// All that was audited.
+    Everything,
+    /// One account.
+    Account(String),
+    /// One region.
+    Region(String),
+    /// What carries a tag with this value.
+    Tag {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+    },
+}
+
+impl Scope {
+    /// Whether something in an account and a region, with some tags, belongs to it.
+    pub fn holds(&self, account: &str, region: &str, tags: &BTreeMap<String, String>) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Account(own) => own == account,
+            Self::Region(own) => own == region,
+            Self::Tag { key, value } => tags.get(key) == Some(value),
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everything => f.write_str("everything"),
+            Self::Account(account) => write!(f, "account {account}"),
+            Self::Region(region) => write!(f, "region {region}"),
+            Self::Tag { key, value } => write!(f, "tag {key}={value}"),
+        }
+    }
+}
+
+/// The most that a scope may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// What it is about.
+    pub scope: Scope,
+    /// The most per month; it may be reached.
+    pub monthly_limit: Money,
+    /// Where the policy says so, counted from one.
+    pub line: usize,
+}
+
+/// The most that may be wasted: money that is certain to end when acted upon.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WasteLimit {
+    /// The most per month, and its line.
+    pub monthly: Option<(Money, usize)>,
+    /// The most as a percentage of the monthly cost, 0–100, and its line.
+    pub percent: Option<(Decimal, usize)>,
+}
+
+/// The least mean GPU utilization.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UtilizationFloor {
+    /// Percent, 0–100.
+    pub mean_percent: f64,
+    /// Where the policy says so, counted from one.
+    pub line: usize,
+}
+
+/// A tag that everything must carry, with any value but an empty one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredTag {
+    /// The key; case counts, as on AWS.
+    pub key: String,
+    /// Where the policy says so, counted from one.
+    pub line: usize,
+}
+
+/// Names that may be used, by pattern.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allowance {
+    /// One of these must match, unless there are none; with the line of each.
+    pub allowed: Vec<(Glob, usize)>,
+    /// None of these may match; with the line of each.
+    pub denied: Vec<(Glob, usize)>,
+}
+
+/// Why a name may not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is allowed, in words.
+    pub limit: String,
+    /// Why it is refused, as the end of a sentence: `which p5* denies`.
+    pub reason: String,
+    /// The line that says so, counted from one.
+    pub line: usize,
+}
+
+impl Allowance {
+    /// Why a name may not be used; `None` when it may.
+    pub fn refusal(&self, name: &str) -> Option<Refusal> {
+        if let Some((glob, line)) = self.denied.iter().find(|(glob, _)| glob.matches(name)) {
+            return Some(Refusal {
+                limit: format!("not {glob}"),
+                reason: format!("which {glob} denies"),
+                line: *line,
+            });
+        }
+        let (_, line) = self.allowed.first()?;
+        if self.allowed.iter().any(|(glob, _)| glob.matches(name)) {
+            return None;
+        }
+        let limit = self.limit_of_allowed();
+        Some(Refusal {
+            reason: format!("which is not among {limit}"),
+            limit,
+            line: *line,
+        })
+    }
+
+    /// What it demands, in words.
+    pub fn limit(&self) -> String {
+        let denied: Vec<String> = self
+            .denied
+            .iter()
+            .map(|(glob, _)| glob.to_string())
+            .collect();
+        match (self.allowed.is_empty(), denied.is_empty()) {
+            (true, true) => "anything".to_owned(),
+            (true, false) => format!("not {}", denied.join(", ")),
+            (false, true) => self.limit_of_allowed(),
+            (false, false) => format!("{}, not {}", self.limit_of_allowed(), denied.join(", ")),
+        }
+    }
+
+    /// Its first line; `None` when it demands nothing.
+    pub fn line(&self) -> Option<usize> {
+        let lines = self.allowed.iter().chain(&self.denied);
+        lines.map(|(_, line)| *line).min()
+    }
+
+    fn limit_of_allowed(&self) -> String {
+        let allowed: Vec<String> = self
+            .allowed
+            .iter()
+            .map(|(glob, _)| glob.to_string())
+            .collect();
+        allowed.join(", ")
+    }
+}
+
+/// The highest age that a price may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceAgeLimit {
+    /// Since its source last stated it.
+    pub max_age: SignedDuration,
+    /// Where the policy says so, counted from one.
+    pub line: usize,
+}
+
+/// Findings that must not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forbidden {
+    /// The id of one rule; every rule when absent.
+    pub rule: Option<String>,
+    /// The least severity that is forbidden.
+    pub severity: Severity,
+    /// Where the policy says so, counted from one.
+    pub line: usize,
+}
+
+/// The least share of running GPU instances with enough metrics for a verdict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CoverageFloor {
+    /// Percent, 0–100.
+    pub percent: f64,
+    /// Where the policy says so, counted from one.
+    pub line: usize,
+}
+
+/// Something that somebody answers for until a day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppression {
+    /// The id of the rule, as in [`super::Violation::rule`].
+    pub rule: String,
+    /// What it covers: a pattern of a workload's id, its name, or a scope.
+    pub workload: Glob,
+    /// Who answers for it.
+    pub owner: String,
+    /// Why.
+    pub reason: String,
+    /// The last day on which it holds, in UTC.
+    pub expires: Date,
+    /// Where the policy says so, counted from one.
+    pub line: usize,
+}

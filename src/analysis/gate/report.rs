@@ -1,0 +1,182 @@
+//! What a gate says: what violates the policy, what could not be judged, and
+//! what was accepted.
+
+use super::Suppression;
+use crate::domain::{Money, Severity, named_enum};
+use std::fmt;
+
+named_enum! {
+    /// How a gate ends.
+    GateOutcome {
+        /// Every rule was judged and holds.
+        Clean = "clean",
+        /// There was nothing to judge.
+        Nothing = "nothing",
+        /// Nothing violates the policy, and a rule lacked data.
+        Incomplete = "incomplete",
+        /// Something violates the policy.
+        Violated = "violated",
+    }
+}
+
+named_enum! {
+    /// What one rule of the policy came to.
+    CheckOutcome {
+        /// It was judged and holds.
+        Passed = "passed",
+        /// It does not hold, and all of that is accepted: suppressed, or known
+        /// to the baseline and no worse.
+        Accepted = "accepted",
+        /// It lacked data, and what was seen holds.
+        Incomplete = "incomplete",
+        /// It does not hold.
+        Violated = "violated",
+    }
+}
+
+/// What a policy says about an estate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateReport {
+    /// How it ends.
+    pub outcome: GateOutcome,
+    /// The policy file, as the user named it.
+    pub policy_file: Option<String>,
+    /// Every rule of the policy, in order of line.
+    pub checks: Vec<Check>,
+    /// What fails the gate: gravest first, then dearest, then by fingerprint.
+    pub violations: Vec<Violation>,
+    /// What is worth a look and does not fail it: what the baseline knew, and
+    /// suppressions that cover nothing. In the same order.
+    pub notices: Vec<Violation>,
+    /// What somebody answers for until a day, in the same order.
+    pub suppressed: Vec<Suppressed>,
+    /// Why rules could not be judged, by place.
+    pub lacks: Vec<Lack>,
+    /// What an earlier audit changed; absent without one.
+    pub baseline: Option<BaselineUse>,
+}
+
+/// One rule of the policy and what it came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// The rule's id, as in [`Violation::rule`]; `*` for a ban on every finding.
+    pub rule: String,
+    /// What it is about, as in [`Violation::scope`]; `everything` for all.
+    pub scope: String,
+    /// What it demands, in words.
+    pub limit: String,
+    /// What was seen, in words; absent when nothing could be seen.
+    pub observed: Option<String>,
+    /// What it came to.
+    pub outcome: CheckOutcome,
+    /// Where the policy says so.
+    pub place: Place,
+}
+
+/// One thing that is not as the policy wants it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Violation {
+    /// A stable id in kebab case: `policy/budget` and its like, or the rule of a
+    /// forbidden finding, such as `idle-gpu`.
+    pub rule: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about: a workload's id, `everything`, `account 111122223333`,
+    /// `region eu-west-1`, `tag team=ml`, or an address in a Terraform plan.
+    pub scope: String,
+    /// The workload, where it is about one.
+    pub workload: Option<String>,
+    /// One sentence with what was observed and the limit.
+    pub title: String,
+    /// What was observed, with its unit.
+    pub observed: String,
+    /// What the policy allows, with its unit.
+    pub limit: String,
+    /// The money it is about, per month; absent where it is about none or that
+    /// is not known. These overlap and do not add up.
+    pub monthly: Option<Money>,
+    /// What to point at.
+    pub place: Place,
+    /// The same across runs for the same matter.
+    pub fingerprint: String,
+    /// What to do about it, in order.
+    pub steps: Vec<String>,
+}
+
+/// Where something is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Place {
+    /// In the policy file.
+    PolicyLine {
+        /// As the user named it.
+        file: String,
+        /// Counted from one.
+        line: usize,
+    },
+    /// In a Terraform plan.
+    PlanResource {
+        /// As the user named it.
+        file: String,
+        /// Such as `module.train.aws_instance.node[0]`.
+        address: String,
+        /// Counted from one, where it is known.
+        line: Option<usize>,
+    },
+    /// Nowhere.
+    #[default]
+    Nowhere,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PolicyLine { file, line } => write!(f, "{file}:{line}"),
+            Self::PlanResource {
+                file,
+                line: Some(line),
+                ..
+            } => write!(f, "{file}:{line}"),
+            Self::PlanResource { file, address, .. } => write!(f, "{file}: {address}"),
+            Self::Nowhere => Ok(()),
+        }
+    }
+}
+
+/// A violation that somebody answers for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suppressed {
+    /// What would fail the gate.
+    pub violation: Violation,
+    /// Who accepts it, why and until when.
+    pub by: Suppression,
+}
+
+/// Data without which rules could not be judged.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lack {
+    /// Where: a workload's id, a region, an account.
+    pub place: String,
+    /// What is missing, such as `price`.
+    pub what: String,
+    /// Why it is missing.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: String,
+    /// The rules that lacked it, in order of id.
+    pub rules: Vec<String>,
+}
+
+/// What an earlier audit changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaselineUse {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Violations that it knew and that are no worse: they do not fail.
+    pub known: u64,
+    /// Violations that it knew and that are worse: they fail.
+    pub worse: u64,
+    /// Violations that it did not know: they fail.
+    pub new: u64,
+    /// Findings of it that the policy forbids and that are gone.
+    pub gone: u64,
+}

@@ -1,0 +1,319 @@
+//! Budgets and limits of waste.
+
+use super::baseline::{Baseline, Past};
+use super::judged::{
+    Judge, Judged, Words, concerns_region, is_about_idleness, open_silences, unseen_instances,
+    unseen_storage,
+};
+use super::{Budget, GatePolicy, Scope, policy_rule};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Gap, Money, Severity, Unpriced};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+const BUDGET_STEPS: [&str; 2] = [
+    "`gpucost audit` lists what it is spent on and what could be saved",
+    "raise the limit in the policy when the spending is meant",
+];
+const WASTE_STEPS: [&str; 2] = [
+    "`gpucost audit` lists what is wasted and how it ends",
+    "stop or release it, or suppress it with an owner and a day",
+];
+
+/// Every budget of a policy.
+pub(super) fn budgets(
+    audit: &Audit,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+) -> Vec<Judged> {
+    let judge_one = |budget| judge_budget(audit, policy, budget, baseline);
+    policy.budgets.iter().map(judge_one).collect()
+}
+
+fn judge_budget(
+    audit: &Audit,
+    policy: &GatePolicy,
+    budget: &Budget,
+    baseline: Option<&Baseline>,
+) -> Judged {
+    let limit = budget.monthly_limit;
+    let words_of_limit = format!("{limit} a month");
+    let mut judge = Judge::new(
+        policy,
+        policy_rule::BUDGET,
+        budget.scope.to_string(),
+        &words_of_limit,
+        budget.line,
+    );
+    let inside: Vec<&AuditedWorkload> = within(audit, &budget.scope).collect();
+    let spent: Decimal = inside
+        .iter()
+        .filter_map(|audited| audited.workload.monthly_cost())
+        .filter(|cost| cost.currency() == limit.currency())
+        .map(Money::amount)
+        .sum();
+    let spent = Money::new(spent, limit.currency());
+    judge.observed(format!("{spent} a month"));
+    if spent.amount() > limit.amount() {
+        let over = Money::new(spent.amount() - limit.amount(), limit.currency());
+        let past = baseline.map_or(Past::New, |baseline| {
+            let then = baseline.cost_of(&budget.scope, limit.currency());
+            if then > limit.amount() {
+                Past::of_amounts(Some(then), Some(spent.amount()))
+            } else {
+                Past::New
+            }
+        });
+        let words = Words {
+            title: format!(
+                "{} costs {spent} a month, {over} over its budget of {limit}",
+                budget.scope
+            ),
+            observed: format!("{spent} a month"),
+            limit: words_of_limit,
+            monthly: Some(over),
+            steps: BUDGET_STEPS.map(str::to_owned).to_vec(),
+            aspect: Some(limit.currency().code().to_owned()),
+            line: None,
+        };
+        judge.violated(Severity::Critical, words, past);
+        return judge.done();
+    }
+    for audited in &inside {
+        for gap in unpriced(audited) {
+            judge.lacks(&gap);
+        }
+        judge_currency(audited, policy, budget, &mut judge);
+    }
+    let concerned = |gap: &&Gap| match &budget.scope {
+        Scope::Region(region) => concerns_region(gap, region),
+        _ => true,
+    };
+    unseen_instances(audit)
+        .chain(unseen_storage(audit))
+        .filter(concerned)
+        .for_each(|gap| judge.lacks(gap));
+    judge.done()
+}
+
+/// A workload in a currency that no budget of the same scope covers.
+fn judge_currency(
+    audited: &AuditedWorkload,
+    policy: &GatePolicy,
+    budget: &Budget,
+    judge: &mut Judge<'_>,
+) {
+    let Some(cost) = audited.workload.monthly_cost() else {
+        return;
+    };
+    let covered = policy.budgets.iter().any(|other| {
+        other.scope == budget.scope && other.monthly_limit.currency() == cost.currency()
+    });
+    if !covered {
+        judge.lacks(&Gap::new(
+            "budget",
+            audited.workload.id(),
+            format!(
+                "costs {} while the budget of {} is in {}",
+                cost.currency(),
+                budget.scope,
+                budget.monthly_limit.currency()
+            ),
+            format!("add a [[budget]] with `currency = \"{}\"`", cost.currency()),
+        ));
+    }
+}
+
+/// The workloads of a scope.
+fn within<'a>(audit: &'a Audit, scope: &'a Scope) -> impl Iterator<Item = &'a AuditedWorkload> {
+    audit.workloads.iter().filter(move |audited| {
+        let key = &audited.workload.key;
+        scope.holds(&key.account, &key.region, &audited.workload.tags)
+    })
+}
+
+/// What of a workload's cost is not known.
+fn unpriced(audited: &AuditedWorkload) -> Vec<Gap> {
+    let workload = &audited.workload;
+    if let Some(unpriced) = &workload.unpriced {
+        return vec![unpriced.gap(&workload.id())];
+    }
+    let missing = |what: &String| {
+        let reason = format!("{what} is unpriced in {}", workload.key.region);
+        Gap::new("storage price", workload.id(), reason, Unpriced::NO_SOURCE)
+    };
+    workload.standing.unpriced.iter().map(missing).collect()
+}
+
+/// The limits of waste.
+pub(super) fn waste(
+    audit: &Audit,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+) -> Vec<Judged> {
+    let Some(limits) = &policy.waste else {
+        return Vec::new();
+    };
+    let amount = limits
+        .monthly
+        .map(|(limit, line)| waste_amount(audit, policy, limit, line, baseline));
+    let percent = limits
+        .percent
+        .map(|(limit, line)| waste_percent(audit, policy, limit, line, baseline));
+    amount.into_iter().chain(percent).collect()
+}
+
+fn waste_amount(
+    audit: &Audit,
+    policy: &GatePolicy,
+    limit: Money,
+    line: usize,
+    baseline: Option<&Baseline>,
+) -> Judged {
+    let limit_words = format!("{limit} a month");
+    let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
+    match audit.totals.monthly_waste {
+        Some(waste) if waste.currency() != limit.currency() => judge.lacks(&Gap::new(
+            "waste",
+            EVERYTHING,
+            format!("it is summed in {}", waste.currency()),
+            format!("state the limit with `currency = \"{}\"`", waste.currency()),
+        )),
+        Some(waste) => {
+            judge.observed(format!("{waste} a month"));
+            if waste.amount() > limit.amount() {
+                let then = baseline.and_then(|baseline| baseline.monthly_waste);
+                let past = match then {
+                    Some(then) if then > limit.amount() => {
+                        Past::of_amounts(Some(then), Some(waste.amount()))
+                    }
+                    _ => Past::New,
+                };
+                let words = Words {
+                    title: format!("{waste} a month are wasted, more than {limit}"),
+                    observed: format!("{waste} a month"),
+                    limit: limit_words,
+                    monthly: Some(waste),
+                    steps: WASTE_STEPS.map(str::to_owned).to_vec(),
+                    aspect: Some("monthly".to_owned()),
+                    line: None,
+                };
+                judge.violated(Severity::Critical, words, past);
+            }
+        }
+        None => {}
+    }
+    lacking_waste(audit, &mut judge);
+    judge.done()
+}
+
+fn waste_percent(
+    audit: &Audit,
+    policy: &GatePolicy,
+    limit: Decimal,
+    line: usize,
+    baseline: Option<&Baseline>,
+) -> Judged {
+    let limit = limit.normalize();
+    let limit_words = format!("{limit} % of the cost");
+    let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
+    let totals = &audit.totals;
+    let share = share_of(
+        totals.monthly_waste.map(Money::amount),
+        totals.monthly_cost.map(Money::amount),
+    );
+    if let (Some(share), Some(waste)) = (share, totals.monthly_waste) {
+        let shown = format!("{} %", shown_over(share, limit));
+        judge.observed(format!("{shown} of the cost"));
+        if share > limit {
+            let then = baseline
+                .and_then(|baseline| share_of(baseline.monthly_waste, baseline.monthly_cost))
+                .filter(|then| *then > limit);
+            let past = match (then.and_then(|then| then.to_f64()), share.to_f64()) {
+                (Some(then), Some(now)) => Past::of_rising_percent(then, now),
+                _ => Past::New,
+            };
+            let words = Words {
+                title: format!(
+                    "{shown} of the cost is wasted, {waste} a month, more than {limit} %"
+                ),
+                observed: format!("{shown} of the cost"),
+                limit: limit_words,
+                monthly: Some(waste),
+                steps: WASTE_STEPS.map(str::to_owned).to_vec(),
+                aspect: Some("percent".to_owned()),
+                line: None,
+            };
+            judge.violated(Severity::Critical, words, past);
+        }
+    }
+    lacking_waste(audit, &mut judge);
+    judge.done()
+}
+
+/// A share in percent; nothing of nothing is zero, and absent is absent.
+fn share_of(part: Option<Decimal>, whole: Option<Decimal>) -> Option<Decimal> {
+    let (part, whole) = (part?, whole?);
+    if part.is_zero() {
+        return Some(Decimal::ZERO);
+    }
+    (part * Decimal::ONE_HUNDRED).checked_div(whole)
+}
+
+/// A percentage with as few decimals as leave it on its side of a limit.
+fn shown_over(share: Decimal, limit: Decimal) -> Decimal {
+    (1..=6)
+        .map(|decimals| share.round_dp(decimals))
+        .find(|shown| shown.cmp(&limit) == share.cmp(&limit))
+        .unwrap_or(share)
+}
+
+/// Without every price and every measurement there may be more waste.
+fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>) {
+    if judge.count() > 0 {
+        return;
+    }
+    for audited in &audit.workloads {
+        if audited.workload.ignored.is_some() {
+            continue;
+        }
+        let of_price = unpriced(audited);
+        let of_rules = open_silences(audited)
+            .filter(|(rule, _)| is_about_idleness(rule))
+            .map(|(_, gap)| gap)
+            .filter(|gap| of_price.iter().all(|known| known.what != gap.what));
+        of_price
+            .iter()
+            .chain(of_rules)
+            .for_each(|gap| judge.lacks(gap));
+    }
+    unseen_instances(audit)
+        .chain(unseen_storage(audit))
+        .chain(audit.gaps.iter().filter(|gap| gap.what == "sum"))
+        .for_each(|gap| judge.lacks(gap));
+}
+
+const EVERYTHING: &str = "everything";
+
+/// Budgets whose scope holds nothing, with the line of each: perhaps a slip.
+pub(super) fn empty_budgets<'a>(
+    audit: &'a Audit,
+    policy: &'a GatePolicy,
+) -> impl Iterator<Item = &'a Budget> {
+    policy.budgets.iter().filter(move |budget| {
+        budget.scope != Scope::Everything
+            && !audit.workloads.is_empty()
+            && within(audit, &budget.scope).next().is_none()
+            && !is_audited(audit, &budget.scope)
+    })
+}
+
+/// Whether a scope was looked at, whatever was there.
+fn is_audited(audit: &Audit, scope: &Scope) -> bool {
+    match scope {
+        Scope::Everything => true,
+        Scope::Account(account) => audit.accounts.contains(account),
+        Scope::Region(region) => audit.regions.contains(region),
+        Scope::Tag { .. } => false,
+    }
+}

@@ -1,0 +1,265 @@
+//! From what was judged to what fails: suppressions first, then the baseline.
+
+use super::baseline::{Baseline, Past};
+use super::judged::{Candidate, Judged, place};
+use super::{
+    BaselineUse, Check, CheckOutcome, GatePolicy, Lack, Place, Suppressed, Suppression, Violation,
+    policy_rule,
+};
+use crate::domain::Severity;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that a report lists.
+#[derive(Default)]
+pub(super) struct Settled {
+    pub(super) checks: Vec<Check>,
+    pub(super) violations: Vec<Violation>,
+    pub(super) notices: Vec<Violation>,
+    pub(super) suppressed: Vec<Suppressed>,
+    pub(super) lacks: Vec<Lack>,
+    pub(super) baseline: Option<BaselineUse>,
+}
+
+/// Applies suppressions and an earlier audit.
+pub(super) fn settle(
+    judged: Vec<Judged>,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+    as_of: Timestamp,
+) -> Settled {
+    let today = as_of.to_zoned(TimeZone::UTC).date();
+    let mut settling = Settling {
+        policy,
+        today,
+        used: BTreeSet::new(),
+        seen: BTreeSet::new(),
+        lacks: BTreeMap::new(),
+        settled: Settled {
+            baseline: baseline.map(|baseline| BaselineUse {
+                file: baseline.file.clone(),
+                known: 0,
+                worse: 0,
+                new: 0,
+                gone: 0,
+            }),
+            ..Settled::default()
+        },
+    };
+    for one in judged {
+        settling.rule(one);
+    }
+    settling.stale();
+    settling.done()
+}
+
+struct Settling<'a> {
+    policy: &'a GatePolicy,
+    today: Date,
+    /// Suppressions that covered something, by their place in the policy.
+    used: BTreeSet<usize>,
+    /// Fingerprints so far: two bans on one finding are one matter.
+    seen: BTreeSet<String>,
+    lacks: BTreeMap<(String, String, String, String), BTreeSet<String>>,
+    settled: Settled,
+}
+
+impl Settling<'_> {
+    fn rule(&mut self, judged: Judged) {
+        let Judged {
+            mut check,
+            violations,
+            lacks,
+        } = judged;
+        let mut accepted = false;
+        let mut fails = false;
+        for candidate in violations {
+            let failed = self.candidate(candidate);
+            fails |= failed;
+            accepted |= !failed;
+        }
+        let mut lacking = false;
+        for lack in lacks {
+            let accepted_lack = self.lack(lack, &check.place);
+            lacking |= !accepted_lack;
+            accepted |= accepted_lack;
+        }
+        check.outcome = match (fails, lacking, accepted) {
+            (true, _, _) => CheckOutcome::Violated,
+            (false, true, _) => CheckOutcome::Incomplete,
+            (false, false, true) => CheckOutcome::Accepted,
+            (false, false, false) => CheckOutcome::Passed,
+        };
+        self.settled.checks.push(check);
+    }
+
+    /// Whether a violation fails the gate.
+    fn candidate(&mut self, candidate: Candidate) -> bool {
+        let Candidate {
+            violation,
+            name,
+            past,
+        } = candidate;
+        let is_first = self.seen.insert(violation.fingerprint.clone());
+        let names = [Some(violation.scope.as_str()), name.as_deref()];
+        if let Some(by) = self.suppression(&violation.rule, &names) {
+            if is_first {
+                self.settled.suppressed.push(Suppressed { violation, by });
+            }
+            return false;
+        }
+        if is_first && let Some(used) = &mut self.settled.baseline {
+            match past {
+                Past::New => used.new += 1,
+                Past::Known => used.known += 1,
+                Past::Worse => used.worse += 1,
+            }
+        }
+        let fails = past != Past::Known;
+        if is_first {
+            let list = if fails {
+                &mut self.settled.violations
+            } else {
+                &mut self.settled.notices
+            };
+            list.push(violation);
+        }
+        fails
+    }
+
+    /// Whether somebody answers for something that could not be judged.
+    fn lack(&mut self, lack: Lack, at: &Place) -> bool {
+        let rule = lack.rules.first().map_or("", String::as_str).to_owned();
+        if let Some(by) = self.suppression(&rule, &[Some(lack.place.as_str())]) {
+            let fingerprint = format!("{rule}:{}:{}", lack.place, lack.what);
+            if self.seen.insert(fingerprint.clone()) {
+                let violation = Violation {
+                    title: format!(
+                        "{} of {} is missing, so that {rule} cannot be judged: {}",
+                        lack.what, lack.place, lack.reason
+                    ),
+                    rule,
+                    severity: Severity::Info,
+                    scope: lack.place,
+                    workload: None,
+                    observed: format!("no {}", lack.what),
+                    limit: "data to judge by".to_owned(),
+                    monthly: None,
+                    place: at.clone(),
+                    fingerprint,
+                    steps: vec![lack.hint],
+                };
+                self.settled.suppressed.push(Suppressed { violation, by });
+            }
+            return true;
+        }
+        let key = (lack.place, lack.what, lack.reason, lack.hint);
+        self.lacks.entry(key).or_default().insert(rule);
+        false
+    }
+
+    /// The suppression that covers a rule under any of some names today.
+    fn suppression(&mut self, rule: &str, names: &[Option<&str>]) -> Option<Suppression> {
+        let covers = |one: &Suppression| {
+            one.rule == rule
+                && one.expires >= self.today
+                && names
+                    .iter()
+                    .flatten()
+                    .any(|name| one.workload.matches(name))
+        };
+        let at = self.policy.suppressions.iter().position(covers)?;
+        self.used.insert(at);
+        Some(self.policy.suppressions[at].clone())
+    }
+
+    /// Suppressions that ended, and those that cover nothing.
+    fn stale(&mut self) {
+        for (at, one) in self.policy.suppressions.iter().enumerate() {
+            if one.expires < self.today {
+                let violation = self.expired(one);
+                if self.policy.accepts_expired {
+                    self.settled.notices.push(violation);
+                } else {
+                    self.settled.violations.push(violation);
+                }
+            } else if !self.used.contains(&at) {
+                let violation = self.unmatched(one);
+                if self.policy.refuses_unmatched {
+                    self.settled.violations.push(violation);
+                } else {
+                    self.settled.notices.push(violation);
+                }
+            }
+        }
+    }
+
+    fn expired(&self, one: &Suppression) -> Violation {
+        Violation {
+            rule: policy_rule::EXPIRED_SUPPRESSION.to_owned(),
+            severity: Severity::Warning,
+            scope: one.workload.to_string(),
+            workload: None,
+            title: format!(
+                "the suppression of {} for {} by {} ended on {}: {}",
+                one.rule, one.workload, one.owner, one.expires, one.reason
+            ),
+            observed: format!("ended on {}", one.expires),
+            limit: "suppressions that still hold".to_owned(),
+            monthly: None,
+            place: place(self.policy, one.line),
+            fingerprint: format!(
+                "{}:{}:{}",
+                policy_rule::EXPIRED_SUPPRESSION,
+                one.rule,
+                one.workload
+            ),
+            steps: vec![
+                format!("ask {} whether it is still meant", one.owner),
+                "give it a new day, or remove it".to_owned(),
+            ],
+        }
+    }
+
+    fn unmatched(&self, one: &Suppression) -> Violation {
+        Violation {
+            rule: policy_rule::UNMATCHED_SUPPRESSION.to_owned(),
+            severity: Severity::Info,
+            scope: one.workload.to_string(),
+            workload: None,
+            title: format!(
+                "the suppression of {} for {} by {} matches nothing",
+                one.rule, one.workload, one.owner
+            ),
+            observed: "matches nothing".to_owned(),
+            limit: "suppressions that are needed".to_owned(),
+            monthly: None,
+            place: place(self.policy, one.line),
+            fingerprint: format!(
+                "{}:{}:{}",
+                policy_rule::UNMATCHED_SUPPRESSION,
+                one.rule,
+                one.workload
+            ),
+            steps: vec!["remove it, or mend its rule and workload".to_owned()],
+        }
+    }
+
+    fn done(self) -> Settled {
+        let mut settled = self.settled;
+        settled.lacks = self
+            .lacks
+            .into_iter()
+            .map(|((place, what, reason, hint), rules)| Lack {
+                place,
+                what,
+                reason,
+                hint,
+                rules: rules.into_iter().collect(),
+            })
+            .collect();
+        settled
+    }
+}

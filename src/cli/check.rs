@@ -1,0 +1,176 @@
+//! `gpucost check`: the audit as a gate.
+
+use super::Io;
+use super::check_args::{CheckArgs, CheckFormat};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::{audit as audit_command, baseline, estate, output};
+use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
+use crate::analysis::{Audit, audit};
+use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
+use crate::report::text::counted;
+use crate::report::{gate_json, gate_table};
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+
+pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    if args.estate.redact {
+        return Err(
+            Failure::input("`--redact` masks the names that a policy speaks of")
+                .with_hint("check without it; `gpucost audit --redact` makes a report to share"),
+        );
+    }
+    let settings = estate::settings(&args.estate.out, io)?;
+    let accepted = audit_command::risk(args.risk, &settings, io)?;
+    let (path, name) = policy_file(args, io)?;
+    check_files(args, &path)?;
+    let policy = policy(&path, &name)?;
+    let before = args.baseline.as_deref().map(baseline::read).transpose()?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    let estate = estate::estate(&args.estate, &settings, io)?;
+    let audit = audit(&estate, &settings.policy, accepted);
+    let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
+    let report = gate(&audit, &policy, before.as_ref(), audit.as_of);
+    let text = render(&report, &audit, args, &settings, io)?;
+    output::document(&text, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
+    Ok(verdict(&report, &audit, args, io))
+}
+
+/// The policy file and what reports call it: `--policy`, `GPUCOST_POLICY`, or
+/// the usual file of the folder. Without one nothing would be demanded, and
+/// everything would pass.
+fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, String), Failure> {
+    let named = args
+        .policy
+        .clone()
+        .or_else(|| io.variable("GPUCOST_POLICY").map(PathBuf::from));
+    if let Some(path) = named {
+        let name = path.display().to_string();
+        return Ok((path, name));
+    }
+    let usual = io.folder.join(POLICY_FILE);
+    if usual.exists() {
+        return Ok((usual, POLICY_FILE.to_owned()));
+    }
+    Err(Failure::input(format!(
+        "there is no policy: no {POLICY_FILE} in the current folder"
+    ))
+    .with_hint("`gpucost policy init` writes one to start from; `--policy FILE` names another"))
+}
+
+fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
+    read_policy(path, name).map_err(|error| {
+        let hint = match &error {
+            ConfigError::Io { .. } => "check the name given with `--policy`",
+            ConfigError::Invalid { .. } => "docs/check.md says what each key means",
+        };
+        Failure::new(ExitCode::Input, error).with_hint(hint)
+    })
+}
+
+/// What is written must not take the place of what is read.
+fn check_files(args: &CheckArgs, policy: &Path) -> Result<(), Failure> {
+    let named: [(&str, Option<&Path>); 4] = [
+        ("--policy", Some(policy)),
+        ("--baseline", args.baseline.as_deref()),
+        ("--save", args.estate.save.as_deref()),
+        ("--output", args.estate.out.output.as_deref()),
+    ];
+    let named: Vec<(&str, &Path)> = named
+        .into_iter()
+        .filter_map(|(flag, path)| Some((flag, path?)))
+        .collect();
+    output::check_distinct(&named)
+}
+
+/// The format by precedence: flag, environment, file, table. A format that only
+/// other commands know is no slip there.
+fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> CheckFormat {
+    let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
+    args.format
+        .or_else(|| CheckFormat::from_str(named()?, true).ok())
+        .unwrap_or(CheckFormat::Table)
+}
+
+fn render(
+    report: &GateReport,
+    audit: &Audit,
+    args: &CheckArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    let style = |wide| output::style(wide, &args.estate.out, io);
+    match format(args, settings, io) {
+        CheckFormat::Table => Ok(gate_table(report, audit, style(false))),
+        CheckFormat::Wide => Ok(gate_table(report, audit, style(true))),
+        CheckFormat::Json => gate_json(report, audit)
+            .map_err(|error| Failure::new(ExitCode::Unexpected, anyhow::Error::new(error))),
+    }
+}
+
+/// The last lines on stderr, and the exit code.
+fn verdict(report: &GateReport, audit: &Audit, args: &CheckArgs, io: &mut Io<'_>) -> ExitCode {
+    let (instances, unmeasured) = audit_command::seen(audit);
+    let line = output::closing_line("checked", instances, unmeasured, &audit.gaps);
+    output::say(&line, &args.estate.out, io);
+    let lacking = counted(
+        report.lacks.len() as u64,
+        "thing is missing",
+        "things are missing",
+    );
+    match report.outcome {
+        GateOutcome::Violated => {
+            let violations = counted(report.violations.len() as u64, "violation", "violations");
+            let lacking = match report.lacks.len() {
+                0 => String::new(),
+                _ => format!("; {lacking} to judge the rest by"),
+            };
+            output::complain(
+                &format!("policy violated: {violations}{lacking}"),
+                "mend it, or suppress what is meant in the policy, with an owner and a day",
+                io,
+            );
+            ExitCode::Violated
+        }
+        GateOutcome::Incomplete => {
+            output::complain(
+                &format!("incomplete: {lacking} to judge the policy by"),
+                "the report says what to do about each; what is accepted can be suppressed",
+                io,
+            );
+            ExitCode::Incomplete
+        }
+        GateOutcome::Nothing | GateOutcome::Clean => {
+            if args.estate.strict && !audit.gaps.is_empty() {
+                let gaps = counted(audit.gaps.len() as u64, "gap", "gaps");
+                output::complain(
+                    &format!("incomplete: {gaps} under `--strict`"),
+                    "`gpucost audit` lists them",
+                    io,
+                );
+                return ExitCode::Incomplete;
+            }
+            output::say(&kept(report), &args.estate.out, io);
+            ExitCode::Done
+        }
+    }
+}
+
+/// What is said when nothing fails.
+fn kept(report: &GateReport) -> String {
+    if report.outcome == GateOutcome::Nothing {
+        return "nothing to check: no GPU instance in the scope".to_owned();
+    }
+    let rules = counted(report.checks.len() as u64, "rule", "rules");
+    let mut line = format!("policy kept: {rules}");
+    for (number, singular, plural) in [
+        (report.suppressed.len(), "suppressed", "suppressed"),
+        (report.notices.len(), "notice", "notices"),
+    ] {
+        if number > 0 {
+            line.push_str(&format!("; {}", counted(number as u64, singular, plural)));
+        }
+    }
+    line
+}

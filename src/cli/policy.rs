@@ -1,0 +1,58 @@
+//! `gpucost policy`.
+
+use super::Io;
+use super::check_args::{InitArgs, PolicyAction};
+use super::exit::{ExitCode, Failure};
+use crate::config::{POLICY_FILE, STARTING_POLICY};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+pub(super) fn run(action: &PolicyAction, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    match action {
+        PolicyAction::Init(args) => init(args, io),
+    }
+}
+
+fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let path = match &args.output {
+        Some(path) if path.as_os_str() == "-" => return print(io),
+        Some(path) => path.clone(),
+        None => io.folder.join(POLICY_FILE),
+    };
+    let name = args
+        .output
+        .as_ref()
+        .map_or(POLICY_FILE.to_owned(), |path| path.display().to_string());
+    write_new(&path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::input(format!("{name} is there already"))
+            .with_hint("name another file with `--output`, or `--output -` to print it"),
+        _ => Failure::write(&name, error)
+            .with_hint("name a file in a folder that exists and that you may write to"),
+    })?;
+    if !args.quiet {
+        let line = format!("wrote {name}; `gpucost check --demo` tries it\n");
+        // A closed stderr does not change what was written.
+        let _ = io.stderr.write_all(line.as_bytes());
+    }
+    Ok(ExitCode::Done)
+}
+
+fn print(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    io.stdout
+        .write_all(STARTING_POLICY.as_bytes())
+        .and_then(|()| io.stdout.flush())
+        .map_err(|error| Failure::write("to stdout", error))?;
+    Ok(ExitCode::Done)
+}
+
+/// Writes a file that must not be there yet; half of one is removed.
+fn write_new(path: &Path) -> std::io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(path)?;
+    let written = file.write_all(STARTING_POLICY.as_bytes());
+    if written.is_err() {
+        drop(file);
+        fs::remove_file(path)?;
+    }
+    written
+}

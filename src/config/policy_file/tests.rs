@@ -1,0 +1,213 @@
+use super::*;
+use crate::analysis::gate::Scope;
+use crate::domain::{Money, WorkloadKind};
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+fn parse(text: &str) -> Result<GatePolicy, Vec<Problem>> {
+    parse_policy(text, "policy.toml")
+}
+
+#[test]
+fn every_rule_keeps_its_line() {
+    let text = r#"[[budget]]
+monthly_limit = 50_000
+
+[[budget]]
+tag = "team=ml=2"
+monthly_limit = 99.5
+currency = "CNY"
+
+[waste]
+monthly_limit = 100
+percent_limit = 7.5
+
+[utilization]
+training = 40
+
+[tags]
+required = [
+    "team",
+    "owner",
+]
+
+[[forbid]]
+rule = "idle-gpu"
+severity = "warning"
+
+[[suppress]]
+rule = "policy/budget"
+workload = "everything"
+owner = "a@example.com"
+reason = "until the move"
+expires = 2026-12-31
+"#;
+    let policy = parse(text).expect("valid");
+    assert_eq!(policy.rules(), 8);
+    assert_eq!(policy.budgets[0].scope, Scope::Everything);
+    assert_eq!(policy.budgets[0].line, 1);
+    let tag = Scope::Tag {
+        key: "team".to_owned(),
+        value: "ml=2".to_owned(),
+    };
+    assert_eq!(policy.budgets[1].scope, tag);
+    let limit = Money::new(Decimal::new(995, 1), Currency::Cny);
+    assert_eq!(policy.budgets[1].monthly_limit, limit);
+    assert_eq!(policy.budgets[1].line, 4);
+    let waste = policy.waste.expect("stated");
+    assert_eq!(waste.monthly.expect("stated").1, 10);
+    assert_eq!(waste.percent, Some((Decimal::new(75, 1), 11)));
+    assert_eq!(policy.utilization[&WorkloadKind::Training].line, 14);
+    let tags: Vec<(&str, usize)> = policy
+        .required_tags
+        .iter()
+        .map(|tag| (tag.key.as_str(), tag.line))
+        .collect();
+    assert_eq!(tags, [("team", 18), ("owner", 19)]);
+    assert_eq!(policy.forbidden[0].line, 22);
+    assert_eq!(policy.suppressions[0].line, 26);
+    assert_eq!(
+        policy.suppressions[0].expires,
+        jiff::civil::date(2026, 12, 31)
+    );
+}
+
+#[test]
+fn every_slip_is_shown_with_its_line_and_what_was_meant() {
+    let text = r#"[[budget]]
+acount = "1"
+monthly_limit = -1
+
+[wate]
+
+[[forbid]]
+rule = "idle-gpus"
+
+[[suppress]]
+rule = "idle-gpu"
+workload = "i-1"
+expires = "tomorrow"
+
+[allow]
+types = ["g5"]
+regions = []
+
+[prices]
+max_age = "old"
+
+[suppressions]
+expired = "ignore"
+"#;
+    let problems = parse(text).expect_err("many slips");
+    let shown: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{}: {}", problem.line, problem.message))
+        .collect();
+    let begins = [
+        "2: unknown key `acount` (did you mean account?); known are account,",
+        "3: expected an amount of zero or more",
+        "5: unknown key `wate` (did you mean waste?)",
+        "8: `idle-gpus` is no rule (did you mean idle-gpu",
+        "10: a [[suppress]] says what, who, why and until when: it lacks `owner`, `reason`",
+        "13: expected a day such as 2026-12-31",
+        "16: `g5` matches no instance type; did you mean g5.*?",
+        "17: an empty list says nothing",
+        "20: `old` is not a length of time",
+        "23: `ignore` is not fail or warn",
+    ];
+    assert_eq!(shown.len(), begins.len(), "{shown:#?}");
+    for (shown, begin) in shown.iter().zip(begins) {
+        assert!(shown.starts_with(begin), "{shown}");
+    }
+}
+
+#[test]
+fn a_policy_without_a_rule_is_refused() {
+    for text in [
+        "",
+        "# nothing\n",
+        "[suppressions]\nexpired = \"warn\"\n",
+        "[waste]\n",
+    ] {
+        let problems = parse(text).expect_err("no rule");
+        assert!(problems[0].message.contains("no rule is stated"), "{text}");
+    }
+}
+
+#[test]
+fn tables_are_told_from_lists_of_tables() {
+    for (text, expected) in [
+        ("[budget]\nmonthly_limit = 1\n", "[[budget]]"),
+        ("[[waste]]\npercent_limit = 1\n", "[waste]"),
+        ("tags = \"team\"\n", "[tags]"),
+        ("[[forbid]]\n", "neither a rule nor a severity"),
+        ("[[budget]]\n", "`monthly_limit` is missing"),
+        (
+            "[[budget]]\nmonthly_limit = 1\n[[budget]]\nmonthly_limit = 2\n",
+            "the first is in line 1",
+        ),
+        (
+            "[[budget]]\naccount = \"1\"\nregion = \"r\"\nmonthly_limit = 1\n",
+            "one account, one region or one tag",
+        ),
+        ("[[budget]]\ntag = \"team\"\nmonthly_limit = 1\n", "team=ml"),
+        ("[waste]\npercent_limit = 101\n", "from 0 to 100"),
+    ] {
+        let problems = parse(text).expect_err(text);
+        let all: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
+        assert!(all.join("\n").contains(expected), "{text}: {all:?}");
+    }
+}
+
+#[test]
+fn the_starting_policy_is_read_with_everything_it_offers() {
+    parse(STARTING_POLICY).expect("as it is written");
+    let is_example = |line: &str| {
+        let rest = line.trim_start_matches('#').trim_start();
+        rest.starts_with('[')
+            || rest
+                .split_once(" = ")
+                .is_some_and(|(key, _)| !key.contains(' '))
+    };
+    let all: String = STARTING_POLICY
+        .lines()
+        .filter(|line| is_example(line))
+        .map(|line| format!("{}\n", line.trim_start_matches('#').trim_start()))
+        .collect();
+    let policy = parse(&all).expect("with every example");
+    assert_eq!(policy.suppressions.len(), 1);
+    for (table, keys) in POLICY_FILE_KEYS {
+        assert!(all.contains(&format!("[{table}]")), "{table}");
+        for key in *keys {
+            let offered = all.contains(&format!("{key} = "));
+            let of_scope = ["account", "region", "unknown"].contains(key);
+            assert!(offered || of_scope, "{table}.{key}");
+        }
+    }
+}
+
+proptest! {
+    /// Whatever is in the file, it is read or refused with lines of the file.
+    #[test]
+    fn any_text_is_read_or_refused(
+        lines in prop::collection::vec(
+            prop_oneof![
+                r"\[\[(budget|forbid|suppress|waste)\]\]",
+                r"\[(waste|utilization|tags|allow|deny|prices|suppressions|budget)\]",
+                r#"(monthly_limit|percent_limit|training|minimum_percent) = (-?[0-9]{1,30}(\.[0-9]{1,30})?|nan|inf|1e9|"x")"#,
+                r#"(tag|rule|workload|severity|max_age|expired|types|required|expires) = (".{0,9}"|\[\]|\["g5", 1\]|2026-13-01|2026-01-01|\{\})"#,
+                ".{0,20}",
+            ],
+            0..12,
+        )
+    ) {
+        let text = lines.join("\n");
+        if let Err(problems) = parse(&text) {
+            prop_assert!(!problems.is_empty());
+            let last = text.matches('\n').count() + 1;
+            for problem in problems {
+                prop_assert!((1..=last).contains(&problem.line), "{problem:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! `gpucost check`: what each outcome prints and ends with, what is refused, and
+//! the arithmetic behind the verdicts.
+
+use crate::estates::{empty, one, series};
+use crate::world::{Outcome, World};
+use serde_json::{Value, json};
+
+const POLICY: &str = "gpucost-policy.toml";
+
+/// Checks an estate by a policy that lies in the folder.
+fn check(world: &World, policy: &str, estate: &Value, more: &[&str]) -> Outcome {
+    world.file(POLICY, policy);
+    let path = world.estate("now.json", estate);
+    let mut arguments = vec!["check", "--from", &path];
+    arguments.extend(more);
+    world.run(&arguments)
+}
+
+/// Everything that a check leaves behind, without the name of the folder.
+fn shown(world: &World, outcome: &Outcome) -> String {
+    outcome.all().replace(&world.path(""), "")
+}
+
+/// Writes the audit of an estate as a baseline.
+fn baseline(world: &World, estate: &Value) -> String {
+    let document = world.audit(estate);
+    world.file("old.json", document.to_string())
+}
+
+/// The box of `one` and another like it.
+fn two() -> Value {
+    let mut estate = one();
+    let mut second = estate["instances"][0].clone();
+    second["id"] = json!("i-two");
+    second["tags"] = json!({"Name": "two"});
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(second);
+    let mut of_second = estate["metrics"].clone();
+    for one in of_second.as_array_mut().expect("a list") {
+        one["instance"] = json!("i-two");
+    }
+    let metrics = estate["metrics"].as_array_mut().expect("a list");
+    metrics.extend(of_second.as_array().expect("a list").clone());
+    estate
+}
+
+/// The box of `one` without any GPU metric.
+fn unmeasured() -> Value {
+    let mut estate = one();
+    estate["metrics"] = json!([series("i-one", None, "cpu_utilization", "average", 30.0)]);
+    estate
+}
+
+// A g5.xlarge costs $1.006 an hour in us-east-1: 1.006 × 730 = $734.38 a month.
+const KEPT: &str = r#"[[budget]]
+monthly_limit = 734.38
+
+[utilization]
+unknown = 15
+
+[coverage]
+minimum_percent = 100
+
+[tags]
+required = ["Name"]
+
+[allow]
+types = ["g5.*"]
+regions = ["us-*"]
+"#;
+
+const BROKEN: &str = r#"[[budget]]
+region = "us-east-1"
+monthly_limit = 700
+
+[waste]
+percent_limit = 0
+
+[utilization]
+unknown = 20
+
+[tags]
+required = ["team"]
+
+[allow]
+regions = ["eu-*"]
+
+[deny]
+types = ["g5.*"]
+
+[[forbid]]
+rule = "overprovisioned-gpu"
+"#;
+
+#[test]
+fn clean() {
+    let world = World::new();
+    let outcome = check(&world, KEPT, &one(), &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+#[test]
+fn violated() {
+    let world = World::new();
+    let outcome = check(&world, BROKEN, &one(), &[]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+#[test]
+fn incomplete() {
+    let world = World::new();
+    let policy = "[utilization]\nunknown = 10\n\n[[forbid]]\nrule = \"idle-gpu\"\n";
+    let outcome = check(&world, policy, &unmeasured(), &[]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+/// The estates end on 1 November; a suppression holds through its last day.
+fn suppressing(expires: &str, workload: &str) -> String {
+    format!(
+        "[tags]\nrequired = [\"team\"]\n\n[[suppress]]\nrule = \"policy/required-tags\"\n\
+         workload = \"{workload}\"\nowner = \"ml@example.com\"\nreason = \"until the move\"\n\
+         expires = {expires}\n"
+    )
+}
+
+#[test]
+fn suppressed() {
+    let world = World::new();
+    let outcome = check(&world, &suppressing("2026-11-01", "i-o*"), &one(), &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+#[test]
+fn expired_suppression() {
+    let world = World::new();
+    let outcome = check(&world, &suppressing("2026-10-31", "i-one"), &one(), &[]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+#[test]
+fn unmatched_suppression() {
+    let world = World::new();
+    let policy = KEPT.to_owned()
+        + &suppressing("2027-01-01", "i-nine").replacen("[tags]\nrequired = [\"team\"]\n", "", 1);
+    let outcome = check(&world, &policy, &one(), &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+
+    let refused = policy + "\n[suppressions]\nunmatched = \"fail\"\n";
+    assert_eq!(check(&world, &refused, &one(), &[]).code, 100);
+}
+
+#[test]
+fn baseline_better() {
+    let world = World::new();
+    let old = baseline(&world, &two());
+    let outcome = check(&world, BROKEN, &one(), &["--baseline", &old]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+#[test]
+fn baseline_worse() {
+    let world = World::new();
+    let old = baseline(&world, &one());
+    let outcome = check(&world, BROKEN, &two(), &["--baseline", &old]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+#[test]
+fn bad_policy() {
+    let world = World::new();
+    let policy = "[[budget]]\nmonthly_limits = 100\n\n[tags]\nrequired = \"team\"\n\n\
+                  [[forbid]]\nrule = \"idle\"\nseverity = \"high\"\n";
+    let outcome = check(&world, policy, &one(), &[]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    insta::assert_snapshot!(shown(&world, &outcome));
+}
+
+#[test]
+fn an_empty_scope_passes_and_says_so() {
+    let world = World::new();
+    let outcome = check(&world, KEPT, &empty(), &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(
+        outcome
+            .stderr
+            .contains("nothing to check: no GPU instance in the scope"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn without_a_policy_nothing_passes() {
+    let world = World::new();
+    let outcome = world.run(&["check", "--demo"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(
+        outcome.stderr.contains("`gpucost policy init`"),
+        "{}",
+        outcome.stderr
+    );
+    let named = world.run(&["check", "--demo", "--policy", "missing.toml"]);
+    assert_eq!(named.code, 2);
+    assert!(
+        named.stderr.contains("cannot read missing.toml"),
+        "{}",
+        named.stderr
+    );
+}
+
+#[test]
+fn a_budget_may_be_reached_and_not_passed() {
+    let world = World::new();
+    for (limit, code) in [("734.38", 0), ("734.37", 100), ("0", 100)] {
+        let policy = format!("[[budget]]\nmonthly_limit = {limit}\n");
+        let outcome = check(&world, &policy, &one(), &[]);
+        assert_eq!(outcome.code, code, "{limit}: {}", outcome.stderr);
+    }
+    for (scope, code) in [
+        ("account = \"111122223333\"", 100),
+        ("account = \"999999999999\"", 0),
+        ("region = \"us-east-1\"", 100),
+        ("region = \"eu-west-1\"", 0),
+        ("tag = \"Name=one\"", 100),
+        ("tag = \"Name=two\"", 0),
+    ] {
+        let policy = format!("[[budget]]\n{scope}\nmonthly_limit = 700\n");
+        let outcome = check(&world, &policy, &one(), &[]);
+        assert_eq!(outcome.code, code, "{scope}: {}", outcome.stderr);
+        if code == 0 {
+            assert!(outcome.stdout.contains("policy/empty-scope"), "{scope}");
+        }
+    }
+}
+
+#[test]
+fn an_unpriced_part_never_passes_a_budget() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["instance_type"] = json!("g99.xlarge");
+    let policy = "[[budget]]\nmonthly_limit = 1_000_000\n";
+    let outcome = check(&world, policy, &estate, &[]);
+    assert_eq!(outcome.code, 3, "{}{}", outcome.stdout, outcome.stderr);
+    assert!(
+        outcome.stdout.contains("price of i-one"),
+        "{}",
+        outcome.stdout
+    );
+
+    // Over its limit it is violated, whatever is missing beside.
+    let mut mixed = two();
+    mixed["instances"][1]["instance_type"] = json!("g99.xlarge");
+    let low = "[[budget]]\nmonthly_limit = 700\n";
+    assert_eq!(check(&world, low, &mixed, &[]).code, 100);
+}
+
+#[test]
+fn a_region_that_was_not_read_never_passes() {
+    let world = World::new();
+    let mut estate = one();
+    estate["gaps"] = json!([{
+        "what": "region", "where": "eu-west-1", "reason": "access denied", "hint": "allow it",
+    }]);
+    let everything = "[[budget]]\nmonthly_limit = 1_000_000\n";
+    assert_eq!(check(&world, everything, &estate, &[]).code, 3);
+    let other = "[[budget]]\nregion = \"us-east-1\"\nmonthly_limit = 1_000_000\n";
+    assert_eq!(check(&world, other, &estate, &[]).code, 0);
+    let tags = "[tags]\nrequired = [\"Name\"]\n";
+    assert_eq!(check(&world, tags, &estate, &[]).code, 3);
+}
+
+#[test]
+fn what_is_missing_can_be_suppressed_like_what_is_violated() {
+    let world = World::new();
+    let policy = "[utilization]\nunknown = 10\n\n[[suppress]]\nrule = \"policy/utilization\"\n\
+                  workload = \"i-one\"\nowner = \"ml@example.com\"\nreason = \"no agent yet\"\n\
+                  expires = \"2026-12-01\"\n";
+    let outcome = check(&world, policy, &unmeasured(), &["--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let report = outcome.json();
+    assert_eq!(report["outcome"], "clean");
+    assert_eq!(report["lacks"], json!([]));
+    assert_eq!(report["suppressed"][0]["owner"], "ml@example.com");
+    assert_eq!(report["checks"][0]["outcome"], "accepted");
+}
+
+#[test]
+fn the_baseline_is_refused_unless_it_is_an_audit_of_this_version() {
+    let world = World::new();
+    let newer = world.file("newer.json", "{\"schema_version\": \"2\", \"summary\": {}}");
+    let estate = world.estate("estate.json", &one());
+    let broken = world.file("broken.json", "{\"schema_version\": \"1\",");
+    for (path, said) in [
+        (newer.as_str(), "has the schema version `2`"),
+        (estate.as_str(), "is no audit report"),
+        (broken.as_str(), "is no audit report"),
+        ("missing.json", "cannot read the baseline missing.json"),
+    ] {
+        let outcome = check(&world, KEPT, &one(), &["--baseline", path]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{path}");
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn what_is_read_is_never_written_over() {
+    let world = World::new();
+    let policy = world.path(POLICY);
+    let outcome = check(&world, KEPT, &one(), &["--output", &policy]);
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome.stderr.contains("name the same file"),
+        "{}",
+        outcome.stderr
+    );
+    let left = std::fs::read_to_string(&policy).expect("the policy");
+    assert_eq!(left, KEPT);
+}
+
+#[test]
+fn the_starting_policy_is_written_once_and_works() {
+    let world = World::new();
+    let first = world.run(&["policy", "init"]);
+    assert_eq!((first.code, first.stdout.as_str()), (0, ""));
+    assert!(
+        first.stderr.contains("wrote gpucost-policy.toml"),
+        "{}",
+        first.stderr
+    );
+    let checked = world.run(&["check", "--demo"]);
+    assert!([0, 3, 100].contains(&checked.code), "{}", checked.stderr);
+    assert_eq!(world.listing(), [POLICY]);
+
+    world.file(POLICY, "mine");
+    let second = world.run(&["policy", "init"]);
+    assert_eq!(second.code, 2);
+    assert!(
+        second.stderr.contains("is there already"),
+        "{}",
+        second.stderr
+    );
+    let left = std::fs::read_to_string(world.path(POLICY)).expect("the policy");
+    assert_eq!(left, "mine");
+
+    let printed = world.run(&["policy", "init", "--output", "-"]);
+    assert_eq!(printed.code, 0);
+    assert!(printed.stdout.contains("[[forbid]]"));
+    let lost = world.run(&["policy", "init", "--output", &world.path("no/such")]);
+    assert_eq!(lost.code, 1, "{}", lost.stderr);
+}
+
+#[test]
+fn strict_asks_for_more_than_the_policy_does() {
+    let world = World::new();
+    let policy = "[tags]\nrequired = [\"Name\"]\n";
+    assert_eq!(check(&world, policy, &unmeasured(), &[]).code, 0);
+    let strict = check(&world, policy, &unmeasured(), &["--strict"]);
+    assert_eq!(strict.code, 3, "{}", strict.stderr);
+}
+
+#[test]
+fn names_that_could_hurt_are_shown_and_never_run() {
+    let world = World::new();
+    let mut estate = one();
+    let hostile = "x\u{1b}[2J\u{202e}<script>|`\n::error::".to_owned() + &"y".repeat(10_000);
+    estate["instances"][0]["tags"] = json!({"Name": hostile});
+    for format in ["table", "wide", "json"] {
+        let outcome = check(&world, BROKEN, &estate, &["--format", format]);
+        assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+        let text = outcome.stdout + &outcome.stderr;
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{format}");
+        assert!(!text.lines().any(|line| line.starts_with("::")), "{format}");
+    }
+}
+
+#[test]
+fn masked_names_are_not_judged() {
+    let world = World::new();
+    let outcome = check(&world, KEPT, &one(), &["--redact"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+}
+
+#[test]
+fn the_example_in_the_page_is_what_is_printed() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/check.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let block = |language: &str| {
+        let (_, rest) = page
+            .split_once(&format!("```{language}\n"))
+            .expect("a block");
+        rest.split_once("```").expect("the block ends").0.to_owned()
+    };
+    let world = World::new();
+    world.file(POLICY, block("toml"));
+    let outcome = world.run(&["check", "--demo"]);
+    let shown = format!(
+        "$ gpucost check --demo\n{}{}$ echo $?\n{}\n",
+        outcome.stdout, outcome.stderr, outcome.code
+    );
+    assert_eq!(block("text"), shown);
+}
+
+/// Checks the demo by a policy.
+fn check_demo(policy: &str) -> Outcome {
+    let world = World::new();
+    world.file(POLICY, policy);
+    world.run(&["check", "--demo", "--format", "json"])
+}
+
+#[test]
+fn limits_bite_at_the_sums_of_the_demo() {
+    // An idle box, one that only holds memory, and forgotten storage:
+    // 7,659.63 + 1,185.52 + 343.68 = 9,188.83 of 200,906.87 a month, 4.5736… %.
+    // Of 22 running boxes, 21 are measured: 95.45… %. The oldest price is of 21
+    // January, 284 days before 1 November.
+    for (rule, holds, breaks) in [
+        ("[waste]\nmonthly_limit = ", "9188.83", "9188.82"),
+        ("[waste]\npercent_limit = ", "4.574", "4.573"),
+        ("[coverage]\nminimum_percent = ", "95.4", "95.5"),
+        ("[prices]\nmax_age = ", "\"284d\"", "\"283d\""),
+        ("[[budget]]\nmonthly_limit = ", "200906.87", "200906.86"),
+    ] {
+        for (value, is_violated) in [(holds, false), (breaks, true)] {
+            let report = check_demo(&format!("{rule}{value}\n")).json();
+            let violated = report["checks"][0]["outcome"] == "violated";
+            assert_eq!(violated, is_violated, "{rule}{value}: {report:#}");
+        }
+    }
+}
+
+#[test]
+fn a_finding_that_two_bans_forbid_is_one_violation() {
+    let policy = "[[forbid]]\nrule = \"idle-gpu\"\n\n[[forbid]]\nseverity = \"critical\"\n";
+    let report = check_demo(policy).json();
+    let rules: Vec<&str> = report["violations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|violation| violation["rule"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(rules, ["idle-gpu", "idle-held-gpu"]);
+    for check in report["checks"].as_array().expect("a list") {
+        assert_eq!(check["outcome"], "violated");
+    }
+}
+
+#[test]
+fn a_suppression_may_name_a_workload_by_its_name() {
+    let policy = "[[forbid]]\nrule = \"idle-gpu\"\n\n[[suppress]]\nrule = \"idle-gpu\"\n\
+                  workload = \"llm-poc-*\"\nowner = \"o\"\nreason = \"r\"\nexpires = 2026-11-01\n";
+    let report = check_demo(policy).json();
+    assert_eq!(report["violations"], json!([]));
+    assert_eq!(report["suppressed"][0]["violation"]["monthly"], 7659.63);
+    // The box without metrics could be idle as well.
+    assert_eq!(report["outcome"], "incomplete");
+}
+
+#[test]
+fn an_expired_suppression_may_be_shown_only() {
+    let world = World::new();
+    let policy = KEPT.to_owned()
+        + &suppressing("2026-01-01", "i-one").replacen("[tags]\nrequired = [\"team\"]\n", "", 1)
+        + "\n[suppressions]\nexpired = \"warn\"\n";
+    let outcome = check(&world, &policy, &one(), &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("policy/expired-suppression"));
+}
+
+#[test]
+fn worse_than_the_baseline_begins_above_one_percent() {
+    let world = World::new();
+    let policy = "[[budget]]\nmonthly_limit = 700\n";
+    let mut document = world.audit(&one());
+    // 734.38 − 727.11 = 7.27, at most 7.2711; 734.38 − 727.10 = 7.28, above 7.271.
+    // Below its limit then, the budget is newly violated.
+    for (then, code) in [(727.11, 0), (727.10, 100), (699.99, 100), (900.0, 0)] {
+        document["workloads"][0]["monthly_cost"] = json!(then);
+        let old = world.file("old.json", document.to_string());
+        let outcome = check(&world, policy, &one(), &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{then}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn yuan_are_not_judged_by_a_budget_in_dollars() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["region"] = json!("cn-north-1");
+    estate["instances"][0]["zone"] = json!("cn-north-1a");
+    estate["prices"] = json!([{
+        "region": "cn-north-1", "instance_type": "g5.xlarge", "option": "on-demand",
+        "operating_system": "linux", "tenancy": "shared", "hourly": "10", "currency": "CNY",
+        "origin": "user", "effective_date": "2026-10-01", "source": "contract",
+    }]);
+    let dollars = "[[budget]]\nmonthly_limit = 1_000_000\n";
+    let outcome = check(&world, dollars, &estate, &[]);
+    assert_eq!(outcome.code, 3, "{}{}", outcome.stdout, outcome.stderr);
+    assert!(outcome.stdout.contains("costs CNY"), "{}", outcome.stdout);
+    // 10 × 730 = 7,300 yuan.
+    for (limit, code) in [("7300", 0), ("7299.99", 100)] {
+        let both = format!("{dollars}\n[[budget]]\nmonthly_limit = {limit}\ncurrency = \"CNY\"\n");
+        let outcome = check(&world, &both, &estate, &[]);
+        assert_eq!(outcome.code, code, "{}{}", outcome.stdout, outcome.stderr);
+    }
+}
+
+#[test]
+fn a_workload_that_a_tag_ignores_is_named() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["tags"]["gpucost:ignore"] = json!("spare");
+    let policy = "[utilization]\nunknown = 90\n\n[tags]\nrequired = [\"team\"]\n";
+    let outcome = check(&world, policy, &estate, &["--format", "json"]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    let report = outcome.json();
+    assert_eq!(report["violations"][0]["rule"], "policy/required-tags");
+    assert_eq!(report["violations"].as_array().expect("a list").len(), 1);
+    assert_eq!(report["notices"][0]["rule"], "policy/ignored-workload");
+}
