@@ -151,7 +151,7 @@ impl ReservedFleet {
 /// Sizes the commitments of a fleet on today's usage.
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
+    let (workloads, _, mut gaps) = workloads::group(estate, &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
     let used = used_instances(estate, &prices);
     let covered = coverage(

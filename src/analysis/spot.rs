@@ -132,7 +132,7 @@ pub fn assess_fleet(
     checkpointing: Checkpointing,
 ) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy);
+    let (workloads, _, mut gaps) = workloads::group(estate, &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
     let mut assessments: Vec<SpotAssessment> = workloads
         .iter()

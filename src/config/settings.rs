@@ -161,8 +161,8 @@ struct Reader<'a> {
     problems: Vec<Problem>,
 }
 
-/// Formats that every command knows.
-const FORMATS: &[&str] = &["table", "wide", "json", "csv"];
+/// Formats that commands know; a command refuses those that it does not have.
+const FORMATS: &[&str] = &["table", "wide", "json", "csv", "html"];
 
 const KEYS: &[&str] = &[
     "profile",

@@ -7,6 +7,7 @@ mod audit_json;
 mod audit_table;
 mod explain;
 mod gaps;
+mod html;
 mod inventory;
 mod metrics;
 mod next;
@@ -34,6 +35,7 @@ pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
     find_explained,
 };
+pub use html::audit_html;
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use metrics::{metrics_csv, metrics_json, metrics_table};
 pub use next::Invocation;
