@@ -70,10 +70,10 @@ pub fn cost_by(audit: &Audit, dimension: Dimension<'_>) -> Vec<CostPart> {
     parts
 }
 
-/// The tag that most of the cost carries: of several, the one with fewer values,
-/// then the first by name. Names and the tags of AWS and of this program group
-/// nothing. Absent when no workload has another tag.
-pub fn prevailing_tag(audit: &Audit) -> Option<&str> {
+/// The tags that most of the cost carries, at most so many: of several, the ones
+/// with fewer values first, then by name. Names and the tags of AWS and of this
+/// program group nothing.
+pub fn prevailing_tags(audit: &Audit, most: usize) -> Vec<&str> {
     let mut found: BTreeMap<&str, (Decimal, BTreeSet<&str>)> = BTreeMap::new();
     for audited in &audit.workloads {
         let in_sums = |amount: &Money| amount.currency() == audit.totals.currency;
@@ -87,10 +87,10 @@ pub fn prevailing_tag(audit: &Audit) -> Option<&str> {
             values.insert(value);
         }
     }
-    found
-        .into_iter()
-        .min_by_key(|(_, (sum, values))| (std::cmp::Reverse(*sum), values.len()))
-        .map(|(key, _)| key)
+    // The keys ascend already, and sorting keeps the order of equals.
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(_, (sum, values))| (std::cmp::Reverse(*sum), values.len()));
+    found.into_iter().map(|(key, _)| key).take(most).collect()
 }
 
 impl AuditedWorkload {

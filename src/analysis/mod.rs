@@ -16,7 +16,7 @@ mod standing;
 mod totals;
 mod workloads;
 
-pub use breakdown::{CostPart, Dimension, cost_by, prevailing_tag};
+pub use breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
 pub use comparison::{AWS, Offer, OfferedGpus, compare};
 pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_restartable, is_vocabulary, kind_of_name};

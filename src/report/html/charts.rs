@@ -1,7 +1,7 @@
 //! Bars, and what the parts of the fleet cost.
 
 use super::markup::{NAME, Page, cut, html};
-use crate::analysis::{Audit, CostPart, Dimension, cost_by, prevailing_tag};
+use crate::analysis::{Audit, CostPart, Dimension, cost_by, prevailing_tags};
 use crate::domain::Money;
 use crate::report::text::{counted, money_or_absent};
 use rust_decimal::Decimal;
@@ -10,6 +10,8 @@ use std::ops::Range;
 
 /// Bars shown before the rest becomes one.
 const SHOWN: usize = 8;
+/// Tags by which the cost is broken down.
+const SHOWN_TAGS: usize = 3;
 
 /// A part in percent, for drawing; 0 of nothing.
 pub(super) fn percent_of(part: Decimal, whole: Decimal) -> f64 {
@@ -50,7 +52,7 @@ pub(super) fn breakdowns(audit: &Audit, page: &mut Page) {
     panel(audit, Dimension::Class, "By class", page);
     panel(audit, Dimension::InstanceType, "By instance type", page);
     panel(audit, Dimension::Region, "By region", page);
-    if let Some(key) = prevailing_tag(audit) {
+    for key in prevailing_tags(audit, SHOWN_TAGS) {
         let title = format!("By tag {}", cut(key, NAME));
         panel(audit, Dimension::Tag(key), &title, page);
     }

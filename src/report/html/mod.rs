@@ -20,7 +20,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// nothing else. Whatever slipped into the page besides would not run.
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-s+LKTlUZyHTCXFyGhxQ4ppkDeErTMifietcokxeBL8Q='; ",
+    "style-src 'sha256-otRBu14RQtJcmJCLViWzW57EIC0hWmXOvxvawg6/KnA='; ",
     "script-src 'sha256-D851Iu/JdaB7Rtple9oGZHh6SZ+0/yz8NkOKdpMEsRs='; ",
     "base-uri 'none'; form-action 'none'"
 );

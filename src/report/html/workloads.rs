@@ -5,6 +5,8 @@ use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Classification, UtilizationSummary, floored};
 use crate::report::text::{ABSENT, count, counted, money, money_or_absent, percent, rounded};
 
+/// Characters of a region or a type in the table.
+const SHORT: usize = 24;
 /// Instances and tags that a workload names before it counts the rest.
 const SHOWN_INSTANCES: usize = 6;
 const SHOWN_TAGS: usize = 12;
@@ -51,13 +53,13 @@ pub(super) fn table(audit: &Audit, page: &mut Page) {
         page,
         "<div class=\"scroll\" role=\"region\" aria-label=\"Table of workloads\" ",
         "tabindex=\"0\">\n<table class=\"list\" id=\"list\">\n<thead><tr>",
-        "<th scope=\"col\">Name</th><th scope=\"col\">Region</th><th scope=\"col\">Type</th>",
-        "<th scope=\"col\" class=\"n\">Count</th><th scope=\"col\">Option</th>",
-        "<th scope=\"col\">Kind</th><th scope=\"col\">Class</th><th scope=\"col\">State</th>",
-        "<th scope=\"col\" class=\"n\">Mean</th><th scope=\"col\" class=\"n\">p95</th>",
-        "<th scope=\"col\" class=\"n\">VRAM peak</th>",
+        "<th scope=\"col\">Name</th><th scope=\"col\">Class</th>",
         "<th scope=\"col\" class=\"n\">A month</th><th scope=\"col\" class=\"n\">Planned</th>",
-        "<th scope=\"col\" class=\"n\">Saves</th></tr></thead>\n<tbody>\n"
+        "<th scope=\"col\" class=\"n\">Saves</th><th scope=\"col\" class=\"n\">Mean</th>",
+        "<th scope=\"col\" class=\"n\">p95</th><th scope=\"col\" class=\"n\">VRAM peak</th>",
+        "<th scope=\"col\">State</th><th scope=\"col\">Kind</th>",
+        "<th scope=\"col\" class=\"n\">Count</th><th scope=\"col\">Type</th>",
+        "<th scope=\"col\">Option</th><th scope=\"col\">Region</th></tr></thead>\n<tbody>\n"
     );
     for (number, audited) in audit.workloads.iter().enumerate() {
         row(page, audited, number);
@@ -75,22 +77,16 @@ fn row(page: &mut Page, audited: &AuditedWorkload, number: usize) {
         place(audited, number),
         "\">",
         cut(&workload.name, NAME),
-        "</a></th><td>",
-        cut(&workload.key.region, NAME),
-        "</td><td>",
-        cut(&workload.key.instance_type, NAME),
-        "</td><td>",
-        count(workload.instances.len() as u64),
-        "</td><td>",
-        workload.key.purchase_option,
-        "</td><td>",
-        workload.kind,
-        "</td><td><span class=\"",
+        "</a></th><td><span class=\"",
         shade,
         "\">",
         class,
         "</span></td><td>",
-        or_absent(audited.verdict.state.map(|state| state.to_string())),
+        money_or_absent(workload.monthly_cost()),
+        "</td><td>",
+        money_or_absent(audited.planned_monthly_cost()),
+        "</td><td>",
+        money_or_absent(audited.planned_monthly_savings()),
         "</td><td>",
         or_absent(summary.map(|summary| percent(summary.distribution.mean))),
         "</td><td>",
@@ -102,11 +98,17 @@ fn row(page: &mut Page, audited: &AuditedWorkload, number: usize) {
                 .map(|vram| format!("{:.1} GiB", vram.peak_mib / 1024.0))
         ),
         "</td><td>",
-        money_or_absent(workload.monthly_cost()),
+        or_absent(audited.verdict.state.map(|state| state.to_string())),
         "</td><td>",
-        money_or_absent(audited.planned_monthly_cost()),
+        workload.kind,
         "</td><td>",
-        money_or_absent(audited.planned_monthly_savings()),
+        count(workload.instances.len() as u64),
+        "</td><td>",
+        cut(&workload.key.instance_type, SHORT),
+        "</td><td>",
+        workload.key.purchase_option,
+        "</td><td>",
+        cut(&workload.key.region, SHORT),
         "</td></tr>\n"
     );
 }
