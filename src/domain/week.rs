@@ -83,7 +83,7 @@ fn hour_of_week(start: Timestamp, seconds: i64, zone: &TimeZone) -> u8 {
         .unwrap_or(Timestamp::MAX);
     let local = zone.to_datetime(instant);
     let day = local.date().weekday().to_monday_zero_offset();
-    (day * 24 + local.hour()) as u8
+    day as u8 * 24 + local.hour() as u8
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ mod tests {
     fn values_are_text_wherever_they_stand() {
         let name = "\"><script>alert('1')</script>`&\n\u{202e}";
         let mut page = Page::default();
-        html!(page, "<b title=\"", name, "\">", 7, name, "</b>");
+        html!(page, "<b title=\"", name, "\">", 3 + 4, name, "</b>");
         let escaped = "&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&#96;&amp;\
             \\u{a}\\u{202e}";
         assert_eq!(
