@@ -2,6 +2,7 @@
 //! table sorts and filters. Skipped where there is no Chromium.
 
 use crate::contract::DEMO;
+use crate::hostile;
 use crate::markup::text_of;
 use crate::skip::skip;
 use crate::world::World;
@@ -19,15 +20,22 @@ fn browser() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// What a reader of the demo's report finds with a theme; `None` without a browser.
-fn read(dark: bool) -> Option<Value> {
+/// What a reader of a report finds with a theme; `None` without a browser. The report
+/// is that of an estate, else of the demo.
+fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
     let Some(browser) = browser() else {
         skip("no Chromium in the PATH");
         return None;
     };
     let world = World::new();
     let report = world.path("report.html");
-    let outcome = world.run(&["audit", "--demo", "--format", "html", "--output", &report]);
+    let recorded = estate.map(|estate| world.estate("estate.json", estate));
+    let of = match &recorded {
+        Some(path) => ["audit", "--from", path].to_vec(),
+        None => ["audit", "--demo"].to_vec(),
+    };
+    let arguments = [&of[..], &["--format", "html", "--output", &report]].concat();
+    let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let reader = world.file(
         "reader.html",
@@ -77,14 +85,21 @@ fn assert_readable(result: &Value) {
 
 #[test]
 fn the_page_reads_well_in_the_dark() {
-    if let Some(result) = read(true) {
+    if let Some(result) = read(None, true) {
+        assert_readable(&result);
+    }
+}
+
+#[test]
+fn names_that_never_end_fit_as_well() {
+    if let Some(result) = read(Some(&hostile::fleet()), false) {
         assert_readable(&result);
     }
 }
 
 #[test]
 fn the_page_fits_a_phone_sorts_and_filters() {
-    let Some(result) = read(false) else {
+    let Some(result) = read(None, false) else {
         return;
     };
     assert_readable(&result);

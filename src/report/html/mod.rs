@@ -21,7 +21,7 @@ const SCRIPT: &str = include_str!("script.js");
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
     "style-src 'sha256-otRBu14RQtJcmJCLViWzW57EIC0hWmXOvxvawg6/KnA='; ",
-    "script-src 'sha256-D851Iu/JdaB7Rtple9oGZHh6SZ+0/yz8NkOKdpMEsRs='; ",
+    "script-src 'sha256-wFzAlFQUw9TvKOvd2H7duzs1wpyPCbbFAPEXJP5wRyQ='; ",
     "base-uri 'none'; form-action 'none'"
 );
 

@@ -11,7 +11,7 @@
   });
 
   const follow = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(location.hash.slice(1));
     if (target instanceof HTMLDetailsElement) target.open = true;
   };
   addEventListener("hashchange", follow);
