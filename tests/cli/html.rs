@@ -161,6 +161,14 @@ fn a_long_tail_of_parts_is_one_row_that_keeps_the_sum() {
     // g5.xlarge: 1.006 USD an hour, 730 hours, 12 of them.
     assert_eq!(sum, 12 * 73_438);
     assert_eq!(parts[8][2], "$2,937.52");
+    // The row of the rest is the longest bar, and no bar leaves its frame.
+    let widths: Vec<f64> = panel
+        .split("class=\"today\" x=\"0.0\" width=\"")
+        .skip(1)
+        .map(|rest| rest.split_once('"').expect("a width").0)
+        .map(|width| width.parse().expect("a number"))
+        .collect();
+    assert_eq!(widths, [vec![25.0; 8], vec![100.0]].concat());
 }
 
 #[test]

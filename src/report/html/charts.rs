@@ -61,8 +61,11 @@ pub(super) fn breakdowns(audit: &Audit, page: &mut Page) {
 
 fn panel(audit: &Audit, dimension: Dimension<'_>, title: &str, page: &mut Page) {
     let parts = cost_by(audit, dimension);
-    let most = parts
+    let (shown, rest) = parts.split_at(parts.len().min(SHOWN));
+    let rest = (!rest.is_empty()).then(|| (rest.len() as u64, together(rest)));
+    let most = shown
         .iter()
+        .chain(rest.iter().map(|(_, part)| part))
         .filter_map(|part| part.monthly_cost)
         .map(Money::amount)
         .max()
@@ -74,7 +77,6 @@ fn panel(audit: &Audit, dimension: Dimension<'_>, title: &str, page: &mut Page) 
         "</caption>\n<thead><tr><th scope=\"col\">Part</th><td></td>",
         "<th scope=\"col\">Today</th><th scope=\"col\">Planned</th></tr></thead>\n<tbody>\n"
     );
-    let (shown, rest) = parts.split_at(parts.len().min(SHOWN));
     for part in shown {
         let name = part.label.as_deref().map_or_else(
             || "untagged".to_owned(),
@@ -88,9 +90,9 @@ fn panel(audit: &Audit, dimension: Dimension<'_>, title: &str, page: &mut Page) 
         );
         part_row(page, &name, part, most, part.label.is_some());
     }
-    if !rest.is_empty() {
-        let name = counted(rest.len() as u64, "other", "others");
-        part_row(page, &name, &together(rest), most, false);
+    if let Some((number, part)) = &rest {
+        let name = counted(*number, "other", "others");
+        part_row(page, &name, part, most, false);
     }
     html!(page, "</tbody>\n</table>\n</div>\n");
 }
