@@ -20,7 +20,7 @@ pub enum Dimension<'a> {
 }
 
 impl Dimension<'_> {
-    fn label<'w>(self, audited: &'w AuditedWorkload) -> Option<&'w str> {
+    fn label(self, audited: &AuditedWorkload) -> Option<&str> {
         let workload = &audited.workload;
         match self {
             Self::Class if workload.key.running => Some(audited.verdict.classification.name()),
