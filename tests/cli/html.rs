@@ -41,7 +41,7 @@ fn shown(amount: &Value) -> String {
     let whole = (cents / 100).to_string();
     let mut separated = String::new();
     for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index) % 3 == 0 {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
             separated.push(',');
         }
         separated.push(digit);
