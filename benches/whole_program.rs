@@ -72,6 +72,11 @@ fn main() {
         7,
         &["audit", "--from", estate, "-q"],
     );
+    run(
+        "`audit --from` 1 000 instances `--format html`",
+        7,
+        &["audit", "--from", estate, "-q", "--format", "html"],
+    );
     rightsizing();
     commitments();
 }

@@ -1,6 +1,7 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
+mod breakdown;
 mod comparison;
 pub mod gate;
 mod inventory;
@@ -18,6 +19,7 @@ mod standing;
 mod totals;
 mod workloads;
 
+pub use breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
 pub use comparison::{AWS, Offer, OfferedGpus, compare};
 pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
@@ -41,7 +43,7 @@ use self::planning::Planner;
 use crate::catalog::Prices;
 use crate::domain::{
     Action, ActionKind, ApiUsage, Classification, Confidence, Estate, EstateSource, Finding, Gap,
-    Money, Policy, PurchaseOption, Risk, Verdict, Window, Workload,
+    Money, Policy, PurchaseOption, Risk, Verdict, WeekUsage, Window, Workload,
 };
 use crate::rules::{self, Silence, Subject};
 use crate::savings::{
@@ -113,6 +115,8 @@ pub struct Audit {
     pub totals: Totals,
     /// How far the GPUs are used.
     pub funnel: Funnel,
+    /// How much they are used by hour of the week.
+    pub week: WeekUsage,
     /// The prices that figures rest on.
     pub prices: PriceUse,
     /// What the gathering cost.
@@ -123,7 +127,8 @@ pub struct Audit {
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let owned = Owned::of(estate, &prices, policy);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
+    let (workloads, week, mut gaps) =
+        workloads::group(estate, &prices, policy, &owned.paid_hours());
     gaps.extend(estate.gaps.iter().cloned());
 
     let mut judged = Vec::with_capacity(workloads.len());
@@ -207,6 +212,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         accounts: estate.accounts.clone(),
         regions: estate.regions.clone(),
         funnel: Funnel::of(&audited),
+        week,
         workloads: audited,
         purchases: plan.purchases,
         findings,

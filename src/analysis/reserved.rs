@@ -152,7 +152,7 @@ impl ReservedFleet {
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     // As EC2 bills them: what is covered is taken off hour by hour below.
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy, &PaidHours::new());
+    let (workloads, _, mut gaps) = workloads::group(estate, &prices, policy, &PaidHours::new());
     gaps.extend(estate.gaps.iter().cloned());
     let used = used_instances(estate, &prices);
     let covered = coverage(

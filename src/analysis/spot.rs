@@ -134,7 +134,7 @@ pub fn assess_fleet(
 ) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let owned = Owned::of(estate, &prices, policy);
-    let (workloads, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
+    let (workloads, _, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
     gaps.extend(estate.gaps.iter().cloned());
     let mut assessments: Vec<SpotAssessment> = workloads
         .iter()

@@ -33,7 +33,7 @@ impl ClassTotals {
 }
 
 /// A sum and its next part; absent when neither is known.
-fn plus(sum: Option<Money>, part: Option<Money>) -> Option<Money> {
+pub(super) fn plus(sum: Option<Money>, part: Option<Money>) -> Option<Money> {
     match (sum, part) {
         // Only parts in the currency of the sums get here.
         (Some(sum), Some(part)) => Some(Money::new(sum.amount() + part.amount(), sum.currency())),

@@ -8,9 +8,10 @@ use crate::domain::{
     Estate, Gap, GpuOffer, Group, HourlyActivity, HourlyRate, Instance, InstanceCost, InstanceId,
     InstanceShape, InstanceState, InstanceUsage, Lifecycle, Money, PaidAhead, Policy, PriceKey,
     PriceOption, PurchaseOption, Rejected, Series, Signal, StandingCosts, Timeline, Unpriced,
-    UtilizationSummary, Workload, WorkloadCost, WorkloadKey,
+    UtilizationSummary, WeekUsage, Workload, WorkloadCost, WorkloadKey,
 };
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -41,14 +42,16 @@ pub fn price_key(instance: &Instance) -> Option<PriceKey> {
 pub(super) type PaidHours = BTreeMap<InstanceId, PaidAhead>;
 
 /// Groups the instances of an estate by what they do and how they are paid for;
-/// what stands in the way becomes gaps.
+/// what stands in the way becomes gaps. Beside them how much all their GPUs are
+/// used by hour of the week.
 pub(super) fn group(
     estate: &Estate,
     prices: &Prices<'_>,
     policy: &Policy,
     paid: &PaidHours,
-) -> (Vec<Workload>, Vec<Gap>) {
+) -> (Vec<Workload>, WeekUsage, Vec<Gap>) {
     let mut gaps = Vec::new();
+    let mut week = week_in_zone(estate, policy);
     let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
     for one in &estate.metrics {
         series.entry(&one.instance).or_default().push(one);
@@ -94,10 +97,19 @@ pub(super) fn group(
                 series: &series,
                 profiles: &profiles,
             };
-            gather.workload(key, &instances, &mut gaps)
+            gather.workload(key, &instances, &mut week, &mut gaps)
         })
         .collect();
-    (workloads, gaps)
+    (workloads, week, gaps)
+}
+
+/// The week in the zone of the policy, else in UTC.
+fn week_in_zone(estate: &Estate, policy: &Policy) -> WeekUsage {
+    let named = policy.time_zone.as_deref();
+    let (name, zone) = named
+        .and_then(|name| Some((name, catalog::time_zone(name)?)))
+        .unwrap_or(("UTC", TimeZone::UTC));
+    WeekUsage::new(estate.window, estate.period_seconds, &zone, name)
 }
 
 fn key(instance: &Instance, policy: &Policy, paid: &PaidHours) -> WorkloadKey {
@@ -135,7 +147,13 @@ struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    fn workload(&self, key: WorkloadKey, instances: &[&Instance], gaps: &mut Vec<Gap>) -> Workload {
+    fn workload(
+        &self,
+        key: WorkloadKey,
+        instances: &[&Instance],
+        week: &mut WeekUsage,
+        gaps: &mut Vec<Gap>,
+    ) -> Workload {
         let id = key.id();
         let shape = instance_shape(self.estate, &key.instance_type).cloned();
         if shape.is_none() {
@@ -150,7 +168,7 @@ impl<'a> Gather<'a> {
             ));
         }
         let offer = shape.as_ref().and_then(|shape| shape.gpu.as_ref());
-        let (usage, utilization, activity) = self.measure(instances, offer);
+        let (usage, utilization, activity) = self.measure(instances, offer, week);
         let tags = common_tags(instances);
         let name = name(&key.group, instances);
         let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
@@ -250,6 +268,7 @@ impl<'a> Gather<'a> {
         &self,
         instances: &[&Instance],
         offer: Option<&GpuOffer>,
+        week: &mut WeekUsage,
     ) -> (
         Vec<InstanceUsage>,
         Option<UtilizationSummary>,
@@ -277,6 +296,9 @@ impl<'a> Gather<'a> {
             sum.add_running_only(other);
         }
         let utilization = best.and_then(|(signal, source)| sum.summary(signal, source));
+        if best.is_some_and(|(signal, _)| signal == Signal::GpuUtilization) {
+            week.add(&sum);
+        }
         let first_seen = instances.iter().map(|instance| instance.first_seen()).min();
         let activity = HourlyActivity::of(
             &sum,

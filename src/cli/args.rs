@@ -224,7 +224,7 @@ pub(super) struct AuditArgs {
     pub risk: Option<RiskChoice>,
     /// Layout of the document [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<AuditFormat>,
 }
 
 /// `gpucost explain`.
@@ -464,6 +464,21 @@ pub(super) enum Format {
     Json,
     /// For spreadsheets
     Csv,
+}
+
+/// The formats of an audit, which also comes as a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum AuditFormat {
+    /// For a terminal of 100 columns
+    Table,
+    /// For a wide terminal, with every row
+    Wide,
+    /// For scripts
+    Json,
+    /// For spreadsheets
+    Csv,
+    /// For a browser: one file that needs nothing else
+    Html,
 }
 
 #[cfg(test)]

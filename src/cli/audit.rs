@@ -1,7 +1,7 @@
 //! `gpucost audit`.
 
 use super::Io;
-use super::args::{AuditArgs, Format, RiskChoice};
+use super::args::{AuditArgs, AuditFormat, RiskChoice};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
@@ -9,7 +9,7 @@ use super::{estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
-use crate::report::{audit_csv, audit_json, audit_table};
+use crate::report::{audit_csv, audit_html, audit_json, audit_table};
 use clap::ValueEnum;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -34,21 +34,25 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     ))
 }
 
-/// The format by precedence: flag, environment, file, table.
-pub(super) fn format(
-    flag: Option<Format>,
+/// The format by precedence: flag, environment, file, table. Which there are
+/// depends on the command.
+pub(super) fn format<F: ValueEnum>(
+    flag: Option<F>,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Format, Failure> {
+) -> Result<F, Failure> {
     if let Some(format) = flag {
         return Ok(format);
     }
     let name = io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
-    name.map_or(Ok(Format::Table), |name| {
-        Format::from_str(name, true).map_err(|_| {
-            Failure::input(format!("`{name}` is not a format"))
-                .with_hint("known are table, wide, json and csv")
-        })
+    let name = name.map_or("table", String::as_str);
+    F::from_str(name, true).map_err(|_| {
+        let known: Vec<String> = F::value_variants()
+            .iter()
+            .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        Failure::input(format!("`{name}` is not a format of this command"))
+            .with_hint(format!("known are {}", known.join(", ")))
     })
 }
 
@@ -74,16 +78,22 @@ pub(super) fn risk(
     }
 }
 
-fn render(audit: &Audit, format: Format, args: &AuditArgs, io: &Io<'_>) -> Result<String, Failure> {
+fn render(
+    audit: &Audit,
+    format: AuditFormat,
+    args: &AuditArgs,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     match format {
-        Format::Table | Format::Wide => Ok(audit_table(
+        AuditFormat::Table | AuditFormat::Wide => Ok(audit_table(
             audit,
             &invocation(&args.estate, args.risk),
-            output::style(format == Format::Wide, &args.estate.out, io),
+            output::style(format == AuditFormat::Wide, &args.estate.out, io),
         )),
-        Format::Json => audit_json(audit).map_err(|error| internal(error.into())),
-        Format::Csv => audit_csv(audit).map_err(|error| internal(error.into())),
+        AuditFormat::Json => audit_json(audit).map_err(|error| internal(error.into())),
+        AuditFormat::Csv => audit_csv(audit).map_err(|error| internal(error.into())),
+        AuditFormat::Html => Ok(audit_html(audit)),
     }
 }
 

@@ -138,8 +138,8 @@ fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
     reader.end(settings)
 }
 
-/// Formats that every command knows.
-const FORMATS: &[&str] = &["table", "wide", "json", "csv"];
+/// Formats that commands know; a command refuses those that it does not have.
+const FORMATS: &[&str] = &["table", "wide", "json", "csv", "html"];
 
 const KEYS: &[&str] = &[
     "profile",

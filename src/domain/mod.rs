@@ -24,6 +24,7 @@ mod time;
 mod timeline;
 mod usage;
 mod verdict;
+mod week;
 mod workload;
 
 pub use advice::{Action, ActionKind, Risk, Target};
@@ -63,6 +64,7 @@ pub use time::{RunningTime, Window, floor_to_period};
 pub use timeline::{ACTIVE_PERCENT, Signal, Timeline, UtilizationSummary};
 pub use usage::{GpuUsage, InstanceUsage, VramSummary};
 pub use verdict::{Classification, UsageState, Verdict};
+pub use week::{HOURS_OF_A_WEEK, WeekHour, WeekUsage};
 pub use workload::{
     Group, InstanceCost, KindBasis, StandingCosts, Unpriced, Workload, WorkloadCost, WorkloadKey,
     WorkloadKind,

@@ -138,7 +138,7 @@ impl Timeline {
     }
 
     /// The periods that count: at least half of the running GPUs reported.
-    fn counted(&self) -> impl Iterator<Item = (usize, &Slot)> {
+    pub(super) fn counted(&self) -> impl Iterator<Item = (usize, &Slot)> {
         self.slots
             .iter()
             .zip(&self.running_gpus)

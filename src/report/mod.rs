@@ -9,6 +9,7 @@ mod explain;
 mod gaps;
 mod gate_json;
 mod gate_table;
+mod html;
 mod inventory;
 mod live;
 mod metrics;
@@ -41,6 +42,7 @@ pub use explain::{
 };
 pub use gate_json::gate_json;
 pub use gate_table::gate_table;
+pub use html::audit_html;
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{metrics_csv, metrics_json, metrics_table};

@@ -1,0 +1,197 @@
+//! The figures that matter most, and the way from today's cost to the planned one.
+
+use super::charts::{percent_of, span_bar};
+use super::markup::{Page, html};
+use crate::analysis::Audit;
+use crate::domain::Money;
+use crate::report::text::{count, counted, money, money_or_absent, rounded};
+use rust_decimal::Decimal;
+
+/// The headline numbers.
+pub(super) fn tiles(audit: &Audit, page: &mut Page) {
+    let totals = &audit.totals;
+    let funnel = &audit.funnel;
+    let unpriced = if totals.unpriced_instances > 0 {
+        format!("{} unpriced, not counted", count(totals.unpriced_instances))
+    } else {
+        "every instance is priced".to_owned()
+    };
+    let less = totals.savings_percent().map_or(String::new(), |share| {
+        format!("{} % less than today", rounded(share, 1))
+    });
+    let running = totals.instances - totals.stopped_instances;
+    let mut gpus = format!("{:.1} effective", funnel.effective_gpus);
+    if funnel.unmeasured_gpus > 0 {
+        gpus.push_str(&format!(", {} unmeasured", count(funnel.unmeasured_gpus)));
+    }
+    html!(
+        page,
+        "<section aria-label=\"Headline numbers\" class=\"tiles\">\n"
+    );
+    tile(
+        page,
+        "Monthly cost",
+        money_or_absent(totals.monthly_cost),
+        unpriced,
+    );
+    tile(
+        page,
+        "After the plan",
+        money_or_absent(totals.planned_monthly_cost),
+        less,
+    );
+    tile(
+        page,
+        "Savings",
+        money_or_absent(totals.monthly_savings()),
+        "waste and optimization, a month".to_owned(),
+    );
+    tile(
+        page,
+        "Waste",
+        money_or_absent(totals.monthly_waste),
+        "certain to end: stop or release".to_owned(),
+    );
+    tile(
+        page,
+        "Optimization",
+        money_or_absent(totals.monthly_optimization),
+        "advice: what the plan saves beside".to_owned(),
+    );
+    tile(
+        page,
+        "Instances",
+        count(totals.instances),
+        format!(
+            "{} running, {} stopped",
+            count(running),
+            count(totals.stopped_instances)
+        ),
+    );
+    tile(page, "GPUs", count(totals.gpus), gpus);
+    tile(
+        page,
+        "Active GPUs",
+        count(funnel.active_gpus),
+        format!("{} hold memory or work", count(funnel.allocated_gpus)),
+    );
+    html!(page, "</section>\n");
+}
+
+fn tile(page: &mut Page, label: &str, figure: String, note: String) {
+    html!(
+        page,
+        "<div class=\"tile\"><h2>",
+        label,
+        "</h2><p class=\"figure\">",
+        figure,
+        "</p><p class=\"note\">",
+        note,
+        "</p></div>\n"
+    );
+}
+
+/// A bar for each kind of action, from today's cost to the planned one.
+pub(super) fn waterfall(audit: &Audit, page: &mut Page) {
+    html!(
+        page,
+        "<section id=\"waterfall\">\n<h2>From today to the plan</h2>\n"
+    );
+    let totals = &audit.totals;
+    match (totals.monthly_cost, totals.planned_monthly_cost) {
+        (Some(today), Some(_)) if today.amount() <= Decimal::ZERO => {
+            html!(page, "<p>Nothing costs anything.</p>\n");
+        }
+        (Some(today), Some(planned)) => steps(audit, today, planned, page),
+        _ => {
+            html!(
+                page,
+                "<p>No workload has a price, so there is no sum.</p>\n"
+            );
+        }
+    }
+    html!(page, "</section>\n");
+}
+
+fn steps(audit: &Audit, today: Money, planned: Money, page: &mut Page) {
+    html!(
+        page,
+        "<p class=\"lead\">A month, action by action: each works on what the one before ",
+        "left, so these savings add up.</p>\n<table class=\"bars waterfall\">\n",
+        "<thead><tr><th scope=\"col\">Step</th><td></td><th scope=\"col\">A month</th>",
+        "<th scope=\"col\">Of today</th></tr></thead>\n<tbody>\n"
+    );
+    let whole = today.amount();
+    row(
+        page,
+        "today",
+        0.0..100.0,
+        "today",
+        money(today),
+        whole,
+        whole,
+    );
+    let mut rest = whole;
+    for (kind, saved) in &audit.totals.by_action {
+        let before = percent_of(rest, whole);
+        rest -= saved.amount();
+        row(
+            page,
+            kind.name(),
+            percent_of(rest, whole)..before,
+            "saved",
+            format!("−{}", money(*saved)),
+            saved.amount(),
+            whole,
+        );
+    }
+    row(
+        page,
+        "after the plan",
+        0.0..percent_of(planned.amount(), whole),
+        "stays",
+        money(planned),
+        planned.amount(),
+        whole,
+    );
+    html!(page, "</tbody>\n</table>\n");
+    if let Some(share) = audit.totals.savings_percent() {
+        html!(
+            page,
+            "<p class=\"note\">",
+            counted(
+                audit
+                    .workloads
+                    .iter()
+                    .filter(|one| !one.actions.is_empty())
+                    .count() as u64,
+                "workload changes",
+                "workloads change"
+            ),
+            "; the month costs ",
+            rounded(share, 1),
+            " % less.</p>\n"
+        );
+    }
+}
+
+fn row(
+    page: &mut Page,
+    label: &str,
+    span: std::ops::Range<f64>,
+    class: &'static str,
+    amount: String,
+    part: Decimal,
+    whole: Decimal,
+) {
+    html!(page, "<tr><th scope=\"row\">", label, "</th><td>");
+    span_bar(page, &[(span, class)]);
+    html!(
+        page,
+        "</td><td>",
+        amount,
+        "</td><td>",
+        format!("{:.1} %", percent_of(part, whole)),
+        "</td></tr>\n"
+    );
+}

@@ -1,0 +1,435 @@
+//! `audit --format html`: one file that says what the JSON says, runs nothing that
+//! an estate smuggles in, and asks no network.
+
+use crate::contract::DEMO;
+use crate::estates::{empty, one, owned, series};
+use crate::hostile;
+use crate::markup::{Element, parse, text_of};
+use crate::process::run_in;
+use crate::world::World;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+static PAGE: LazyLock<String> = LazyLock::new(|| html(&["audit", "--demo"]));
+
+fn html(arguments: &[&str]) -> String {
+    let arguments = [arguments, &["--format", "html"]].concat();
+    let outcome = World::new().run(&arguments);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.stdout
+}
+
+fn html_of(estate: &Value) -> String {
+    let world = World::new();
+    let path = world.estate("estate.json", estate);
+    let outcome = world.run(&[
+        "audit",
+        "--from",
+        &path,
+        "--format",
+        "html",
+        "--allow-empty",
+    ]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.stdout
+}
+
+/// Money as the page writes it.
+fn shown(amount: &Value) -> String {
+    let cents = (amount.as_f64().expect("an amount") * 100.0).round() as u64;
+    let whole = (cents / 100).to_string();
+    let mut separated = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            separated.push(',');
+        }
+        separated.push(digit);
+    }
+    format!("${separated}.{:02}", cents % 100)
+}
+
+/// Cells of the rows of the body of a table, each as text.
+fn rows(table: &str) -> Vec<Vec<String>> {
+    let (_, body) = table.split_once("<tbody>").expect("a body");
+    let (body, _) = body.split_once("</tbody>").expect("its end");
+    body.split("<tr")
+        .skip(1)
+        .map(|row| {
+            let (_, row) = row.split_once('>').expect("the tag ends");
+            row.replace("</th>", "</td>")
+                .split("</td>")
+                .filter(|cell| cell.contains("<t"))
+                .map(text_of)
+                .collect()
+        })
+        .collect()
+}
+
+/// A section by its id.
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let start = format!("<section id=\"{id}\">");
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {id}"));
+    rest.split_once("</section>").expect("it ends").0
+}
+
+fn cents(text: &str) -> i64 {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().expect("an amount")
+}
+
+#[test]
+fn the_headline_is_that_of_the_json() {
+    let summary = &DEMO.json()["summary"];
+    let (_, tiles) = PAGE.split_once("class=\"tiles\"").expect("tiles");
+    let (tiles, _) = tiles.split_once("</section>").expect("their end");
+    for key in [
+        "monthly_cost",
+        "planned_monthly_cost",
+        "monthly_savings",
+        "monthly_waste",
+        "monthly_optimization",
+    ] {
+        let figure = format!("<p class=\"figure\">{}</p>", shown(&summary[key]));
+        assert!(tiles.contains(&figure), "{key}: {figure}");
+    }
+    for key in ["instances", "gpus"] {
+        let figure = format!("<p class=\"figure\">{}</p>", summary[key]);
+        assert!(tiles.contains(&figure), "{key}: {figure}");
+    }
+}
+
+#[test]
+fn the_waterfall_leads_from_today_to_the_plan_to_the_cent() {
+    let steps = rows(section(&PAGE, "waterfall"));
+    let (first, last) = (&steps[0], &steps[steps.len() - 1]);
+    let saved: i64 = steps[1..steps.len() - 1]
+        .iter()
+        .map(|step| cents(&step[2]))
+        .sum();
+    assert!(steps.len() > 4, "{steps:?}");
+    assert_eq!(cents(&first[2]) - saved, cents(&last[2]));
+    let summary = &DEMO.json()["summary"];
+    assert_eq!(first[2], shown(&summary["monthly_cost"]));
+    assert_eq!(last[2], shown(&summary["planned_monthly_cost"]));
+}
+
+#[test]
+fn every_breakdown_adds_up_to_the_total() {
+    let summary = &DEMO.json()["summary"];
+    let costs = section(&PAGE, "costs");
+    let panels: Vec<&str> = costs.split("<table").skip(1).collect();
+    assert_eq!(panels.len(), 6, "class, type, region and three tags");
+    for panel in panels {
+        let parts = rows(panel);
+        for (column, key) in [(2, "monthly_cost"), (3, "planned_monthly_cost")] {
+            let sum: i64 = parts
+                .iter()
+                .filter(|part| part[column] != "—")
+                .map(|part| cents(&part[column]))
+                .sum();
+            assert_eq!(sum, cents(&shown(&summary[key])), "{panel}");
+        }
+    }
+}
+
+#[test]
+fn a_long_tail_of_parts_is_one_row_that_keeps_the_sum() {
+    let mut estate = one();
+    let template = estate["instances"][0].clone();
+    let instances: Vec<Value> = (0..12)
+        .map(|number| {
+            let mut instance = template.clone();
+            instance["id"] = json!(format!("i-{number}"));
+            instance["tags"] = if number == 11 {
+                json!({})
+            } else {
+                json!({"team": format!("team {number:02}")})
+            };
+            instance
+        })
+        .collect();
+    estate["instances"] = json!(instances);
+    estate["metrics"] = json!([]);
+    let page = html_of(&estate);
+    let (_, panel) = page.split_once("By tag team").expect("a tag");
+    let parts = rows(panel);
+    assert_eq!(parts.len(), 9, "{parts:?}");
+    assert_eq!(parts[0][0], "untagged");
+    assert_eq!(parts[8][0], "4 others");
+    let sum: i64 = parts.iter().map(|part| cents(&part[2])).sum();
+    // g5.xlarge: 1.006 USD an hour, 730 hours, 12 of them.
+    assert_eq!(sum, 12 * 73_438);
+    assert_eq!(parts[8][2], "$2,937.52");
+    // The row of the rest is the longest bar, and no bar leaves its frame.
+    let widths: Vec<f64> = panel
+        .split("class=\"today\" x=\"0.0\" width=\"")
+        .skip(1)
+        .map(|rest| rest.split_once('"').expect("a width").0)
+        .map(|width| width.parse().expect("a number"))
+        .collect();
+    assert_eq!(widths, [vec![25.0; 8], vec![100.0]].concat());
+}
+
+#[test]
+fn the_week_shows_the_mean_of_the_hours() {
+    let mut estate = one();
+    // One week, hour by hour: at 40 % on Wednesdays from 09:00 to 10:00, else 0.
+    let values: Vec<f64> = (0..4032)
+        .map(|period| {
+            let hour = period / 12 % 168;
+            // The fortnight begins on a Sunday.
+            if hour == 3 * 24 + 9 { 40.0 } else { 0.0 }
+        })
+        .collect();
+    let mut use_of_gpu = series("i-one", Some(0), "gpu_utilization", "average", 0.0);
+    use_of_gpu["values"] = json!(values);
+    estate["metrics"] = json!([use_of_gpu]);
+    let page = html_of(&estate);
+    let days = rows(section(&page, "week"));
+    assert_eq!(days.len(), 7);
+    let names: Vec<&str> = days.iter().map(|day| day[0].as_str()).collect();
+    assert_eq!(names, ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]);
+    for (day, cells) in days.iter().enumerate() {
+        for hour in 0..24 {
+            let expected = if (day, hour) == (2, 9) { "40" } else { "0" };
+            assert_eq!(cells[hour + 1], expected, "day {day}, hour {hour}");
+        }
+    }
+    assert!(page.contains("Wed 09:00: 40.0 % over 24 readings"));
+    assert!(page.contains("Time zone UTC."));
+}
+
+#[test]
+fn the_week_follows_the_zone_of_the_policy() {
+    let world = World::new();
+    world.file("gpucost.toml", "[policy]\ntime_zone = \"Asia/Kolkata\"\n");
+    let outcome = world.run(&["audit", "--demo", "--format", "html"]);
+    assert!(outcome.stdout.contains("Time zone Asia/Kolkata."));
+}
+
+#[test]
+fn without_any_metric_the_week_says_so() {
+    let mut estate = one();
+    estate["metrics"] = json!([]);
+    assert!(section(&html_of(&estate), "week").contains("No GPU utilization was measured."));
+}
+
+#[test]
+fn every_workload_finding_gap_and_action_of_the_json_is_on_the_page() {
+    let audit = DEMO.json();
+    let text = text_of(&PAGE);
+    let list = rows(section(&PAGE, "workloads"));
+    let workloads = audit["workloads"].as_array().expect("workloads");
+    assert_eq!(list.len(), workloads.len());
+    for (row, workload) in list.iter().zip(workloads) {
+        assert_eq!(row[0], workload["name"].as_str().expect("a name"));
+        assert_eq!(row[2], shown(&workload["monthly_cost"]));
+        assert!(text.contains(workload["reason"].as_str().expect("a reason")));
+        for action in workload["plan"]["actions"].as_array().expect("actions") {
+            assert!(text.contains(action["detail"].as_str().expect("a detail")));
+            assert!(text.contains(&shown(&action["monthly_savings"])));
+        }
+    }
+    for finding in audit["findings"].as_array().expect("findings") {
+        assert!(text.contains(finding["title"].as_str().expect("a title")));
+        let steps = finding["recommendation"]["steps"].as_array();
+        for step in steps.expect("steps") {
+            assert!(text.contains(step.as_str().expect("a step")), "{step}");
+        }
+    }
+    for gap in audit["gaps"].as_array().expect("gaps") {
+        assert!(text.contains(gap["reason"].as_str().expect("a reason")));
+        assert!(text.contains(gap["hint"].as_str().expect("a hint")));
+    }
+    let dated = audit["prices"]["oldest_effective_date"].as_str();
+    assert!(text.contains(dated.expect("a date")));
+}
+
+/// What the page is made of; nothing else may stand in it.
+const ELEMENTS: &[&str] = &[
+    "a", "b", "body", "br", "caption", "code", "dd", "details", "div", "dl", "dt", "h1", "h2",
+    "h3", "head", "header", "html", "i", "input", "label", "li", "main", "meta", "nav", "ol",
+    "option", "output", "p", "rect", "script", "section", "select", "span", "style", "summary",
+    "svg", "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
+];
+const ATTRIBUTES: &[&str] = &[
+    "aria-hidden",
+    "aria-label",
+    "aria-live",
+    "charset",
+    "class",
+    "content",
+    "height",
+    "hidden",
+    "href",
+    "http-equiv",
+    "id",
+    "lang",
+    "name",
+    "preserveAspectRatio",
+    "role",
+    "scope",
+    "tabindex",
+    "title",
+    "type",
+    "value",
+    "viewBox",
+    "width",
+    "x",
+];
+
+/// Checks that a page is well formed, holds nothing but what it is made of, and
+/// asks nothing of anybody; gives its elements.
+fn assert_alone(page: &str) -> Vec<Element> {
+    let elements = parse(page);
+    let mut ids = BTreeSet::new();
+    for element in &elements {
+        assert!(ELEMENTS.contains(&element.name.as_str()), "{element:?}");
+        for (name, value) in &element.attributes {
+            assert!(ATTRIBUTES.contains(&name.as_str()), "{element:?}");
+            if name == "id" {
+                assert!(ids.insert(value.clone()), "twice: {value}");
+            }
+        }
+    }
+    for element in &elements {
+        for (name, value) in &element.attributes {
+            if name == "href" {
+                let target = value.strip_prefix('#').expect("a place in the page");
+                assert!(ids.contains(target), "leads nowhere: {value}");
+            }
+        }
+    }
+    let count = |wanted: &str| elements.iter().filter(|one| one.name == wanted).count();
+    assert_eq!((count("script"), count("style"), count("h1")), (1, 1, 1));
+    elements
+}
+
+#[test]
+fn the_page_is_well_formed_and_needs_nothing_else() {
+    let elements = assert_alone(&PAGE);
+    assert!(elements.len() > 500, "{}", elements.len());
+    assert_alone(&html_of(&owned()));
+    let page = html_of(&empty());
+    assert_alone(&page);
+    assert!(text_of(&page).contains("There is none in the scope."));
+}
+
+#[test]
+fn headers_of_tables_say_what_they_head() {
+    for element in parse(&PAGE).iter().filter(|one| one.name == "th") {
+        assert!(
+            element.attributes.iter().any(|(name, _)| name == "scope"),
+            "{element:?}"
+        );
+    }
+}
+
+#[test]
+fn hostile_names_are_text_and_nothing_else() {
+    let page = html_of(&hostile::fleet());
+    assert_alone(&page);
+    let stray = page.chars().find(|c| !hostile::is_harmless(*c));
+    assert_eq!(stray, None);
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("&quot;quoted&quot;, &#39;and&#39; \\ back&#96;tick&#96;"));
+    assert!(page.contains("(9,920 more characters)"));
+    assert!(!page.contains(&"x".repeat(1_000)), "cut");
+}
+
+#[test]
+fn the_same_estate_gives_the_same_bytes() {
+    assert_eq!(*PAGE, html(&["audit", "--demo"]));
+}
+
+#[test]
+fn html_is_a_format_of_the_audit_alone() {
+    let mut world = World::new();
+    let outcome = world.run(&["inventory", "--demo", "--format", "html"]);
+    assert_eq!(outcome.code, 2);
+    world.set("GPUCOST_FORMAT", "html");
+    assert!(
+        world
+            .run(&["audit", "--demo"])
+            .stdout
+            .starts_with("<!DOCTYPE html>")
+    );
+    let outcome = world.run(&["inventory", "--demo"]);
+    assert_eq!(outcome.code, 2);
+    assert_eq!(
+        outcome.stderr,
+        "error: `html` is not a format of this command\nhint: known are table, wide, json, csv\n"
+    );
+}
+
+/// A fleet of lone instances of several types, each with noise of its own.
+fn thousand() -> Value {
+    let types = [
+        "g4dn.xlarge",
+        "g5.xlarge",
+        "g6.2xlarge",
+        "g5.12xlarge",
+        "p4d.24xlarge",
+    ];
+    let mut estate = one();
+    let template = estate["instances"][0].clone();
+    let (mut instances, mut metrics) = (Vec::new(), Vec::new());
+    for number in 0..1_000_usize {
+        let id = format!("i-{number:017x}");
+        let mut instance = template.clone();
+        instance["id"] = json!(id);
+        instance["instance_type"] = json!(types[number % types.len()]);
+        instance["tags"] = json!({
+            "Name": format!("ml-platform-worker-{number:04}"),
+            "team": format!("team-{}", number % 23),
+            "environment": "production",
+        });
+        instances.push(instance);
+        let level = (number % 17) as f64 * 5.0;
+        for (metric, gpu, value) in [
+            ("cpu_utilization", None, 12.0),
+            ("gpu_utilization", Some(0), level),
+            ("gpu_memory_used", Some(0), 9_000.0),
+        ] {
+            for statistic in ["average", "maximum"] {
+                metrics.push(series(&id, gpu, metric, statistic, value));
+            }
+        }
+    }
+    estate["instances"] = json!(instances);
+    estate["metrics"] = json!(metrics);
+    estate
+}
+
+#[test]
+fn a_thousand_workloads_stay_below_three_megabytes() {
+    let page = html_of(&thousand());
+    println!("{} bytes for 1 000 workloads", page.len());
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    assert!(page.matches("<details").count() > 1_500);
+}
+
+#[test]
+fn the_example_of_the_page_prints_what_it_shows() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/html.md");
+    let text = std::fs::read_to_string(path).expect("a page");
+    let (_, example) = text
+        .split_once("```console\n$ gpucost ")
+        .expect("an example");
+    let (command, rest) = example.split_once('\n').expect("a command line");
+    let (said, _) = rest.split_once("```").expect("its end");
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let output = run_in(folder.path(), &arguments);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), said);
+    assert!(output.status.success());
+    let written = std::fs::read_to_string(folder.path().join("report.html"));
+    assert_eq!(written.expect("a report"), *PAGE);
+    let (_, link) = text.split_once("report.html#").expect("a link");
+    let (place, _) = link.split_once('`').expect("its end");
+    assert!(
+        PAGE.contains(&format!("<details id=\"{place}\">")),
+        "{place}"
+    );
+}

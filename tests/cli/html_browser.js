@@ -1,0 +1,109 @@
+"use strict";
+// Runs beside a report in a frame, does what a reader does, and writes down what
+// came of it.
+const frame = document.querySelector("iframe");
+const wait = () => new Promise((done) => setTimeout(done, 50));
+
+const channels = (color) => color.match(/[\d.]+/g).map(Number);
+const luminance = (color) => {
+  const [r, g, b] = channels(color)
+    .slice(0, 3)
+    .map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ground = (view, element) => {
+  for (let one = element; one; one = one.parentElement) {
+    const color = view.getComputedStyle(one).backgroundColor;
+    const [, , , alpha = 1] = channels(color);
+    if (alpha > 0) return color;
+  }
+  return "rgb(255, 255, 255)";
+};
+// Text below the contrast that WCAG 2 asks for at level AA.
+const faint = (view, root) => {
+  const found = new Set();
+  for (const one of root.querySelectorAll("body *")) {
+    const hasText = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!hasText || ["SCRIPT", "STYLE"].includes(one.tagName)) continue;
+    const [a, b] = [view.getComputedStyle(one).color, ground(view, one)].map(luminance);
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) found.add(`${one.tagName}.${one.className} ${contrast.toFixed(2)}`);
+  }
+  return [...found];
+};
+
+const tryOut = async () => {
+  const view = frame.contentWindow;
+  const page = frame.contentDocument;
+  const result = { dark: view.matchMedia("(prefers-color-scheme: dark)").matches };
+
+  result.sideways = {};
+  for (const width of [320, 390, 768, 1280]) {
+    frame.style.width = `${width}px`;
+    await wait();
+    result.sideways[width] = page.documentElement.scrollWidth - page.documentElement.clientWidth;
+  }
+  result.styled = view.getComputedStyle(page.querySelector(".tiles")).display;
+  const folded = [...page.querySelectorAll("details")];
+  for (const one of folded) one.open = true;
+  result.faint = faint(view, page);
+  for (const one of folded) one.open = false;
+
+  const injected = page.createElement("script");
+  injected.textContent = "window.injected = true";
+  page.body.append(injected);
+  result.injected = Boolean(view.injected);
+
+  const rows = () => [...page.querySelectorAll("#list tbody tr")];
+  const column = (index) => rows().map((row) => row.cells[index].textContent);
+  const heads = [...page.querySelectorAll("#list thead th")];
+  const head = (name) => heads.find((one) => one.textContent === name);
+  const sorts = [["A month", 2], ["A month", 1], ["Name", 1], ["Saves", 1]];
+  result.sorted = [];
+  for (const [name, clicks] of sorts) {
+    const button = head(name).querySelector("button");
+    for (const one of heads) one.removeAttribute("aria-sort");
+    for (let click = 0; click < clicks; click += 1) button.click();
+    const order = head(name).getAttribute("aria-sort");
+    result.sorted.push({ name, order, column: column(heads.indexOf(head(name))) });
+  }
+  const button = head("Name").querySelector("button");
+  button.focus();
+  result.focus = page.activeElement === button && button.tabIndex === 0;
+
+  const visible = () => rows().filter((row) => !row.hidden && row.offsetHeight > 0);
+  const shown = () => page.getElementById("shown").textContent;
+  const search = page.getElementById("search");
+  const choice = page.getElementById("class");
+  result.all = { rows: visible().length, shown: shown() };
+  search.value = "G5.12XL night";
+  search.dispatchEvent(new view.Event("input"));
+  result.searched = { rows: visible().map((row) => row.cells[0].textContent), shown: shown() };
+  search.value = "";
+  search.dispatchEvent(new view.Event("input"));
+  choice.value = "stopped";
+  choice.dispatchEvent(new view.Event("change"));
+  result.chosen = { rows: visible().map((row) => row.cells[0].textContent), shown: shown() };
+  choice.value = "";
+  choice.dispatchEvent(new view.Event("change"));
+  result.choices = [...choice.options].map((option) => option.value);
+
+  const link = page.querySelector("#list tbody a");
+  link.click();
+  await wait();
+  result.followed = page.getElementById(decodeURIComponent(link.hash.slice(1))).open;
+  view.dispatchEvent(new view.Event("beforeprint"));
+  result.unfolded = folded.every((one) => one.open);
+  view.dispatchEvent(new view.Event("afterprint"));
+  result.foldedAgain = folded.filter((one) => one.open).length;
+  return result;
+};
+
+addEventListener("load", async () => {
+  const written = document.getElementById("result");
+  try {
+    written.textContent = JSON.stringify(await tryOut());
+  } catch (error) {
+    written.textContent = JSON.stringify({ error: `${error.message} ${error.stack}` });
+  }
+});

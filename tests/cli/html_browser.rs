@@ -1,0 +1,161 @@
+//! The page in a browser: it fits a phone, can be read in both themes, and its
+//! table sorts and filters. Skipped where there is no Chromium.
+
+use crate::contract::DEMO;
+use crate::hostile;
+use crate::markup::text_of;
+use crate::skip::skip;
+use crate::world::World;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::Command;
+
+const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
+const READER: &str = include_str!("html_browser.js");
+
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .flat_map(|folder| BROWSERS.iter().map(move |name| folder.join(name)))
+        .find(|program| program.is_file())
+}
+
+/// What a reader of a report finds with a theme; `None` without a browser. The report
+/// is that of an estate, else of the demo.
+fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
+    let Some(browser) = browser() else {
+        skip("no Chromium in the PATH");
+        return None;
+    };
+    let world = World::new();
+    let report = world.path("report.html");
+    let recorded = estate.map(|estate| world.estate("estate.json", estate));
+    let of = match &recorded {
+        Some(path) => ["audit", "--from", path].to_vec(),
+        None => ["audit", "--demo"].to_vec(),
+    };
+    let arguments = [&of[..], &["--format", "html", "--output", &report]].concat();
+    let outcome = world.run(&arguments);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let reader = world.file(
+        "reader.html",
+        format!(
+            "<!DOCTYPE html><meta charset=\"utf-8\"><pre id=\"result\"></pre>\
+             <iframe src=\"report.html\" style=\"height: 900px\"></iframe><script>{READER}</script>"
+        ),
+    );
+    let scheme = if dark { 0 } else { 1 };
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--allow-file-access-from-files",
+            "--window-size=1400,1000",
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+        ])
+        .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
+        .arg(format!("--user-data-dir={}", world.path("browser")))
+        .arg(format!("file://{reader}"))
+        .output()
+        .expect("the browser starts");
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let (_, result) = dom
+        .split_once("<pre id=\"result\">")
+        .unwrap_or_else(|| panic!("{dom}\n{}", String::from_utf8_lossy(&output.stderr)));
+    let (result, _) = result.split_once("</pre>").expect("its end");
+    let result: Value = serde_json::from_str(&text_of(result)).expect("what was written down");
+    assert_eq!(result["error"], Value::Null, "{result}");
+    assert_eq!(result["dark"], dark, "the browser has the theme");
+    Some(result)
+}
+
+/// What must hold in both themes.
+fn assert_readable(result: &Value) {
+    for width in ["320", "390", "768", "1280"] {
+        let beyond = result["sideways"][width].as_i64().expect("a width");
+        assert!(beyond <= 0, "{width}: {beyond} pixels sideways");
+    }
+    assert_eq!(result["styled"], "grid", "the style is allowed");
+    assert_eq!(result["injected"], false, "no other script is");
+    assert_eq!(result["faint"], json!([]), "contrast below 4.5");
+}
+
+#[test]
+fn the_page_reads_well_in_the_dark() {
+    if let Some(result) = read(None, true) {
+        assert_readable(&result);
+    }
+}
+
+#[test]
+fn names_that_never_end_fit_as_well() {
+    if let Some(result) = read(Some(&hostile::fleet()), false) {
+        assert_readable(&result);
+    }
+}
+
+#[test]
+fn the_page_fits_a_phone_sorts_and_filters() {
+    let Some(result) = read(None, false) else {
+        return;
+    };
+    assert_readable(&result);
+    let audit = DEMO.json();
+    let workloads = audit["workloads"].as_array().expect("workloads");
+    let by_cost = |sorted: &Value| -> Vec<i64> {
+        let cells = sorted["column"].as_array().expect("cells");
+        cells
+            .iter()
+            .map(|cell| {
+                let digits = cell.as_str().expect("text").replace(['$', ',', '.'], "");
+                digits.parse().expect("an amount")
+            })
+            .collect()
+    };
+    let mut costs: Vec<i64> = workloads
+        .iter()
+        .map(|one| (one["monthly_cost"].as_f64().expect("priced") * 100.0).round() as i64)
+        .collect();
+    costs.sort_unstable();
+    assert_eq!(result["sorted"][0]["order"], "ascending");
+    assert_eq!(by_cost(&result["sorted"][0]), costs);
+    costs.reverse();
+    assert_eq!(result["sorted"][1]["order"], "descending");
+    assert_eq!(by_cost(&result["sorted"][1]), costs);
+    let mut names: Vec<&str> = workloads
+        .iter()
+        .map(|one| one["name"].as_str().expect("a name"))
+        .collect();
+    names.sort_unstable();
+    assert_eq!(result["sorted"][2]["order"], "ascending");
+    assert_eq!(result["sorted"][2]["column"], json!(names));
+    assert_eq!(result["focus"], true, "a header takes the focus");
+
+    assert_eq!(result["all"]["rows"], workloads.len());
+    assert_eq!(
+        result["all"]["shown"],
+        "8 of 8 workloads, $200,906.87 a month"
+    );
+    assert_eq!(result["searched"]["rows"], json!(["nightly-eval"]));
+    assert_eq!(
+        result["searched"]["shown"],
+        "1 of 8 workloads, $20,702.80 a month"
+    );
+    assert_eq!(result["chosen"]["rows"], json!(["speech-prototype"]));
+    assert_eq!(
+        result["choices"],
+        json!([
+            "",
+            "insufficient-data",
+            "overprovisioned",
+            "stopped",
+            "well-utilized"
+        ])
+    );
+    assert_eq!(result["followed"], true, "a link opens what it leads to");
+    assert_eq!(result["unfolded"], true, "printing shows everything");
+    assert_eq!(result["foldedAgain"], 1, "but for what the link opened");
+}
