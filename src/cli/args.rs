@@ -477,6 +477,8 @@ pub(super) enum AuditFormat {
     Json,
     /// For spreadsheets
     Csv,
+    /// For a comment on a pull request
+    Markdown,
     /// For a browser: one file that needs nothing else
     Html,
 }

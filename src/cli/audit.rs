@@ -9,7 +9,7 @@ use super::{estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
-use crate::report::{audit_csv, audit_html, audit_json, audit_table};
+use crate::report::{audit_csv, audit_html, audit_json, audit_markdown, audit_table};
 use clap::ValueEnum;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -85,14 +85,16 @@ fn render(
     io: &Io<'_>,
 ) -> Result<String, Failure> {
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
+    let invocation = invocation(&args.estate, args.risk);
     match format {
         AuditFormat::Table | AuditFormat::Wide => Ok(audit_table(
             audit,
-            &invocation(&args.estate, args.risk),
+            &invocation,
             output::style(format == AuditFormat::Wide, &args.estate.out, io),
         )),
         AuditFormat::Json => audit_json(audit).map_err(|error| internal(error.into())),
         AuditFormat::Csv => audit_csv(audit).map_err(|error| internal(error.into())),
+        AuditFormat::Markdown => Ok(audit_markdown(audit, &invocation)),
         AuditFormat::Html => Ok(audit_html(audit)),
     }
 }

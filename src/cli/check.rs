@@ -4,12 +4,15 @@ use super::Io;
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{audit as audit_command, baseline, estate, output};
+use super::{audit as audit_command, baseline, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
 use crate::analysis::{Audit, audit};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
 use crate::report::text::counted;
-use crate::report::{gate_json, gate_table};
+use crate::report::{
+    GateBrief, Invocation, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
+    gate_slack, gate_table,
+};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
@@ -101,12 +104,30 @@ fn render(
     io: &Io<'_>,
 ) -> Result<String, Failure> {
     let style = |wide| output::style(wide, &args.estate.out, io);
-    match format(args, settings, io) {
+    let brief = GateBrief::of_audit(audit, &invocation(args));
+    let written = match format(args, settings, io) {
         CheckFormat::Table => Ok(gate_table(report, audit, style(false))),
         CheckFormat::Wide => Ok(gate_table(report, audit, style(true))),
-        CheckFormat::Json => gate_json(report, audit)
-            .map_err(|error| Failure::new(ExitCode::Unexpected, anyhow::Error::new(error))),
+        CheckFormat::Json => gate_json(report, audit),
+        CheckFormat::Markdown => Ok(gate_markdown(report, &brief)),
+        CheckFormat::Github => Ok(gate_github(report, &brief)),
+        CheckFormat::Sarif => gate_sarif(report, &brief),
+        CheckFormat::Junit => Ok(gate_junit(report, &brief)),
+        CheckFormat::Slack => gate_slack(report, &brief),
+    };
+    written.map_err(|error| Failure::new(ExitCode::Unexpected, anyhow::Error::new(error)))
+}
+
+/// What the user typed, for the commands that a report advises.
+fn invocation(args: &CheckArgs) -> Invocation {
+    let mut invocation = scope::invocation(&args.estate, args.risk);
+    for (flag, file) in [("--policy", &args.policy), ("--baseline", &args.baseline)] {
+        if let Some(file) = file {
+            let file = file.to_string_lossy().into_owned();
+            invocation.audit.extend([flag.to_owned(), file]);
+        }
     }
+    invocation
 }
 
 /// The last lines on stderr, and the exit code.

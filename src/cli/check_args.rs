@@ -31,6 +31,16 @@ pub(super) enum CheckFormat {
     Wide,
     /// For scripts
     Json,
+    /// For a comment on a pull request
+    Markdown,
+    /// Workflow commands, for annotations of GitHub Actions
+    Github,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for the test reports of build servers
+    Junit,
+    /// Block Kit, for an incoming webhook of Slack
+    Slack,
 }
 
 /// What to do about policies.

@@ -139,7 +139,7 @@ fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
 }
 
 /// Formats that commands know; a command refuses those that it does not have.
-const FORMATS: &[&str] = &["table", "wide", "json", "csv", "html"];
+const FORMATS: &[&str] = &["table", "wide", "json", "csv", "markdown", "html"];
 
 const KEYS: &[&str] = &[
     "profile",

@@ -5,6 +5,9 @@ use super::text::shell_word;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
+/// A command longer than this is shown without its flags where room is bounded.
+const LONGEST_COMMAND: usize = 400;
+
 /// What the user typed to choose what a report is about, in words of a command
 /// line that are not quoted yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +31,17 @@ impl Invocation {
         let parts = ["gpucost", name, &words.join(" "), rest];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join(" ")
+    }
+
+    /// The same for a report of bounded size: without what the user typed when
+    /// that is very long.
+    pub(super) fn short_command(&self, name: &str, rest: &str) -> String {
+        let command = self.command(name, true, rest);
+        if command.len() <= LONGEST_COMMAND {
+            command
+        } else {
+            Self::default().command(name, true, rest)
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::world::World;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-fn hostile() -> Vec<String> {
+/// Names that somebody could give an instance.
+pub fn hostile() -> Vec<String> {
     let mut names: Vec<String> = [
         "",
         " ",

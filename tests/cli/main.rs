@@ -2,8 +2,10 @@
 //! messages. Commands run in-process in a made-up world; the compiled binary
 //! runs only where a process of its own is needed.
 
+mod annotations;
 mod bad_points;
 mod check;
+mod ci;
 mod commitments;
 mod contract;
 mod csv_rows;

@@ -1,0 +1,23 @@
+//! What was not seen, as a table of a page.
+
+use super::escape::{code, text};
+use super::page::{Column, Row, words};
+use crate::domain::Gap;
+
+/// Its columns.
+pub(super) const OF_GAPS: &[Column] = &[
+    words("not seen"),
+    words("where"),
+    words("why"),
+    words("what to do"),
+];
+
+/// One of its rows.
+pub(super) fn gap_row(gap: &Gap) -> Row {
+    Row::of_cells(&[
+        text(&gap.what),
+        code(&gap.place),
+        text(&gap.reason),
+        text(&gap.hint),
+    ])
+}

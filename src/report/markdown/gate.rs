@@ -1,0 +1,288 @@
+//! `check --format markdown`.
+
+use super::escape::{code, text};
+use super::gaps::{OF_GAPS, gap_row};
+use super::page::{Column, Page, Row, Section, figures, words};
+use crate::analysis::gate::{
+    BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
+};
+use crate::report::gate_brief::{CostChange, GateBrief, signed, verdict_words};
+use crate::report::text::{ABSENT, count, counted, money_or_absent};
+use std::fmt::Write;
+
+const OF_CHANGES: &[Column] = &[
+    words("action"),
+    words("resource"),
+    words("runs"),
+    figures("before"),
+    figures("after"),
+    figures("a month"),
+];
+const OF_VIOLATIONS: &[Column] = &[
+    words("severity"),
+    words("rule"),
+    words("where"),
+    words("what"),
+    figures("a month"),
+    words("stated at"),
+];
+const OF_SUPPRESSED: &[Column] = &[
+    words("rule"),
+    words("where"),
+    words("what"),
+    words("accepted by"),
+    words("why"),
+    words("until"),
+];
+const OF_LACKS: &[Column] = &[
+    words("missing"),
+    words("where"),
+    words("why"),
+    words("what to do"),
+    words("for"),
+];
+const OF_CHECKS: &[Column] = &[
+    words("result"),
+    words("rule"),
+    words("scope"),
+    words("observed"),
+    words("limit"),
+];
+
+/// The gate's report as a comment on a pull request.
+pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
+    let is_incomplete = report.outcome == GateOutcome::Incomplete;
+    let changes = section(
+        counted(brief.changes.len() as u64, "change", "changes"),
+        false,
+        OF_CHANGES,
+        brief.changes.iter().map(change_row),
+        ("change", "changes"),
+    );
+    let violations = section(
+        counted(report.violations.len() as u64, "violation", "violations"),
+        false,
+        OF_VIOLATIONS,
+        report.violations.iter().map(violation_row),
+        ("violation", "violations"),
+    );
+    let lacks = section(
+        format!(
+            "Not judged: {}",
+            counted(
+                report.lacks.len() as u64,
+                "thing is missing",
+                "things are missing"
+            )
+        ),
+        !is_incomplete,
+        OF_LACKS,
+        report.lacks.iter().map(lack_row),
+        ("thing", "things"),
+    );
+    let steps = section(
+        "What to do".to_owned(),
+        true,
+        &[],
+        report.violations.iter().filter_map(steps_row),
+        ("violation", "violations"),
+    );
+    let notices = section(
+        counted(report.notices.len() as u64, "notice", "notices"),
+        true,
+        OF_VIOLATIONS,
+        report.notices.iter().map(violation_row),
+        ("notice", "notices"),
+    );
+    let suppressed = section(
+        format!("{} suppressed", count(report.suppressed.len() as u64)),
+        true,
+        OF_SUPPRESSED,
+        report.suppressed.iter().map(suppressed_row),
+        ("suppressed violation", "suppressed violations"),
+    );
+    let checks = section(
+        rules_words(&report.checks),
+        true,
+        OF_CHECKS,
+        report.checks.iter().map(check_row),
+        ("rule", "rules"),
+    );
+    let gaps = section(
+        counted(
+            brief.gaps.len() as u64,
+            "thing was not seen",
+            "things were not seen",
+        ),
+        true,
+        OF_GAPS,
+        brief.gaps.iter().map(gap_row),
+        ("gap", "gaps"),
+    );
+    let page = Page {
+        head: head(report, brief),
+        sections: vec![
+            violations, changes, lacks, steps, notices, suppressed, checks, gaps,
+        ],
+        foot: String::new(),
+        again: brief.again(),
+    };
+    page.text()
+}
+
+fn section(
+    title: String,
+    folded: bool,
+    columns: &'static [Column],
+    rows: impl Iterator<Item = Row>,
+    noun: (&'static str, &'static str),
+) -> Section {
+    Section {
+        title,
+        folded,
+        columns,
+        rows: rows.collect(),
+        noun,
+    }
+}
+
+fn head(report: &GateReport, brief: &GateBrief) -> String {
+    let mark = match report.outcome {
+        GateOutcome::Violated => "❌",
+        GateOutcome::Incomplete => "⚠️",
+        GateOutcome::Clean | GateOutcome::Nothing => "✅",
+    };
+    let verdict = verdict_words(report);
+    let headline = match brief.delta_words() {
+        Some(delta) => format!("{delta}; {verdict}"),
+        None => format!("GPU {verdict}"),
+    };
+    let mut head = String::new();
+    // Writing to a string cannot fail.
+    let _ = write!(head, "<!-- gpucost check -->\n### {mark} {headline}\n\n");
+    let waste = brief
+        .monthly_waste
+        .filter(|waste| !waste.amount().is_zero())
+        .map_or(String::new(), |waste| format!(", {waste} of it waste"));
+    let _ = write!(
+        head,
+        "**{}{waste}** · {}",
+        brief.cost_words(),
+        brief.subject
+    );
+    if let Some(policy) = &report.policy_file {
+        let _ = write!(head, " · policy {}", code(policy));
+    }
+    let as_of = brief.as_of.strftime("%Y-%m-%d %H:%M UTC");
+    let _ = write!(head, " · as of {as_of}\n\n");
+    if let Some(used) = &report.baseline {
+        head.push_str(&baseline_line(used));
+    }
+    head
+}
+
+fn baseline_line(used: &BaselineUse) -> String {
+    format!(
+        "Against the baseline {}: {} new, {} worse, {} known, {} gone.\n\n",
+        code(&used.file),
+        count(used.new),
+        count(used.worse),
+        count(used.known),
+        count(used.gone),
+    )
+}
+
+fn rules_words(checks: &[Check]) -> String {
+    let passed = |outcome: CheckOutcome| {
+        let of_it = checks.iter().filter(|one| one.outcome == outcome);
+        (outcome, of_it.count())
+    };
+    let counts: Vec<String> = CheckOutcome::ALL
+        .iter()
+        .rev()
+        .map(|outcome| passed(*outcome))
+        .filter(|(_, number)| *number > 0)
+        .map(|(outcome, number)| format!("{number} {outcome}"))
+        .collect();
+    let rules = counted(checks.len() as u64, "rule", "rules");
+    format!("{rules}: {}", counts.join(", "))
+}
+
+fn change_row(change: &CostChange) -> Row {
+    let delta = change.delta();
+    Row::of_cells(&[
+        text(&change.action),
+        code(&change.address),
+        text(&change.runs),
+        money_or_absent(change.before),
+        money_or_absent(change.after),
+        delta.map_or_else(|| ABSENT.to_owned(), signed),
+    ])
+}
+
+fn violation_row(violation: &Violation) -> Row {
+    Row::of_cells(&[
+        violation.severity.to_string(),
+        code(&violation.rule),
+        code(&violation.scope),
+        text(&violation.title),
+        money_or_absent(violation.monthly),
+        place(&violation.place),
+    ])
+}
+
+fn place(place: &Place) -> String {
+    match place {
+        Place::Nowhere => ABSENT.to_owned(),
+        _ => code(&place.to_string()),
+    }
+}
+
+/// What to do about a violation, where something is known.
+fn steps_row(violation: &Violation) -> Option<Row> {
+    if violation.steps.is_empty() {
+        return None;
+    }
+    let steps: Vec<String> = violation.steps.iter().map(|step| text(step)).collect();
+    let line = format!(
+        "{} {}: {}",
+        code(&violation.rule),
+        code(&violation.scope),
+        steps.join("; ")
+    );
+    Some(Row::of_list(&line))
+}
+
+fn suppressed_row(suppressed: &Suppressed) -> Row {
+    let (violation, by) = (&suppressed.violation, &suppressed.by);
+    Row::of_cells(&[
+        code(&violation.rule),
+        code(&violation.scope),
+        text(&violation.title),
+        text(&by.owner),
+        text(&by.reason),
+        by.expires.to_string(),
+    ])
+}
+
+fn lack_row(lack: &Lack) -> Row {
+    let rules: Vec<String> = lack.rules.iter().map(|rule| code(rule)).collect();
+    Row::of_cells(&[
+        text(&lack.what),
+        code(&lack.place),
+        text(&lack.reason),
+        text(&lack.hint),
+        rules.join(", "),
+    ])
+}
+
+fn check_row(check: &Check) -> Row {
+    let observed = check.observed.as_deref();
+    Row::of_cells(&[
+        check.outcome.to_string(),
+        code(&check.rule),
+        code(&check.scope),
+        observed.map_or_else(|| ABSENT.to_owned(), text),
+        text(&check.limit),
+    ])
+}

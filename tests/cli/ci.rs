@@ -1,0 +1,203 @@
+//! The files in `ci/` and their page: they are shown as they are, they hold to
+//! the schemas of the systems that read them, and their shell steps run.
+
+use crate::docs::{blocks, page};
+use crate::skip::{installed, skip};
+use crate::world::World;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const FILES: [(&str, &str); 3] = [
+    ("action.yml", "vendor.github-actions"),
+    ("workflow.yml", "vendor.github-workflows"),
+    ("gitlab.yml", "vendor.gitlab-ci"),
+];
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci").join(name);
+    fs::read_to_string(path).expect("a file")
+}
+
+#[test]
+fn the_page_shows_the_files() {
+    let shown = blocks(&page("ci.md"), "yaml");
+    let files: Vec<String> = FILES.iter().map(|(name, _)| file(name)).collect();
+    assert_eq!(shown, files);
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let text = page("ci.md");
+    let world = World::new();
+    world.file("gpucost-policy.toml", blocks(&text, "toml").remove(0));
+    let examples = blocks(&text, "console");
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let arguments: Vec<&str> = command
+            .strip_prefix("$ gpucost ")
+            .expect("a command of gpucost")
+            .split(' ')
+            .collect();
+        let outcome = world.run(&arguments);
+        assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+        assert_eq!(shown, outcome.stdout);
+    }
+}
+
+#[test]
+fn files_hold_to_the_schemas_of_their_systems() {
+    let Some(checker) = installed("check-jsonschema") else {
+        return skip("there is no target/test-venv with check-jsonschema");
+    };
+    for (name, schema) in FILES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci").join(name);
+        let output = Command::new(&checker)
+            .args(["--builtin-schema", schema])
+            .arg(path)
+            .output()
+            .expect("it starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{name}: {said}");
+    }
+}
+
+/// The script of the action.
+fn script_of_action() -> String {
+    let action = file("action.yml");
+    let (_, script) = action.split_once("      run: |\n").expect("a script");
+    let lines = script
+        .lines()
+        .map(|line| match line.strip_prefix("        ") {
+            Some(line) => line,
+            None => {
+                assert!(line.is_empty(), "{line}");
+                line
+            }
+        });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The lines of GitLab's script, as its runner puts them together.
+fn script_of_gitlab() -> String {
+    let file = file("gitlab.yml");
+    let (_, rest) = file.split_once("  script:\n").expect("a script");
+    let lines = rest.lines().take_while(|line| line.starts_with("    "));
+    lines
+        .filter_map(|line| line.strip_prefix("    - "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// Runs a script where `gpucost` is on the path.
+fn bash(script: &str, folder: &Path, more: &[(&str, &str)]) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_gpucost"));
+    let own = program.parent().expect("a folder").display();
+    Command::new("bash")
+        .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script])
+        .env_clear()
+        .env("PATH", format!("{own}:/usr/local/bin:/usr/bin:/bin"))
+        .env("HOME", folder)
+        .env("RUNNER_TEMP", folder)
+        .env("GITHUB_OUTPUT", folder.join("output"))
+        .env("GITHUB_STEP_SUMMARY", folder.join("summary"))
+        .envs(more.iter().copied())
+        .current_dir(folder)
+        .output()
+        .expect("bash starts")
+}
+
+const KEPT: &str = "[[budget]]\nmonthly_limit = 900_000_000\n";
+const BROKEN: &str = "[[budget]]\nmonthly_limit = 1\n";
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap_or_default()
+}
+
+#[test]
+fn the_action_runs() {
+    for (policy, code) in [(KEPT, 0), (BROKEN, 100), ("[[budget]]\nlimit = 1\n", 2)] {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = folder.path();
+        fs::write(folder.join("own.toml"), policy).expect("a policy");
+        let more = [
+            ("ARGUMENTS", "--demo --region us-east-1"),
+            ("BASELINE", ""),
+            ("GPUCOST_POLICY", "own.toml"),
+        ];
+        let output = bash(&script_of_action(), folder, &more);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let outputs = read(folder, "output");
+        let summary = read(folder, "summary");
+        assert!(
+            outputs.starts_with(&format!("exit-code={code}\n")),
+            "{outputs}"
+        );
+        if code == 2 {
+            assert_eq!((stdout.as_ref(), summary.as_str()), ("", ""));
+            assert!(stderr.contains("own.toml"), "{stderr}");
+            continue;
+        }
+        assert!(
+            summary.starts_with("<!-- gpucost check -->\n### "),
+            "{summary}"
+        );
+        let kind = if code == 0 {
+            "::notice "
+        } else {
+            "::error file=own.toml,line=1,"
+        };
+        assert!(stdout.starts_with(kind), "{stdout}");
+        let sarif = outputs.lines().find_map(|line| line.strip_prefix("sarif="));
+        let sarif = fs::read_to_string(sarif.expect("a path")).expect("a log");
+        let log: serde_json::Value = serde_json::from_str(&sarif).expect("JSON");
+        let results = log["runs"][0]["results"].as_array().expect("a list");
+        assert_eq!(results.is_empty(), code == 0);
+    }
+}
+
+#[test]
+fn the_action_compares_with_a_baseline() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    let audit = World::new().run(&["audit", "--demo", "--format", "json"]);
+    fs::write(folder.join("old report.json"), audit.stdout).expect("a baseline");
+    fs::write(folder.join("own.toml"), BROKEN).expect("a policy");
+    let more = [
+        ("ARGUMENTS", "--demo"),
+        ("BASELINE", "old report.json"),
+        ("GPUCOST_POLICY", "own.toml"),
+    ];
+    let output = bash(&script_of_action(), folder, &more);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(read(folder, "summary").contains("`old report.json`: 0 new, 0 worse, 1 known"));
+}
+
+#[test]
+fn the_job_of_gitlab_runs() {
+    for (policy, code) in [(KEPT, 0), (BROKEN, 100), ("[[budget]]\nlimit = 1\n", 2)] {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = folder.path();
+        fs::write(folder.join("gpucost-policy.toml"), policy).expect("a policy");
+        let estate = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/fixtures/rules/idle-gpu/fires.json"
+        );
+        let script = script_of_gitlab().replacen(
+            "check --save",
+            &format!("check --from {estate} --save"),
+            1,
+        );
+        let output = bash(&script, folder, &[]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        let junit = read(folder, "gpucost-junit.xml");
+        let markdown = read(folder, "gpucost.md");
+        assert_eq!(junit.is_empty(), code == 2, "{stderr}");
+        assert_eq!(markdown.is_empty(), code == 2, "{stderr}");
+    }
+}
