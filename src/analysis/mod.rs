@@ -7,6 +7,7 @@ pub mod gate;
 mod inventory;
 mod kinds;
 mod owned;
+mod planned_prices;
 mod planning;
 mod pool_options;
 mod profiled;
@@ -16,6 +17,7 @@ mod run_cost;
 mod sizing;
 mod spot;
 mod standing;
+mod terraform;
 mod totals;
 mod workloads;
 
@@ -35,6 +37,7 @@ pub use sizing::{Candidate, Sized, Sizing};
 pub use spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
 };
+pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 

@@ -4,10 +4,11 @@ use super::Io;
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{audit as audit_command, baseline, estate, output, scope};
+use super::{audit as audit_command, baseline, check_plan, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
 use crate::analysis::{Audit, audit};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
+use crate::domain::Gap;
 use crate::report::text::counted;
 use crate::report::{
     GateBrief, Invocation, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
@@ -17,6 +18,9 @@ use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    if let Some(plan) = &args.terraform_plan {
+        return check_plan::run(plan, args, io);
+    }
     if args.estate.redact {
         return Err(
             Failure::input("`--redact` masks the names that a policy speaks of")
@@ -43,7 +47,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
 /// The policy file and what reports call it: `--policy`, `GPUCOST_POLICY`, or
 /// the usual file of the folder. Without one nothing would be demanded, and
 /// everything would pass.
-fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, String), Failure> {
+pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, String), Failure> {
     let named = args
         .policy
         .clone()
@@ -62,7 +66,7 @@ fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, String), Failu
     .with_hint("`gpucost policy init` writes one to start from; `--policy FILE` names another"))
 }
 
-fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
+pub(super) fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
     read_policy(path, name).map_err(|error| {
         let hint = match &error {
             ConfigError::Io { .. } => "check the name given with `--policy`",
@@ -73,9 +77,11 @@ fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
 }
 
 /// What is written must not take the place of what is read.
-fn check_files(args: &CheckArgs, policy: &Path) -> Result<(), Failure> {
-    let named: [(&str, Option<&Path>); 4] = [
+pub(super) fn check_files(args: &CheckArgs, policy: &Path) -> Result<(), Failure> {
+    let plan = args.terraform_plan.as_deref();
+    let named: [(&str, Option<&Path>); 5] = [
         ("--policy", Some(policy)),
+        ("--terraform-plan", plan),
         ("--baseline", args.baseline.as_deref()),
         ("--save", args.estate.save.as_deref()),
         ("--output", args.estate.out.output.as_deref()),
@@ -89,7 +95,7 @@ fn check_files(args: &CheckArgs, policy: &Path) -> Result<(), Failure> {
 
 /// The format by precedence: flag, environment, file, table. A format that only
 /// other commands know is no slip there.
-fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> CheckFormat {
+pub(super) fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> CheckFormat {
     let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
     args.format
         .or_else(|| CheckFormat::from_str(named()?, true).ok())
@@ -135,6 +141,19 @@ fn verdict(report: &GateReport, audit: &Audit, args: &CheckArgs, io: &mut Io<'_>
     let (instances, unmeasured) = audit_command::seen(audit);
     let line = output::closing_line("checked", instances, unmeasured, &audit.gaps);
     output::say(&line, &args.estate.out, io);
+    let nothing = "nothing to check: no GPU instance in the scope";
+    ending(report, &audit.gaps, nothing, args, io)
+}
+
+/// What is said of an outcome, and its exit code. `nothing` is said when there
+/// was nothing to judge.
+pub(super) fn ending(
+    report: &GateReport,
+    gaps: &[Gap],
+    nothing: &str,
+    args: &CheckArgs,
+    io: &mut Io<'_>,
+) -> ExitCode {
     let lacking = counted(
         report.lacks.len() as u64,
         "thing is missing",
@@ -163,25 +182,29 @@ fn verdict(report: &GateReport, audit: &Audit, args: &CheckArgs, io: &mut Io<'_>
             ExitCode::Incomplete
         }
         GateOutcome::Nothing | GateOutcome::Clean => {
-            if args.estate.strict && !audit.gaps.is_empty() {
-                let gaps = counted(audit.gaps.len() as u64, "gap", "gaps");
+            if args.estate.strict && !gaps.is_empty() {
+                let gaps = counted(gaps.len() as u64, "gap", "gaps");
                 output::complain(
                     &format!("incomplete: {gaps} under `--strict`"),
-                    "`gpucost audit` lists them",
+                    if args.terraform_plan.is_some() {
+                        "the report lists them"
+                    } else {
+                        "`gpucost audit` lists them"
+                    },
                     io,
                 );
                 return ExitCode::Incomplete;
             }
-            output::say(&kept(report), &args.estate.out, io);
+            output::say(&kept(report, nothing), &args.estate.out, io);
             ExitCode::Done
         }
     }
 }
 
 /// What is said when nothing fails.
-fn kept(report: &GateReport) -> String {
+fn kept(report: &GateReport, nothing: &str) -> String {
     if report.outcome == GateOutcome::Nothing {
-        return "nothing to check: no GPU instance in the scope".to_owned();
+        return nothing.to_owned();
     }
     let rules = counted(report.checks.len() as u64, "rule", "rules");
     let mut line = format!("policy kept: {rules}");

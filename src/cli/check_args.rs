@@ -13,6 +13,14 @@ pub(super) struct CheckArgs {
     /// An earlier `audit --format json`: only what is new or worse fails
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// Check what a Terraform plan would leave behind instead of what there is:
+    /// `terraform show -json` of the plan; `-` for stdin
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["from", "demo", "save", "baseline", "commitments", "profile_data", "redact", "tag", "exclude_tag"]
+    )]
+    pub terraform_plan: Option<PathBuf>,
     #[command(flatten)]
     pub estate: EstateArgs,
     /// Risk that the plan accepts [default: medium]

@@ -6,6 +6,7 @@ mod audit;
 mod baseline;
 mod check;
 mod check_args;
+mod check_plan;
 mod command;
 mod estate;
 mod exit;

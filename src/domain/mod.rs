@@ -20,6 +20,7 @@ mod series;
 mod shape;
 mod spot;
 mod statistics;
+mod terraform;
 mod time;
 mod timeline;
 mod usage;
@@ -60,6 +61,9 @@ pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Stati
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spot::SpotHistory;
 pub use statistics::{Distribution, mean, quantile};
+pub use terraform::{
+    Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
+};
 pub use time::{RunningTime, Window, floor_to_period};
 pub use timeline::{ACTIVE_PERCENT, Signal, Timeline, UtilizationSummary};
 pub use usage::{GpuUsage, InstanceUsage, VramSummary};

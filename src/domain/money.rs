@@ -128,6 +128,15 @@ impl Money {
         Ok(Self::new(self.amount - other.amount, self.currency))
     }
 
+    /// The amount as it is shown, with a sign also when it is a rise.
+    pub fn signed(self) -> String {
+        if self.amount > Decimal::ZERO {
+            format!("+{self}")
+        } else {
+            self.to_string()
+        }
+    }
+
     fn same_currency(self, other: Self) -> Result<(), CurrencyMismatch> {
         if self.currency == other.currency {
             Ok(())

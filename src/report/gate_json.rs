@@ -63,7 +63,7 @@ struct Summary {
 }
 
 #[derive(Serialize)]
-struct CheckView {
+pub(super) struct CheckView {
     rule: String,
     scope: String,
     limit: String,
@@ -73,7 +73,7 @@ struct CheckView {
 }
 
 #[derive(Serialize)]
-struct ViolationView {
+pub(super) struct ViolationView {
     fingerprint: String,
     rule: String,
     severity: &'static str,
@@ -96,7 +96,7 @@ struct PlaceView {
 }
 
 #[derive(Serialize)]
-struct SuppressedView {
+pub(super) struct SuppressedView {
     violation: ViolationView,
     owner: String,
     reason: String,
@@ -104,7 +104,7 @@ struct SuppressedView {
 }
 
 #[derive(Serialize)]
-struct LackView {
+pub(super) struct LackView {
     what: String,
     #[serde(rename = "where")]
     place: String,
@@ -122,7 +122,7 @@ struct BaselineView {
     gone: u64,
 }
 
-fn check(check: &Check) -> CheckView {
+pub(super) fn check(check: &Check) -> CheckView {
     CheckView {
         rule: check.rule.clone(),
         scope: check.scope.clone(),
@@ -133,7 +133,7 @@ fn check(check: &Check) -> CheckView {
     }
 }
 
-fn violation(violation: &Violation) -> ViolationView {
+pub(super) fn violation(violation: &Violation) -> ViolationView {
     ViolationView {
         fingerprint: violation.fingerprint.clone(),
         rule: violation.rule.clone(),
@@ -170,7 +170,7 @@ fn place(place: &Place) -> Option<PlaceView> {
     }
 }
 
-fn suppressed(suppressed: &Suppressed) -> SuppressedView {
+pub(super) fn suppressed(suppressed: &Suppressed) -> SuppressedView {
     SuppressedView {
         violation: violation(&suppressed.violation),
         owner: suppressed.by.owner.clone(),
@@ -179,7 +179,7 @@ fn suppressed(suppressed: &Suppressed) -> SuppressedView {
     }
 }
 
-fn lack(lack: &Lack) -> LackView {
+pub(super) fn lack(lack: &Lack) -> LackView {
     LackView {
         what: lack.what.clone(),
         place: lack.place.clone(),

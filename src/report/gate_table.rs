@@ -42,6 +42,15 @@ fn draw(
         });
     let instances = counted(audit.totals.instances, "instance", "instances");
     writeln!(out, "as of {} · {instances} · {cost}\n", audit.as_of)?;
+    outcome_sections(report, style, out)
+}
+
+/// What every rule came to, and everything that follows from it.
+pub(super) fn outcome_sections(
+    report: &GateReport,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
     rules(report, style, out)?;
     section("VIOLATIONS", &report.violations, style, out)?;
     section("NOTICES", &report.notices, style, out)?;

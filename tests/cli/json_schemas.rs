@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-fn schema(name: &str) -> Value {
+/// A schema of the documentation.
+pub fn schema(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("docs/schema")
         .join(name);
@@ -23,7 +24,7 @@ fn schema(name: &str) -> Value {
 
 /// A schema that knows no more keys than it names, so that a new key of the
 /// program which nobody described does not pass.
-fn closed(mut schema: Value) -> Value {
+pub fn closed(mut schema: Value) -> Value {
     fn close(value: &mut Value) {
         match value {
             Value::Object(map) => {
@@ -40,11 +41,13 @@ fn closed(mut schema: Value) -> Value {
     schema
 }
 
-fn validator(schema: &Value) -> Validator {
+/// What holds documents to a schema.
+pub fn validator(schema: &Value) -> Validator {
     jsonschema::validator_for(schema).expect("a valid schema")
 }
 
-fn assert_holds(validator: &Validator, document: &Value, of: &str) {
+/// Fails with every slip of a document.
+pub fn assert_holds(validator: &Validator, document: &Value, of: &str) {
     let slips: Vec<String> = validator
         .iter_errors(document)
         .map(|error| format!("{}: {error}", error.instance_path()))

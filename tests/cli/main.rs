@@ -39,4 +39,6 @@ mod skip;
 mod snapshots;
 mod spot;
 mod tables;
+mod terraform;
+mod terraform_files;
 mod world;

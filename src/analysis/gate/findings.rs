@@ -7,6 +7,7 @@ use crate::analysis::Audit;
 use crate::domain::{Finding, Gap, Money, Severity};
 use crate::rules::{COMMITMENT_RULES, RULES};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,6 +159,18 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
 
 /// How old a price may be.
 pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) -> Option<Judged> {
+    let workloads = &audit.workloads;
+    let is_unpriced = workloads.iter().any(|one| one.workload.unpriced.is_some());
+    age_of_prices(audit.prices.oldest_seen_on(), is_unpriced, policy, as_of)
+}
+
+/// The same of prices of which the oldest was last stated on a day.
+pub(super) fn age_of_prices(
+    oldest: Option<Date>,
+    is_unpriced: bool,
+    policy: &GatePolicy,
+    as_of: Timestamp,
+) -> Option<Judged> {
     let limit = policy.price_age?;
     let most = span(limit.max_age.as_hours());
     let limit_words = format!("at most {most}");
@@ -168,7 +181,7 @@ pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) ->
         &limit_words,
         limit.line,
     );
-    match audit.prices.oldest_seen_on() {
+    match oldest {
         Some(oldest) => {
             let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
             let observed = format!("{} old, of {oldest}", span(age.as_hours()));
@@ -185,15 +198,11 @@ pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) ->
                 judge.violated(Severity::Warning, words, Past::New);
             }
         }
-        None if audit
-            .workloads
-            .iter()
-            .any(|one| one.workload.unpriced.is_some()) =>
-        {
+        None if is_unpriced => {
             judge.lacks(&Gap::new(
                 "price",
                 "everything",
-                "no workload has a price",
+                "nothing has a price",
                 "`gpucost pricing refresh` reads prices, as far as an account may",
             ));
         }

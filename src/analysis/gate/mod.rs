@@ -7,6 +7,7 @@ mod glob;
 mod judged;
 mod measured;
 mod names;
+mod planned;
 mod policy;
 mod report;
 mod spending;
@@ -14,6 +15,7 @@ mod suppress;
 
 pub use baseline::{Baseline, PastWorkload};
 pub use glob::Glob;
+pub use planned::{gate_plan, unjudged_by_plan};
 pub use policy::{
     Allowance, Budget, CoverageFloor, Forbidden, GatePolicy, PriceAgeLimit, Refusal, RequiredTag,
     Scope, Suppression, UtilizationFloor, WasteLimit,

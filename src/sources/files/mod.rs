@@ -9,6 +9,7 @@ mod nvidia_smi;
 mod own_prices;
 mod price_cache;
 mod samples;
+mod terraform;
 mod wire;
 mod write;
 
@@ -22,6 +23,7 @@ pub use samples::{
     ReadOptions, SAMPLES_VERSION, SampleFormat, SampleReader, SampleWriter, SamplesError,
     open_samples,
 };
+pub use terraform::{TerraformError, read_terraform_plan};
 pub use write::{try_writing, write_private, write_whole};
 
 /// The version of the estate format that this program reads and writes.

@@ -1,0 +1,401 @@
+//! The gate for a Terraform plan: what it would leave behind, held against the
+//! rules that need no measurement.
+
+use super::baseline::Past;
+use super::judged::{Judge, Judged, Words};
+use super::{
+    Allowance, Budget, GateOutcome, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
+    line_of, policy_rule, sort, suppress,
+};
+use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
+use crate::domain::{Gap, Missing, Money, PlanAction, Severity};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+
+/// Rules that a plan can be held against; the others need measurements.
+const JUDGED: [&str; 5] = [
+    policy_rule::BUDGET,
+    policy_rule::REQUIRED_TAGS,
+    policy_rule::TYPES,
+    policy_rule::REGIONS,
+    policy_rule::PRICE_AGE,
+];
+
+/// Holds what a plan would leave behind against a policy. What the plan leaves
+/// as it is does not fail: it is shown as a notice. `file` is what the user calls
+/// the plan.
+pub fn gate_plan(
+    plan: &PlannedChange,
+    policy: &GatePolicy,
+    file: &str,
+    as_of: Timestamp,
+) -> GateReport {
+    let mut policy = policy.clone();
+    policy
+        .suppressions
+        .retain(|one| JUDGED.contains(&one.rule.as_str()));
+    let gate = PlanGate {
+        plan,
+        policy: &policy,
+        file,
+    };
+    let mut judged: Vec<Judged> = Vec::new();
+    judged.extend(policy.budgets.iter().map(|budget| gate.budget(budget)));
+    judged.extend(policy.required_tags.iter().map(|tag| gate.tag(tag)));
+    judged.extend(gate.types());
+    judged.extend(gate.regions());
+    judged.extend(super::findings::age_of_prices(
+        plan.oldest_seen_on(),
+        plan.unpriced > 0,
+        &policy,
+        as_of,
+    ));
+    judged.sort_by_key(|one| line_of(&one.check.place));
+
+    let mut settled = suppress::settle(judged, &policy, None, as_of);
+    // A suppression may be about another plan, or about what runs today.
+    let is_needed = |one: &Violation| one.rule != policy_rule::UNMATCHED_SUPPRESSION;
+    settled.violations.retain(is_needed);
+    settled.notices.retain(is_needed);
+    sort(&mut settled.violations);
+    sort(&mut settled.notices);
+    let outcome = if !settled.violations.is_empty() {
+        GateOutcome::Violated
+    } else if !settled.lacks.is_empty() {
+        GateOutcome::Incomplete
+    } else if plan.rows.is_empty() {
+        GateOutcome::Nothing
+    } else {
+        GateOutcome::Clean
+    };
+    GateReport {
+        outcome,
+        policy_file: policy.file.clone(),
+        checks: settled.checks,
+        violations: settled.violations,
+        notices: settled.notices,
+        suppressed: settled.suppressed,
+        lacks: settled.lacks,
+        baseline: None,
+    }
+}
+
+/// Rules of a policy that a plan cannot be held against, because it measures
+/// nothing; in order of id.
+pub fn unjudged_by_plan(policy: &GatePolicy) -> Vec<&'static str> {
+    let stated = [
+        (policy_rule::COVERAGE, policy.coverage.is_some()),
+        ("policy/forbid", !policy.forbidden.is_empty()),
+        (policy_rule::UTILIZATION, !policy.utilization.is_empty()),
+        (policy_rule::WASTE, policy.waste.is_some()),
+    ];
+    let stated = stated.into_iter().filter(|(_, is_stated)| *is_stated);
+    stated.map(|(rule, _)| rule).collect()
+}
+
+/// One sort of names.
+struct Asked<'a> {
+    rule: &'static str,
+    noun: &'static str,
+    allowance: &'a Allowance,
+    step: &'static str,
+    /// What to do where a name is not known.
+    unknown: &'static str,
+}
+
+struct PlanGate<'a> {
+    plan: &'a PlannedChange,
+    policy: &'a GatePolicy,
+    file: &'a str,
+}
+
+impl PlanGate<'_> {
+    /// What there would be.
+    fn left(&self) -> impl Iterator<Item = (&PlannedRow, &PlannedSide)> {
+        let rows = self.plan.rows.iter();
+        rows.filter_map(|row| Some((row, row.after.as_ref()?)))
+    }
+
+    fn budget(&self, budget: &Budget) -> Judged {
+        let limit = budget.monthly_limit;
+        let zero = Money::zero(limit.currency());
+        let words = format!("{limit} a month");
+        let scope = budget.scope.to_string();
+        let mut judge = Judge::new(
+            self.policy,
+            policy_rule::BUDGET,
+            scope.as_str(),
+            &words,
+            budget.line,
+        );
+        let (mut before, mut after, mut perhaps) = (zero, zero, Decimal::ZERO);
+        let mut open: Vec<Gap> = Vec::new();
+        for row in &self.plan.rows {
+            let was = row.monthly_before(limit.currency()).unwrap_or(zero);
+            if row
+                .before
+                .as_ref()
+                .is_some_and(|side| holds(&budget.scope, side) == Ok(true))
+            {
+                before = plus(before, was);
+            }
+            let Some(side) = &row.after else {
+                continue;
+            };
+            let cost = row.monthly_after(limit.currency());
+            match (holds(&budget.scope, side), cost) {
+                (Ok(false), _) => {}
+                (Ok(true), Some(cost)) => after = plus(after, cost),
+                (Err(reason), Some(cost)) => {
+                    perhaps += cost.amount();
+                    open.push(Gap::new("scope", row.address.clone(), reason, SCOPE));
+                }
+                (_, None) => open.push(unpriced(row, side, limit)),
+            }
+        }
+        judge.observed(format!("{after} a month after the plan"));
+        if after.amount() > limit.amount() {
+            let delta = Money::new(after.amount() - before.amount(), limit.currency());
+            let over = Money::new(after.amount() - limit.amount(), limit.currency());
+            let past = if delta.amount() > Decimal::ZERO {
+                Past::New
+            } else {
+                Past::Known
+            };
+            let words = Words {
+                title: format!(
+                    "{scope} would cost {after} a month, {over} over its budget of {limit}; the \
+                     plan changes it by {}",
+                    delta.signed()
+                ),
+                observed: format!("{after} a month after the plan"),
+                limit: words,
+                monthly: Some(over),
+                steps: STEPS.map(str::to_owned).to_vec(),
+                aspect: Some(limit.currency().code().to_owned()),
+                line: None,
+            };
+            judge.violated(Severity::Critical, words, past);
+            return judge.done();
+        }
+        // What may belong to the scope does no harm where there is room for all of it.
+        let has_room = after.amount() + perhaps <= limit.amount();
+        let matters = |gap: &&Gap| gap.what != "scope" || !has_room;
+        open.iter().filter(matters).for_each(|gap| judge.lacks(gap));
+        judge.done()
+    }
+
+    fn tag(&self, required: &RequiredTag) -> Judged {
+        let key = &required.key;
+        let limit = format!("the tag {key}");
+        let mut judge = self.judge(policy_rule::REQUIRED_TAGS, &limit, required.line);
+        let mut number: usize = 0;
+        for (row, side) in self.left() {
+            number += 1;
+            let instances = &side.instances;
+            let (lacking, observed) = match instances.tags.get(key) {
+                Some(Some(value)) if !value.trim().is_empty() => continue,
+                Some(Some(_)) => ("carries an empty value of", "empty"),
+                None if !instances.more_tags => ("lacks", "no such tag"),
+                Some(None) | None => {
+                    let reason = format!("the tag {key} is known only after apply");
+                    judge.lacks(&Gap::new("tags", row.address.clone(), reason, TAGS));
+                    continue;
+                }
+            };
+            let words = Words {
+                title: format!("{} {lacking} the required tag {key}", row.address),
+                observed: observed.to_owned(),
+                limit: limit.clone(),
+                monthly: side.monthly.as_ref().ok().copied(),
+                steps: vec![format!("set the tag {key} on its instances")],
+                aspect: Some(key.clone()),
+                line: None,
+            };
+            let kept = |side: &PlannedSide| {
+                let value = side.instances.tags.get(key).cloned().flatten();
+                value.is_none_or(|value| value.trim().is_empty())
+            };
+            self.add(
+                &mut judge,
+                policy_rule::REQUIRED_TAGS,
+                row,
+                words,
+                row.before.as_ref().is_some_and(kept),
+            );
+        }
+        let missing = judge.count();
+        judge.observed(format!(
+            "{} of {number} resources carry it",
+            number - missing
+        ));
+        judge.done()
+    }
+
+    fn types(&self) -> Option<Judged> {
+        self.names(
+            &Asked {
+                rule: policy_rule::TYPES,
+                noun: "instance type",
+                allowance: &self.policy.types,
+                step: "`gpucost rightsize --type TYPE` finds types that would do",
+                unknown: "name it in the configuration, or accept it with a suppression",
+            },
+            |side| side.instances.types.clone(),
+        )
+    }
+
+    fn regions(&self) -> Option<Judged> {
+        self.names(
+            &Asked {
+                rule: policy_rule::REGIONS,
+                noun: "region",
+                allowance: &self.policy.regions,
+                step: "run it in an allowed region, or allow this one",
+                unknown: "name it with `--region`",
+            },
+            |side| side.instances.region.clone().map(|region| vec![region]),
+        )
+    }
+
+    fn names(
+        &self,
+        asked: &Asked<'_>,
+        names_of: impl Fn(&PlannedSide) -> Result<Vec<String>, Missing>,
+    ) -> Option<Judged> {
+        let line = asked.allowance.line()?;
+        let mut judge = self.judge(asked.rule, &asked.allowance.limit(), line);
+        let mut refused: usize = 0;
+        let mut number: usize = 0;
+        for (row, side) in self.left() {
+            number += 1;
+            let names = match names_of(side) {
+                Ok(names) => names,
+                Err(missing) => {
+                    let reason = missing.to_string();
+                    judge.lacks(&Gap::new(
+                        asked.noun,
+                        row.address.clone(),
+                        reason,
+                        asked.unknown,
+                    ));
+                    continue;
+                }
+            };
+            let mut is_refused = false;
+            for name in names {
+                let Some(refusal) = asked.allowance.refusal(&name) else {
+                    continue;
+                };
+                is_refused = true;
+                let had = |side: &PlannedSide| names_of(side).is_ok_and(|had| had.contains(&name));
+                let known = row.before.as_ref().is_some_and(had);
+                let words = Words {
+                    title: format!(
+                        "{} would use the {} {name}, {}",
+                        row.address, asked.noun, refusal.reason
+                    ),
+                    observed: name.clone(),
+                    limit: refusal.limit,
+                    monthly: side.monthly.as_ref().ok().copied(),
+                    steps: vec![asked.step.to_owned()],
+                    aspect: Some(name),
+                    line: None,
+                };
+                self.add(&mut judge, asked.rule, row, words, known);
+            }
+            refused += usize::from(is_refused);
+        }
+        judge.observed(format!(
+            "{} of {number} resources allowed",
+            number - refused
+        ));
+        Some(judge.done())
+    }
+
+    fn judge(&self, rule: &str, limit: &str, line: usize) -> Judge<'_> {
+        Judge::new(self.policy, rule, "everything", limit, line)
+    }
+
+    /// A violation by one resource. What it was before, it may stay, unless there
+    /// would be more of it.
+    fn add(&self, judge: &mut Judge<'_>, rule: &str, row: &PlannedRow, words: Words, was_so: bool) {
+        let mut fingerprint = format!("{rule}:{}", row.address);
+        if let Some(aspect) = words.aspect {
+            fingerprint.push_str(&format!(":{aspect}"));
+        }
+        let count = |side: &Option<PlannedSide>| side.as_ref().and_then(|side| side.count);
+        let grows = count(&row.after) > count(&row.before);
+        let is_kept = row.action != PlanAction::Create && was_so && !grows;
+        let violation = Violation {
+            rule: rule.to_owned(),
+            severity: Severity::Warning,
+            scope: row.address.clone(),
+            workload: None,
+            title: words.title,
+            observed: words.observed,
+            limit: words.limit,
+            monthly: words.monthly,
+            place: Place::PlanResource {
+                file: self.file.to_owned(),
+                address: row.address.clone(),
+                line: None,
+            },
+            fingerprint,
+            steps: words.steps,
+        };
+        judge.add(
+            violation,
+            None,
+            if is_kept { Past::Known } else { Past::New },
+        );
+    }
+}
+
+const SCOPE: &str = "check it where the scope is known, or give everything a budget";
+const TAGS: &str = "write the tag on the resource itself";
+const STEPS: [&str; 2] = [
+    "`gpucost rightsize --type TYPE` and `gpucost spot --type TYPE` find what costs less",
+    "raise the limit in the policy when the spending is meant",
+];
+
+/// Whether a scope holds the instances, or why that is not known.
+fn holds(scope: &Scope, side: &PlannedSide) -> Result<bool, String> {
+    let instances = &side.instances;
+    match scope {
+        Scope::Everything => Ok(true),
+        Scope::Account(account) => match &instances.account {
+            Some(own) => Ok(own == account),
+            None => Err("the plan does not name its account".to_owned()),
+        },
+        Scope::Region(region) => match &instances.region {
+            Ok(own) => Ok(own == region),
+            Err(missing) => Err(format!("its region is not known: {missing}")),
+        },
+        Scope::Tag { key, value } => match instances.tags.get(key) {
+            Some(Some(own)) => Ok(own == value),
+            None if !instances.more_tags => Ok(false),
+            Some(None) | None => Err(format!("the tag {key} is known only after apply")),
+        },
+    }
+}
+
+fn unpriced(row: &PlannedRow, side: &PlannedSide, limit: Money) -> Gap {
+    match &side.monthly {
+        Err(gap) => gap.clone(),
+        Ok(cost) => Gap::new(
+            "budget",
+            row.address.clone(),
+            format!(
+                "costs {} while the budget is in {}",
+                cost.currency(),
+                limit.currency()
+            ),
+            format!("add a [[budget]] with `currency = \"{}\"`", cost.currency()),
+        ),
+    }
+}
+
+fn plus(sum: Money, part: Money) -> Money {
+    Money::new(sum.amount() + part.amount(), sum.currency())
+}

@@ -1,0 +1,206 @@
+//! What the instances of a planned resource cost, and which of them matter.
+
+use super::PlannedSide;
+use crate::catalog::{Prices, family_names, shape};
+use crate::domain::{
+    AcceleratorKind, Currency, Gap, Missing, Money, Planned, PlannedInstances, PriceKey,
+    PriceOption, PriceQuote, Tenancy,
+};
+use rust_decimal::Decimal;
+
+/// Whether any of some types carries an accelerator; of unknown ones one may.
+pub(super) fn may_be_accelerated(types: &Planned<Vec<String>>) -> bool {
+    types
+        .as_ref()
+        .map_or(true, |types| types.iter().any(|name| is_accelerated(name)))
+}
+
+/// Whether a type carries an accelerator: by the book, else by its name, as far
+/// as AWS has named families so far.
+pub(super) fn is_accelerated(instance_type: &str) -> bool {
+    if let Some(shape) = shape(instance_type) {
+        return shape.accelerator != AcceleratorKind::Cpu;
+    }
+    let (family, _) = instance_type.split_once('.').unwrap_or((instance_type, ""));
+    if family_names().any(|known| known == family) {
+        return true;
+    }
+    let series = family.trim_end_matches(|c: char| c != '-' && !c.is_ascii_digit());
+    let letters: String = family
+        .chars()
+        .take_while(char::is_ascii_lowercase)
+        .collect();
+    let is_numbered = series.len() > letters.len();
+    let known = ["p", "g", "gr", "trn", "inf", "dl", "vt", "f"];
+    is_numbered && known.contains(&letters.as_str())
+}
+
+/// The instances of a resource at one end of a plan, with what they cost.
+pub(super) fn price(
+    address: &str,
+    instances: &PlannedInstances,
+    prices: &Prices<'_>,
+    hours_per_month: Decimal,
+) -> PlannedSide {
+    let count = instances.count.as_ref().ok().map(|count| count.total());
+    let gpus = count.and_then(|count| {
+        let [name] = instances.types.as_ref().ok()?.as_slice() else {
+            return None;
+        };
+        Some(shape(name)?.gpu.as_ref()?.share.count() * Decimal::from(count))
+    });
+    let mut quotes = Vec::new();
+    let monthly = cost(address, instances, prices, hours_per_month, &mut quotes);
+    PlannedSide {
+        instances: instances.clone(),
+        count,
+        gpus,
+        monthly,
+        quotes,
+    }
+}
+
+const AFTER_APPLY: &str = "name it in the configuration, or accept it with a suppression";
+const REGION: &str = "name it with `--region`";
+const READ_PRICES: &str =
+    "`gpucost pricing refresh` reads prices; the settings file may state one of your own";
+
+fn cost(
+    address: &str,
+    instances: &PlannedInstances,
+    prices: &Prices<'_>,
+    hours_per_month: Decimal,
+    quotes: &mut Vec<(PriceKey, u64, PriceQuote)>,
+) -> Result<Money, Gap> {
+    let missing = |what: &str, missing: &Missing, hint: &str| {
+        Gap::new(what, address, missing.to_string(), hint)
+    };
+    let count = instances
+        .count
+        .as_ref()
+        .map_err(|why| missing("number of instances", why, AFTER_APPLY))?;
+    let types = instances
+        .types
+        .as_ref()
+        .map_err(|why| missing("instance type", why, AFTER_APPLY))?;
+    let region = instances
+        .region
+        .as_ref()
+        .map_err(|why| missing("region", why, REGION))?;
+    if count.total() == 0 {
+        return Ok(Money::zero(Currency::of_region(region)));
+    }
+    let [instance_type] = types.as_slice() else {
+        let reason = format!(
+            "the provider chooses among {} while instances start",
+            types.join(", ")
+        );
+        return Err(Gap::new("instance type", address, reason, AFTER_APPLY));
+    };
+    let tenancy = instances
+        .tenancy
+        .as_ref()
+        .map_err(|why| missing("tenancy", why, AFTER_APPLY))?;
+    if *tenancy == Tenancy::Host {
+        let reason = "a dedicated host is paid for by the host";
+        return Err(Gap::new(
+            "price",
+            address,
+            reason,
+            "look the host up by itself",
+        ));
+    }
+    if count.capacity_block > 0 {
+        let reason = "a Capacity Block is paid for ahead, by the block";
+        return Err(Gap::new(
+            "price",
+            address,
+            reason,
+            "look at what the block cost",
+        ));
+    }
+    let key = PriceKey {
+        operating_system: instances.operating_system,
+        tenancy: *tenancy,
+        ..PriceKey::linux_on_demand(
+            &price_region(region, instances.zone.as_deref()),
+            instance_type,
+        )
+    };
+    let mut hourly = Decimal::ZERO;
+    let mut currency = None;
+    for (option, number) in [
+        (PriceOption::OnDemand, count.on_demand),
+        (PriceOption::Spot, count.spot),
+    ] {
+        if number == 0 {
+            continue;
+        }
+        let mut key = key.with_option(option);
+        if option == PriceOption::Spot {
+            key = key.in_zone(instances.zone.as_deref());
+        }
+        let (key, quote) = prices.find(&key).map_err(|none| {
+            let what = if shape(instance_type).is_some() {
+                none.to_string()
+            } else {
+                format!("the book does not know {instance_type}, which looks accelerated")
+            };
+            Gap::new("price", address, what, READ_PRICES)
+        })?;
+        hourly += quote.rate.amount() * Decimal::from(number);
+        currency = Some(quote.rate.currency());
+        quotes.push((key, number, quote));
+    }
+    let currency = currency.unwrap_or(Currency::of_region(region));
+    Ok(Money::new(hourly * hours_per_month, currency).rounded())
+}
+
+/// Local zones have prices of their own, under a name such as `us-east-1-atl-1`.
+fn price_region(region: &str, zone: Option<&str>) -> String {
+    let place = zone.map(|zone| zone.trim_end_matches(|c: char| c.is_ascii_lowercase()));
+    match place {
+        Some(place) if place.starts_with(region) => place.to_owned(),
+        _ => region.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_look_accelerated_by_the_book_or_by_their_name() {
+        for name in [
+            "g5.xlarge",
+            "p4d.24xlarge",
+            "trn1.2xlarge",
+            "p9.metal",
+            "g7e.48xlarge",
+        ] {
+            assert!(is_accelerated(name), "{name}");
+        }
+        for name in [
+            "m5.large",
+            "t3.nano",
+            "c7g.xlarge",
+            "",
+            "p",
+            "gold.large",
+            "x1e.32xlarge",
+        ] {
+            assert!(!is_accelerated(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn local_zones_are_priced_apart() {
+        assert_eq!(price_region("us-east-1", Some("us-east-1a")), "us-east-1");
+        assert_eq!(
+            price_region("us-east-1", Some("us-east-1-atl-1a")),
+            "us-east-1-atl-1"
+        );
+        assert_eq!(price_region("eu-west-1", Some("us-east-1a")), "eu-west-1");
+        assert_eq!(price_region("eu-west-1", None), "eu-west-1");
+    }
+}

@@ -1,0 +1,252 @@
+//! What a Terraform plan does to the cost of GPU instances: before, after and
+//! the difference, resource by resource.
+
+use super::planned_prices::{is_accelerated, may_be_accelerated, price};
+use crate::catalog::Prices;
+use crate::domain::{
+    Currency, Gap, Money, PlanAction, PlannedInstances, PlannedResource, PriceKey, PriceQuote,
+    TerraformPlan,
+};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// The accelerated instances of a resource at one end of a plan, priced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedSide {
+    /// What the plan says.
+    pub instances: PlannedInstances,
+    /// How many run; absent where the plan does not say.
+    pub count: Option<u64>,
+    /// Their accelerators; absent where that is not known.
+    pub gpus: Option<Decimal>,
+    /// Per month, rounded to cents, or what keeps it from being known.
+    pub monthly: Result<Money, Gap>,
+    /// The prices that it rests on, with how many instances run at each.
+    pub quotes: Vec<(PriceKey, u64, PriceQuote)>,
+}
+
+/// A resource that runs accelerated instances before or after.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedRow {
+    /// Its address.
+    pub address: String,
+    /// Its type, such as `aws_instance`.
+    pub resource_type: String,
+    /// What happens to it.
+    pub action: PlanAction,
+    /// Today; absent where it runs none.
+    pub before: Option<PlannedSide>,
+    /// When the plan has been applied; absent where it runs none.
+    pub after: Option<PlannedSide>,
+}
+
+impl PlannedRow {
+    /// What it costs today; nothing where it runs nothing, `None` where that is
+    /// not known.
+    pub fn monthly_before(&self, currency: Currency) -> Option<Money> {
+        monthly(self.before.as_ref(), currency)
+    }
+
+    /// The same when the plan has been applied.
+    pub fn monthly_after(&self, currency: Currency) -> Option<Money> {
+        monthly(self.after.as_ref(), currency)
+    }
+
+    /// The difference; `None` unless both ends are known.
+    pub fn monthly_delta(&self) -> Option<Money> {
+        let currency = self.currency()?;
+        let (before, after) = (
+            self.monthly_before(currency)?,
+            self.monthly_after(currency)?,
+        );
+        after.checked_sub(before).ok()
+    }
+
+    /// The currency of what is known of it.
+    pub fn currency(&self) -> Option<Currency> {
+        let sides = [&self.before, &self.after].into_iter().flatten();
+        let mut known = sides.filter_map(|side| side.monthly.as_ref().ok());
+        known.next().map(|money| money.currency())
+    }
+
+    /// Why it is not wholly priced.
+    pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        let sides = [&self.before, &self.after].into_iter().flatten();
+        sides.filter_map(|side| side.monthly.as_ref().err())
+    }
+}
+
+fn monthly(side: Option<&PlannedSide>, currency: Currency) -> Option<Money> {
+    match side {
+        None => Some(Money::zero(currency)),
+        Some(side) => {
+            let known = side.monthly.as_ref().ok()?;
+            (known.currency() == currency).then_some(*known)
+        }
+    }
+}
+
+/// Sums in one currency. Each is the sum of the rows that know the figure, so
+/// that columns add up; with unknown ones among them `delta` is not `after` less
+/// `before`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlannedTotals {
+    /// Per month today.
+    pub before: Money,
+    /// Per month when the plan has been applied.
+    pub after: Money,
+    /// The difference.
+    pub delta: Money,
+}
+
+/// What a plan comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedChange {
+    /// The version of Terraform that made the plan.
+    pub terraform_version: Option<String>,
+    /// Resources of all sorts in the plan.
+    pub resources: u64,
+    /// Those of other providers than AWS among them, by provider.
+    pub other_providers: BTreeMap<String, u64>,
+    /// Resources that run accelerated instances: the largest rise first, what is
+    /// not known before all, then by address.
+    pub rows: Vec<PlannedRow>,
+    /// Instances today, as far as they are counted.
+    pub instances_before: u64,
+    /// Instances when the plan has been applied, as far as they are counted.
+    pub instances_after: u64,
+    /// By currency.
+    pub totals: BTreeMap<Currency, PlannedTotals>,
+    /// Rows that are not wholly priced.
+    pub unpriced: u64,
+    /// What the plan does not say, in order.
+    pub gaps: Vec<Gap>,
+    /// The hours of a month.
+    pub hours_per_month: Decimal,
+}
+
+impl PlannedChange {
+    /// When the oldest of its prices was last stated.
+    pub fn oldest_seen_on(&self) -> Option<Date> {
+        let sides = self.rows.iter().flat_map(|row| [&row.before, &row.after]);
+        let quotes = sides.flatten().flat_map(|side| &side.quotes);
+        quotes.map(|(_, _, quote)| quote.seen_on).min()
+    }
+
+    /// Why there is nothing to price; absent when there is something.
+    pub fn nothing(&self) -> Option<String> {
+        if !self.rows.is_empty() {
+            return None;
+        }
+        let others: u64 = self.other_providers.values().sum();
+        let names: Vec<&str> = self.other_providers.keys().map(String::as_str).collect();
+        Some(if self.resources == 0 {
+            "the plan lists no resource".to_owned()
+        } else if others == self.resources {
+            format!(
+                "the plan has resources of {} only, and gpucost reads those of AWS",
+                names.join(", ")
+            )
+        } else {
+            "the plan runs no instance with a GPU".to_owned()
+        })
+    }
+}
+
+/// Prices the accelerated instances of a plan by the hour around the clock: a
+/// plan does not say for how long they run.
+pub fn price_plan(
+    plan: &TerraformPlan,
+    prices: &Prices<'_>,
+    hours_per_month: Decimal,
+) -> PlannedChange {
+    let mut rows: Vec<PlannedRow> = plan
+        .instances
+        .iter()
+        .filter_map(|resource| row(resource, prices, hours_per_month))
+        .collect();
+    rows.sort_by_cached_key(|row| {
+        let delta = row.monthly_delta().map(|delta| -delta.amount());
+        (delta, row.address.clone())
+    });
+    let mut totals: BTreeMap<Currency, PlannedTotals> = BTreeMap::new();
+    for row in &rows {
+        add(row, &mut totals);
+    }
+    let counted = |side: fn(&PlannedRow) -> &Option<PlannedSide>| {
+        let sides = rows.iter().filter_map(|row| side(row).as_ref()?.count);
+        sides.fold(0, u64::saturating_add)
+    };
+    let mut gaps = plan.gaps.clone();
+    gaps.extend(rows.iter().flat_map(|row| row.gaps().cloned()));
+    let templates = plan.unused_templates.iter();
+    gaps.extend(
+        templates
+            .filter(|(_, name)| is_accelerated(name))
+            .map(|(address, name)| {
+                let reason = format!("it launches {name}, and nothing in the plan runs that");
+                let hint = "check what uses it: its instances are not in these figures";
+                Gap::new("launch template", address.clone(), reason, hint)
+            }),
+    );
+    gaps.sort();
+    gaps.dedup();
+    PlannedChange {
+        terraform_version: plan.terraform_version.clone(),
+        resources: plan.resources,
+        other_providers: plan.other_providers.clone(),
+        instances_before: counted(|row| &row.before),
+        instances_after: counted(|row| &row.after),
+        unpriced: rows
+            .iter()
+            .filter(|row| row.gaps().next().is_some())
+            .count() as u64,
+        totals,
+        rows,
+        gaps,
+        hours_per_month,
+    }
+}
+
+fn add(row: &PlannedRow, totals: &mut BTreeMap<Currency, PlannedTotals>) {
+    let Some(currency) = row.currency() else {
+        return;
+    };
+    let zero = Money::zero(currency);
+    let sums = totals.entry(currency).or_insert(PlannedTotals {
+        before: zero,
+        after: zero,
+        delta: zero,
+    });
+    let plus = |sum: &mut Money, part: Option<Money>| {
+        let part = part.unwrap_or(zero);
+        *sum = Money::new(sum.amount() + part.amount(), currency);
+    };
+    plus(&mut sums.before, row.monthly_before(currency));
+    plus(&mut sums.after, row.monthly_after(currency));
+    plus(&mut sums.delta, row.monthly_delta());
+}
+
+/// A resource, unless it surely runs no accelerator at either end.
+fn row(
+    resource: &PlannedResource,
+    prices: &Prices<'_>,
+    hours_per_month: Decimal,
+) -> Option<PlannedRow> {
+    let side = |side: &Option<PlannedInstances>| {
+        let instances = side.as_ref().filter(|one| may_be_accelerated(&one.types))?;
+        Some(price(&resource.address, instances, prices, hours_per_month))
+    };
+    let (before, after) = (side(&resource.before), side(&resource.after));
+    if before.is_none() && after.is_none() {
+        return None;
+    }
+    Some(PlannedRow {
+        address: resource.address.clone(),
+        resource_type: resource.resource_type.clone(),
+        action: resource.action,
+        before,
+        after,
+    })
+}

@@ -1,0 +1,115 @@
+//! `gpucost check --terraform-plan`: the gate before anything runs.
+
+use super::check::{check_files, ending, format, policy, policy_file};
+use super::check_args::{CheckArgs, CheckFormat};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::{Io, estate, output, pricing};
+use crate::analysis::gate::{gate_plan, unjudged_by_plan};
+use crate::analysis::price_plan;
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::TerraformPlan;
+use crate::report::text::counted;
+use crate::report::{terraform_json, terraform_table};
+use crate::sources::files::{TerraformError, read_terraform_plan};
+use std::fs::File;
+use std::path::Path;
+
+/// What a plan is called that comes over stdin.
+const STDIN: &str = "stdin";
+
+pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let out = &args.estate.out;
+    let settings = estate::settings(out, io)?;
+    let (policy_path, policy_name) = policy_file(args, io)?;
+    check_files(args, &policy_path)?;
+    let policy = policy(&policy_path, &policy_name)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    let region = region(args, &settings, io)?;
+    let (plan, name) = read(path, region.as_deref())?;
+
+    let book = pricing::book(args.estate.offline, &settings, io)?;
+    let terms = &settings.policy;
+    let prices = Prices::new(&book, &terms.discount_percent);
+    let change = price_plan(&plan, &prices, terms.hours_per_month);
+    let warning = age.check(change.oldest_seen_on(), io.now)?;
+    let report = gate_plan(&change, &policy, &name, io.now);
+    let unjudged = unjudged_by_plan(&policy);
+    let table = |wide| {
+        let style = output::style(wide, out, io);
+        terraform_table(&change, &report, &unjudged, &name, io.now, style)
+    };
+    let text = match format(args, &settings, io) {
+        CheckFormat::Table => table(false),
+        CheckFormat::Wide => table(true),
+        CheckFormat::Json => terraform_json(&change, &report, &unjudged, &name, io.now)
+            .map_err(|error| Failure::new(ExitCode::Unexpected, error))?,
+    };
+    output::document(&text, out, io)?;
+    output::warn(warning, out, io);
+    let line = format!(
+        "checked {} that {} GPU instances; {}",
+        counted(change.rows.len() as u64, "resource", "resources"),
+        if change.rows.len() == 1 {
+            "runs"
+        } else {
+            "run"
+        },
+        counted(change.gaps.len() as u64, "gap", "gaps")
+    );
+    output::say(&line, out, io);
+    let nothing = format!("nothing to check: {}", change.nothing().unwrap_or_default());
+    Ok(ending(&report, &change.gaps, &nothing, args, io))
+}
+
+/// The region that stands in where the plan names none; nobody's default does.
+fn region(
+    args: &CheckArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Option<String>, Failure> {
+    let is_one = |name: &str| name != "all" && !name.contains([',', '*']);
+    if let Some(named) = &args.estate.aws.region {
+        if !is_one(named) {
+            return Err(Failure::input(format!(
+                "`--region {named}` is not one region: with `--terraform-plan` it stands in where \
+                 the plan names none"
+            ))
+            .with_hint("name one, such as `--region us-east-1`"));
+        }
+        return Ok(Some(named.trim().to_owned()));
+    }
+    let usual = io.variable("GPUCOST_REGION").or(settings.region.as_ref());
+    Ok(usual.filter(|name| is_one(name)).cloned())
+}
+
+fn read(path: &Path, region: Option<&str>) -> Result<(TerraformPlan, String), Failure> {
+    let (plan, name) = if path.as_os_str() == "-" {
+        let stdin = std::io::stdin().lock();
+        (read_terraform_plan(stdin, STDIN, region), STDIN.to_owned())
+    } else {
+        let name = path.display().to_string();
+        let plan = File::open(path)
+            .map_err(|source| TerraformError::Io {
+                name: name.clone(),
+                source,
+            })
+            .and_then(|file| read_terraform_plan(file, &name, region));
+        (plan, name)
+    };
+    let plan = plan.map_err(|error| {
+        let hint = match &error {
+            TerraformError::Io { .. } => "check the name given with `--terraform-plan`",
+            TerraformError::Other { .. } => {
+                "`terraform plan -out plan.bin && terraform show -json plan.bin > plan.json` writes \
+                 one, in UTF-8"
+            }
+            TerraformError::Malformed { .. } => {
+                "`terraform show -json` writes plans that can be read; docs/terraform.md"
+            }
+        };
+        Failure::new(ExitCode::Input, error).with_hint(hint)
+    })?;
+    Ok((plan, name))
+}

@@ -1,0 +1,128 @@
+//! What a Terraform plan does to instances, resource by resource.
+
+use super::instance::named_enum;
+use super::{Gap, OperatingSystem, Tenancy};
+use std::collections::BTreeMap;
+use std::fmt;
+
+named_enum! {
+    /// What a plan does to a resource.
+    PlanAction {
+        /// Nothing, and nothing that it launches changes either.
+        NoOp = "no-op",
+        /// It stays, and Terraform no longer looks after it.
+        Forget = "forget",
+        /// It is made.
+        Create = "create",
+        /// It changes in place, or what it launches from does.
+        Update = "update",
+        /// It is destroyed and made again.
+        Replace = "replace",
+        /// It is destroyed.
+        Delete = "delete",
+    }
+}
+
+/// Why a plan does not state something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The provider decides while the plan is applied.
+    AfterApply,
+    /// It stands elsewhere, or nowhere; in words, such as `no launch template of
+    /// the plan has the id lt-1`.
+    Elsewhere(String),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AfterApply => f.write_str("known only after apply"),
+            Self::Elsewhere(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// Something that a plan states or does not.
+pub type Planned<T> = Result<T, Missing>;
+
+/// How many instances a resource runs, by how they are paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlannedCount {
+    /// At the on-demand price.
+    pub on_demand: u64,
+    /// At the spot price.
+    pub spot: u64,
+    /// In a Capacity Block, paid for ahead.
+    pub capacity_block: u64,
+}
+
+impl PlannedCount {
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.on_demand
+            .saturating_add(self.spot)
+            .saturating_add(self.capacity_block)
+    }
+}
+
+/// The instances of a resource at one end of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedInstances {
+    /// The type; several where the provider chooses among them, in the order of
+    /// the plan. Never empty.
+    pub types: Planned<Vec<String>>,
+    /// How many run.
+    pub count: Planned<PlannedCount>,
+    /// How many a group may grow to; absent for what does not grow by itself, and
+    /// where the plan does not say.
+    pub most: Option<u64>,
+    /// The region.
+    pub region: Planned<String>,
+    /// The zone, where the plan names one.
+    pub zone: Option<String>,
+    /// The account, where the plan names it.
+    pub account: Option<String>,
+    /// The operating system; plans name only images, so that it is Linux unless
+    /// something else tells.
+    pub operating_system: OperatingSystem,
+    /// Whether the hardware is shared.
+    pub tenancy: Planned<Tenancy>,
+    /// The tags that the instances carry; a value is missing where it is known
+    /// only after apply.
+    pub tags: BTreeMap<String, Option<String>>,
+    /// Whether there may be more tags, known only after apply.
+    pub more_tags: bool,
+}
+
+/// What a plan does to one resource that runs instances.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedResource {
+    /// Its address, such as `module.train.aws_instance.node[0]`.
+    pub address: String,
+    /// Its type, such as `aws_instance`.
+    pub resource_type: String,
+    /// What happens to it.
+    pub action: PlanAction,
+    /// Today; absent for what is made.
+    pub before: Option<PlannedInstances>,
+    /// When the plan has been applied; absent for what is destroyed.
+    pub after: Option<PlannedInstances>,
+}
+
+/// A Terraform plan, as far as it is about instances.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TerraformPlan {
+    /// The version of Terraform that made it.
+    pub terraform_version: Option<String>,
+    /// Resources of all sorts that it lists, unchanged ones too.
+    pub resources: u64,
+    /// Those of other providers than AWS among them, by provider.
+    pub other_providers: BTreeMap<String, u64>,
+    /// Those that run instances, in order of address.
+    pub instances: Vec<PlannedResource>,
+    /// Launch templates that nothing in the plan launches from, with the types of
+    /// their instances, by address.
+    pub unused_templates: BTreeMap<String, String>,
+    /// What could not be read of it.
+    pub gaps: Vec<Gap>,
+}

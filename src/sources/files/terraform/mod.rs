@@ -1,0 +1,277 @@
+//! Terraform plans, as `terraform show -json` writes them.
+
+mod address;
+mod configuration;
+mod document;
+mod fleets;
+mod instances;
+mod sieve;
+mod templates;
+mod view;
+
+use self::configuration::Configuration;
+use self::document::{Change, Document, LAUNCH_TEMPLATE, RUNNING};
+use self::instances::instances;
+use self::sieve::Node;
+use self::templates::Templates;
+use self::view::View;
+use crate::domain::{Gap, Missing, PlanAction, Planned, PlannedResource, TerraformPlan};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Bytes read at once; a plan is read as a stream.
+const BUFFER: usize = 1 << 16;
+
+/// Which end of a plan is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+}
+
+/// Why a plan could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TerraformError {
+    /// It could not be read.
+    #[error("cannot read the plan {name}")]
+    Io {
+        /// The file, as the user named it.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is another sort of file.
+    #[error("{name} is {found}, not a plan as JSON")]
+    Other {
+        /// The file, as the user named it.
+        name: String,
+        /// What it is.
+        found: &'static str,
+    },
+    /// It is no JSON, ends early, or is not laid out as a plan.
+    #[error("{name} is no Terraform plan that can be read")]
+    Malformed {
+        /// The file, as the user named it.
+        name: String,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+}
+
+/// Reads a plan. `name` is what messages call it; `region` stands in where the
+/// plan names none. Memory grows with the resources that run instances, not with
+/// the plan.
+///
+/// # Errors
+/// When it cannot be read or is no plan.
+pub fn read_terraform_plan(
+    input: impl Read,
+    name: &str,
+    region: Option<&str>,
+) -> Result<TerraformPlan, TerraformError> {
+    let mut input = BufReader::with_capacity(BUFFER, input);
+    let read_error = |source| TerraformError::Io {
+        name: name.to_owned(),
+        source,
+    };
+    let other = |found| TerraformError::Other {
+        name: name.to_owned(),
+        found,
+    };
+    let start = input.fill_buf().map_err(read_error)?;
+    if let Some(found) = other_file(start) {
+        return Err(other(found));
+    }
+    let mut deserializer = serde_json::Deserializer::from_reader(input);
+    let read = Document::deserialize(&mut deserializer)
+        .and_then(|document| deserializer.end().map(|()| document));
+    let document = read.map_err(|source| match source.io_error_kind() {
+        Some(_) => read_error(source.into()),
+        None => TerraformError::Malformed {
+            name: name.to_owned(),
+            source,
+        },
+    })?;
+    match (
+        document.is_plan,
+        document.is_state,
+        &document.format_version,
+    ) {
+        (true, _, Some(_)) => Ok(plan(&document, region)),
+        (false, true, Some(_)) => Err(other("the state of what there is")),
+        _ => Err(other("some other JSON")),
+    }
+}
+
+/// What a file is that is no JSON, by how it begins.
+fn other_file(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [] => Some("empty"),
+        [b'P', b'K', ..] => Some("a saved plan in Terraform's own format"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("a text in UTF-16"),
+        [0xef, 0xbb, 0xbf, ..] => Some("a text that begins with a byte order mark"),
+        [0x1f, 0x8b, ..] => Some("a compressed file"),
+        _ => None,
+    }
+}
+
+fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
+    let configuration = Configuration::of(document);
+    let templates = |side| Templates {
+        changes: &document.changes,
+        configuration,
+        side,
+    };
+    let (today, then) = (templates(Side::Before), templates(Side::After));
+    let mut found: Vec<PlannedResource> = Vec::new();
+    let running = document
+        .changes
+        .iter()
+        .filter(|change| RUNNING.contains(&change.resource_type.as_str()));
+    for change in running {
+        let place = |view: &View<'_>| region(change, view, &configuration, fallback);
+        let before = instances(change, &today, place);
+        let mut after = instances(change, &then, place);
+        let Some(mut action) = action(&change.change) else {
+            continue;
+        };
+        if action == PlanAction::Forget {
+            after = before.clone();
+        }
+        // What it launches from may change without it.
+        if action == PlanAction::NoOp && before != after {
+            action = PlanAction::Update;
+        }
+        found.push(PlannedResource {
+            address: change.address.clone(),
+            resource_type: change.resource_type.clone(),
+            action,
+            before,
+            after,
+        });
+    }
+    found.sort_by(|left, right| left.address.cmp(&right.address));
+    let unused_templates = unused_templates(document, &found);
+    TerraformPlan {
+        terraform_version: document.terraform_version.clone(),
+        resources: document.resources,
+        other_providers: document.other_providers.clone(),
+        instances: found,
+        unused_templates,
+        gaps: gaps(document),
+    }
+}
+
+/// What happens to a resource; `None` for what is only read.
+fn action(change: &Node) -> Option<PlanAction> {
+    let actions = change.get("actions").elements();
+    let has = |name: &str| actions.iter().any(|action| action.text() == Some(name));
+    match () {
+        () if has("create") && has("delete") => Some(PlanAction::Replace),
+        () if has("create") => Some(PlanAction::Create),
+        () if has("delete") => Some(PlanAction::Delete),
+        () if has("update") => Some(PlanAction::Update),
+        () if has("forget") => Some(PlanAction::Forget),
+        () if has("no-op") => Some(PlanAction::NoOp),
+        () => None,
+    }
+}
+
+/// Where a resource works: what it says itself, then what it is called today,
+/// then its provider, then what the user says.
+fn region(
+    change: &Change,
+    view: &View<'_>,
+    configuration: &Configuration<'_>,
+    fallback: Option<&str>,
+) -> Planned<String> {
+    if let Some(region) = view.values.get("region").text() {
+        return Ok(region.to_owned());
+    }
+    let zones = view.values.get("availability_zones").elements();
+    let zone = view.values.get("availability_zone").text();
+    let zone = zone.or_else(|| zones.first().and_then(Node::text));
+    if let Some(region) = zone.and_then(region_of_zone) {
+        return Ok(region);
+    }
+    let arns = [view.values, change.change.get("before")];
+    if let Some(region) = arns.iter().find_map(|one| region_of_arn(one.get("arn"))) {
+        return Ok(region);
+    }
+    let configured = configuration.region(&change.parts);
+    match (configured, fallback) {
+        (Ok(Some(region)), _) => Ok(region),
+        (_, Some(region)) => Ok(region.to_owned()),
+        (Err(missing), None) => Err(missing),
+        (Ok(None), None) => Err(Missing::Elsewhere(
+            "the plan names no region; the environment of Terraform decides".to_owned(),
+        )),
+    }
+}
+
+fn region_of_arn(arn: &Node) -> Option<String> {
+    let region = arn.text()?.split(':').nth(3)?;
+    (!region.is_empty()).then(|| region.to_owned())
+}
+
+/// `us-east-1` of `us-east-1a`, and of the local zone `us-east-1-atl-1a`.
+fn region_of_zone(zone: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in zone.split('-') {
+        let digits = part.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let is_last = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        parts.push(if is_last { digits } else { part });
+        if is_last {
+            return (parts.len() > 2).then(|| parts.join("-"));
+        }
+    }
+    None
+}
+
+/// What of the plan as a whole was not read.
+fn gaps(document: &Document) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    if document.errored {
+        gaps.push(Gap::new(
+            "plan",
+            "everything",
+            "planning ended in an error, so that it may lack resources",
+            "mend the error and plan again",
+        ));
+    }
+    if document.deferred {
+        gaps.push(Gap::new(
+            "plan",
+            "everything",
+            "some changes are put off to another run and are not in it",
+            "check the plan of that run too",
+        ));
+    }
+    gaps
+}
+
+/// Launch templates with a type that nothing in the plan runs.
+fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<String, String> {
+    let used: BTreeSet<&str> = found
+        .iter()
+        .flat_map(|one| [&one.before, &one.after])
+        .flatten()
+        .filter_map(|side| side.types.as_ref().ok())
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    let templates = document
+        .changes
+        .iter()
+        .filter(|change| change.resource_type == LAUNCH_TEMPLATE);
+    templates
+        .filter_map(|change| {
+            let name = change.change.get("after").get("instance_type").text()?;
+            (!used.contains(name)).then(|| (change.address.clone(), name.to_owned()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,467 @@
+//! What is read of plans, by documents of a few lines.
+
+use super::*;
+use crate::domain::{PlannedCount, PlannedInstances, Tenancy};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn read(document: &Value, region: Option<&str>) -> TerraformPlan {
+    let text = document.to_string();
+    read_terraform_plan(text.as_bytes(), "plan.json", region).expect("a plan")
+}
+
+/// A plan of some changes, with a configuration.
+fn document(changes: &[Value], configuration: &Value) -> Value {
+    json!({
+        "format_version": "1.2",
+        "terraform_version": "1.9.0",
+        "resource_changes": changes,
+        "configuration": configuration,
+    })
+}
+
+fn change(address: &str, resource_type: &str, after: &Value, unknown: &Value) -> Value {
+    json!({
+        "address": address, "mode": "managed", "type": resource_type,
+        "provider_name": "registry.terraform.io/hashicorp/aws",
+        "change": {"actions": ["create"], "before": null, "after": after, "after_unknown": unknown},
+    })
+}
+
+fn one(plan: &TerraformPlan, address: &str) -> PlannedInstances {
+    let found = plan.instances.iter().find(|one| one.address == address);
+    found
+        .and_then(|one| one.after.clone())
+        .expect("it is there")
+}
+
+fn on_demand(count: u64) -> Planned<PlannedCount> {
+    Ok(PlannedCount {
+        on_demand: count,
+        ..PlannedCount::default()
+    })
+}
+
+fn types(names: &[&str]) -> Planned<Vec<String>> {
+    Ok(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[test]
+fn regions_come_from_the_resource_then_its_provider_then_the_user() {
+    let box_with = |address: &str, more: Value| {
+        let mut after = json!({"instance_type": "g5.xlarge"});
+        let more = more.as_object().expect("an object").clone();
+        after.as_object_mut().expect("an object").extend(more);
+        change(address, "aws_instance", &after, &json!({}))
+    };
+    let changes = [
+        box_with(
+            "aws_instance.own",
+            json!({"region": "eu-west-3", "availability_zone": "us-east-1a"}),
+        ),
+        box_with(
+            "aws_instance.zone",
+            json!({"availability_zone": "ap-south-1b"}),
+        ),
+        box_with(
+            "aws_instance.local",
+            json!({"availability_zone": "us-west-2-lax-1a"}),
+        ),
+        box_with("aws_instance.plain", json!({})),
+        box_with("module.west.aws_instance.aliased", json!({})),
+        box_with("aws_instance.computed", json!({})),
+        box_with("aws_instance.environment", json!({})),
+    ];
+    let resource = |address: &str, key: &str| json!({"address": address, "provider_config_key": key, "expressions": {}});
+    let configuration = json!({
+        "provider_config": {
+            "aws": {"name": "aws", "expressions": {"region": {"references": ["var.place"]}}},
+            "aws.west": {"name": "aws", "expressions": {"region": {"constant_value": "us-west-1"}}},
+            "aws.odd": {"name": "aws", "expressions": {"region": {"references": ["local.place"]}}},
+            "aws.bare": {"name": "aws"},
+        },
+        "root_module": {
+            "resources": [
+                resource("aws_instance.plain", "aws"),
+                resource("aws_instance.computed", "aws.odd"),
+                resource("aws_instance.environment", "aws.bare"),
+            ],
+            "module_calls": {"west": {"module": {
+                "resources": [resource("aws_instance.aliased", "aws.west")]}}},
+        },
+    });
+    let mut plan = document(&changes, &configuration);
+    plan["variables"] = json!({"place": {"value": "eu-central-1"}});
+    let regions = |fallback: Option<&str>| -> Vec<(String, Option<String>)> {
+        let found = read(&plan, fallback).instances.into_iter();
+        found
+            .map(|one| (one.address, one.after.expect("created").region.ok()))
+            .collect()
+    };
+    let expected = |open: Option<&str>| -> Vec<(String, Option<String>)> {
+        [
+            ("aws_instance.computed", open),
+            ("aws_instance.environment", open),
+            ("aws_instance.local", Some("us-west-2")),
+            ("aws_instance.own", Some("eu-west-3")),
+            ("aws_instance.plain", Some("eu-central-1")),
+            ("aws_instance.zone", Some("ap-south-1")),
+            ("module.west.aws_instance.aliased", Some("us-west-1")),
+        ]
+        .map(|(address, region)| (address.to_owned(), region.map(str::to_owned)))
+        .to_vec()
+    };
+    assert_eq!(regions(None), expected(None));
+    assert_eq!(regions(Some("sa-east-1")), expected(Some("sa-east-1")));
+}
+
+/// Two templates by for_each, and a group for each.
+#[test]
+fn groups_launch_from_the_template_of_their_own_key() {
+    let template = |key: &str, name: &str| {
+        let after = json!({"name": key, "instance_type": name,
+            "placement": [{"tenancy": "dedicated"}],
+            "tag_specifications": [
+                {"resource_type": "volume", "tags": {"a": "1"}},
+                {"resource_type": "instance", "tags": {"b": "2"}}]});
+        let address = format!("aws_launch_template.t[\"{key}\"]");
+        change(
+            &address,
+            "aws_launch_template",
+            &after,
+            &json!({"id": true}),
+        )
+    };
+    let group = |key: &str| {
+        let after = json!({"min_size": 2, "max_size": 5, "desired_capacity": null,
+            "launch_template": [{"version": "$Latest"}],
+            "tag": [{"key": "c", "value": "3", "propagate_at_launch": true},
+                    {"key": "d", "value": "4", "propagate_at_launch": false}]});
+        let unknown = json!({"desired_capacity": true, "launch_template": [{"id": true}]});
+        let address = format!("aws_autoscaling_group.g[\"{key}\"]");
+        change(&address, "aws_autoscaling_group", &after, &unknown)
+    };
+    let configuration = json!({"root_module": {"resources": [
+        {"address": "aws_autoscaling_group.g", "provider_config_key": "aws", "expressions": {
+            "launch_template": [{"id": {"references": [
+                "aws_launch_template.t[each.key].id", "aws_launch_template.t", "each.key"]}}]}}]}});
+    let changes = [
+        template("x", "g5.xlarge"),
+        template("y", "p5.48xlarge"),
+        group("x"),
+        group("y"),
+        group("z"),
+    ];
+    let plan = read(&document(&changes, &configuration), Some("us-east-1"));
+    let of_y = one(&plan, "aws_autoscaling_group.g[\"y\"]");
+    assert_eq!(of_y.types, types(&["p5.48xlarge"]));
+    assert_eq!(
+        of_y.count,
+        on_demand(2),
+        "min_size, where nothing is desired"
+    );
+    assert_eq!(of_y.most, Some(5));
+    assert_eq!(of_y.tenancy, Ok(Tenancy::Dedicated));
+    let tags: Vec<&str> = of_y.tags.keys().map(String::as_str).collect();
+    assert_eq!(tags, ["b", "c"], "what instances get");
+    let of_x = one(&plan, "aws_autoscaling_group.g[\"x\"]");
+    assert_eq!(of_x.types, types(&["g5.xlarge"]));
+    let of_z = one(&plan, "aws_autoscaling_group.g[\"z\"]");
+    assert!(of_z.types.is_err(), "no template has that key");
+}
+
+#[test]
+fn what_is_known_only_after_apply_is_named_and_not_guessed() {
+    let changes = [
+        change(
+            "aws_instance.chosen",
+            "aws_instance",
+            &json!({"tags": {"a": "1"}}),
+            &json!({"instance_type": true, "tenancy": true, "tags": {"b": true}}),
+        ),
+        change(
+            "aws_instance.usual",
+            "aws_instance",
+            &json!({"instance_type": "g5.xlarge"}),
+            &json!({"tenancy": true, "tags_all": true}),
+        ),
+    ];
+    let configuration = json!({"root_module": {"resources": [
+        {"address": "aws_instance.chosen", "expressions": {
+            "instance_type": {"references": ["local.x"]}, "tenancy": {"references": ["local.y"]}}},
+        {"address": "aws_instance.usual", "expressions": {
+            "instance_type": {"constant_value": "g5.xlarge"}}}]}});
+    let plan = read(&document(&changes, &configuration), None);
+    let chosen = one(&plan, "aws_instance.chosen");
+    assert_eq!(chosen.types, Err(Missing::AfterApply));
+    let usual = one(&plan, "aws_instance.usual");
+    assert_eq!(usual.tenancy, Ok(Tenancy::Shared), "nobody wrote another");
+    assert!(usual.more_tags, "the provider may add some");
+    assert!(usual.region.is_err());
+}
+
+#[test]
+fn a_group_changes_with_the_template_that_it_launches_from() {
+    let template = json!({"name": "t", "id": "lt-1", "latest_version": 3,
+        "instance_type": "g5.xlarge"});
+    let mut newer = template.clone();
+    newer["instance_type"] = json!("g5.12xlarge");
+    newer["latest_version"] = json!(null);
+    let group = |version: &str| {
+        json!({"arn": "arn:aws:autoscaling:us-east-1:111122223333:x", "desired_capacity": 2,
+            "launch_template": [{"id": "lt-1", "version": version}]})
+    };
+    let kept = |address: &str, version: &str| {
+        json!({"address": address, "mode": "managed", "type": "aws_autoscaling_group",
+            "provider_name": "aws",
+            "change": {"actions": ["no-op"], "before": group(version), "after": group(version),
+                       "after_unknown": {}}})
+    };
+    let changes = [
+        json!({"address": "aws_launch_template.t", "mode": "managed",
+            "type": "aws_launch_template", "provider_name": "aws",
+            "change": {"actions": ["update"], "before": template, "after": newer,
+                       "after_unknown": {"latest_version": true}}}),
+        kept("aws_autoscaling_group.latest", "$Latest"),
+        kept("aws_autoscaling_group.old", "2"),
+    ];
+    let plan = read(&document(&changes, &json!({})), None);
+    let latest = &plan.instances[0];
+    assert_eq!(latest.action, PlanAction::Update);
+    let (before, after) = (latest.before.clone(), latest.after.clone());
+    assert_eq!(before.expect("there").types, types(&["g5.xlarge"]));
+    let after = after.expect("there");
+    assert_eq!(after.types, types(&["g5.12xlarge"]));
+    assert_eq!(after.account.as_deref(), Some("111122223333"));
+    let old = plan.instances[1].before.clone().expect("there");
+    let Err(Missing::Elsewhere(reason)) = old.types else {
+        panic!("version 2 is not in the plan: {:?}", old.types);
+    };
+    assert!(
+        reason.contains("version 2") && reason.contains("version 3"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn fleets_divide_their_capacity() {
+    let changes = [
+        change(
+            "aws_ec2_fleet.mixed",
+            "aws_ec2_fleet",
+            &json!({"target_capacity_specification": [{"total_target_capacity": 10,
+                "on_demand_target_capacity": 3, "default_target_capacity_type": "spot"}],
+                "launch_template_config": [{"override": [{"instance_type": "g5.xlarge"}]}]}),
+            &json!({}),
+        ),
+        change(
+            "aws_spot_fleet_request.weighted",
+            "aws_spot_fleet_request",
+            &json!({"target_capacity": 9, "launch_specification": [
+                {"instance_type": "g5.xlarge", "weighted_capacity": "4"}]}),
+            &json!({}),
+        ),
+        change(
+            "aws_spot_fleet_request.uneven",
+            "aws_spot_fleet_request",
+            &json!({"target_capacity": 9, "launch_specification": [
+                {"instance_type": "g5.xlarge", "weighted_capacity": "4"},
+                {"instance_type": "g5.2xlarge", "weighted_capacity": "8"}]}),
+            &json!({}),
+        ),
+        change(
+            "aws_spot_instance_request.one",
+            "aws_spot_instance_request",
+            &json!({"instance_type": "g5.xlarge"}),
+            &json!({}),
+        ),
+    ];
+    let plan = read(&document(&changes, &json!({})), None);
+    let count = |address: &str| one(&plan, address).count;
+    assert_eq!(
+        count("aws_ec2_fleet.mixed"),
+        Ok(PlannedCount {
+            on_demand: 3,
+            spot: 7,
+            capacity_block: 0
+        })
+    );
+    let spot = |spot: u64| {
+        Ok(PlannedCount {
+            spot,
+            ..PlannedCount::default()
+        })
+    };
+    assert_eq!(
+        count("aws_spot_fleet_request.weighted"),
+        spot(3),
+        "9 / 4, rounded up"
+    );
+    assert!(count("aws_spot_fleet_request.uneven").is_err());
+    assert_eq!(
+        one(&plan, "aws_spot_fleet_request.uneven").types,
+        types(&["g5.xlarge", "g5.2xlarge"])
+    );
+    assert_eq!(count("aws_spot_instance_request.one"), spot(1));
+}
+
+#[test]
+fn forgotten_instances_go_on_and_deposed_ones_end() {
+    let before = json!({"instance_type": "g5.xlarge", "availability_zone": "us-east-1a"});
+    let mut forgotten = change("aws_instance.a", "aws_instance", &Value::Null, &json!({}));
+    forgotten["change"]["actions"] = json!(["forget"]);
+    forgotten["change"]["before"] = before.clone();
+    let mut deposed = change("aws_instance.a", "aws_instance", &Value::Null, &json!({}));
+    deposed["change"]["actions"] = json!(["delete"]);
+    deposed["change"]["before"] = before;
+    deposed["deposed"] = json!("cafe");
+    let plan = read(&document(&[forgotten, deposed], &json!({})), None);
+    assert_eq!(plan.instances[0].action, PlanAction::Forget);
+    assert_eq!(plan.instances[0].before, plan.instances[0].after);
+    assert_eq!(plan.instances[1].address, "aws_instance.a (deposed cafe)");
+    assert_eq!(plan.instances[1].after, None);
+}
+
+#[test]
+fn other_files_are_refused_by_what_they_are() {
+    let refusal = |bytes: &[u8]| {
+        let error = read_terraform_plan(bytes, "f", None).expect_err("no plan");
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        format!("{error}{}", source.unwrap_or_default())
+    };
+    for (bytes, words) in [
+        (&b""[..], "f is empty"),
+        (b"PK\x03\x04", "saved plan in Terraform's own format"),
+        (b"\xff\xfe{\x00", "UTF-16"),
+        (
+            b"{\"format_version\":\"1.0\",\"values\":{}}",
+            "the state of what there is",
+        ),
+        (b"{}", "some other JSON"),
+        (b"[]", "expected a plan as an object"),
+        (
+            b"{\"format_version\":\"2.0\"}",
+            "format version 2.0 is newer",
+        ),
+        (
+            b"{\"format_version\":1,\"planned_values\":{}}",
+            "is no version",
+        ),
+        (
+            b"{\"format_version\":\"1.0\",\"resource_changes\":{}}",
+            "expected `resource_changes`",
+        ),
+        (b"{\"format_version\":\"1.0\",\"resource_changes\":[", "EOF"),
+        (
+            b"{\"format_version\":\"1.0\",\"planned_values\":{}} x",
+            "trailing",
+        ),
+    ] {
+        let said = refusal(bytes);
+        assert!(said.contains(words), "{said} lacks {words}");
+    }
+    let deep = format!(
+        "{{\"format_version\":\"1.0\",\"resource_changes\":{}",
+        "[".repeat(10_000)
+    );
+    assert!(refusal(deep.as_bytes()).contains("recursion"));
+}
+
+/// Any JSON, with many of the keys that are looked for.
+fn any_json() -> impl Strategy<Value = Value> {
+    let keys = prop::sample::select(vec![
+        "actions",
+        "address",
+        "after",
+        "after_unknown",
+        "before",
+        "change",
+        "instance_type",
+        "launch_template",
+        "launch_template_specification",
+        "launch_template_config",
+        "id",
+        "name",
+        "mixed_instances_policy",
+        "override",
+        "instances_distribution",
+        "tags",
+        "tags_all",
+        "tag",
+        "desired_capacity",
+        "min_size",
+        "scaling_config",
+        "desired_size",
+        "instance_types",
+        "target_capacity_specification",
+        "total_target_capacity",
+        "availability_zone",
+        "arn",
+        "version",
+        "weighted_capacity",
+        "references",
+        "expressions",
+        "placement",
+        "region",
+    ]);
+    let texts = prop::sample::select(vec![
+        "g5.xlarge",
+        "us-east-1a",
+        "-",
+        "arn:aws::::",
+        "$Latest",
+        "",
+        "[\"",
+        "99999999999",
+        "create",
+        "aws_launch_template.t",
+        "spot",
+        "\u{202e}|`<script>",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        texts.prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(keys.clone().prop_map(str::to_owned), inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_json_makes_it_panic(
+        changes in prop::collection::vec((any_json(), 0..RUNNING.len() + 2), 0..4),
+        configuration in any_json(),
+        bare in any_json(),
+    ) {
+        let text = bare.to_string();
+        let _ = read_terraform_plan(text.as_bytes(), "any", None);
+        let changes: Vec<Value> = changes
+            .into_iter()
+            .map(|(mut change, sort)| {
+                if let Value::Object(map) = &mut change {
+                    let all = [&RUNNING[..], &[LAUNCH_TEMPLATE, "aws_launch_configuration"]].concat();
+                    map.insert("type".to_owned(), json!(all[sort]));
+                    map.insert("address".to_owned(), json!("module.a.aws_launch_template.t"));
+                }
+                change
+            })
+            .collect();
+        let mut document = document(&changes, &json!({"root_module": configuration.clone()}));
+        document["variables"] = configuration;
+        let plan = read_terraform_plan(document.to_string().as_bytes(), "any", None);
+        prop_assert!(plan.is_ok());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read_terraform_plan(bytes.as_slice(), "any", None);
+    }
+}
