@@ -2,11 +2,16 @@
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
 mod breakdown;
+mod charges;
 mod comparison;
+mod diff;
 pub mod gate;
+mod groups;
 mod inventory;
 mod kinds;
 mod owned;
+mod pairing;
+mod past;
 mod planned_prices;
 mod planning;
 mod pool_options;
@@ -15,6 +20,7 @@ mod question;
 mod reserved;
 mod run_cost;
 mod sizing;
+mod split;
 mod spot;
 mod standing;
 mod terraform;
@@ -22,9 +28,13 @@ mod totals;
 mod workloads;
 
 pub use breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
+pub use charges::{Charge, ChargeKind, charges};
 pub use comparison::{AWS, Offer, OfferedGpus, compare};
+pub use diff::{AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, WorkloadChange};
+pub use groups::{GroupKey, GroupRow, GroupSums, Groups};
 pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
+pub use past::{PastAudit, PastFinding, PastTotals, PastWorkload};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
 };
@@ -34,6 +44,7 @@ pub use reserved::{
 };
 pub use run_cost::{PricedHost, RunCost, instance_cost};
 pub use sizing::{Candidate, Sized, Sizing};
+pub use split::CostSplit;
 pub use spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
 };

@@ -210,7 +210,7 @@ impl Totals {
 
 /// GPUs of a running workload: what drivers call GPUs, so neither Neuron
 /// devices nor gate arrays.
-fn gpus(workload: &Workload) -> u64 {
+pub(super) fn gpus(workload: &Workload) -> u64 {
     let is_gpu = workload
         .shape
         .as_ref()

@@ -222,6 +222,10 @@ pub(super) struct AuditArgs {
     /// Risk that the plan accepts [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
+    /// Also the cost by account, region, type, kind, class, purchase-option, gpu or
+    /// tag:NAME, separated by commas
+    #[arg(long, value_name = "KEY[,KEY…]")]
+    pub group_by: Vec<String>,
     /// Layout of the document [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<AuditFormat>,
@@ -481,6 +485,8 @@ pub(super) enum AuditFormat {
     Markdown,
     /// For a browser: one file that needs nothing else
     Html,
+    /// For finance: what the hours of the window cost, as FOCUS 1.0
+    Focus,
 }
 
 #[cfg(test)]

@@ -5,24 +5,43 @@ use super::args::{AuditArgs, AuditFormat, RiskChoice};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{estate, output};
-use crate::analysis::{Audit, audit};
+use super::{estate, group_by, output};
+use crate::analysis::{Audit, GroupKey, Groups, audit, charges};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
-use crate::report::{audit_csv, audit_html, audit_json, audit_markdown, audit_table};
+use crate::report::text::counted;
+use crate::report::{
+    audit_csv, audit_html, audit_json, audit_markdown, audit_table, focus_csv, groups_csv,
+    groups_section,
+};
 use clap::ValueEnum;
+use rust_decimal::Decimal;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
     let format = format(args.format, &settings, io)?;
+    let wanted = Wanted {
+        args,
+        keys: group_by::keys(&args.group_by)?,
+        hours_per_month: settings.policy.hours_per_month,
+    };
+    if format == AuditFormat::Focus && !wanted.keys.is_empty() {
+        return Err(
+            Failure::input("`--group-by` has no place in `--format focus`")
+                .with_hint("its rows carry the tags to group by; or use `--format csv`"),
+        );
+    }
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let audit = audit(&estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
-    let text = render(&audit, format, args, io)?;
+    let text = render(&audit, format, &wanted, io)?;
     output::document(&text, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
+    if format == AuditFormat::Focus {
+        output::warn(left_out_of_bill(&audit), &args.estate.out, io);
+    }
     let (instances, unmeasured) = seen(&audit);
     Ok(output::close(
         "audited",
@@ -81,22 +100,61 @@ pub(super) fn risk(
 fn render(
     audit: &Audit,
     format: AuditFormat,
-    args: &AuditArgs,
+    wanted: &Wanted<'_>,
     io: &Io<'_>,
 ) -> Result<String, Failure> {
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
+    let args = wanted.args;
     let invocation = invocation(&args.estate, args.risk);
+    let groups = (!wanted.keys.is_empty()).then(|| Groups::of(audit, &wanted.keys));
     match format {
-        AuditFormat::Table | AuditFormat::Wide => Ok(audit_table(
-            audit,
-            &invocation,
-            output::style(format == AuditFormat::Wide, &args.estate.out, io),
-        )),
-        AuditFormat::Json => audit_json(audit).map_err(|error| internal(error.into())),
-        AuditFormat::Csv => audit_csv(audit).map_err(|error| internal(error.into())),
+        AuditFormat::Table | AuditFormat::Wide => {
+            let style = output::style(format == AuditFormat::Wide, &args.estate.out, io);
+            let mut text = audit_table(audit, &invocation, style);
+            if let Some(groups) = &groups {
+                text.push_str(&groups_section(groups, style));
+            }
+            Ok(text)
+        }
+        AuditFormat::Json => {
+            audit_json(audit, groups.as_ref()).map_err(|error| internal(error.into()))
+        }
+        AuditFormat::Csv => match &groups {
+            Some(groups) => groups_csv(groups, audit.totals.currency),
+            None => audit_csv(audit),
+        }
+        .map_err(|error| internal(error.into())),
         AuditFormat::Markdown => Ok(audit_markdown(audit, &invocation)),
         AuditFormat::Html => Ok(audit_html(audit)),
+        AuditFormat::Focus => focus_csv(audit, &charges(audit, wanted.hours_per_month))
+            .map_err(|error| internal(error.into())),
     }
+}
+
+/// What is asked of the document beside its format.
+struct Wanted<'a> {
+    args: &'a AuditArgs,
+    keys: Vec<GroupKey>,
+    hours_per_month: Decimal,
+}
+
+/// Workloads that a bill cannot show, because nobody knows what they cost.
+fn left_out_of_bill(audit: &Audit) -> Option<String> {
+    let unpriced = audit
+        .workloads
+        .iter()
+        .filter(|one| one.workload.monthly_cost().is_none());
+    let number = unpriced.count() as u64;
+    (number > 0).then(|| {
+        format!(
+            "warning: {} in the document\nhint: `gpucost audit` says in its gaps what has no price",
+            counted(
+                number,
+                "workload without a price is not",
+                "workloads without a price are not"
+            )
+        )
+    })
 }
 
 /// All instances, and the running ones without any GPU signal.

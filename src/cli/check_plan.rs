@@ -11,7 +11,10 @@ use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::TerraformPlan;
 use crate::report::text::counted;
-use crate::report::{terraform_json, terraform_table};
+use crate::report::{
+    gate_github, gate_junit, gate_markdown, gate_sarif, gate_slack, terraform_brief,
+    terraform_json, terraform_table,
+};
 use crate::sources::files::{TerraformError, read_terraform_plan};
 use std::fs::File;
 use std::path::Path;
@@ -40,12 +43,18 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         let style = output::style(wide, out, io);
         terraform_table(&change, &report, &unjudged, &name, io.now, style)
     };
+    let brief = terraform_brief(&change, &name, io.now);
     let text = match format(args, &settings, io) {
-        CheckFormat::Table => table(false),
-        CheckFormat::Wide => table(true),
-        CheckFormat::Json => terraform_json(&change, &report, &unjudged, &name, io.now)
-            .map_err(|error| Failure::new(ExitCode::Unexpected, error))?,
-    };
+        CheckFormat::Table => Ok(table(false)),
+        CheckFormat::Wide => Ok(table(true)),
+        CheckFormat::Json => terraform_json(&change, &report, &unjudged, &name, io.now),
+        CheckFormat::Markdown => Ok(gate_markdown(&report, &brief)),
+        CheckFormat::Github => Ok(gate_github(&report, &brief)),
+        CheckFormat::Sarif => gate_sarif(&report, &brief),
+        CheckFormat::Junit => Ok(gate_junit(&report, &brief)),
+        CheckFormat::Slack => gate_slack(&report, &brief),
+    }
+    .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
     output::document(&text, out, io)?;
     output::warn(warning, out, io);
     let line = format!(

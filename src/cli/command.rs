@@ -2,6 +2,7 @@
 
 use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs};
 use super::check_args::{CheckArgs, PolicyAction};
+use super::diff::DiffArgs;
 use super::profile::ProfileArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::spot_args::SpotArgs;
@@ -38,6 +39,10 @@ pub(super) enum Command {
         #[command(subcommand)]
         action: PolicyAction,
     },
+    /// Show what changed between two audits
+    ///
+    /// OLD and NEW are what `gpucost audit --format json` wrote, or recorded estates.
+    Diff(Box<DiffArgs>),
     /// List GPU instances with shape, state, purchase option and price
     Inventory(Box<InventoryArgs>),
     /// Show GPU utilization per instance with its coverage

@@ -8,9 +8,11 @@ mod check;
 mod check_args;
 mod check_plan;
 mod command;
+mod diff;
 mod estate;
 mod exit;
 mod explain;
+mod group_by;
 mod inventory;
 mod io;
 mod last_run;
@@ -54,6 +56,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Command::Audit(audit) => audit::run(audit, io),
         Command::Check(check) => check::run(check, io),
         Command::Policy { action } => policy::run(action, io),
+        Command::Diff(diff) => diff::run(diff, io),
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
         Command::Pricing(pricing) => pricing::run(pricing, io),

@@ -3,8 +3,9 @@
 
 use super::SCHEMA_VERSION;
 use super::gaps::GapView;
+use super::groups::GroupsView;
 use super::text::{json_document, json_figure, json_money, json_rate};
-use crate::analysis::{Audit, AuditedWorkload};
+use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{
     Action, Classification, Evidence, Finding, GpuUsage, Money, Observation, PriceOrigin, Sunk,
     UtilizationSummary, Workload,
@@ -14,12 +15,15 @@ use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The audit as a JSON document.
+/// The audit as a JSON document, with its groups where they were asked for.
 ///
 /// # Errors
 /// When a value cannot be written as JSON.
-pub fn audit_json(audit: &Audit) -> Result<String, serde_json::Error> {
-    json_document(&Document::of(audit))
+pub fn audit_json(audit: &Audit, groups: Option<&Groups>) -> Result<String, serde_json::Error> {
+    json_document(&Document {
+        groups: groups.map(GroupsView::of),
+        ..Document::of(audit)
+    })
 }
 
 #[derive(Serialize)]
@@ -30,6 +34,8 @@ struct Document {
     scope: Scope,
     prices: Prices,
     summary: Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<GroupsView>,
     workloads: Vec<WorkloadView>,
     purchases: Vec<PurchaseView>,
     findings: Vec<FindingView>,
@@ -250,6 +256,7 @@ impl Document {
             },
             prices: prices(audit),
             summary: summary(audit),
+            groups: None,
             workloads: audit.workloads.iter().map(workload).collect(),
             purchases: audit.purchases.iter().map(purchase).collect(),
             findings: audit.findings.iter().map(finding).collect(),

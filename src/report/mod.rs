@@ -5,13 +5,19 @@ mod agent;
 mod audit_csv;
 mod audit_json;
 mod audit_table;
+mod diff_json;
+mod diff_markdown;
+mod diff_table;
+mod diff_words;
 mod explain;
+mod focus;
 mod gaps;
 mod gate_brief;
 mod gate_json;
 mod gate_rules;
 mod gate_table;
 mod github;
+mod groups;
 mod html;
 mod inventory;
 mod junit;
@@ -45,14 +51,19 @@ pub use agent::{AgentSetup, agent_setup};
 pub use audit_csv::audit_csv;
 pub use audit_json::audit_json;
 pub use audit_table::audit_table;
+pub use diff_json::diff_json;
+pub use diff_markdown::diff_markdown;
+pub use diff_table::diff_table;
 pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
     find_explained,
 };
+pub use focus::focus_csv;
 pub use gate_brief::{CostChange, GateBrief};
 pub use gate_json::gate_json;
 pub use gate_table::gate_table;
 pub use github::gate_github;
+pub use groups::{groups_csv, groups_section};
 pub use html::audit_html;
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use junit::gate_junit;
@@ -77,7 +88,7 @@ pub use spot_fleet::spot_fleet_table;
 pub use spot_type::spot_type_table;
 pub use style::TableStyle;
 pub use terraform_json::terraform_json;
-pub use terraform_table::terraform_table;
+pub use terraform_table::{terraform_brief, terraform_table};
 
 /// The version of every JSON document that this program writes.
 pub const SCHEMA_VERSION: &str = "1";

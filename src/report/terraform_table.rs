@@ -2,7 +2,9 @@
 //! instances, then what the policy says of the result.
 
 use super::gaps::gap_section;
+use super::gate_brief::{CostChange, GateBrief};
 use super::gate_table::outcome_sections;
+use super::next::Invocation;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
 use super::text::{ABSENT, count, counted, fit, money, safe, wrap};
@@ -154,6 +156,42 @@ fn rows(change: &PlannedChange, style: TableStyle, out: &mut String) -> std::fmt
         writeln!(out, "{part}")?;
     }
     writeln!(out)
+}
+
+/// What a plan changes, for the formats of a gate.
+pub fn terraform_brief(change: &PlannedChange, name: &str, as_of: Timestamp) -> GateBrief {
+    // A sum that leaves something out, or of two currencies, is no sum to show.
+    let sums = match change.totals.iter().next() {
+        Some((_, sums)) if change.totals.len() == 1 && change.unpriced == 0 => Some(sums),
+        _ => None,
+    };
+    let rows = change.rows.len() as u64;
+    GateBrief {
+        as_of,
+        subject: counted(rows, "resource with GPUs", "resources with GPUs"),
+        monthly_cost: sums.map(|sums| sums.after),
+        previous_monthly_cost: sums.map(|sums| sums.before),
+        monthly_waste: None,
+        changes: change
+            .rows
+            .iter()
+            .map(|row| {
+                let currency = row.currency();
+                CostChange {
+                    address: row.address.clone(),
+                    action: row.action.to_string(),
+                    runs: runs(row.before.as_ref(), row.after.as_ref()),
+                    before: currency.and_then(|currency| row.monthly_before(currency)),
+                    after: currency.and_then(|currency| row.monthly_after(currency)),
+                }
+            })
+            .collect(),
+        gaps: change.gaps.clone(),
+        invocation: Invocation {
+            scope: vec!["--terraform-plan".to_owned(), name.to_owned()],
+            audit: Vec::new(),
+        },
+    }
 }
 
 /// How many of which type, such as `2 → 4 spot × p5.48xlarge (to 8)`: what stays

@@ -129,6 +129,13 @@ pub(super) fn tags_cell(tags: &BTreeMap<String, String>) -> String {
 /// When a value cannot be written as JSON.
 pub fn json_document(document: &impl Serialize) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string_pretty(document)?;
+    let mut escaped = json_escaped(&text);
+    escaped.push('\n');
+    Ok(escaped)
+}
+
+/// JSON text with everything unsafe in its strings escaped.
+pub(super) fn json_escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 1);
     for c in text.chars() {
         // Outside of strings a document has no such characters but line feeds.
@@ -141,8 +148,7 @@ pub fn json_document(document: &impl Serialize) -> Result<String, serde_json::Er
             escaped.push(c);
         }
     }
-    escaped.push('\n');
-    Ok(escaped)
+    escaped
 }
 
 /// Monthly money as a JSON number with cents.

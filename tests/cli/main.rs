@@ -4,11 +4,14 @@
 
 mod annotations;
 mod bad_points;
+mod chargeback;
 mod check;
 mod ci;
 mod commitments;
 mod contract;
+mod costs_docs;
 mod csv_rows;
+mod diff;
 mod docs;
 mod estates;
 mod explain;
@@ -34,7 +37,6 @@ mod round_trip;
 mod schema;
 mod settings;
 mod shell;
-#[path = "../wire/skip.rs"]
 mod skip;
 mod snapshots;
 mod spot;

@@ -9,6 +9,7 @@ const COMMANDS: &[&str] = &[
     "audit",
     "check",
     "policy",
+    "diff",
     "inventory",
     "metrics",
     "pricing",

@@ -4,6 +4,7 @@
 
 mod borders;
 mod builder;
+mod chargeback;
 mod everywhere;
 mod fixtures;
 mod levers;

@@ -77,7 +77,7 @@ fn at(place: &str) -> String {
 }
 
 /// A file as it is or, when it is compressed, as it was.
-fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     let mut reader = BufReader::with_capacity(1 << 16, File::open(path)?);
     Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         let decoder = GzDecoder::new(reader);

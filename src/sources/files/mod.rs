@@ -8,6 +8,7 @@ mod estate_write;
 mod nvidia_smi;
 mod own_prices;
 mod price_cache;
+mod report_read;
 mod samples;
 mod terraform;
 mod wire;
@@ -19,6 +20,7 @@ pub use estate_slip::Slip;
 pub use estate_write::write_estate;
 pub use own_prices::{OwnPricesError, read_own_prices};
 pub use price_cache::{read_price_cache, write_price_cache};
+pub use report_read::{REPORT_VERSION, ReportError, read_report};
 pub use samples::{
     ReadOptions, SAMPLES_VERSION, SampleFormat, SampleReader, SampleWriter, SamplesError,
     open_samples,

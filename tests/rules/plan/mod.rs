@@ -1,5 +1,6 @@
 //! The plan carried out, and the estate audited again.
 
 mod apply;
+mod compared;
 mod load;
 mod reaudit;

@@ -1,0 +1,431 @@
+//! What changed between two audits: workloads, money, findings, and what became of
+//! the plan of the earlier one.
+
+use super::pairing::pair;
+use super::{PastAudit, PastFinding, PastWorkload};
+use crate::domain::{Currency, Money};
+use rust_decimal::Decimal;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Two audits beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditDiff<'a> {
+    /// The earlier one.
+    pub old: &'a PastAudit,
+    /// The later one.
+    pub new: &'a PastAudit,
+    /// What makes the two hard to compare, in words.
+    pub caveats: Vec<String>,
+    /// Cost per month.
+    pub monthly_cost: Delta,
+    /// Savings that were certain, per month.
+    pub monthly_waste: Delta,
+    /// What the plan saves, per month.
+    pub monthly_savings: Delta,
+    /// Workloads that are there now only, dearest first.
+    pub added: Vec<&'a PastWorkload>,
+    /// Workloads that were there before only, dearest first.
+    pub removed: Vec<&'a PastWorkload>,
+    /// Workloads that are not what they were, by how much their cost changed.
+    pub changed: Vec<WorkloadChange<'a>>,
+    /// How many workloads are what they were.
+    pub unchanged: u64,
+    /// Earlier findings that are gone, by what they promised.
+    pub gone: Vec<GoneFinding<'a>>,
+    /// Findings that are new, by what they promise.
+    pub appeared: Vec<&'a PastFinding>,
+    /// How many findings stay.
+    pub kept: u64,
+    /// What the workloads of findings that are gone cost less per month, each
+    /// workload once; absent when a price or a common currency is.
+    pub saved_by_gone: Option<Money>,
+    /// What became of the earlier plan; absent when it planned nothing that can be
+    /// compared.
+    pub plan: Option<PlanOutcome>,
+}
+
+/// An amount before and now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delta {
+    /// Before; absent when it was not known.
+    pub old: Option<Money>,
+    /// Now; absent when it is not known.
+    pub new: Option<Money>,
+}
+
+impl Delta {
+    /// Now less before; absent when either is unknown or the currencies differ.
+    pub fn change(self) -> Option<Money> {
+        self.new?.checked_sub(self.old?).ok()
+    }
+}
+
+/// A workload that is not what it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadChange<'a> {
+    /// Before.
+    pub old: &'a PastWorkload,
+    /// Now.
+    pub new: &'a PastWorkload,
+    /// What differs, at least one.
+    pub fields: Vec<ChangedField>,
+}
+
+impl WorkloadChange<'_> {
+    /// Its cost per month.
+    pub fn monthly_cost(&self) -> Delta {
+        Delta {
+            old: self.old.monthly_cost,
+            new: self.new.monthly_cost,
+        }
+    }
+}
+
+/// Something of a workload, before and now, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedField {
+    /// What, as the key of the audit's JSON is called.
+    pub name: &'static str,
+    /// Before.
+    pub old: String,
+    /// Now.
+    pub new: String,
+}
+
+/// An earlier finding that is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GoneFinding<'a> {
+    /// The finding.
+    pub finding: &'a PastFinding,
+    /// What became of its workload.
+    pub because: Ending,
+    /// What the workload costs less per month, a minus for more; absent when that
+    /// is not known. Findings of one workload share it.
+    pub workload_saved: Option<Money>,
+}
+
+/// What became of the workload of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It is not there any more.
+    Removed,
+    /// It is not what it was.
+    Changed,
+    /// It is what it was; its use or what is known about it differs.
+    NoLongerHolds,
+}
+
+impl Ending {
+    /// As reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+            Self::NoLongerHolds => "no-longer-holds",
+        }
+    }
+}
+
+/// What became of the plan of the earlier audit, over the workloads that it
+/// wanted to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanOutcome {
+    /// What the plan saved per month.
+    pub planned: Money,
+    /// What these workloads cost less per month; a minus for more.
+    pub saved: Money,
+    /// What of them stopped since costs per month while stopped, which the plan
+    /// leaves out: saved is net of it.
+    pub storage_of_stopped: Money,
+}
+
+impl<'a> AuditDiff<'a> {
+    /// Compares two audits.
+    pub fn of(old: &'a PastAudit, new: &'a PastAudit) -> Self {
+        let pairs: Vec<(&PastWorkload, &PastWorkload)> = pair(&old.workloads, &new.workloads)
+            .into_iter()
+            .map(|(left, right)| (&old.workloads[left], &new.workloads[right]))
+            .collect();
+        let before: BTreeMap<&str, &PastWorkload> = pairs
+            .iter()
+            .map(|(left, right)| (left.id.as_str(), *right))
+            .collect();
+        let now: BTreeSet<&str> = pairs.iter().map(|(_, right)| right.id.as_str()).collect();
+        let mut added: Vec<&PastWorkload> = new.workloads.iter().collect();
+        added.retain(|one| !now.contains(one.id.as_str()));
+        let mut removed: Vec<&PastWorkload> = old.workloads.iter().collect();
+        removed.retain(|one| !before.contains_key(one.id.as_str()));
+        for list in [&mut added, &mut removed] {
+            list.sort_by_key(|one| (Reverse(one.monthly_cost.map(Money::amount)), &one.id));
+        }
+        let mut changed: Vec<WorkloadChange<'_>> = pairs
+            .iter()
+            .filter_map(|(left, right)| change(left, right))
+            .collect();
+        changed.sort_by_key(|one| {
+            let cost = one.monthly_cost().change();
+            (Reverse(cost.map(|cost| cost.amount().abs())), &one.old.id)
+        });
+        let findings = Findings::of(old, new, &before);
+        let delta = |of: fn(&PastAudit) -> Option<Money>| Delta {
+            old: of(old),
+            new: of(new),
+        };
+        Self {
+            old,
+            new,
+            caveats: caveats(old, new),
+            monthly_cost: delta(|audit| audit.totals.monthly_cost),
+            monthly_waste: delta(|audit| audit.totals.monthly_waste),
+            monthly_savings: delta(|audit| audit.totals.monthly_savings),
+            unchanged: (pairs.len() - changed.len()) as u64,
+            saved_by_gone: findings.saved(&before, old.totals.currency),
+            plan: plan(old, &before),
+            added,
+            removed,
+            changed,
+            gone: findings.gone,
+            appeared: findings.appeared,
+            kept: findings.kept,
+        }
+    }
+
+    /// What all rows together change the cost by; it is the change of the sums
+    /// wherever everything is priced in one currency.
+    pub fn sum_of_rows(&self) -> Option<Money> {
+        let zero = Money::zero(self.new.totals.currency);
+        let added = self.added.iter().map(|one| one.monthly_cost);
+        let changed = self.changed.iter().map(|one| one.monthly_cost().change());
+        let gained = added
+            .chain(changed)
+            .try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
+        let mut removed = self.removed.iter();
+        removed.try_fold(gained, |sum, one| sum.checked_sub(one.monthly_cost?).ok())
+    }
+}
+
+fn change<'a>(old: &'a PastWorkload, new: &'a PastWorkload) -> Option<WorkloadChange<'a>> {
+    let mut fields = Vec::new();
+    let mut field = |name, before: String, now: String| {
+        if before != now {
+            fields.push(ChangedField {
+                name,
+                old: before,
+                new: now,
+            });
+        }
+    };
+    let state = |one: &PastWorkload| if one.running { "running" } else { "stopped" }.to_owned();
+    let count = |one: &PastWorkload| one.instances.len().to_string();
+    let cost = |one: &PastWorkload| {
+        one.monthly_cost.map_or("unpriced".to_owned(), |cost| {
+            format!("{} {}", cost.rounded().amount(), cost.currency())
+        })
+    };
+    field(
+        "instance_type",
+        old.instance_type.clone(),
+        new.instance_type.clone(),
+    );
+    field("instances", count(old), count(new));
+    field("state", state(old), state(new));
+    field(
+        "purchase_option",
+        old.purchase_option.clone(),
+        new.purchase_option.clone(),
+    );
+    field(
+        "classification",
+        old.classification.clone(),
+        new.classification.clone(),
+    );
+    field("monthly_cost", cost(old), cost(new));
+    (!fields.is_empty()).then_some(WorkloadChange { old, new, fields })
+}
+
+struct Findings<'a> {
+    gone: Vec<GoneFinding<'a>>,
+    appeared: Vec<&'a PastFinding>,
+    kept: u64,
+    workloads: BTreeMap<&'a str, &'a PastWorkload>,
+}
+
+impl<'a> Findings<'a> {
+    /// A finding stays when its rule still fires for what its workload became.
+    fn of(
+        old: &'a PastAudit,
+        new: &'a PastAudit,
+        now_of: &BTreeMap<&str, &'a PastWorkload>,
+    ) -> Self {
+        let workloads: BTreeMap<&str, &PastWorkload> = old
+            .workloads
+            .iter()
+            .map(|one| (one.id.as_str(), one))
+            .collect();
+        let key_now = |finding: &'a PastFinding| {
+            let now = now_of.get(finding.workload.as_str());
+            let workload = now.map_or(finding.workload.as_str(), |one| one.id.as_str());
+            (finding.rule.as_str(), workload)
+        };
+        let stands: BTreeSet<(&str, &str)> = new
+            .findings
+            .iter()
+            .map(|one| (one.rule.as_str(), one.workload.as_str()))
+            .collect();
+        let stood: BTreeSet<(&str, &str)> = old.findings.iter().map(key_now).collect();
+        let mut gone: Vec<GoneFinding<'_>> = old
+            .findings
+            .iter()
+            .filter(|one| !stands.contains(&key_now(one)))
+            .map(|finding| {
+                let before = workloads.get(finding.workload.as_str()).copied();
+                let now = now_of.get(finding.workload.as_str()).copied();
+                let because = match (before, now) {
+                    (Some(_), None) => Ending::Removed,
+                    (Some(before), Some(now)) if change(before, now).is_some() => Ending::Changed,
+                    _ => Ending::NoLongerHolds,
+                };
+                GoneFinding {
+                    finding,
+                    because,
+                    workload_saved: before.and_then(|before| saved(before, now)),
+                }
+            })
+            .collect();
+        let order = |one: &PastFinding| {
+            let savings = one.monthly_savings.map(Money::amount);
+            (Reverse(savings), one.id.clone())
+        };
+        gone.sort_by_cached_key(|one| order(one.finding));
+        let mut appeared: Vec<&PastFinding> = new
+            .findings
+            .iter()
+            .filter(|one| !stood.contains(&(one.rule.as_str(), one.workload.as_str())))
+            .collect();
+        appeared.sort_by_cached_key(|one| order(one));
+        Self {
+            kept: (old.findings.len() - gone.len()) as u64,
+            gone,
+            appeared,
+            workloads,
+        }
+    }
+
+    /// What the workloads of findings that are gone cost less, each once.
+    fn saved(&self, now_of: &BTreeMap<&str, &PastWorkload>, currency: Currency) -> Option<Money> {
+        let ids: BTreeSet<&str> = self
+            .gone
+            .iter()
+            .map(|one| one.finding.workload.as_str())
+            .collect();
+        let mut known = ids.iter().filter_map(|id| self.workloads.get_key_value(id));
+        known.try_fold(Money::zero(currency), |sum, (id, before)| {
+            let part = saved(before, now_of.get(id).copied())?;
+            sum.checked_add(part).ok()
+        })
+    }
+}
+
+/// What a workload costs less than before; nothing is left of one that is gone.
+fn saved(before: &PastWorkload, now: Option<&PastWorkload>) -> Option<Money> {
+    let cost = before.monthly_cost?;
+    match now {
+        None => Some(cost),
+        Some(now) => cost.checked_sub(now.monthly_cost?).ok(),
+    }
+}
+
+fn plan(old: &PastAudit, now_of: &BTreeMap<&str, &PastWorkload>) -> Option<PlanOutcome> {
+    let zero = Money::zero(old.totals.currency);
+    let mut outcome = PlanOutcome {
+        planned: zero,
+        saved: zero,
+        storage_of_stopped: zero,
+    };
+    for before in &old.workloads {
+        let (Some(cost), Some(planned)) = (before.monthly_cost, before.planned_monthly_cost) else {
+            continue;
+        };
+        let planned = cost.checked_sub(planned).ok()?;
+        // What is in another currency is in no sum of the audit either.
+        if planned.amount() <= Decimal::ZERO || planned.currency() != old.totals.currency {
+            continue;
+        }
+        let now = now_of.get(before.id.as_str()).copied();
+        outcome.planned = outcome.planned.checked_add(planned).ok()?;
+        outcome.saved = outcome.saved.checked_add(saved(before, now)?).ok()?;
+        if let Some(now) = now.filter(|now| before.running && !now.running) {
+            outcome.storage_of_stopped = outcome
+                .storage_of_stopped
+                .checked_add(now.monthly_cost?)
+                .ok()?;
+        }
+    }
+    (outcome.planned.amount() > Decimal::ZERO).then_some(outcome)
+}
+
+/// What makes two audits hard to compare.
+fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let (then, now) = (old.totals.currency, new.totals.currency);
+    if then != now {
+        caveats.push(format!(
+            "sums are in {then} before and in {now} now: they have no difference"
+        ));
+    }
+    for (what, before, after) in [
+        ("accounts", &old.accounts, &new.accounts),
+        ("regions", &old.regions, &new.regions),
+    ] {
+        let before: BTreeSet<&String> = before.iter().collect();
+        let after: BTreeSet<&String> = after.iter().collect();
+        let only = |left: &BTreeSet<&String>, right: &BTreeSet<&String>| {
+            let names: Vec<&str> = left.difference(right).map(|one| one.as_str()).collect();
+            names.join(", ")
+        };
+        for (when, names) in [
+            ("before", only(&before, &after)),
+            ("now", only(&after, &before)),
+        ] {
+            if !names.is_empty() {
+                caveats.push(format!("{what} that are in scope only {when}: {names}"));
+            }
+        }
+    }
+    let (before, after) = (old.window.seconds(), new.window.seconds());
+    if before != after {
+        caveats.push(format!(
+            "the windows are {} and {} long",
+            length(before),
+            length(after)
+        ));
+    }
+    if new.as_of < old.as_of {
+        caveats.push("the second audit describes an earlier time than the first".to_owned());
+    }
+    if let (Some(then), Some(now)) = (&old.gpucost_version, &new.gpucost_version)
+        && then != now
+    {
+        caveats.push(format!(
+            "gpucost {then} made the first and {now} the second: rules may differ"
+        ));
+    }
+    let unpriced = [old, new].map(|audit| audit.totals.unpriced_instances);
+    if unpriced != [0, 0] {
+        caveats.push(format!(
+            "instances without a price, left out of the sums: {} before, {} now",
+            unpriced[0], unpriced[1]
+        ));
+    }
+    caveats
+}
+
+/// A length of time in days, or in hours where these are not whole.
+fn length(seconds: i64) -> String {
+    if seconds % 86_400 == 0 {
+        format!("{} d", seconds / 86_400)
+    } else {
+        format!("{:.1} h", seconds as f64 / 3_600.0)
+    }
+}

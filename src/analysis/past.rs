@@ -1,0 +1,170 @@
+//! An audit as far as a later one is compared with it: what its JSON keeps, read
+//! back from a file or taken from the audit itself.
+
+use super::{Audit, AuditedWorkload};
+use crate::domain::{Currency, Finding, Money, Window};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+/// An audit that was made before, or the one of now in the same form. Words such
+/// as classes are kept as its report calls them, because a program of another
+/// version may know more of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastAudit {
+    /// The version of the program that made it; absent when it does not say.
+    pub gpucost_version: Option<String>,
+    /// The instant that it describes.
+    pub as_of: Timestamp,
+    /// The window of its metrics.
+    pub window: Window,
+    /// Where its estate was gathered: `aws`, `estate` or `demo`.
+    pub source: String,
+    /// Accounts in its scope.
+    pub accounts: Vec<String>,
+    /// Regions in its scope.
+    pub regions: Vec<String>,
+    /// Its sums.
+    pub totals: PastTotals,
+    /// Its workloads, in its order.
+    pub workloads: Vec<PastWorkload>,
+    /// Its findings, in its order.
+    pub findings: Vec<PastFinding>,
+    /// How many gaps it had.
+    pub gaps: u64,
+}
+
+/// The sums of an audit. Money is absent when nothing was priced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PastTotals {
+    /// The currency of every sum.
+    pub currency: Currency,
+    /// Instances, stopped ones included.
+    pub instances: u64,
+    /// GPUs of running instances.
+    pub gpus: u64,
+    /// Instances without a price, which the sums leave out.
+    pub unpriced_instances: u64,
+    /// Cost per month.
+    pub monthly_cost: Option<Money>,
+    /// Cost per month after its plan.
+    pub planned_monthly_cost: Option<Money>,
+    /// What its plan would save per month.
+    pub monthly_savings: Option<Money>,
+    /// The part of that which was certain.
+    pub monthly_waste: Option<Money>,
+}
+
+/// A workload of an audit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastWorkload {
+    /// Its id.
+    pub id: String,
+    /// Name for people.
+    pub name: String,
+    /// The account.
+    pub account: String,
+    /// The region.
+    pub region: String,
+    /// What it does.
+    pub kind: String,
+    /// Ids of its instances.
+    pub instances: Vec<String>,
+    /// The instance type.
+    pub instance_type: String,
+    /// Whether its instances ran.
+    pub running: bool,
+    /// How its hours were paid for.
+    pub purchase_option: String,
+    /// Tags that all of its instances shared.
+    pub tags: BTreeMap<String, String>,
+    /// Cost per month; absent when it was unpriced.
+    pub monthly_cost: Option<Money>,
+    /// Cost per month after the plan; absent when it was unpriced.
+    pub planned_monthly_cost: Option<Money>,
+    /// Its class.
+    pub classification: String,
+    /// The signal that it was judged by; absent when nothing was measured.
+    pub signal: Option<String>,
+    /// Mean of that signal, percent; absent when nothing was measured.
+    pub mean_percent: Option<f64>,
+}
+
+/// A finding of an audit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastFinding {
+    /// Its id, stable across runs.
+    pub id: String,
+    /// The rule.
+    pub rule: String,
+    /// The id of the workload or commitment that it is about.
+    pub workload: String,
+    /// How much it mattered.
+    pub severity: String,
+    /// What it said.
+    pub title: String,
+    /// What acting on it alone would have saved per month; absent when that was
+    /// not known.
+    pub monthly_savings: Option<Money>,
+}
+
+impl PastAudit {
+    /// What a later audit can be compared with, of an audit of now.
+    pub fn of(audit: &Audit) -> Self {
+        let totals = &audit.totals;
+        Self {
+            gpucost_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            as_of: audit.as_of,
+            window: audit.window,
+            source: audit.source.name().to_owned(),
+            accounts: audit.accounts.clone(),
+            regions: audit.regions.clone(),
+            totals: PastTotals {
+                currency: totals.currency,
+                instances: totals.instances,
+                gpus: totals.gpus,
+                unpriced_instances: totals.unpriced_instances,
+                monthly_cost: totals.monthly_cost,
+                planned_monthly_cost: totals.planned_monthly_cost,
+                monthly_savings: totals.monthly_savings(),
+                monthly_waste: totals.monthly_waste,
+            },
+            workloads: audit.workloads.iter().map(workload).collect(),
+            findings: audit.findings.iter().map(finding).collect(),
+            gaps: audit.gaps.len() as u64,
+        }
+    }
+}
+
+fn workload(one: &AuditedWorkload) -> PastWorkload {
+    let workload = &one.workload;
+    let key = &workload.key;
+    let measured = workload.utilization.as_ref();
+    PastWorkload {
+        id: workload.id(),
+        name: workload.name.clone(),
+        account: key.account.clone(),
+        region: key.region.clone(),
+        kind: workload.kind.name().to_owned(),
+        instances: workload.instances.iter().map(ToString::to_string).collect(),
+        instance_type: key.instance_type.clone(),
+        running: key.running,
+        purchase_option: key.purchase_option.name().to_owned(),
+        tags: workload.tags.clone(),
+        monthly_cost: workload.monthly_cost(),
+        planned_monthly_cost: one.planned_monthly_cost(),
+        classification: one.verdict.classification.name().to_owned(),
+        signal: measured.map(|summary| summary.signal.name().to_owned()),
+        mean_percent: measured.map(|summary| summary.distribution.mean),
+    }
+}
+
+fn finding(finding: &Finding) -> PastFinding {
+    PastFinding {
+        id: finding.id(),
+        rule: finding.rule().to_owned(),
+        workload: finding.workload().to_owned(),
+        severity: finding.severity.name().to_owned(),
+        title: finding.title.clone(),
+        monthly_savings: finding.monthly_savings,
+    }
+}

@@ -1,0 +1,106 @@
+//! `gpucost diff`.
+
+use super::Io;
+use super::args::{OutputArgs, RiskChoice};
+use super::audit;
+use super::exit::{ExitCode, Failure};
+use super::{estate, output};
+use crate::analysis::{AuditDiff, PastAudit};
+use crate::config::SettingsFile;
+use crate::report::{diff_json, diff_markdown, diff_table};
+use crate::sources::files::{ReportError, read_estate, read_report};
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+/// `gpucost diff`.
+#[derive(Debug, Args)]
+pub(super) struct DiffArgs {
+    /// The earlier audit: what `audit --format json` wrote, or a recorded estate
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The later one
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// Risk that the plans of estates accept [default: medium]
+    #[arg(long, value_enum)]
+    pub risk: Option<RiskChoice>,
+    /// Layout of the document [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<DiffFormat>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DiffFormat {
+    /// For a terminal of 100 columns
+    Table,
+    /// For a wide terminal, with every row
+    Wide,
+    /// For scripts
+    Json,
+    /// For a comment on a pull request
+    Markdown,
+}
+
+pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let named = [("OLD", &args.old), ("NEW", &args.new)];
+    if let Some(output) = &args.out.output {
+        for one in named {
+            let (flag, path): (&str, &PathBuf) = one;
+            output::check_distinct(&[(flag, path.as_path()), ("--output", output.as_path())])?;
+        }
+    }
+    let old = past(&args.old, args, &settings, io)?;
+    let new = past(&args.new, args, &settings, io)?;
+    let diff = AuditDiff::of(&old, &new);
+    let text = match format {
+        DiffFormat::Table | DiffFormat::Wide => {
+            let style = output::style(format == DiffFormat::Wide, &args.out, io);
+            diff_table(&diff, style)
+        }
+        DiffFormat::Json => {
+            diff_json(&diff).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
+        }
+        DiffFormat::Markdown => diff_markdown(&diff),
+    };
+    output::document(&text, &args.out, io)?;
+    Ok(ExitCode::Done)
+}
+
+/// An audit that was written, or that of an estate.
+fn past(
+    path: &Path,
+    args: &DiffArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<PastAudit, Failure> {
+    match read_report(path) {
+        Ok(past) => Ok(past),
+        Err(ReportError::Estate { .. }) => {
+            let accepted = audit::risk(args.risk, settings, io)?;
+            let mut found = read_estate(path).map_err(|error| {
+                Failure::new(ExitCode::Input, error)
+                    .with_hint("docs/estate.md says what an estate holds")
+            })?;
+            estate::add_own_prices(&mut found.prices, settings)?;
+            let audited = crate::analysis::audit(&found, &settings.policy, accepted);
+            Ok(PastAudit::of(&audited))
+        }
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+/// Why an earlier audit could not be read, and what to do.
+pub(super) fn unreadable(error: ReportError) -> Failure {
+    let hint = match &error {
+        ReportError::Io { .. } => "check the name of the file",
+        ReportError::Malformed { .. } | ReportError::Wrong { .. } | ReportError::Estate { .. } => {
+            "a report is what `gpucost audit --format json --output FILE` writes"
+        }
+        ReportError::Newer { .. } => "update gpucost, or write the report with this version",
+    };
+    Failure::new(ExitCode::Input, error).with_hint(hint)
+}

@@ -1,0 +1,22 @@
+//! `--group-by`.
+
+use super::exit::Failure;
+use crate::analysis::GroupKey;
+
+/// The keys that were asked for, in their order; none unless the flag was given.
+pub(super) fn keys(names: &[String]) -> Result<Vec<GroupKey>, Failure> {
+    let mut keys: Vec<GroupKey> = Vec::new();
+    for name in names.iter().flat_map(|names| names.split(',')) {
+        let name = name.trim();
+        let key = GroupKey::from_name(name).ok_or_else(|| {
+            Failure::input(format!("`--group-by {name}` is nothing to group by"))
+                .with_hint(format!("known are {}", GroupKey::known_names()))
+        })?;
+        if keys.contains(&key) {
+            return Err(Failure::input(format!("`--group-by` names `{name}` twice"))
+                .with_hint("name each once"));
+        }
+        keys.push(key);
+    }
+    Ok(keys)
+}

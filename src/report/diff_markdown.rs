@@ -1,0 +1,152 @@
+//! `gpucost diff --format markdown`: short enough for a comment, the money first.
+
+use super::diff_words::{
+    described, differences, from_to, gone_title, headlines, outcome, signed, signed_or_absent,
+    tally,
+};
+use super::text::{ABSENT, count, counted, fit, money_or_absent};
+use crate::analysis::{AuditDiff, PastFinding, PastWorkload};
+use crate::domain::Money;
+use std::fmt::Write;
+
+/// Rows of a section before the rest is announced. Five full sections of the widest
+/// cells stay below the 65,536 characters that a comment may have.
+const SHOWN: usize = 12;
+const NAME_WIDTH: usize = 40;
+const SENTENCE_WIDTH: usize = 100;
+
+/// Two audits beside each other as GitHub-flavoured Markdown. Names from outside
+/// are code in which every sign is an entity: no link, mention or markup of theirs
+/// works.
+pub fn diff_markdown(diff: &AuditDiff<'_>) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = draw(diff, &mut out);
+    out
+}
+
+/// A name from outside.
+fn code(name: &str, width: usize) -> String {
+    let mut shown = String::from("<code>");
+    // Marks that combine take no column: characters are bounded too.
+    for c in fit(name, width).chars().take(width) {
+        if c.is_ascii_punctuation() && c != '-' {
+            shown.push_str(&format!("&#{};", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown.push_str("</code>");
+    shown
+}
+
+fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
+    let headline = diff.monthly_cost.change().map_or_else(
+        || "GPU cost: no common sum".to_owned(),
+        |change| format!("GPU cost: {} a month", signed(change)),
+    );
+    writeln!(out, "### {headline}\n")?;
+    writeln!(out, "| | before → now | change |\n|---|--:|--:|")?;
+    for (label, delta) in headlines(diff) {
+        let change = signed_or_absent(delta.change());
+        writeln!(out, "| {label} | {} | {change} |", from_to(delta))?;
+    }
+    writeln!(out, "\nWorkloads: {}.", tally(diff))?;
+    if let Some(plan) = &diff.plan {
+        writeln!(out, "\nPlan: {}.", outcome(plan))?;
+    }
+    for caveat in &diff.caveats {
+        writeln!(out, "\n> Caution: {}", code(caveat, SENTENCE_WIDTH))?;
+    }
+    workloads("Added", &diff.added, out)?;
+    workloads("Removed", &diff.removed, out)?;
+    changed(diff, out)?;
+    let gone: Vec<&PastFinding> = diff.gone.iter().map(|one| one.finding).collect();
+    let title = format!("Gone: {}", gone_title(diff));
+    findings(&title, "promised", &gone, out)?;
+    let title = format!(
+        "New: {}; {} as before",
+        counted(diff.appeared.len() as u64, "finding", "findings"),
+        count(diff.kept)
+    );
+    findings(&title, "could save", &diff.appeared, out)
+}
+
+/// A folded section; `lines` are rows of a table.
+fn folded(title: &str, header: &str, lines: &[String], out: &mut String) -> std::fmt::Result {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n<details><summary>{title}</summary>\n\n{header}")?;
+    for line in lines.iter().take(SHOWN) {
+        writeln!(out, "{line}")?;
+    }
+    if let Some(rest) = lines.len().checked_sub(SHOWN).filter(|rest| *rest > 0) {
+        let rest = counted(rest as u64, "more", "more");
+        writeln!(out, "\n… and {rest}: `--format json` shows all")?;
+    }
+    writeln!(out, "\n</details>")
+}
+
+fn workloads(title: &str, all: &[&PastWorkload], out: &mut String) -> std::fmt::Result {
+    let lines: Vec<String> = all
+        .iter()
+        .map(|one| {
+            format!(
+                "| {} | {} | {} |",
+                code(&one.name, NAME_WIDTH),
+                money_or_absent(one.monthly_cost),
+                code(&described(one), SENTENCE_WIDTH)
+            )
+        })
+        .collect();
+    let title = format!(
+        "{title}: {}",
+        counted(all.len() as u64, "workload", "workloads")
+    );
+    folded(
+        &title,
+        "| workload | a month | what |\n|---|--:|---|",
+        &lines,
+        out,
+    )
+}
+
+fn changed(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
+    let lines: Vec<String> = diff
+        .changed
+        .iter()
+        .map(|one| {
+            format!(
+                "| {} | {} | {} | {} |",
+                code(&one.new.name, NAME_WIDTH),
+                signed_or_absent(one.monthly_cost().change()),
+                money_or_absent(one.new.monthly_cost),
+                code(&differences(one), SENTENCE_WIDTH)
+            )
+        })
+        .collect();
+    let title = format!(
+        "Changed: {}",
+        counted(diff.changed.len() as u64, "workload", "workloads")
+    );
+    let header = "| workload | change a month | now | what |\n|---|--:|--:|---|";
+    folded(&title, header, &lines, out)
+}
+
+fn findings(title: &str, worth: &str, all: &[&PastFinding], out: &mut String) -> std::fmt::Result {
+    let savings = |one: &PastFinding| -> Option<Money> { one.monthly_savings };
+    let lines: Vec<String> = all
+        .iter()
+        .map(|one| {
+            format!(
+                "| {} | {} | {} |",
+                code(&one.rule, NAME_WIDTH),
+                savings(one).map_or_else(|| ABSENT.to_owned(), super::text::money),
+                code(&one.title, SENTENCE_WIDTH)
+            )
+        })
+        .collect();
+    let header = format!("| rule | {worth} a month | what |\n|---|--:|---|");
+    folded(title, &header, &lines, out)
+}

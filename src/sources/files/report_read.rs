@@ -1,0 +1,350 @@
+//! Reading an earlier `audit --format json`. What it does not say stays absent;
+//! what a newer layout may mean is not guessed.
+
+use super::estate_read::open;
+use crate::analysis::{PastAudit, PastFinding, PastTotals, PastWorkload};
+use crate::domain::{Currency, Money, Window};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use serde::de::{self, IgnoredAny};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Number, Value};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The version of the reports that this program reads.
+pub const REPORT_VERSION: &str = "1";
+
+/// Why a report could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The file could not be opened or read.
+    #[error("cannot read the report {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is not what `audit --format json` writes.
+    #[error("{} is no audit report", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// It is a recorded estate.
+    #[error("{} is an estate and no audit report", path.display())]
+    Estate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer program wrote it.
+    #[error(
+        "{} has schema version {found}; this program reads version {REPORT_VERSION}",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version it has.
+        found: String,
+    },
+    /// A value in it cannot be what it must be.
+    #[error("the report {} is wrong at `{place}`: {found}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The keys that lead there.
+        place: String,
+        /// What was found, and what was expected.
+        found: String,
+    },
+}
+
+/// Reads an earlier audit, plain or gzip-compressed.
+///
+/// # Errors
+/// When it cannot be read, is no audit report, or is of another version.
+pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
+    let path_of_error = || path.to_owned();
+    let mut text = Vec::new();
+    open(path)
+        .and_then(|mut reader| reader.read_to_end(&mut text))
+        .map_err(|source| ReportError::Io {
+            path: path_of_error(),
+            source,
+        })?;
+    let malformed = |source| ReportError::Malformed {
+        path: path_of_error(),
+        source,
+    };
+    let versions: Versions = serde_json::from_slice(&text).map_err(malformed)?;
+    match versions.schema_version {
+        None if versions.estate_version.is_some() => {
+            return Err(ReportError::Estate {
+                path: path_of_error(),
+            });
+        }
+        Some(found) if found != REPORT_VERSION => {
+            let found = found.as_str().map_or(found.to_string(), str::to_owned);
+            return Err(ReportError::Newer {
+                path: path_of_error(),
+                found,
+            });
+        }
+        // Without a version it is malformed, and the whole says so below.
+        _ => {}
+    }
+    let report: Report = serde_json::from_slice(&text).map_err(malformed)?;
+    report.past().map_err(|slip| ReportError::Wrong {
+        path: path_of_error(),
+        place: slip.place,
+        found: slip.found,
+    })
+}
+
+#[derive(Deserialize)]
+struct Versions {
+    schema_version: Option<Value>,
+    estate_version: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Report {
+    #[serde(rename = "schema_version")]
+    _schema_version: String,
+    gpucost_version: Option<String>,
+    #[serde(deserialize_with = "time")]
+    as_of: Timestamp,
+    scope: Scope,
+    prices: Prices,
+    summary: Summary,
+    workloads: Vec<Workload>,
+    findings: Vec<Finding>,
+    #[serde(default)]
+    gaps: Vec<IgnoredAny>,
+}
+
+/// RFC 3339.
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(de::Error::custom)
+}
+
+#[derive(Deserialize)]
+struct Scope {
+    accounts: Vec<String>,
+    regions: Vec<String>,
+    #[serde(deserialize_with = "time")]
+    window_start: Timestamp,
+    #[serde(deserialize_with = "time")]
+    window_end: Timestamp,
+    #[serde(default)]
+    source: String,
+}
+
+#[derive(Deserialize)]
+struct Prices {
+    currency: String,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    instances: u64,
+    #[serde(default)]
+    gpus: u64,
+    #[serde(default)]
+    unpriced_instances: u64,
+    monthly_cost: Option<Number>,
+    planned_monthly_cost: Option<Number>,
+    monthly_savings: Option<Number>,
+    monthly_waste: Option<Number>,
+}
+
+#[derive(Deserialize)]
+struct Workload {
+    id: String,
+    name: String,
+    account: String,
+    region: String,
+    #[serde(default)]
+    kind: String,
+    instances: Vec<String>,
+    instance_type: String,
+    #[serde(default = "runs")]
+    running: bool,
+    purchase_option: String,
+    #[serde(default)]
+    tags: BTreeMap<String, String>,
+    monthly_cost: Option<Number>,
+    classification: String,
+    utilization: Option<Utilization>,
+    plan: Option<Plan>,
+}
+
+/// The contract's own layout does not have the key; whatever lacks it ran.
+fn runs() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+struct Utilization {
+    signal: String,
+    mean: f64,
+}
+
+#[derive(Deserialize)]
+struct Plan {
+    planned_monthly_cost: Option<Number>,
+}
+
+#[derive(Deserialize)]
+struct Finding {
+    id: String,
+    rule: String,
+    workload: String,
+    severity: String,
+    title: String,
+    monthly_savings: Option<Number>,
+}
+
+/// A value that cannot be what it must be.
+struct Slip {
+    place: String,
+    found: String,
+}
+
+/// More than anything costs; beyond it, sums would overflow exact decimals.
+const MOST: Decimal = Decimal::from_parts(u32::MAX, u32::MAX >> 8, 0, false, 0);
+
+/// A JSON number as the decimal that it was written from.
+fn money(
+    number: Option<Number>,
+    currency: Currency,
+    place: impl Fn() -> String,
+) -> Result<Option<Money>, Slip> {
+    let Some(number) = number else {
+        return Ok(None);
+    };
+    let text = number.to_string();
+    text.parse()
+        .ok()
+        .or_else(|| Decimal::from_scientific(&text).ok())
+        .filter(|amount| (Decimal::ZERO..=MOST).contains(amount))
+        .map(|amount| Some(Money::new(amount, currency).rounded()))
+        .ok_or_else(|| Slip {
+            place: place(),
+            found: format!("{text} is no amount of money"),
+        })
+}
+
+impl Report {
+    fn past(self) -> Result<PastAudit, Slip> {
+        let code = &self.prices.currency;
+        let currency = Currency::from_code(code).ok_or_else(|| Slip {
+            place: "prices.currency".to_owned(),
+            found: format!("`{code}` is no currency that gpucost knows"),
+        })?;
+        if self.scope.window_end < self.scope.window_start {
+            return Err(Slip {
+                place: "scope.window_end".to_owned(),
+                found: "the window ends before it begins".to_owned(),
+            });
+        }
+        let sum = |number, key: &str| money(number, currency, || format!("summary.{key}"));
+        let totals = PastTotals {
+            currency,
+            instances: self.summary.instances,
+            gpus: self.summary.gpus,
+            unpriced_instances: self.summary.unpriced_instances,
+            monthly_cost: sum(self.summary.monthly_cost, "monthly_cost")?,
+            planned_monthly_cost: sum(self.summary.planned_monthly_cost, "planned_monthly_cost")?,
+            monthly_savings: sum(self.summary.monthly_savings, "monthly_savings")?,
+            monthly_waste: sum(self.summary.monthly_waste, "monthly_waste")?,
+        };
+        let workloads: Vec<PastWorkload> = self
+            .workloads
+            .into_iter()
+            .map(Workload::past)
+            .collect::<Result<_, _>>()?;
+        let currencies: BTreeMap<String, Currency> = workloads
+            .iter()
+            .map(|one| (one.id.clone(), Currency::of_region(&one.region)))
+            .collect();
+        let findings = self.findings.into_iter().map(|finding| {
+            let currency = currencies.get(&finding.workload).copied();
+            finding.past(currency.unwrap_or(totals.currency))
+        });
+        let findings = findings.collect::<Result<_, _>>()?;
+        Ok(PastAudit {
+            gpucost_version: self.gpucost_version,
+            as_of: self.as_of,
+            window: Window {
+                start: self.scope.window_start,
+                end: self.scope.window_end,
+            },
+            source: self.scope.source,
+            accounts: self.scope.accounts,
+            regions: self.scope.regions,
+            totals,
+            workloads,
+            findings,
+            gaps: self.gaps.len() as u64,
+        })
+    }
+}
+
+impl Workload {
+    fn past(self) -> Result<PastWorkload, Slip> {
+        let currency = Currency::of_region(&self.region);
+        let id = &self.id;
+        let planned = self.plan.and_then(|plan| plan.planned_monthly_cost);
+        let monthly_cost = money(self.monthly_cost, currency, || {
+            format!("workloads.{id}.monthly_cost")
+        })?;
+        let planned_monthly_cost = money(planned, currency, || {
+            format!("workloads.{id}.plan.planned_monthly_cost")
+        })?;
+        let (signal, mean_percent) = match self.utilization {
+            Some(measured) => (Some(measured.signal), Some(measured.mean)),
+            None => (None, None),
+        };
+        Ok(PastWorkload {
+            id: self.id,
+            name: self.name,
+            account: self.account,
+            region: self.region,
+            kind: self.kind,
+            instances: self.instances,
+            instance_type: self.instance_type,
+            running: self.running,
+            purchase_option: self.purchase_option,
+            tags: self.tags,
+            monthly_cost,
+            planned_monthly_cost,
+            classification: self.classification,
+            signal,
+            mean_percent,
+        })
+    }
+}
+
+impl Finding {
+    fn past(self, currency: Currency) -> Result<PastFinding, Slip> {
+        let id = &self.id;
+        let monthly_savings = money(self.monthly_savings, currency, || {
+            format!("findings.{id}.monthly_savings")
+        })?;
+        Ok(PastFinding {
+            id: self.id,
+            rule: self.rule,
+            workload: self.workload,
+            severity: self.severity,
+            title: self.title,
+            monthly_savings,
+        })
+    }
+}

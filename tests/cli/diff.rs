@@ -1,0 +1,263 @@
+//! `gpucost diff`: reports are read back as they were written or refused, and what
+//! differs is said in every format.
+
+use crate::contract::DEMO;
+use crate::estates::{one, series};
+use crate::hostile::{fleet, is_harmless};
+use crate::world::World;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gpucost::analysis::{PastAudit, audit};
+use gpucost::domain::{Policy, Risk};
+use gpucost::sources::files::{REPORT_VERSION, demo_estate, read_report};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+
+#[test]
+fn a_report_is_read_back_as_it_was_written() {
+    let world = World::new();
+    let path = world.file("report.json", &DEMO.stdout);
+    let read = read_report(Path::new(&path)).expect("a report");
+    let estate = demo_estate().expect("the demo");
+    let mut expected = PastAudit::of(&audit(&estate, &Policy::default(), Risk::Medium));
+    // The JSON has four decimals of it.
+    for one in &mut expected.workloads {
+        one.mean_percent = one.mean_percent.map(|mean| (mean * 1e4).round() / 1e4);
+    }
+    assert_eq!(read, expected);
+    assert_eq!(REPORT_VERSION, gpucost::report::SCHEMA_VERSION);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(DEMO.stdout.as_bytes()).expect("memory");
+    let packed = world.file("report.json.gz", encoder.finish().expect("memory"));
+    assert_eq!(read_report(Path::new(&packed)).expect("a report"), expected);
+}
+
+#[test]
+fn what_an_older_or_later_program_leaves_out_or_adds_is_fine() {
+    let mut report = DEMO.json();
+    report["later"] = json!({"key": [1, 2]});
+    for key in ["gpucost_version", "gaps", "api", "purchases"] {
+        report.as_object_mut().expect("an object").remove(key);
+    }
+    for workload in report["workloads"].as_array_mut().expect("a list") {
+        let workload = workload.as_object_mut().expect("an object");
+        for key in ["kind", "running", "tags", "plan", "utilization", "gpus"] {
+            workload.remove(key);
+        }
+        workload.insert("classification".to_owned(), json!("a-class-of-tomorrow"));
+    }
+    let world = World::new();
+    let old = world.file("old.json", DEMO.stdout.as_bytes());
+    let new = world.file("new.json", report.to_string());
+    let outcome = world.run(&["diff", &old, &new, "--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let diff = outcome.json();
+    assert_eq!(diff["summary"]["monthly_cost"]["change"], 0.0);
+    assert_eq!(diff["summary"]["workloads_added"], 0);
+}
+
+#[test]
+fn what_is_no_report_of_this_version_is_refused() {
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut report = DEMO.json();
+        change(&mut report);
+        report.to_string()
+    };
+    let inventory = World::new().run(&["inventory", "--demo", "--format", "json"]);
+    let cases = [
+        (
+            changed(&|report| report["schema_version"] = json!("2")),
+            "has schema version 2; this program reads version 1",
+        ),
+        (
+            changed(&|report| report["schema_version"] = json!(1)),
+            "has schema version 1; this program reads version 1",
+        ),
+        (
+            changed(&|report| report["prices"]["currency"] = json!("XTS")),
+            "`XTS` is no currency that gpucost knows",
+        ),
+        (
+            changed(&|report| report["workloads"][0]["monthly_cost"] = json!(-1)),
+            "-1 is no amount of money",
+        ),
+        (
+            changed(&|report| report["summary"]["monthly_cost"] = json!(1e300)),
+            "is no amount of money",
+        ),
+        (
+            changed(&|report| report["as_of"] = json!("yesterday")),
+            "is no audit report",
+        ),
+        (inventory.stdout, "is no audit report"),
+        (DEMO.stdout[..1_000].to_owned(), "is no audit report"),
+        ("{}".to_owned(), "missing field `schema_version`"),
+        ("[]".to_owned(), "is no audit report"),
+        (String::new(), "is no audit report"),
+    ];
+    let world = World::new();
+    let good = world.file("good.json", &DEMO.stdout);
+    for (text, said) in cases {
+        let bad = world.file("bad.json", &text);
+        let outcome = world.run(&["diff", &good, &bad]);
+        assert_eq!(outcome.code, 2, "{said}: {}", outcome.stderr);
+        assert!(outcome.stdout.is_empty());
+        assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("bad.json"), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("\nhint: "), "{}", outcome.stderr);
+    }
+    let outcome = world.run(&["diff", &good, &world.path("nowhere.json")]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("cannot read the report"));
+    let outcome = world.run(&["diff", &good, &good, "--output", &good]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("name the same file"));
+}
+
+#[test]
+fn an_estate_is_audited_first() {
+    let world = World::new();
+    let estate = world.estate("estate.json", &one());
+    let report = world.path("report.json");
+    let written = world.run(&[
+        "audit", "--from", &estate, "--format", "json", "--output", &report,
+    ]);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let diff = world.run(&["diff", &report, &estate, "--format", "json"]);
+    assert_eq!(diff.code, 0, "{}", diff.stderr);
+    let summary = &diff.json()["summary"];
+    assert_eq!(summary["workloads_unchanged"], 1);
+    assert_eq!(summary["findings_new"], 0);
+    assert_eq!(summary["monthly_cost"]["change"], 0.0);
+}
+
+/// The estate of `one` with another type, and one more instance.
+fn grown() -> Value {
+    let mut estate = one();
+    estate["instances"][0]["instance_type"] = json!("g6.xlarge");
+    let mut more = estate["instances"][0].clone();
+    more["id"] = json!("i-two");
+    more["tags"] = json!({"Name": "two"});
+    estate["instances"]
+        .as_array_mut()
+        .expect("a list")
+        .push(more);
+    let metrics = estate["metrics"].as_array_mut().expect("a list");
+    metrics.push(series("i-two", None, "cpu_utilization", "average", 30.0));
+    estate
+}
+
+#[test]
+fn money_adds_up_and_every_change_is_named() {
+    let world = World::new();
+    let old = world.estate("old.json", &one());
+    let new = world.estate("new.json", &grown());
+    let diff = world.run(&["diff", &old, &new, "--format", "json"]).json();
+    // $1.006 and $0.8048 an hour for 730 hours.
+    assert_eq!(
+        diff["summary"]["monthly_cost"],
+        json!({"old": 734.38, "new": 1175.0, "change": 440.62})
+    );
+    let change = &diff["changed"][0];
+    assert_eq!(change["monthly_cost"]["change"], json!(-146.88));
+    assert_eq!(
+        change["fields"][0],
+        json!({"field": "instance_type", "old": "g5.xlarge", "new": "g6.xlarge"})
+    );
+    assert_eq!(diff["added"][0]["id"], "i-two");
+    assert_eq!(diff["added"][0]["monthly_cost"], json!(587.5));
+    assert_eq!(diff["removed"], json!([]));
+    let back = world.run(&["diff", &new, &old, "--format", "json"]).json();
+    assert_eq!(back["summary"]["monthly_cost"]["change"], json!(-440.62));
+    assert_eq!(back["removed"][0]["id"], "i-two");
+}
+
+#[test]
+fn what_makes_audits_hard_to_compare_is_said() {
+    let world = World::new();
+    let report = world.audit(&one());
+    let old = world.file("old.json", report.to_string());
+    let mut other = report;
+    other["scope"]["regions"] = json!(["cn-north-1"]);
+    other["scope"]["window_start"] = json!("2026-10-25T00:00:00Z");
+    other["prices"]["currency"] = json!("CNY");
+    other["as_of"] = json!("2026-10-30T00:00:00Z");
+    other["gpucost_version"] = json!("99.0.0");
+    other["summary"]["unpriced_instances"] = json!(3);
+    let new = world.file("new.json", other.to_string());
+    let outcome = world.run(&["diff", &old, &new, "--format", "json"]);
+    let diff = outcome.json();
+    assert_eq!(diff["summary"]["monthly_cost"]["change"], Value::Null);
+    let caveats: Vec<&str> = diff["caveats"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(
+        caveats,
+        [
+            "sums are in USD before and in CNY now: they have no difference",
+            "regions that are in scope only before: us-east-1",
+            "regions that are in scope only now: cn-north-1",
+            "the windows are 14 d and 7 d long",
+            "the second audit describes an earlier time than the first",
+            "gpucost 0.1.0 made the first and 99.0.0 the second: rules may differ",
+            "instances without a price, left out of the sums: 0 before, 3 now",
+        ]
+    );
+    for format in ["table", "markdown"] {
+        let text = world.run(&["diff", &old, &new, "--format", format]).stdout;
+        assert!(text.contains("14 d and 7 d"), "{format}: {text}");
+    }
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let world = World::new();
+    let mut evil = fleet();
+    for (number, instance) in evil["instances"]
+        .as_array_mut()
+        .expect("a list")
+        .iter_mut()
+        .enumerate()
+    {
+        if number % 7 != 0 {
+            let marks = "\u{301}".repeat(10_000);
+            instance["tags"]["Name"] = json!(format!("`|{marks}"));
+        } else {
+            instance["tags"]["Name"] = json!("[a](http://b) @team #1 | `x` <b> www.c.d ![i](j)");
+        }
+    }
+    let old = world.estate("old.json", &one());
+    let new = world.estate("new.json", &evil);
+    for format in ["table", "wide", "json", "markdown"] {
+        for pair in [[&old, &new], [&new, &old]] {
+            let outcome = world.run(&["diff", pair[0], pair[1], "--format", format]);
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+            let bad = outcome.stdout.chars().find(|c| !is_harmless(*c));
+            assert_eq!(bad, None, "{format}");
+            if format == "markdown" {
+                assert!(outcome.stdout.len() < 65_536);
+                for sign in ["<b>", "<script>", "](", "@team", "www.c", "http://b"] {
+                    assert!(!outcome.stdout.contains(sign), "{sign}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_setting_for_other_commands_is_no_format_here() {
+    let world = World::new();
+    let old = world.estate("old.json", &one());
+    world.file("gpucost.toml", "format = \"csv\"\n");
+    let outcome = world.run(&["diff", &old, &old]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("table, wide, json, markdown"));
+    assert_eq!(
+        world.run(&["diff", &old, &old, "--format", "table"]).code,
+        0
+    );
+}

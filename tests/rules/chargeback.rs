@@ -1,0 +1,182 @@
+//! Cost by group and by charge: whatever the fleet, nothing is lost or counted
+//! twice.
+
+use crate::builder::estate;
+use crate::fixtures::root;
+use crate::properties::{fleet, machines};
+use gpucost::analysis::{Audit, AuditedWorkload, GroupKey, GroupSums, Groups, audit, charges};
+use gpucost::domain::{Classification, Estate, Money, Policy, Risk};
+use gpucost::sources::files::read_estate;
+use proptest::prelude::*;
+use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
+use std::collections::BTreeMap;
+
+fn keys(names: &[&str]) -> Vec<GroupKey> {
+    names
+        .iter()
+        .map(|name| GroupKey::from_name(name).expect("a key"))
+        .collect()
+}
+
+fn amount(money: Option<Money>) -> Decimal {
+    money.map_or(Decimal::ZERO, Money::amount)
+}
+
+const FIGURES: [fn(&GroupSums) -> Option<Money>; 7] = [
+    |sums| sums.monthly_cost,
+    |sums| sums.useful_cost,
+    |sums| sums.idle_cost,
+    |sums| sums.unmeasured_cost,
+    |sums| sums.stopped_cost,
+    |sums| sums.monthly_savings,
+    |sums| sums.monthly_waste,
+];
+
+fn check_groups(audit: &Audit, names: &[&str]) -> Result<(), TestCaseError> {
+    let groups = Groups::of(audit, &keys(names));
+    for figure in FIGURES {
+        let rows: Decimal = groups
+            .rows
+            .iter()
+            .map(|row| amount(figure(&row.sums)))
+            .sum();
+        prop_assert_eq!(rows, amount(figure(&groups.total)));
+        prop_assert_eq!(rows, rows.round_dp(2));
+    }
+    for sums in groups
+        .rows
+        .iter()
+        .map(|row| &row.sums)
+        .chain([&groups.total])
+    {
+        let parts = [
+            sums.useful_cost,
+            sums.idle_cost,
+            sums.unmeasured_cost,
+            sums.stopped_cost,
+        ];
+        let parts: Vec<Decimal> = parts.into_iter().map(amount).collect();
+        prop_assert!(parts.iter().all(|part| *part >= Decimal::ZERO));
+        prop_assert_eq!(parts.iter().sum::<Decimal>(), amount(sums.monthly_cost));
+    }
+    let totals = &audit.totals;
+    prop_assert_eq!(
+        groups.total.monthly_cost,
+        totals.monthly_cost.filter(|_| !audit.workloads.is_empty())
+    );
+    prop_assert_eq!(
+        amount(groups.total.monthly_savings),
+        amount(totals.monthly_savings())
+    );
+    prop_assert_eq!(
+        amount(groups.total.monthly_waste),
+        amount(totals.monthly_waste)
+    );
+    prop_assert_eq!(groups.total.gpus, totals.gpus);
+    prop_assert_eq!(groups.total.instances, totals.instances);
+    let workloads: u64 = groups.rows.iter().map(|row| row.sums.workloads).sum();
+    prop_assert_eq!(workloads, audit.workloads.len() as u64);
+    Ok(())
+}
+
+/// What the hours of the window cost, from the rates and the running time.
+fn window_cost(one: &AuditedWorkload) -> Option<Decimal> {
+    let cost = one.workload.cost.as_ref()?;
+    let hours = one
+        .workload
+        .usage
+        .iter()
+        .map(|usage| usage.running.running_seconds);
+    let exact: Decimal = cost
+        .instances
+        .iter()
+        .zip(hours)
+        .map(|(instance, seconds)| {
+            instance.hourly.amount() * Decimal::from(seconds) / Decimal::from(3_600)
+        })
+        .sum();
+    Some(exact.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
+}
+
+fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
+    let mut by_workload: BTreeMap<String, Decimal> = BTreeMap::new();
+    for charge in charges(audit, Decimal::from(730)) {
+        let effective = charge.effective.amount();
+        prop_assert!(effective >= Decimal::ZERO);
+        prop_assert_eq!(effective, effective.round_dp(2));
+        let split = charge.split;
+        let parts = [split.useful, split.idle, split.unmeasured, split.standing];
+        prop_assert_eq!(parts.map(Money::amount).iter().sum::<Decimal>(), effective);
+        prop_assert_eq!(
+            charge.billed.amount().is_zero(),
+            charge.commitment.is_some() || effective.is_zero()
+        );
+        *by_workload.entry(charge.one.workload.id()).or_default() += effective;
+    }
+    for one in audit
+        .workloads
+        .iter()
+        .filter(|one| one.workload.key.running)
+    {
+        let found = by_workload.get(&one.workload.id()).copied();
+        prop_assert_eq!(
+            found.unwrap_or_default(),
+            window_cost(one).unwrap_or_default()
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn rows_of_any_fleet_sum_to_the_total(drafts in fleet()) {
+        let audit = audit(&estate(machines(&drafts)), &Policy::default(), Risk::Medium);
+        for names in [
+            &["region"][..],
+            &["tag:team", "region"],
+            &["type", "class", "purchase-option"],
+            &["account", "gpu", "kind"],
+        ] {
+            check_groups(&audit, names)?;
+        }
+        check_charges(&audit)?;
+    }
+}
+
+fn demo() -> Estate {
+    read_estate(&root().join("fixtures/demo/estate.json.gz")).expect("the demo")
+}
+
+#[test]
+fn the_demo_is_split_as_by_hand() {
+    let audit = audit(&demo(), &Policy::default(), Risk::Medium);
+    let groups = Groups::of(&audit, &keys(&["tag:team", "tag:nobody"]));
+    // Cost times mean, and nothing where nobody knows.
+    let mut useful: BTreeMap<Option<String>, f64> = BTreeMap::new();
+    for one in &audit.workloads {
+        let cost = one.workload.monthly_cost().expect("a price").amount();
+        let measured = one.workload.utilization.as_ref();
+        let mean = measured
+            .filter(|_| one.verdict.classification != Classification::InsufficientData)
+            .map_or(0.0, |summary| summary.distribution.mean);
+        let cost = cost.to_f64().expect("a number");
+        let team = one.workload.tags.get("team").cloned();
+        *useful.entry(team).or_default() += cost * mean / 100.0;
+    }
+    assert_eq!(groups.rows.len(), useful.len());
+    for row in &groups.rows {
+        assert_eq!(row.values[1], None, "nobody has that tag");
+        let expected = useful[&row.values[0]];
+        let found = amount(row.sums.useful_cost).to_f64().expect("a number");
+        // A cent for each workload of the team.
+        assert!(
+            (found - expected).abs() < 0.01 * row.sums.workloads as f64,
+            "{row:?}"
+        );
+    }
+    check_groups(&audit, &["tag:team"]).expect("sums");
+    check_charges(&audit).expect("charges");
+}
