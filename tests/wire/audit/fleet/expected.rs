@@ -205,7 +205,7 @@ pub const ROWS: &[Row] = &[
         (UNDER, STEADY, MEASURED),
         Some(50.0),
         (803_00, &[("commit", None, 297_11)]),
-        UNDER_RULES,
+        &["steady-on-demand"],
     ),
     Row {
         monthly_cost: None,
@@ -219,7 +219,7 @@ pub const ROWS: &[Row] = &[
         (OVER, STEADY, MEASURED),
         Some(15.0),
         (5_256_00, NOTHING),
-        &["overprovisioned-gpu"],
+        &[],
     ),
     // 0.60 × 730; a twelfth of the periods at 96 %.
     row(
@@ -228,7 +228,7 @@ pub const ROWS: &[Row] = &[
         (OVER, Some("bursty"), MEASURED),
         Some(8.0),
         (438_00, NOTHING),
-        &["overprovisioned-gpu"],
+        &[],
     ),
     // Two in a zone at (0.40 + 0.60) / 2, two in a zone at 0.45:
     // 2 × 0.50 × 730 + 2 × 0.45 × 730 = 730.00 + 657.00.
@@ -291,7 +291,7 @@ pub const ROWS: &[Row] = &[
         (UNDER, STEADY, DERIVED),
         Some(50.0),
         (766_50, &[("commit", None, 283_61)]),
-        UNDER_RULES,
+        &["steady-on-demand"],
     ),
     row(
         "four-of-ten",
