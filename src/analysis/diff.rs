@@ -220,7 +220,7 @@ fn change<'a>(old: &'a PastWorkload, new: &'a PastWorkload) -> Option<WorkloadCh
     let count = |one: &PastWorkload| one.instances.len().to_string();
     let cost = |one: &PastWorkload| {
         one.monthly_cost.map_or("unpriced".to_owned(), |cost| {
-            format!("{} {}", cost.rounded().amount(), cost.currency())
+            format!("{:.2} {}", cost.rounded().amount(), cost.currency())
         })
     };
     field(

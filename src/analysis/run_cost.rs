@@ -4,8 +4,8 @@
 use super::Sized;
 use crate::catalog::Prices;
 use crate::domain::{
-    ACTIVE_PERCENT, GpuOffer, GpuShare, HourlyRate, InstanceCost, InstanceShape, Money, NoPrice,
-    Policy, PriceKey, Risk, WorkloadCost, WorkloadKind,
+    ACTIVE_PERCENT, GpuModel, GpuOffer, GpuShare, HourlyRate, InstanceCost, InstanceShape, Money,
+    NoPrice, Policy, PriceKey, Risk, WorkloadCost, WorkloadKind,
 };
 use crate::profiling::{GpuProfile, RunProfile};
 use crate::savings::{Demand, Lack, Today};
@@ -78,7 +78,7 @@ impl RunCost {
             run: rate
                 .times_hours(Decimal::from_f64(hours).unwrap_or_default())
                 .rounded(),
-            useful_gpu_hour: useful_gpu_hour(profile, rate),
+            useful_gpu_hour: useful_gpu_hour(profile, host.shape, rate),
             today,
             sizing,
         })
@@ -104,8 +104,18 @@ pub fn instance_cost(
     })
 }
 
-fn useful_gpu_hour(profile: &RunProfile, rate: HourlyRate) -> Option<HourlyRate> {
-    let gpus = Decimal::from(profile.gpu_count());
+/// The price is for all GPUs of the host: it says nothing where some of them
+/// cannot be seen.
+fn useful_gpu_hour(
+    profile: &RunProfile,
+    shape: &InstanceShape,
+    rate: HourlyRate,
+) -> Option<HourlyRate> {
+    let devices = whole_devices(shape.gpu.as_ref()).ok()?;
+    if profile.gpu_count() != usize::from(devices) {
+        return None;
+    }
+    let gpus = Decimal::from(devices);
     let mean = Decimal::from_f64(profile.utilization?.mean / 100.0)?;
     let amount = rate.amount().checked_div(gpus.checked_mul(mean)?)?;
     HourlyRate::new(amount, rate.currency())
@@ -123,6 +133,12 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         return Err(format!(
             "{} of the {devices} GPUs of {} can be seen from here",
             gpus.len(),
+            host.shape.instance_type
+        ));
+    }
+    if let Some(seen) = another_model(&gpus, host.shape) {
+        return Err(format!(
+            "{seen} was seen, which {} does not have; check `--type`",
             host.shape.instance_type
         ));
     }
@@ -171,6 +187,16 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         memory_p95_mib: profile.host.memory_used_mib.map(|figures| figures.p95),
         runs: Some("this run".to_owned()),
     })
+}
+
+/// A model that was seen and that the type does not have, as far as both are
+/// known.
+fn another_model(gpus: &[&GpuProfile], shape: &InstanceShape) -> Option<GpuModel> {
+    let offered = &shape.gpu.as_ref()?.model;
+    let names = gpus.iter().filter_map(|gpu| gpu.identity.name.as_deref());
+    names
+        .map(GpuModel::from_driver_name)
+        .find(|seen| seen != offered && !matches!(seen, GpuModel::Other(_)))
 }
 
 fn whole_devices(offer: Option<&GpuOffer>) -> Result<u16, String> {

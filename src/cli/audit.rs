@@ -25,11 +25,19 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         keys: group_by::keys(&args.group_by)?,
         hours_per_month: settings.policy.hours_per_month,
     };
-    if format == AuditFormat::Focus && !wanted.keys.is_empty() {
-        return Err(
-            Failure::input("`--group-by` has no place in `--format focus`")
-                .with_hint("its rows carry the tags to group by; or use `--format csv`"),
-        );
+    if !wanted.keys.is_empty() {
+        let (name, hint) = match format {
+            AuditFormat::Focus => ("focus", "its rows carry the tags to group by"),
+            AuditFormat::Html => ("html", "it has the cost by class, type, region and tag"),
+            AuditFormat::Markdown => ("markdown", "it is a summary for a comment"),
+            _ => ("", ""),
+        };
+        if !name.is_empty() {
+            return Err(
+                Failure::input(format!("`--group-by` has no place in `--format {name}`"))
+                    .with_hint(format!("{hint}; or use `--format csv`")),
+            );
+        }
     }
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;

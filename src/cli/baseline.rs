@@ -69,7 +69,7 @@ pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| {
         let error = anyhow::Error::new(error).context(format!("cannot read the baseline {shown}"));
-        Failure::new(ExitCode::Input, error).with_hint("check the name given with `--baseline`")
+        Failure::new(ExitCode::Input, error).with_hint(HINT)
     })?;
     let unreadable = |error: serde_json::Error| {
         let error = anyhow::Error::new(error).context(format!("{shown} is no audit report"));

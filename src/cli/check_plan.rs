@@ -39,6 +39,14 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let warning = age.check(change.oldest_seen_on(), io.now)?;
     let report = gate_plan(&change, &policy, &name, io.now);
     let unjudged = unjudged_by_plan(&policy);
+    if report.checks.is_empty() && !change.rows.is_empty() {
+        return Err(
+            Failure::input("no rule of the policy can be held against a plan").with_hint(
+                "budgets, tags, allowed types and regions, and the age of prices can; \
+                 docs/terraform.md",
+            ),
+        );
+    }
     let table = |wide| {
         let style = output::style(wide, out, io);
         terraform_table(&change, &report, &unjudged, &name, io.now, style)

@@ -6,6 +6,9 @@ use super::figures::{Sum, Tally};
 use super::signals::part;
 use super::{GpuIdentity, GpuReading, PowerBasis, PowerFigures};
 
+/// Seconds from which an energy counter says more than readings do (own).
+const SHORTEST_COUNT_SECONDS: f64 = 1.0;
+
 /// Power of one GPU so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PowerMeter {
@@ -62,10 +65,10 @@ impl PowerMeter {
     }
 
     /// The figures; the counter counts unless it was there for less than half of
-    /// the time.
+    /// the time, or for too short: drivers move it on in steps.
     pub(super) fn figures(&self, identity: &GpuIdentity) -> Option<PowerFigures> {
-        let is_counted =
-            self.counted_seconds > 0.0 && self.counted_seconds * 2.0 >= self.read_seconds;
+        let is_counted = self.counted_seconds >= SHORTEST_COUNT_SECONDS
+            && self.counted_seconds * 2.0 >= self.read_seconds;
         let (joules, seconds, basis) = if is_counted {
             (
                 self.counted_j.value(),

@@ -340,6 +340,10 @@ fn slips_are_named_before_anything_is_sampled() {
         ),
         (vec!["--live"], "needs a terminal"),
         (vec!["--read", "run.jsonl"], "cannot be used with"),
+        (
+            vec!["--samples", "same.jsonl", "--output", "same.jsonl"],
+            "name the same file",
+        ),
     ] {
         let mut command = profile("eight-gpus");
         command.args(&arguments);

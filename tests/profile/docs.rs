@@ -22,3 +22,35 @@ fn the_log_of_the_page_is_summarised_as_shown() {
         .expect("the program starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), shown);
 }
+
+fn read(more: &[&str]) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_gpucost"))
+        .args(["profile", "--read", "fixtures/logs/one-of-four.csv"])
+        .args(more)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("GPUCOST_CACHE_DIR", "/nowhere")
+        .env("AWS_EC2_METADATA_DISABLED", "true")
+        .output()
+        .expect("the program starts")
+}
+
+#[test]
+fn a_log_is_never_written_over() {
+    let output = read(&["--output", "fixtures/logs/one-of-four.csv"]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("name the same file"), "{stderr}");
+}
+
+#[test]
+fn a_type_with_another_gpu_than_was_seen_gets_no_advice() {
+    // A p3.8xlarge has four V100; the log is of four A10G.
+    let flags = ["--type", "p3.8xlarge", "--region", "us-east-1"];
+    let output = read(&flags);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("A10G was seen, which p3.8xlarge does"),
+        "{text}"
+    );
+    assert!(!text.contains("would do"), "{text}");
+}

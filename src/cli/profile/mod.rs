@@ -32,6 +32,7 @@ use summary::Pricing;
 
 pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
+    check_files(args)?;
     match &args.read {
         Some(path) => log::summarise(path, args, &settings, io),
         None => sample(args, &settings, io),
@@ -43,7 +44,6 @@ fn sample(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
-    check_files(args)?;
     if args.live && !io.stderr_is_terminal {
         return Err(Failure::input("`--live` needs a terminal")
             .with_hint("leave it out, or write `--samples FILE` to look at later"));
@@ -110,6 +110,7 @@ fn sample(
 /// Fails before anything is sampled when a file could not be written.
 fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
     let named: Vec<(&str, &Path)> = [
+        ("--read", args.read.as_ref()),
         ("--samples", args.samples.as_ref()),
         ("--record", args.record.as_ref()),
         ("--output", args.out.output.as_ref()),
@@ -126,7 +127,7 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
                 .with_hint("end the name in .jsonl or .csv"),
         );
     }
-    for (_, path) in named {
+    for (_, path) in named.iter().filter(|(flag, _)| *flag != "--read") {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())
@@ -145,7 +146,10 @@ fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
         record,
     };
     NvmlSource::open(args.nvml_lib.as_deref(), options).map_err(|error: NvmlError| {
-        let hint = error.hint();
+        let hint = match &args.nvml_lib {
+            Some(_) => "check the file given with `--nvml-lib`",
+            None => error.hint(),
+        };
         Failure::new(ExitCode::Unexpected, error).with_hint(hint)
     })
 }

@@ -3,6 +3,7 @@
 use super::ProfileReport;
 use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
 use crate::analysis::{Candidate, RunCost};
+use crate::domain::Classification;
 use crate::profiling::{
     Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, Range, RunProfile,
     UtilizationBasis,
@@ -10,13 +11,17 @@ use crate::profiling::{
 use crate::report::gaps::gap_section;
 use crate::report::plain_table::PlainTable;
 use crate::report::style::TableStyle;
-use crate::report::text::{ABSENT, count, counted, money, money_or_absent, percent, safe, wrap};
+use crate::report::text::{
+    ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap,
+};
 use std::fmt::{Result, Write};
 
 const JOULES_PER_KWH: f64 = 3_600_000.0;
 /// Types that would do, before the rest is left to JSON.
 const SHOWN_TYPES: usize = 5;
 const SHOWN_PROCESSES: usize = 5;
+/// Columns of a model's name.
+const MODEL_WIDTH: usize = 24;
 
 /// The summary of a run for a terminal.
 pub fn profile_table(report: &ProfileReport, style: TableStyle) -> String {
@@ -115,7 +120,7 @@ fn gpu_table(profile: &RunProfile, style: TableStyle, out: &mut String) {
         };
         table.row(vec![
             label(&gpu.identity),
-            model_name(&gpu.identity),
+            fit(&model_name(&gpu.identity), MODEL_WIDTH),
             used(|figures| figures.mean),
             used(|figures| figures.p50),
             used(|figures| figures.p95),
@@ -137,6 +142,10 @@ fn gpu_table(profile: &RunProfile, style: TableStyle, out: &mut String) {
 }
 
 fn diagnosis(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
+    if profile.verdict.classification == Classification::InsufficientData {
+        paragraph(&profile.verdict.reason, "", style, out)?;
+        return writeln!(out);
+    }
     let found = &profile.diagnosis;
     let confidence = found
         .confidence
@@ -319,24 +328,22 @@ fn processes(profile: &RunProfile, style: TableStyle, out: &mut String) -> Resul
 fn details(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
     const LABEL: usize = 10;
     let profile = &report.profile;
-    let mut line = |label: &str, words: String| -> Result {
+    let lines = [
+        ("host", host_words(&profile.host)),
+        ("energy", energy_words(profile)),
+        ("cost", report.cost.as_ref().map(cost_words)),
+    ];
+    let mut is_told = false;
+    for (label, words) in lines {
+        let Some(words) = words else { continue };
+        is_told = true;
         let parts = wrap(&words, style.width.saturating_sub(LABEL));
         for (index, part) in parts.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
             writeln!(out, "{label:<LABEL$}{part}")?;
         }
-        Ok(())
-    };
-    if let Some(words) = host_words(&profile.host) {
-        line("host", words)?;
     }
-    if let Some(words) = energy_words(profile) {
-        line("energy", words)?;
-    }
-    if let Some(cost) = &report.cost {
-        line("cost", cost_words(cost))?;
-    }
-    writeln!(out)
+    if is_told { writeln!(out) } else { Ok(()) }
 }
 
 fn host_words(host: &HostProfile) -> Option<String> {
@@ -453,11 +460,14 @@ fn looks(profile: &RunProfile) -> String {
     if let Some(interval) = profile.facts.interval_seconds {
         text.push_str(&format!(" every {interval} s"));
     }
-    text.push_str(&format!(
-        "; {} late, {} missed",
-        count(pace.late),
-        count(pace.missed)
-    ));
+    // A log of another program does not say when its looks were due.
+    if profile.facts.interval_seconds.is_some() {
+        text.push_str(&format!(
+            "; {} late, {} missed",
+            count(pace.late),
+            count(pace.missed)
+        ));
+    }
     let fine = profile
         .gpus
         .iter()

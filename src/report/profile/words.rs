@@ -126,10 +126,12 @@ pub(super) fn model_name(identity: &GpuIdentity) -> String {
 /// `, input-starved (host CPU 96.0 % (≥ 85 %))`.
 fn held_back(profile: &RunProfile) -> String {
     let diagnosis = &profile.diagnosis;
-    let is_said = !matches!(
-        diagnosis.bottleneck,
-        Bottleneck::Unknown | Bottleneck::Healthy | Bottleneck::Idle
-    );
+    let is_judged = profile.verdict.classification != Classification::InsufficientData;
+    let is_said = is_judged
+        && !matches!(
+            diagnosis.bottleneck,
+            Bottleneck::Unknown | Bottleneck::Healthy | Bottleneck::Idle
+        );
     // A host that cannot keep up is what is new in the signs of waiting.
     let sign = match diagnosis.bottleneck {
         Bottleneck::Input => diagnosis.evidence.last(),
@@ -163,6 +165,10 @@ fn price(report: &ProfileReport) -> Option<String> {
             Ok(_) => format!("{today}; no type would do for less."),
             Err(_) if report.profile.verdict.classification == Classification::WellUtilized => {
                 format!("{today}.")
+            }
+            Err(_) if report.profile.verdict.classification == Classification::InsufficientData => {
+                let why = &report.profile.verdict.reason;
+                format!("{today}; no other type was looked at: {why}.")
             }
             Err(reason) => format!("{today}; no other type was looked at: {reason}."),
         },

@@ -68,6 +68,9 @@ impl Figure {
         match self.dimension() {
             Dimension::Percent => (0.0..=100.0).contains(&value),
             Dimension::Celsius => (-100.0..=500.0).contains(&value),
+            // No card has a tebibyte of memory or draws ten kilowatts.
+            Dimension::Mib => (0.0..=1_048_576.0).contains(&value),
+            Dimension::Watts => (0.0..=10_000.0).contains(&value),
             _ => value >= 0.0,
         }
     }
