@@ -36,7 +36,7 @@ pub fn reserved(count: u32) -> ReservedInstances {
 }
 
 /// A g5.xlarge at a utilization around the clock.
-fn machine(id: &str, percent: f64) -> Machine {
+pub fn machine(id: &str, percent: f64) -> Machine {
     Machine::new(id, "g5.xlarge")
         .cpu(flat(5.0))
         .gpu(0, flat(percent))
@@ -44,14 +44,14 @@ fn machine(id: &str, percent: f64) -> Machine {
 }
 
 /// The same in 8 of 24 hours.
-fn by_day(id: &str, percent: f64) -> Machine {
+pub fn by_day(id: &str, percent: f64) -> Machine {
     let day = move |value: f64| move |period: u32| (period % 288 < 96).then_some(value);
     Machine::new(id, "g5.xlarge")
         .cpu(day(5.0))
         .gpu(0, day(percent))
 }
 
-fn owned(machines: Vec<Machine>, count: u32) -> Estate {
+pub fn owned(machines: Vec<Machine>, count: u32) -> Estate {
     let mut one = estate(machines);
     one.commitments.reserved_instances = vec![reserved(count)];
     one
