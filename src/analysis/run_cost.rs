@@ -15,6 +15,9 @@ use rust_decimal::prelude::FromPrimitive;
 /// VRAM from which a GPU that computes nothing counts as holding a model.
 const HELD_VRAM_PERCENT: f64 = 5.0;
 
+/// A century: what is longer is a slip in a log.
+const LONGEST_RUN_HOURS: f64 = 876_000.0;
+
 /// What a run cost, and what its work could run on instead.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunCost {
@@ -24,8 +27,9 @@ pub struct RunCost {
     pub region: String,
     /// One such instance that runs all month.
     pub today: WorkloadCost,
-    /// The run, rounded to cents.
-    pub run: Money,
+    /// The run, rounded to cents; absent where nobody can believe how long it
+    /// took.
+    pub run: Option<Money>,
     /// The rate over the GPUs and their mean utilization; absent where nothing
     /// was measured or used.
     pub useful_gpu_hour: Option<HourlyRate>,
@@ -58,7 +62,6 @@ impl RunCost {
     ) -> Result<Self, NoPrice> {
         let one = instance_cost(&host.key, prices, policy)?;
         let rate = one.quote.rate;
-        let hours = profile.end.elapsed_seconds.max(0.0) / 3_600.0;
         let today = WorkloadCost {
             hourly: rate,
             compute_monthly: rate.times_hours(one.monthly_hours).rounded(),
@@ -75,14 +78,21 @@ impl RunCost {
         Ok(Self {
             shape: host.shape,
             region: host.key.region.clone(),
-            run: rate
-                .times_hours(Decimal::from_f64(hours).unwrap_or_default())
-                .rounded(),
+            run: hours(profile).map(|hours| rate.times_hours(hours).rounded()),
             useful_gpu_hour: useful_gpu_hour(profile, host.shape, rate),
             today,
             sizing,
         })
     }
+}
+
+/// How long a run took; absent where a log says what cannot be.
+fn hours(profile: &RunProfile) -> Option<Decimal> {
+    let hours = profile.end.elapsed_seconds / 3_600.0;
+    (0.0..=LONGEST_RUN_HOURS)
+        .contains(&hours)
+        .then(|| Decimal::from_f64(hours))
+        .flatten()
 }
 
 /// One instance that runs all month.

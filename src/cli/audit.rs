@@ -26,17 +26,15 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         hours_per_month: settings.policy.hours_per_month,
     };
     if !wanted.keys.is_empty() {
-        let (name, hint) = match format {
-            AuditFormat::Focus => ("focus", "its rows carry the tags to group by"),
-            AuditFormat::Html => ("html", "it has the cost by class, type, region and tag"),
-            AuditFormat::Markdown => ("markdown", "it is a summary for a comment"),
-            _ => ("", ""),
+        let without = match format {
+            AuditFormat::Focus => Some(("focus", "its rows carry the tags to group by")),
+            AuditFormat::Html => Some(("html", "it has the cost by class, type, region and tag")),
+            AuditFormat::Markdown => Some(("markdown", "it is a summary for a comment")),
+            AuditFormat::Table | AuditFormat::Wide | AuditFormat::Json | AuditFormat::Csv => None,
         };
-        if !name.is_empty() {
-            return Err(
-                Failure::input(format!("`--group-by` has no place in `--format {name}`"))
-                    .with_hint(format!("{hint}; or use `--format csv`")),
-            );
+        if let Some((name, hint)) = without {
+            let slip = format!("`--group-by` has no place in `--format {name}`");
+            return Err(Failure::input(slip).with_hint(format!("{hint}; or use `--format csv`")));
         }
     }
     let accepted = risk(args.risk, &settings, io)?;

@@ -153,7 +153,7 @@ fn confidence(tier: Tier) -> Confidence {
 /// The diagnosis of one GPU; `is_divisible` says that the card is known to have
 /// MIG.
 pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -> Diagnosis {
-    let Some(tier) = tier(signals) else {
+    let (Some(tier), Some(busy)) = (tier(signals), signals.busy) else {
         return Diagnosis::unknown(
             None,
             vec!["GPU utilization"],
@@ -190,7 +190,7 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
         }
     }
     if undecided.candidates.is_empty() {
-        return Diagnosis::unknown(Some(tier), Vec::new(), pattern_free(signals));
+        return Diagnosis::unknown(Some(tier), Vec::new(), pattern_free(busy, signals));
     }
     Diagnosis::unknown(Some(tier), undecided.missing.clone(), undecided.words())
 }
@@ -224,8 +224,7 @@ impl Undecided {
 }
 
 /// Why no rule holds although all signals are there.
-fn pattern_free(signals: &Signals) -> String {
-    let busy = signals.busy.unwrap_or_default();
+fn pattern_free(busy: f64, signals: &Signals) -> String {
     if super::rules::alternates(signals) {
         return format!(
             "it works {busy:.1} % of the time in turns and waits between them, but neither CPU nor disk of this host is busy then"

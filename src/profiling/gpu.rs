@@ -169,9 +169,13 @@ impl GpuSoFar {
         let times = self
             .throttle
             .get_or_insert_with(|| vec![0.0; ThrottleReasons::known().count()]);
+        // A look that stands for no known time adds none.
+        let Some(covered_seconds) = moment.covered_seconds else {
+            return;
+        };
         for (seconds, reason) in times.iter_mut().zip(ThrottleReasons::known()) {
             if reasons.has(reason.0) {
-                *seconds += moment.covered_seconds.unwrap_or(0.0);
+                *seconds += covered_seconds;
             }
         }
     }

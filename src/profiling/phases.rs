@@ -78,7 +78,9 @@ impl Phases {
             .iter()
             .map(|w| windows.begin_seconds(w))
             .collect();
-        let end = elapsed_seconds.max(starts.last().copied().unwrap_or(0.0));
+        let end = starts
+            .last()
+            .map_or(elapsed_seconds, |last| elapsed_seconds.max(*last));
         let kinds = kinds(&levels, &starts, end);
         let list = merged(windows, &levels, &kinds, &starts, end);
         Self { list, kinds }

@@ -276,6 +276,23 @@ impl RunProfile {
         self.gpus.iter().filter(|gpu| gpu.is_whole())
     }
 
+    /// Mean utilization of the GPUs that were used; absent where none was.
+    pub fn used_mean_percent(&self) -> Option<f64> {
+        let used = self.whole().filter(|gpu| gpu.is_used == Some(true));
+        let means: Vec<f64> = used.filter_map(|gpu| Some(gpu.utilization?.mean)).collect();
+        crate::domain::mean(&means)
+    }
+
+    /// The GPU or MIG instance that held most memory.
+    pub fn fullest(&self) -> Option<&GpuProfile> {
+        let told = self
+            .gpus
+            .iter()
+            .filter_map(|gpu| Some((gpu, gpu.vram_used_mib?.max)));
+        told.max_by(|(_, one), (_, other)| one.total_cmp(other))
+            .map(|(gpu, _)| gpu)
+    }
+
     /// Drawn by all whole GPUs, in joules; absent when one did not tell.
     pub fn energy_j(&self) -> Option<f64> {
         self.whole().next()?;

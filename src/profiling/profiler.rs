@@ -12,6 +12,7 @@ use super::windows::{LookFigures, Windows};
 use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunEnd, RunFacts, RunProfile, Sample};
 use crate::catalog::has_mig;
 use crate::domain::{Policy, Verdict};
+use std::cmp::Ordering;
 
 /// Looks further apart than so many intervals have a gap between them.
 const GAP_INTERVALS: f64 = 3.0;
@@ -69,6 +70,14 @@ pub struct Profiler {
     utilization: Sketch,
     windows: Windows,
     watches: [Watch; 2],
+}
+
+/// Orders what is known by size, and after what is not.
+fn known_first(one: Option<f64>, other: Option<f64>) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (one, other) => one.is_some().cmp(&other.is_some()),
+    }
 }
 
 impl Profiler {
@@ -149,6 +158,7 @@ impl Profiler {
     /// How the run stands. Costs little: no more than a pass over a bounded
     /// number of windows.
     pub fn now(&self) -> Standing {
+        // Before the first look no time has passed.
         let elapsed_seconds = self.last_at.unwrap_or(0.0);
         let phases = self.phases(elapsed_seconds);
         let diagnoses = self.diagnoses(&phases);
@@ -279,19 +289,18 @@ impl Profiler {
     /// GPU that holds most memory.
     fn overall(&self, diagnoses: &[Diagnosis]) -> Diagnosis {
         let rows = || self.gpus.iter().zip(diagnoses);
-        let work_of = |gpu: &GpuSoFar| gpu.work_percent().unwrap_or(0.0);
         let of_class = |class: Bottleneck| -> f64 {
             let same = rows().filter(|(_, diagnosis)| diagnosis.bottleneck == class);
-            same.map(|(gpu, _)| work_of(gpu)).sum()
+            same.filter_map(|(gpu, _)| gpu.work_percent()).sum()
         };
         let used = || rows().filter(|(gpu, _)| gpu.is_used() == Some(true));
         let heaviest = used().max_by(|(a, one), (b, other)| {
             let by_class = of_class(one.bottleneck).total_cmp(&of_class(other.bottleneck));
-            by_class.then_with(|| work_of(a).total_cmp(&work_of(b)))
+            by_class.then_with(|| known_first(a.work_percent(), b.work_percent()))
         });
         let fullest = || {
-            let peak = |gpu: &GpuSoFar| gpu.vram_peak_percent().unwrap_or(0.0);
-            rows().max_by(|(a, _), (b, _)| peak(a).total_cmp(&peak(b)))
+            rows()
+                .max_by(|(a, _), (b, _)| known_first(a.vram_peak_percent(), b.vram_peak_percent()))
         };
         match heaviest.or_else(fullest) {
             Some((_, diagnosis)) => diagnosis.clone(),

@@ -7,7 +7,9 @@ use super::next::{Invocation, next_section};
 use super::paid_ahead::paid_ahead_section;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
-use super::text::{ABSENT, count, counted, fit, money, money_or_absent, percent, rounded, safe};
+use super::text::{
+    ABSENT, count, counted, fit, minute, money, money_or_absent, percent, rounded, safe,
+};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
     Action, Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
@@ -81,7 +83,7 @@ fn header(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
         safe(&source),
         safe(&regions),
         days,
-        audit.as_of.strftime("%Y-%m-%d %H:%M UTC")
+        minute(audit.as_of)
     );
     writeln!(out, "{}\n", style.heading(&fit(&line, style.width)))
 }

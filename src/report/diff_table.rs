@@ -6,7 +6,7 @@ use super::diff_words::{
 };
 use super::plain_table::PlainTable;
 use super::style::TableStyle;
-use super::text::{ABSENT, count, counted, fit, money, money_or_absent, safe, wrap};
+use super::text::{ABSENT, count, counted, fit, minute, money, money_or_absent, safe, wrap};
 use crate::analysis::{AuditDiff, PastWorkload};
 use crate::domain::Money;
 use std::fmt::Write;
@@ -24,11 +24,10 @@ pub fn diff_table(diff: &AuditDiff<'_>, style: TableStyle) -> String {
 }
 
 fn draw(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let time = |at: jiff::Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
     let title = format!(
         "GPU audit of {} beside that of {}",
-        time(diff.new.as_of),
-        time(diff.old.as_of)
+        minute(diff.new.as_of),
+        minute(diff.old.as_of)
     );
     writeln!(out, "{}\n", style.heading(&title))?;
     for (label, delta) in headlines(diff) {

@@ -3,7 +3,7 @@
 
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
-use super::text::{ABSENT, counted, fit, money, money_or_absent, safe, wrap};
+use super::text::{ABSENT, counted, fit, minute, money, money_or_absent, safe, wrap};
 use crate::analysis::Audit;
 use crate::analysis::gate::{CheckOutcome, GateReport, Lack, Place, Suppressed, Violation};
 use crate::domain::Severity;
@@ -29,11 +29,8 @@ fn draw(
     out: &mut String,
 ) -> std::fmt::Result {
     let policy = report.policy_file.as_deref().unwrap_or("no policy file");
-    writeln!(
-        out,
-        "{}",
-        style.heading(&fit(&format!("gpucost check  {policy}"), style.width))
-    )?;
+    let title = safe(&format!("gpucost check  {policy}"));
+    writeln!(out, "{}", style.heading(&title))?;
     let cost = audit
         .totals
         .monthly_cost
@@ -41,7 +38,8 @@ fn draw(
             format!("{} a month", money(cost))
         });
     let instances = counted(audit.totals.instances, "instance", "instances");
-    writeln!(out, "as of {} · {instances} · {cost}\n", audit.as_of)?;
+    let as_of = minute(audit.as_of);
+    writeln!(out, "as of {as_of} · {instances} · {cost}\n")?;
     outcome_sections(report, style, out)
 }
 

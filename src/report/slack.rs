@@ -2,7 +2,7 @@
 
 use super::gate_brief::{GateBrief, verdict_words};
 use super::markdown::escape::{NAME_WIDTH, SENTENCE_WIDTH, bounded};
-use super::text::{counted, json_document, money_or_absent};
+use super::text::{counted, json_document, minute, money_or_absent};
 use crate::analysis::gate::{GateOutcome, GateReport, Lack, Violation};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn lack(lack: &Lack) -> String {
 }
 
 fn judged(report: &GateReport, brief: &GateBrief) -> String {
-    let as_of = brief.as_of.strftime("%Y-%m-%d %H:%M UTC");
+    let as_of = minute(brief.as_of);
     match &report.policy_file {
         Some(policy) => format!("policy {} · as of {as_of}", code(policy)),
         None => format!("as of {as_of}"),

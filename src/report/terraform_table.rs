@@ -7,7 +7,7 @@ use super::gate_table::outcome_sections;
 use super::next::Invocation;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
-use super::text::{ABSENT, count, counted, fit, money, safe, wrap};
+use super::text::{ABSENT, count, counted, fit, minute, money, safe, wrap};
 use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedSide};
 use crate::domain::{Currency, Money};
@@ -48,8 +48,8 @@ fn draw(
     out: &mut String,
 ) -> std::fmt::Result {
     let policy = report.policy_file.as_deref().unwrap_or("no policy file");
-    let title = format!("gpucost check  {policy}  {plan}");
-    writeln!(out, "{}", style.heading(&fit(&title, style.width)))?;
+    let title = safe(&format!("gpucost check  {policy}  {plan}"));
+    writeln!(out, "{}", style.heading(&title))?;
     let terraform = change
         .terraform_version
         .as_deref()
@@ -58,7 +58,8 @@ fn draw(
         });
     writeln!(
         out,
-        "as of {as_of} · {} in the plan{terraform}\n",
+        "as of {} · {} in the plan{terraform}\n",
+        minute(as_of),
         counted(change.resources, "resource", "resources")
     )?;
     match change.nothing() {

@@ -2,6 +2,7 @@
 //! or a spreadsheet, lines that fit.
 
 use crate::domain::{Money, is_unsafe, separated};
+use jiff::Timestamp;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
@@ -33,6 +34,11 @@ pub fn money_or_absent(amount: Option<Money>) -> String {
 /// A count with thousands separators.
 pub fn count(number: u64) -> String {
     separated(&number.to_string())
+}
+
+/// An instant to the minute, such as `2026-11-01 00:00 UTC`.
+pub fn minute(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// A percentage with one decimal, such as `17.3 %`.

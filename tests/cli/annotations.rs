@@ -3,7 +3,8 @@
 
 use crate::estates::one;
 use crate::hostile::{hostile, is_harmless};
-use crate::skip::{installed, skip};
+use crate::installed::installed;
+use crate::skip::skip;
 use crate::world::World;
 use gpucost::analysis::gate::{
     BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, Lack, Place, Suppressed,

@@ -299,10 +299,13 @@ fn the_baseline_is_refused_unless_it_is_an_audit_of_this_version() {
     let estate = world.estate("estate.json", &one());
     let broken = world.file("broken.json", "{\"schema_version\": \"1\",");
     for (path, said) in [
-        (newer.as_str(), "has the schema version `2`"),
-        (estate.as_str(), "is no audit report"),
+        (
+            newer.as_str(),
+            "newer.json has schema version 2; this program reads version 1",
+        ),
+        (estate.as_str(), "is an estate and no audit report"),
         (broken.as_str(), "is no audit report"),
-        ("missing.json", "cannot read the baseline missing.json"),
+        ("missing.json", "cannot read the report missing.json"),
     ] {
         let outcome = check(&world, KEPT, &one(), &["--baseline", path]);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{path}");

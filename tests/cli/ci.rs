@@ -2,7 +2,8 @@
 //! the schemas of the systems that read them, and their shell steps run.
 
 use crate::docs::{blocks, page};
-use crate::skip::{installed, skip};
+use crate::installed::installed;
+use crate::skip::skip;
 use crate::world::World;
 use std::fs;
 use std::path::Path;

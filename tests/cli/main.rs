@@ -19,6 +19,7 @@ mod failures;
 mod hostile;
 mod html;
 mod html_browser;
+mod installed;
 mod json_schemas;
 mod listings;
 mod markup;
@@ -37,6 +38,7 @@ mod round_trip;
 mod schema;
 mod settings;
 mod shell;
+#[path = "../wire/skip.rs"]
 mod skip;
 mod snapshots;
 mod spot;

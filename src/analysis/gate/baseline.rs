@@ -1,7 +1,8 @@
 //! What an earlier audit knew, so that only what is new or worse fails.
 
 use super::Scope;
-use crate::domain::Currency;
+use crate::analysis::{PastAudit, PastFinding};
+use crate::domain::{Classification, Currency, Money, Signal};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -42,6 +43,42 @@ pub struct PastWorkload {
     pub mean_percent: Option<f64>,
     /// Whether too little was measured for a verdict.
     pub insufficient_data: bool,
+}
+
+impl Baseline {
+    /// What a gate compares with, of an audit that `file` holds.
+    pub fn of(file: String, past: &PastAudit) -> Self {
+        let amount = |money: Option<Money>| money.map(Money::amount);
+        let finding = |one: &PastFinding| (one.id.clone(), amount(one.monthly_savings));
+        Self {
+            file,
+            currency: Some(past.totals.currency),
+            findings: past.findings.iter().map(finding).collect(),
+            workloads: past
+                .workloads
+                .iter()
+                .map(|one| (one.id.clone(), PastWorkload::of(one)))
+                .collect(),
+            monthly_waste: amount(past.totals.monthly_waste),
+            monthly_cost: amount(past.totals.monthly_cost),
+        }
+    }
+}
+
+impl PastWorkload {
+    fn of(past: &crate::analysis::PastWorkload) -> Self {
+        let by_gpu = past.signal.as_deref() == Some(Signal::GpuUtilization.name());
+        Self {
+            account: past.account.clone(),
+            region: past.region.clone(),
+            running: past.running,
+            instances: past.instances.len() as u64,
+            tags: past.tags.clone(),
+            monthly_cost: past.monthly_cost.map(Money::amount),
+            mean_percent: past.mean_percent.filter(|_| by_gpu),
+            insufficient_data: past.classification == Classification::InsufficientData.name(),
+        }
+    }
 }
 
 /// How a violation stands to an earlier audit.

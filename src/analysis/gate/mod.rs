@@ -94,30 +94,7 @@ pub fn gate(
     }
     settled.notices.extend(empty_scopes(audit, policy));
     settled.notices.extend(ignored(audit, policy));
-    sort(&mut settled.violations);
-    sort(&mut settled.notices);
-    settled
-        .suppressed
-        .sort_by_cached_key(|one| order(&one.violation));
-    let outcome = if !settled.violations.is_empty() {
-        GateOutcome::Violated
-    } else if !settled.lacks.is_empty() {
-        GateOutcome::Incomplete
-    } else if audit.workloads.is_empty() {
-        GateOutcome::Nothing
-    } else {
-        GateOutcome::Clean
-    };
-    GateReport {
-        outcome,
-        policy_file: policy.file.clone(),
-        checks: settled.checks,
-        violations: settled.violations,
-        notices: settled.notices,
-        suppressed: settled.suppressed,
-        lacks: settled.lacks,
-        baseline: settled.baseline,
-    }
+    settled.report(policy, audit.workloads.is_empty())
 }
 
 fn line_of(place: &Place) -> usize {

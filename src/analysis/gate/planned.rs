@@ -4,8 +4,8 @@
 use super::baseline::Past;
 use super::judged::{Judge, Judged, Words};
 use super::{
-    Allowance, Budget, GateOutcome, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
-    line_of, policy_rule, sort, suppress,
+    Allowance, Budget, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation, line_of,
+    policy_rule, suppress,
 };
 use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
 use crate::domain::{Gap, Missing, Money, PlanAction, Severity};
@@ -57,27 +57,7 @@ pub fn gate_plan(
     let is_needed = |one: &Violation| one.rule != policy_rule::UNMATCHED_SUPPRESSION;
     settled.violations.retain(is_needed);
     settled.notices.retain(is_needed);
-    sort(&mut settled.violations);
-    sort(&mut settled.notices);
-    let outcome = if !settled.violations.is_empty() {
-        GateOutcome::Violated
-    } else if !settled.lacks.is_empty() {
-        GateOutcome::Incomplete
-    } else if plan.rows.is_empty() {
-        GateOutcome::Nothing
-    } else {
-        GateOutcome::Clean
-    };
-    GateReport {
-        outcome,
-        policy_file: policy.file.clone(),
-        checks: settled.checks,
-        violations: settled.violations,
-        notices: settled.notices,
-        suppressed: settled.suppressed,
-        lacks: settled.lacks,
-        baseline: None,
-    }
+    settled.report(&policy, plan.rows.is_empty())
 }
 
 /// Rules of a policy that a plan cannot be held against, because it measures

@@ -3,8 +3,8 @@
 use super::baseline::{Baseline, Past};
 use super::judged::{Candidate, Judged, place};
 use super::{
-    BaselineUse, Check, CheckOutcome, GatePolicy, Lack, Place, Suppressed, Suppression, Violation,
-    policy_rule,
+    BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport, Lack, Place, Suppressed,
+    Suppression, Violation, order, policy_rule, sort,
 };
 use crate::domain::Severity;
 use jiff::Timestamp;
@@ -21,6 +21,35 @@ pub(super) struct Settled {
     pub(super) suppressed: Vec<Suppressed>,
     pub(super) lacks: Vec<Lack>,
     pub(super) baseline: Option<BaselineUse>,
+}
+
+impl Settled {
+    /// The report, in order; `is_nothing` tells that there was nothing to judge.
+    pub(super) fn report(mut self, policy: &GatePolicy, is_nothing: bool) -> GateReport {
+        sort(&mut self.violations);
+        sort(&mut self.notices);
+        self.suppressed
+            .sort_by_cached_key(|one| order(&one.violation));
+        let outcome = if !self.violations.is_empty() {
+            GateOutcome::Violated
+        } else if !self.lacks.is_empty() {
+            GateOutcome::Incomplete
+        } else if is_nothing {
+            GateOutcome::Nothing
+        } else {
+            GateOutcome::Clean
+        };
+        GateReport {
+            outcome,
+            policy_file: policy.file.clone(),
+            checks: self.checks,
+            violations: self.violations,
+            notices: self.notices,
+            suppressed: self.suppressed,
+            lacks: self.lacks,
+            baseline: self.baseline,
+        }
+    }
 }
 
 /// Applies suppressions and an earlier audit.

@@ -7,7 +7,9 @@ use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, EstateSource, Finding, Money, Workload};
 use crate::report::audit_table::evidence;
 use crate::report::next::Invocation;
-use crate::report::text::{ABSENT, count, counted, money, money_or_absent, percent, rounded};
+use crate::report::text::{
+    ABSENT, count, counted, minute, money, money_or_absent, percent, rounded,
+};
 use crate::savings::Purchase;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
@@ -164,7 +166,7 @@ fn scope(audit: &Audit) -> String {
         (_, many) => counted(many.len() as u64, "account", "accounts"),
     };
     let days = audit.window.seconds() as f64 / 86_400.0;
-    let end = audit.as_of.strftime("%Y-%m-%d %H:%M UTC");
+    let end = minute(audit.as_of);
     format!("{source}, {regions}, {days:.0} days to {end}")
 }
 

@@ -7,7 +7,7 @@ use crate::analysis::gate::{
     BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
 };
 use crate::report::gate_brief::{CostChange, GateBrief, signed, verdict_words};
-use crate::report::text::{ABSENT, count, counted, money_or_absent};
+use crate::report::text::{ABSENT, count, counted, minute, money_or_absent};
 use std::fmt::Write;
 
 const OF_CHANGES: &[Column] = &[
@@ -173,7 +173,7 @@ fn head(report: &GateReport, brief: &GateBrief) -> String {
     if let Some(policy) = &report.policy_file {
         let _ = write!(head, " · policy {}", code(policy));
     }
-    let as_of = brief.as_of.strftime("%Y-%m-%d %H:%M UTC");
+    let as_of = minute(brief.as_of);
     let _ = write!(head, " · as of {as_of}\n\n");
     if let Some(used) = &report.baseline {
         head.push_str(&baseline_line(used));

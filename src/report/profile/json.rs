@@ -432,7 +432,7 @@ fn cost(cost: &RunCost, report: &ProfileReport) -> CostView {
     let price = cost.today.instances.first();
     let sized = cost.sizing.as_ref();
     CostView {
-        currency: cost.run.currency().code(),
+        currency: cost.today.hourly.currency().code(),
         instance_type: cost.shape.instance_type.clone(),
         region: cost.region.clone(),
         purchase_option: price.map_or_else(String::new, |one| one.key.option.to_string()),
@@ -440,7 +440,7 @@ fn cost(cost: &RunCost, report: &ProfileReport) -> CostView {
         monthly_cost: json_money(cost.today.compute_monthly),
         price_origin: price.map_or("", |one| one.quote.origin.name()),
         effective_date: price.map(|one| one.quote.effective_date.to_string()),
-        run_cost: json_money(cost.run),
+        run_cost: cost.run.and_then(json_money),
         cost_per_useful_gpu_hour: cost
             .useful_gpu_hour
             .and_then(|rate| json_rate(rate.amount())),

@@ -391,7 +391,7 @@ fn energy_words(profile: &RunProfile) -> Option<String> {
 
 fn cost_words(cost: &RunCost) -> String {
     let mut parts = vec![
-        format!("{} this run", money(cost.run)),
+        format!("{} this run", money_or_absent(cost.run)),
         format!("{} a month", money(cost.today.compute_monthly)),
     ];
     parts.extend(

@@ -61,35 +61,21 @@ fn used(profile: &RunProfile) -> String {
         None => format!("{total} {model}"),
     }];
     parts.extend(mean_words(profile));
-    let fullest = profile
-        .gpus
-        .iter()
-        .filter(|gpu| gpu.vram_used_mib.is_some())
-        .max_by(|one, other| peak(one).total_cmp(&peak(other)));
-    parts.extend(
-        fullest
-            .and_then(peak_words)
-            .map(|words| format!("{words} peak")),
-    );
+    let fullest = profile.fullest().and_then(peak_words);
+    parts.extend(fullest.map(|words| format!("{words} peak")));
     parts.join(", ")
-}
-
-fn peak(gpu: &GpuProfile) -> f64 {
-    gpu.vram_used_mib.map_or(0.0, |figures| figures.max)
 }
 
 /// The mean of the GPUs in use, and over all where that is less.
 fn mean_words(profile: &RunProfile) -> Option<String> {
     let over_all = profile.utilization?.mean;
-    let used: Vec<f64> = profile
-        .whole()
-        .filter(|gpu| gpu.is_used == Some(true))
-        .filter_map(|gpu| Some(gpu.utilization?.mean))
-        .collect();
-    if used.is_empty() || used.len() == profile.gpu_count() {
+    let of_used = profile.used_mean_percent().filter(|_| {
+        let used = profile.gpus_used();
+        used.is_some_and(|used| used < profile.gpu_count())
+    });
+    let Some(of_used) = of_used else {
         return Some(format!("{} mean", percent(over_all)));
-    }
-    let of_used = used.iter().sum::<f64>() / used.len() as f64;
+    };
     Some(format!(
         "{} mean ({} over all)",
         percent(of_used),
