@@ -133,6 +133,7 @@ mod tests {
             tags: BTreeMap::new(),
             monthly_cost: None,
             planned_monthly_cost: None,
+            lost_work: None,
             classification: String::new(),
             signal: None,
             mean_percent: None,

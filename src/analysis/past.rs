@@ -2,7 +2,7 @@
 //! back from a file or taken from the audit itself.
 
 use super::{Audit, AuditedWorkload};
-use crate::domain::{Currency, Finding, Money, Window};
+use crate::domain::{Action, Currency, Finding, Money, Window};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -81,6 +81,9 @@ pub struct PastWorkload {
     pub monthly_cost: Option<Money>,
     /// Cost per month after the plan; absent when it was unpriced.
     pub planned_monthly_cost: Option<Money>,
+    /// What of that the plan set aside per month for work that spot interruptions
+    /// lose; absent when it planned no spot.
+    pub lost_work: Option<Money>,
     /// Its class.
     pub classification: String,
     /// The signal that it was judged by; absent when nothing was measured.
@@ -152,6 +155,7 @@ fn workload(one: &AuditedWorkload) -> PastWorkload {
         tags: workload.tags.clone(),
         monthly_cost: workload.monthly_cost(),
         planned_monthly_cost: one.planned_monthly_cost(),
+        lost_work: one.actions.iter().find_map(Action::lost_work),
         classification: one.verdict.classification.name().to_owned(),
         signal: measured.map(|summary| summary.signal.name().to_owned()),
         mean_percent: measured.map(|summary| summary.distribution.mean),

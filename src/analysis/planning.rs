@@ -162,6 +162,7 @@ impl Planner<'_> {
                     prices_used.insert(found.clone());
                 }
                 let market = SpotMarket {
+                    hourly: offer.figures.spot.rate,
                     effective_hourly: offer.effective,
                     risk: offer.risk,
                     detail: in_words(name, &offer.figures, offer.effective),

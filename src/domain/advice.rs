@@ -52,6 +52,7 @@ pub struct Action {
     target: Option<Target>,
     detail: String,
     monthly_savings: Money,
+    lost_work: Option<Money>,
     risk: Risk,
 }
 
@@ -75,8 +76,14 @@ impl Action {
             target,
             detail: detail.into(),
             monthly_savings,
+            lost_work: None,
             risk,
         })
+    }
+
+    /// Tells what it sets aside per month for work that is lost and done again.
+    pub fn set_aside(&mut self, lost_work: Money) {
+        self.lost_work = Some(lost_work.rounded());
     }
 
     /// What to do.
@@ -97,6 +104,13 @@ impl Action {
     /// Saved per month, in whole cents.
     pub fn monthly_savings(&self) -> Money {
         self.monthly_savings
+    }
+
+    /// What of the cost that it leaves per month is for work that interruptions
+    /// lose, in whole cents: the saving is net of it, and no bill of the same hours
+    /// shows it. Absent where nothing is interrupted.
+    pub fn lost_work(&self) -> Option<Money> {
+        self.lost_work
     }
 
     /// Its risk.

@@ -187,6 +187,7 @@ struct ActionView {
     to: Option<TargetView>,
     detail: String,
     monthly_savings: Option<f64>,
+    lost_work_monthly_cost: Option<f64>,
     risk: &'static str,
 }
 
@@ -460,6 +461,7 @@ fn action(action: &Action) -> ActionView {
         }),
         detail: action.detail().to_owned(),
         monthly_savings: json_money(action.monthly_savings()),
+        lost_work_monthly_cost: action.lost_work().and_then(json_money),
         risk: action.risk().name(),
     }
 }

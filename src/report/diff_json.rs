@@ -74,6 +74,7 @@ struct PlanView {
     planned_monthly_savings: Option<f64>,
     monthly_saved: Option<f64>,
     storage_of_stopped: Option<f64>,
+    lost_work: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -188,6 +189,7 @@ fn plan(outcome: &PlanOutcome) -> PlanView {
         planned_monthly_savings: json_money(outcome.planned),
         monthly_saved: json_money(outcome.saved),
         storage_of_stopped: json_money(outcome.storage_of_stopped),
+        lost_work: json_money(outcome.lost_work),
     }
 }
 

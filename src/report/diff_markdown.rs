@@ -1,12 +1,12 @@
 //! `gpucost diff --format markdown`: short enough for a comment, the money first.
 
 use super::diff_words::{
-    described, differences, from_to, gone_title, headlines, outcome, signed, signed_or_absent,
-    tally,
+    described, differences, from_to, gained, gone_title, headlines, outcome, signed,
+    signed_or_absent, tally,
 };
-use super::text::{ABSENT, count, counted, fit, money_or_absent};
+use super::markdown::escape::{code, text};
+use super::text::{count, counted, fit, money_or_absent};
 use crate::analysis::{AuditDiff, PastFinding, PastWorkload};
-use crate::domain::Money;
 use std::fmt::Write;
 
 /// Rows of a section before the rest is announced. Five full sections of the widest
@@ -15,9 +15,7 @@ const SHOWN: usize = 12;
 const NAME_WIDTH: usize = 40;
 const SENTENCE_WIDTH: usize = 100;
 
-/// Two audits beside each other as GitHub-flavoured Markdown. Names from outside
-/// are code in which every sign is an entity: no link, mention or markup of theirs
-/// works.
+/// Two audits beside each other as GitHub-flavoured Markdown.
 pub fn diff_markdown(diff: &AuditDiff<'_>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -25,19 +23,20 @@ pub fn diff_markdown(diff: &AuditDiff<'_>) -> String {
     out
 }
 
+/// Words from outside, shorter than in a report. Marks that combine take no
+/// column: characters are bounded too.
+fn short(words: &str, width: usize) -> String {
+    fit(words, width).chars().take(width).collect()
+}
+
 /// A name from outside.
-fn code(name: &str, width: usize) -> String {
-    let mut shown = String::from("<code>");
-    // Marks that combine take no column: characters are bounded too.
-    for c in fit(name, width).chars().take(width) {
-        if c.is_ascii_punctuation() && c != '-' {
-            shown.push_str(&format!("&#{};", u32::from(c)));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown.push_str("</code>");
-    shown
+fn name(name: &str) -> String {
+    code(&short(name, NAME_WIDTH))
+}
+
+/// A sentence with words from outside.
+fn sentence(words: &str) -> String {
+    text(&short(words, SENTENCE_WIDTH))
 }
 
 fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
@@ -56,10 +55,10 @@ fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\nPlan: {}.", outcome(plan))?;
     }
     for caveat in &diff.caveats {
-        writeln!(out, "\n> Caution: {}", code(caveat, SENTENCE_WIDTH))?;
+        writeln!(out, "\n> Caution: {}", sentence(caveat))?;
     }
-    workloads("Added", &diff.added, out)?;
-    workloads("Removed", &diff.removed, out)?;
+    workloads("Added", &diff.added, true, out)?;
+    workloads("Removed", &diff.removed, false, out)?;
     changed(diff, out)?;
     let gone: Vec<&PastFinding> = diff.gone.iter().map(|one| one.finding).collect();
     let title = format!("Gone: {}", gone_title(diff));
@@ -88,15 +87,20 @@ fn folded(title: &str, header: &str, lines: &[String], out: &mut String) -> std:
     writeln!(out, "\n</details>")
 }
 
-fn workloads(title: &str, all: &[&PastWorkload], out: &mut String) -> std::fmt::Result {
+fn workloads(
+    title: &str,
+    all: &[&PastWorkload],
+    is_gain: bool,
+    out: &mut String,
+) -> std::fmt::Result {
     let lines: Vec<String> = all
         .iter()
         .map(|one| {
             format!(
                 "| {} | {} | {} |",
-                code(&one.name, NAME_WIDTH),
-                money_or_absent(one.monthly_cost),
-                code(&described(one), SENTENCE_WIDTH)
+                name(&one.name),
+                signed_or_absent(gained(one, is_gain)),
+                sentence(&described(one))
             )
         })
         .collect();
@@ -106,7 +110,7 @@ fn workloads(title: &str, all: &[&PastWorkload], out: &mut String) -> std::fmt::
     );
     folded(
         &title,
-        "| workload | a month | what |\n|---|--:|---|",
+        "| workload | change a month | what |\n|---|--:|---|",
         &lines,
         out,
     )
@@ -119,10 +123,10 @@ fn changed(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
         .map(|one| {
             format!(
                 "| {} | {} | {} | {} |",
-                code(&one.new.name, NAME_WIDTH),
+                name(&one.new.name),
                 signed_or_absent(one.monthly_cost().change()),
                 money_or_absent(one.new.monthly_cost),
-                code(&differences(one), SENTENCE_WIDTH)
+                sentence(&differences(one))
             )
         })
         .collect();
@@ -135,15 +139,14 @@ fn changed(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
 }
 
 fn findings(title: &str, worth: &str, all: &[&PastFinding], out: &mut String) -> std::fmt::Result {
-    let savings = |one: &PastFinding| -> Option<Money> { one.monthly_savings };
     let lines: Vec<String> = all
         .iter()
         .map(|one| {
             format!(
                 "| {} | {} | {} |",
-                code(&one.rule, NAME_WIDTH),
-                savings(one).map_or_else(|| ABSENT.to_owned(), super::text::money),
-                code(&one.title, SENTENCE_WIDTH)
+                name(&one.rule),
+                money_or_absent(one.monthly_savings),
+                sentence(&one.title)
             )
         })
         .collect();

@@ -1,8 +1,8 @@
 //! `gpucost diff` for a terminal: money first, then workloads, then findings.
 
 use super::diff_words::{
-    described, differences, from_to, gone_title, headlines, outcome, signed, signed_or_absent,
-    tally,
+    described, differences, from_to, gained, gone_title, headlines, outcome, signed,
+    signed_or_absent, tally,
 };
 use super::plain_table::PlainTable;
 use super::style::TableStyle;
@@ -94,17 +94,9 @@ fn workloads(
     let mut table = PlainTable::new(&["NAME", "A MONTH", "WHAT"], [1]);
     let shown = style.shown(all.len(), SHOWN);
     for one in &all[..shown] {
-        let cost = one.monthly_cost.map(|cost| {
-            let amount = if is_gain {
-                cost.amount()
-            } else {
-                -cost.amount()
-            };
-            Money::new(amount, cost.currency())
-        });
         table.row(vec![
             fit(&one.name, NAME_WIDTH),
-            signed_or_absent(cost),
+            signed_or_absent(gained(one, is_gain)),
             safe(&described(one)),
         ]);
     }

@@ -4,6 +4,7 @@
 use super::text::{ABSENT, count, counted, money, money_or_absent};
 use crate::analysis::{AuditDiff, Delta, PastWorkload, PlanOutcome, WorkloadChange};
 use crate::domain::Money;
+use rust_decimal::Decimal;
 
 /// An amount with its sign, also when that is a plus.
 pub(super) fn signed(amount: Money) -> String {
@@ -17,6 +18,14 @@ pub(super) fn signed(amount: Money) -> String {
 
 pub(super) fn signed_or_absent(amount: Option<Money>) -> String {
     amount.map_or_else(|| ABSENT.to_owned(), signed)
+}
+
+/// What a workload that came or went changes the cost by.
+pub(super) fn gained(one: &PastWorkload, is_gain: bool) -> Option<Money> {
+    one.monthly_cost.map(|cost| {
+        let sign = if is_gain { Decimal::ONE } else { -Decimal::ONE };
+        Money::new(cost.amount() * sign, cost.currency())
+    })
 }
 
 /// `$1.00 → $2.00`.
@@ -50,19 +59,28 @@ pub(super) fn tally(diff: &AuditDiff<'_>) -> String {
 
 /// What became of the plan of the earlier audit, in a sentence.
 pub(super) fn outcome(plan: &PlanOutcome) -> String {
-    let storage = if plan.storage_of_stopped.amount().is_zero() {
-        String::new()
-    } else {
-        format!(
-            ", net of {} for what stands while stopped",
-            money(plan.storage_of_stopped)
-        )
-    };
-    format!(
-        "the earlier plan promised {} less a month; its workloads cost {} a month now{storage}",
+    let mut words = format!(
+        "the earlier plan promised {} less a month; its workloads cost {} a month now",
         money(plan.planned),
         less(plan.saved)
-    )
+    );
+    for (amount, before, after) in [
+        (
+            plan.storage_of_stopped,
+            "net of",
+            "for what stands while stopped",
+        ),
+        (
+            plan.lost_work,
+            "with",
+            "that the plan set aside for work lost on spot",
+        ),
+    ] {
+        if !amount.amount().is_zero() {
+            words.push_str(&format!(", {before} {} {after}", money(amount)));
+        }
+    }
+    words
 }
 
 fn less(saved: Money) -> String {

@@ -56,6 +56,8 @@ pub struct ResizeOffer {
 /// Buying one instance type on the spot market.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpotMarket {
+    /// What an hour costs.
+    pub hourly: HourlyRate,
     /// What an hour of work costs, interruptions included.
     pub effective_hourly: HourlyRate,
     /// The arithmetic behind it, for those who follow it; the plan does not.
@@ -302,8 +304,10 @@ impl Path {
             });
             let rate = market.effective_hourly.amount();
             let beats = committed.is_none_or(|committed| rate < committed);
-            let monthly = stage.monthly * rate / stage.hourly.amount();
+            let monthly_at = |rate| stage.monthly * rate / stage.hourly.amount();
+            let monthly = monthly_at(rate);
             if beats && path.take(ActionKind::Spot, None, &market.detail, monthly, market.risk) {
+                path.set_aside(monthly_at(market.hourly.amount()));
                 return path;
             }
         }
@@ -331,6 +335,17 @@ impl Path {
         self.actions.push(action);
         self.left = after;
         true
+    }
+
+    /// Tells of the last action how much of what it leaves is for work that is lost
+    /// and done again: all above what the hours by themselves cost.
+    fn set_aside(&mut self, monthly_billed: Decimal) {
+        let billed = Money::new(monthly_billed, self.left.currency()).rounded();
+        if let (Some(action), Ok(lost_work)) =
+            (self.actions.last_mut(), self.left.checked_sub(billed))
+        {
+            action.set_aside(lost_work);
+        }
     }
 }
 

@@ -102,6 +102,7 @@ fn each_action_works_on_what_the_one_before_left() {
     one.spot.insert(
         "small".to_owned(),
         SpotMarket {
+            hourly: rate(450),
             effective_hourly: rate(500),
             figures: None,
             risk: Risk::Medium,
@@ -175,6 +176,7 @@ fn pools_are_sized_on_what_is_left_and_shared_to_the_cent() {
 fn spot_yields_to_a_cheaper_commitment() {
     let mut one = running("a", 1, 1_000);
     let market = |millis| SpotMarket {
+        hourly: rate(millis),
         effective_hourly: rate(millis),
         figures: None,
         risk: Risk::Medium,
@@ -233,6 +235,7 @@ prop_compose! {
         one.spot = spot
             .into_iter()
             .map(|(to, (millis, risk))| (NAMES[to].to_owned(), SpotMarket {
+                hourly: rate(millis),
                 effective_hourly: rate(millis),
                 figures: None,
                 risk,

@@ -322,7 +322,13 @@ fn github_renders_names_as_words() {
     let world = World::new();
     let path = world.estate("hostile.json", &crate::hostile::fleet());
     let audit = world.run(&["audit", "--from", &path, "--format", "markdown"]);
-    for text in [audit.stdout, rendered("markdown", &report(&names()))] {
+    let one = world.estate("one.json", &crate::estates::one());
+    let diff = world.run(&["diff", &one, &path, "--format", "markdown"]);
+    for text in [
+        audit.stdout,
+        diff.stdout,
+        rendered("markdown", &report(&names())),
+    ] {
         let mut child = Command::new(&python)
             .args(["-c", RENDER])
             .stdin(Stdio::piped())
@@ -339,8 +345,21 @@ fn github_renders_names_as_words() {
         }
         let html = String::from_utf8(output.stdout).expect("UTF-8");
         let known = [
-            "h3", "p", "strong", "code", "details", "summary", "table", "thead", "tbody", "tr",
-            "th", "td", "ul", "li",
+            "h3",
+            "p",
+            "strong",
+            "code",
+            "details",
+            "summary",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "ul",
+            "li",
+            "blockquote",
         ];
         for tag in html.split('<').skip(1) {
             let name = tag.trim_start_matches('/');

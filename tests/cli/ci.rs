@@ -1,9 +1,10 @@
 //! The files in `ci/` and their page: they are shown as they are, they hold to
 //! the schemas of the systems that read them, and their shell steps run.
 
-use crate::docs::{blocks, page};
 use crate::installed::installed;
+use crate::pages::{blocks, page};
 use crate::skip::skip;
+use crate::terraform::fixture;
 use crate::world::World;
 use std::fs;
 use std::path::Path;
@@ -126,6 +127,7 @@ fn the_action_runs() {
             ("ARGUMENTS", "--demo --region us-east-1"),
             ("BASELINE", ""),
             ("GPUCOST_POLICY", "own.toml"),
+            ("PLAN", ""),
         ];
         let output = bash(&script_of_action(), folder, &more);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -171,11 +173,41 @@ fn the_action_compares_with_a_baseline() {
         ("ARGUMENTS", "--demo"),
         ("BASELINE", "old report.json"),
         ("GPUCOST_POLICY", "own.toml"),
+        ("PLAN", ""),
     ];
     let output = bash(&script_of_action(), folder, &more);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert!(read(folder, "summary").contains("`old report.json`: 0 new, 0 worse, 1 known"));
+}
+
+#[test]
+fn the_action_checks_a_plan() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    fs::copy(fixture(), folder.join("the plan.json")).expect("a plan");
+    fs::write(folder.join("own.toml"), BROKEN).expect("a policy");
+    let more = [
+        ("ARGUMENTS", ""),
+        ("BASELINE", ""),
+        ("GPUCOST_POLICY", "own.toml"),
+        ("PLAN", "the plan.json"),
+    ];
+    let output = bash(&script_of_action(), folder, &more);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(100), "{stderr}");
+    // By hand in tests/cli/terraform.rs.
+    let summary = read(folder, "summary");
+    assert!(summary.contains("+\\$25,516.78"), "{summary}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        stdout.starts_with("::error file=own.toml,line=1,"),
+        "{stdout}"
+    );
+    let outputs = read(folder, "output");
+    let sarif = outputs.lines().find_map(|line| line.strip_prefix("sarif="));
+    let sarif = fs::read_to_string(sarif.expect("a path")).expect("a log");
+    assert!(sarif.contains("policy/budget"), "{sarif}");
 }
 
 #[test]

@@ -1,18 +1,10 @@
 //! The pages about diffs and chargeback show what the program prints.
 
+use crate::pages::{assert_explains, page};
 use crate::process::run_in;
 use crate::world::World;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-
-fn page(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("docs")
-        .join(name);
-    fs::read_to_string(path).expect("a page")
-}
 
 /// Every command of a page in its order, in one folder, and what it shows.
 fn check_examples(name: &str, least: usize) {
@@ -45,33 +37,6 @@ fn examples_of_chargeback_print_what_the_page_shows() {
     check_examples("chargeback.md", 2);
 }
 
-fn keys(value: &Value, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(all) => {
-            for (key, one) in all {
-                into.insert(key.clone());
-                if key != "values" {
-                    keys(one, into);
-                }
-            }
-        }
-        Value::Array(all) => all.iter().for_each(|one| keys(one, into)),
-        _ => {}
-    }
-}
-
-fn check_keys(name: &str, value: &Value) {
-    let text = page(name);
-    let quoted: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
-    let mut found = BTreeSet::new();
-    keys(value, &mut found);
-    let missing: Vec<&String> = found
-        .iter()
-        .filter(|key| !quoted.contains(key.as_str()))
-        .collect();
-    assert!(missing.is_empty(), "not in {name}: {missing:?}");
-}
-
 #[test]
 fn every_key_and_column_is_in_its_page() {
     let world = World::new();
@@ -92,11 +57,11 @@ fn every_key_and_column_is_in_its_page() {
     );
     for [left, right] in [[&old, &new], [&new, &old]] {
         let diff = world.run(&["diff", left, right, "--format", "json"]);
-        check_keys("diff.md", &diff.json());
+        assert_explains("diff.md", &diff.json());
     }
     let grouped: Value =
         serde_json::from_str(&fs::read_to_string(new).expect("written")).expect("JSON");
-    check_keys("chargeback.md", &grouped["groups"]);
+    assert_explains("chargeback.md", &grouped["groups"]);
     let focus = world.run(&["audit", "--demo", "--format", "focus"]).stdout;
     let text = page("chargeback.md");
     for column in focus.lines().next().expect("a header").split(',') {

@@ -3,6 +3,7 @@
 
 use crate::contract::DEMO;
 use crate::estates::{one, situations};
+use crate::pages::{blocks, keys, page, quoted};
 use crate::process::run_in;
 use crate::world::World;
 use gpucost::cli::{self, ExitCode};
@@ -13,22 +14,6 @@ use std::path::Path;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-pub fn page(name: &str) -> String {
-    fs::read_to_string(root().join("docs").join(name)).expect("a page")
-}
-
-/// The blocks of code in a language.
-pub fn blocks(page: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}\n");
-    page.split(&fence)
-        .skip(1)
-        .map(|rest| {
-            let (block, _) = rest.split_once("```").expect("the block ends");
-            block.to_owned()
-        })
-        .collect()
 }
 
 /// Cells of the rows of every table, without its header.
@@ -47,11 +32,6 @@ fn rows(page: &str) -> Vec<Vec<String>> {
         );
     }
     rows
-}
-
-/// What stands in backticks.
-fn quoted(text: &str) -> BTreeSet<&str> {
-    text.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]
@@ -292,22 +272,6 @@ fn every_tag_that_is_read_is_in_the_page() {
     assert_eq!(ignored(&estate), Value::Null);
     estate["instances"][0]["tags"]["gpucost:ignore"] = json!("standby");
     assert_eq!(ignored(&estate), "standby");
-}
-
-/// Every key of a document, but not those of free maps.
-fn keys(value: &Value, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(all) => {
-            for (key, one) in all {
-                into.insert(key.clone());
-                if !["tags", "by_operation"].contains(&key.as_str()) {
-                    keys(one, into);
-                }
-            }
-        }
-        Value::Array(all) => all.iter().for_each(|one| keys(one, into)),
-        _ => {}
-    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod json_schemas;
 mod listings;
 mod markup;
 mod own_prices;
+mod pages;
 mod paid_ahead;
 mod plan;
 mod price_cache;

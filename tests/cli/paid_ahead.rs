@@ -2,10 +2,10 @@
 //! the same estate and its arithmetic.
 
 use crate::estates::{PERIODS, one, series};
+use crate::pages::{blocks, page};
 use crate::world::World;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
 
 /// A box that runs 8 of 24 hours, an idle one, and a reservation of one.
 fn shared_reservation() -> Value {
@@ -47,20 +47,11 @@ fn shared_reservation() -> Value {
     estate
 }
 
-/// The examples of the page.
-fn examples() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commitments.md");
-    let page = fs::read_to_string(page).expect("a page");
-    let blocks = page.split("```text\n").skip(1);
-    let block = |rest: &str| Some(rest.split_once("```")?.0.to_owned());
-    blocks.map(|rest| block(rest).expect("it ends")).collect()
-}
-
 #[test]
 fn the_page_shows_what_is_printed() {
     let world = World::new();
     let path = world.estate("estate.json", &shared_reservation());
-    let examples = examples();
+    let examples = blocks(&page("commitments.md"), "text");
     let [table, derivation] = examples.as_slice() else {
         panic!("{examples:?}")
     };

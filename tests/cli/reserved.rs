@@ -1,12 +1,11 @@
 //! `gpucost reserved`: the figures, how they are shown, and what is refused.
 
+use crate::pages::{assert_explains, blocks, page};
 use crate::schema::Shape::{Count, Date, Figure, Money, Name, Object, Rate, Word};
 use crate::schema::{Shape, list, maybe, problems};
 use crate::world::{Outcome, World};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use std::collections::BTreeMap;
 
 /// A box with the prices of 2019, of which the book has only the first.
 const P3: [&str; 8] = [
@@ -248,29 +247,8 @@ fn document() -> Shape {
     ])
 }
 
-/// Every key of a value and of what it holds.
-fn keys(value: &Value, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                found.insert(key.clone());
-                keys(value, found);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
-        _ => {}
-    }
-}
-
-fn page(name: &str) -> String {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    fs::read_to_string(docs.join(name)).expect("a page")
-}
-
 #[test]
 fn the_document_is_as_the_contract_and_the_page_say() {
-    let page = page("json.md");
-    let quoted: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
     for arguments in [
         &P3[..],
         &["--type", "p4d.24xlarge"],
@@ -286,13 +264,7 @@ fn the_document_is_as_the_contract_and_the_page_say() {
     ] {
         let found = figures(arguments);
         assert_eq!(problems(&document(), &found), Vec::<String>::new());
-        let mut names = BTreeSet::new();
-        keys(&found, &mut names);
-        let missing: Vec<&String> = names
-            .iter()
-            .filter(|name| !quoted.contains(name.as_str()))
-            .collect();
-        assert!(missing.is_empty(), "not in the page: {missing:?}");
+        assert_explains("json.md", &found);
     }
 }
 
@@ -466,11 +438,7 @@ fn tables_fit_a_terminal_and_warn_of_old_prices() {
 #[test]
 fn examples_of_the_page_print_what_it_shows() {
     let page = page("levers/reserved.md");
-    let examples: Vec<&str> = page
-        .split("```text\n")
-        .skip(1)
-        .filter_map(|rest| Some(rest.split_once("```")?.0))
-        .collect();
+    let examples = blocks(&page, "text");
     assert_eq!(examples.len(), 3);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");

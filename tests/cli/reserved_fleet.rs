@@ -2,6 +2,7 @@
 //! committed to already.
 
 use crate::estates::{START_SECOND, empty, one, owned, series};
+use crate::pages::{assert_explains, page};
 use crate::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Rate, Share, Time, Word,
 };
@@ -9,8 +10,6 @@ use crate::schema::{Shape, list, maybe, problems};
 use crate::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
 fn fleet(estate: &Value, arguments: &[&str]) -> Outcome {
     let world = World::new();
@@ -346,40 +345,14 @@ fn document() -> Shape {
     ])
 }
 
-fn page(name: &str) -> String {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    fs::read_to_string(docs.join(name)).expect("a page")
-}
-
-fn keys(value: &Value, found: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                found.insert(key.clone());
-                keys(value, found);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
-        _ => {}
-    }
-}
-
 #[test]
 fn the_document_is_as_the_contract_and_the_page_say() {
-    let page = page("json.md");
-    let quoted: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
     let demo = World::new().run(&["reserved", "--demo", "--format", "json"]);
     let mut estate = three();
     estate["commitments"] = owned()["commitments"].clone();
     for found in [demo.json(), figures(&estate), figures(&one())] {
         assert_eq!(problems(&document(), &found), Vec::<String>::new());
-        let mut names = BTreeSet::new();
-        keys(&found, &mut names);
-        let missing: Vec<&String> = names
-            .iter()
-            .filter(|name| !quoted.contains(name.as_str()))
-            .collect();
-        assert!(missing.is_empty(), "not in the page: {missing:?}");
+        assert_explains("json.md", &found);
     }
 }
 

@@ -1,15 +1,13 @@
 //! `gpucost spot`: what is worked out, who may move, and what is refused.
 
 use crate::estates::one;
+use crate::pages::{blocks, page, quoted};
 use crate::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Percent, Rate, Time, Word,
 };
 use crate::schema::{Shape, list, maybe, problems};
 use crate::world::{Outcome, World};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 fn spot(arguments: &[&str]) -> Outcome {
     let mut world = World::new();
@@ -565,12 +563,8 @@ fn the_table_fits_and_says_why() {
 
 #[test]
 fn examples_in_the_page_print_what_it_shows() {
-    let text = page();
-    let examples: Vec<&str> = text
-        .split("```text\n")
-        .skip(1)
-        .map(|rest| rest.split_once("```").expect("the block ends").0)
-        .collect();
+    let text = page("levers/spot.md");
+    let examples = blocks(&text, "text");
     assert_eq!(examples.len(), 2);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
@@ -585,8 +579,8 @@ fn examples_in_the_page_print_what_it_shows() {
 
 #[test]
 fn every_key_is_in_the_page() {
-    let text = page();
-    let quoted: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
+    let text = page("levers/spot.md");
+    let quoted = quoted(&text);
     let fleet = spot(&["--demo", "--format", "json"]).json();
     let mut keys: Vec<String> = fleet["workloads"][0]
         .as_object()
@@ -609,9 +603,4 @@ fn every_key_is_in_the_page() {
     for key in keys {
         assert!(quoted.contains(key.as_str()), "{key} is not in the page");
     }
-}
-
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/levers/spot.md");
-    fs::read_to_string(path).expect("a page")
 }

@@ -199,6 +199,13 @@ struct Utilization {
 #[derive(Deserialize)]
 struct Plan {
     planned_monthly_cost: Option<Number>,
+    #[serde(default)]
+    actions: Vec<Action>,
+}
+
+#[derive(Deserialize)]
+struct Action {
+    lost_work_monthly_cost: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -301,12 +308,21 @@ impl Workload {
     fn past(self) -> Result<PastWorkload, Slip> {
         let currency = Currency::of_region(&self.region);
         let id = &self.id;
-        let planned = self.plan.and_then(|plan| plan.planned_monthly_cost);
+        let (planned, actions) = match self.plan {
+            Some(plan) => (plan.planned_monthly_cost, plan.actions),
+            None => (None, Vec::new()),
+        };
+        let lost_work = actions
+            .into_iter()
+            .find_map(|action| action.lost_work_monthly_cost);
         let monthly_cost = money(self.monthly_cost, currency, || {
             format!("workloads.{id}.monthly_cost")
         })?;
         let planned_monthly_cost = money(planned, currency, || {
             format!("workloads.{id}.plan.planned_monthly_cost")
+        })?;
+        let lost_work = money(lost_work, currency, || {
+            format!("workloads.{id}.plan.actions.lost_work_monthly_cost")
         })?;
         let (signal, mean_percent) = match self.utilization {
             Some(measured) => (Some(measured.signal), Some(measured.mean)),
@@ -325,6 +341,7 @@ impl Workload {
             tags: self.tags,
             monthly_cost,
             planned_monthly_cost,
+            lost_work,
             classification: self.classification,
             signal,
             mean_percent,

@@ -57,9 +57,23 @@ fn the_diff_of_the_demo_before_and_after_its_plan_reports_what_was_planned() {
         // Nothing happens but the plan.
         let change = diff.monthly_cost.change().expect("both are priced");
         assert_eq!(-change.amount(), plan.saved.amount(), "{accepted}");
-        if accepted == Risk::Low {
-            assert_eq!(plan.saved, plan.planned, "to the cent");
-        }
+        // To the cent, but for what the plan says that no bill shows.
+        let kept = plan.saved.amount() + plan.storage_of_stopped.amount() - plan.lost_work.amount();
+        // At high, 3 of 4 instances under one commitment save 30,218.9033 and leave
+        // 17,868.3326 of 48,087.2360: rounded by themselves, these miss by a cent.
+        let rounded = match accepted {
+            Risk::Low | Risk::Medium => Decimal::ZERO,
+            Risk::High => Decimal::new(1, 2),
+        };
+        assert_eq!(kept, plan.planned.amount() + rounded, "{accepted}");
+        // 8 × g6e.2xlarge for 730 hours, at $1.27475 an hour on spot and $1.328889
+        // an hour of work: 7,760.71 − 7,444.54.
+        let lost_work = match accepted {
+            Risk::Medium => Decimal::new(31_617, 2),
+            // A commitment for three years is cheaper than spot.
+            Risk::Low | Risk::High => Decimal::ZERO,
+        };
+        assert_eq!(plan.lost_work.amount(), lost_work, "{accepted}");
         for one in &before.workloads {
             check_workload(one, &diff, accepted);
         }
@@ -81,16 +95,12 @@ fn check_workload(one: &AuditedWorkload, diff: &AuditDiff<'_>, accepted: Risk) {
         "{} at {accepted}: {planned} planned, {found} found",
         one.workload.name
     );
-    let mut kinds = one.actions.iter().map(|action| action.kind());
-    if kinds.any(|kind| kind == ActionKind::Spot) {
-        // Work that is lost and done again is planned for, and no price shows it.
-        let least = planned * Decimal::new(9, 1);
-        assert!(found <= planned && found >= least, "{what}");
-    } else {
-        let further = one.actions.len().saturating_sub(1);
-        let tolerance = Decimal::new(further as i64, 2);
-        assert!((planned - found).abs() <= tolerance, "{what}");
-    }
+    // Work that is lost and done again is planned for, and no price shows it.
+    let mut set_aside = one.actions.iter().filter_map(|action| action.lost_work());
+    let lost_work = set_aside.next().map_or(Decimal::ZERO, Money::amount);
+    let further = one.actions.len().saturating_sub(1);
+    let tolerance = Decimal::new(further as i64, 2);
+    assert!((planned - lost_work - found).abs() <= tolerance, "{what}");
 }
 
 #[test]

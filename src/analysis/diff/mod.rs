@@ -1,10 +1,15 @@
 //! What changed between two audits: workloads, money, findings, and what became of
 //! the plan of the earlier one.
 
+mod caveats;
+mod plan_outcome;
+
+pub use plan_outcome::PlanOutcome;
+
 use super::pairing::pair;
 use super::{PastAudit, PastFinding, PastWorkload};
 use crate::domain::{Currency, Money};
-use rust_decimal::Decimal;
+use caveats::caveats;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,19 +132,6 @@ impl Ending {
     }
 }
 
-/// What became of the plan of the earlier audit, over the workloads that it
-/// wanted to change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlanOutcome {
-    /// What the plan saved per month.
-    pub planned: Money,
-    /// What these workloads cost less per month; a minus for more.
-    pub saved: Money,
-    /// What of them stopped since costs per month while stopped, which the plan
-    /// leaves out: saved is net of it.
-    pub storage_of_stopped: Money,
-}
-
 impl<'a> AuditDiff<'a> {
     /// Compares two audits.
     pub fn of(old: &'a PastAudit, new: &'a PastAudit) -> Self {
@@ -181,7 +173,7 @@ impl<'a> AuditDiff<'a> {
             monthly_savings: delta(|audit| audit.totals.monthly_savings),
             unchanged: (pairs.len() - changed.len()) as u64,
             saved_by_gone: findings.saved(&before, old.totals.currency),
-            plan: plan(old, &before),
+            plan: PlanOutcome::of(old, &before),
             added,
             removed,
             changed,
@@ -333,99 +325,5 @@ fn saved(before: &PastWorkload, now: Option<&PastWorkload>) -> Option<Money> {
     match now {
         None => Some(cost),
         Some(now) => cost.checked_sub(now.monthly_cost?).ok(),
-    }
-}
-
-fn plan(old: &PastAudit, now_of: &BTreeMap<&str, &PastWorkload>) -> Option<PlanOutcome> {
-    let zero = Money::zero(old.totals.currency);
-    let mut outcome = PlanOutcome {
-        planned: zero,
-        saved: zero,
-        storage_of_stopped: zero,
-    };
-    for before in &old.workloads {
-        let (Some(cost), Some(planned)) = (before.monthly_cost, before.planned_monthly_cost) else {
-            continue;
-        };
-        let planned = cost.checked_sub(planned).ok()?;
-        // What is in another currency is in no sum of the audit either.
-        if planned.amount() <= Decimal::ZERO || planned.currency() != old.totals.currency {
-            continue;
-        }
-        let now = now_of.get(before.id.as_str()).copied();
-        outcome.planned = outcome.planned.checked_add(planned).ok()?;
-        outcome.saved = outcome.saved.checked_add(saved(before, now)?).ok()?;
-        if let Some(now) = now.filter(|now| before.running && !now.running) {
-            outcome.storage_of_stopped = outcome
-                .storage_of_stopped
-                .checked_add(now.monthly_cost?)
-                .ok()?;
-        }
-    }
-    (outcome.planned.amount() > Decimal::ZERO).then_some(outcome)
-}
-
-/// What makes two audits hard to compare.
-fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
-    let mut caveats = Vec::new();
-    let (then, now) = (old.totals.currency, new.totals.currency);
-    if then != now {
-        caveats.push(format!(
-            "sums are in {then} before and in {now} now: they have no difference"
-        ));
-    }
-    for (what, before, after) in [
-        ("accounts", &old.accounts, &new.accounts),
-        ("regions", &old.regions, &new.regions),
-    ] {
-        let before: BTreeSet<&String> = before.iter().collect();
-        let after: BTreeSet<&String> = after.iter().collect();
-        let only = |left: &BTreeSet<&String>, right: &BTreeSet<&String>| {
-            let names: Vec<&str> = left.difference(right).map(|one| one.as_str()).collect();
-            names.join(", ")
-        };
-        for (when, names) in [
-            ("before", only(&before, &after)),
-            ("now", only(&after, &before)),
-        ] {
-            if !names.is_empty() {
-                caveats.push(format!("{what} that are in scope only {when}: {names}"));
-            }
-        }
-    }
-    let (before, after) = (old.window.seconds(), new.window.seconds());
-    if before != after {
-        caveats.push(format!(
-            "the windows are {} and {} long",
-            length(before),
-            length(after)
-        ));
-    }
-    if new.as_of < old.as_of {
-        caveats.push("the second audit describes an earlier time than the first".to_owned());
-    }
-    if let (Some(then), Some(now)) = (&old.gpucost_version, &new.gpucost_version)
-        && then != now
-    {
-        caveats.push(format!(
-            "gpucost {then} made the first and {now} the second: rules may differ"
-        ));
-    }
-    let unpriced = [old, new].map(|audit| audit.totals.unpriced_instances);
-    if unpriced != [0, 0] {
-        caveats.push(format!(
-            "instances without a price, left out of the sums: {} before, {} now",
-            unpriced[0], unpriced[1]
-        ));
-    }
-    caveats
-}
-
-/// A length of time in days, or in hours where these are not whole.
-fn length(seconds: i64) -> String {
-    if seconds % 86_400 == 0 {
-        format!("{} d", seconds / 86_400)
-    } else {
-        format!("{:.1} h", seconds as f64 / 3_600.0)
     }
 }

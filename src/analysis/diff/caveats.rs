@@ -1,0 +1,69 @@
+//! What makes two audits hard to compare.
+
+use crate::analysis::PastAudit;
+use std::collections::BTreeSet;
+
+/// What makes two audits hard to compare, in words.
+pub(super) fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let (then, now) = (old.totals.currency, new.totals.currency);
+    if then != now {
+        caveats.push(format!(
+            "sums are in {then} before and in {now} now: they have no difference"
+        ));
+    }
+    for (what, before, after) in [
+        ("accounts", &old.accounts, &new.accounts),
+        ("regions", &old.regions, &new.regions),
+    ] {
+        let before: BTreeSet<&String> = before.iter().collect();
+        let after: BTreeSet<&String> = after.iter().collect();
+        let only = |left: &BTreeSet<&String>, right: &BTreeSet<&String>| {
+            let names: Vec<&str> = left.difference(right).map(|one| one.as_str()).collect();
+            names.join(", ")
+        };
+        for (when, names) in [
+            ("before", only(&before, &after)),
+            ("now", only(&after, &before)),
+        ] {
+            if !names.is_empty() {
+                caveats.push(format!("{what} that are in scope only {when}: {names}"));
+            }
+        }
+    }
+    let (before, after) = (old.window.seconds(), new.window.seconds());
+    if before != after {
+        caveats.push(format!(
+            "the windows are {} and {} long",
+            length(before),
+            length(after)
+        ));
+    }
+    if new.as_of < old.as_of {
+        caveats.push("the second audit describes an earlier time than the first".to_owned());
+    }
+    if let (Some(then), Some(now)) = (&old.gpucost_version, &new.gpucost_version)
+        && then != now
+    {
+        caveats.push(format!(
+            "gpucost {then} made the first and {now} the second: rules may differ"
+        ));
+    }
+    let unpriced = [old, new].map(|audit| audit.totals.unpriced_instances);
+    if unpriced != [0, 0] {
+        caveats.push(format!(
+            "instances without a price, left out of the sums: {} before, {} now",
+            unpriced[0], unpriced[1]
+        ));
+    }
+    caveats
+}
+
+/// A length of time in days, or in hours where these are not whole.
+fn length(seconds: i64) -> String {
+    if seconds % 86_400 == 0 {
+        format!("{} d", seconds / 86_400)
+    } else {
+        format!("{:.1} h", seconds as f64 / 3_600.0)
+    }
+}

@@ -1,0 +1,63 @@
+//! What became of the plan of an earlier audit.
+
+use super::saved;
+use crate::analysis::{PastAudit, PastWorkload};
+use crate::domain::{Money, PurchaseOption};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// What became of the plan of the earlier audit, over the workloads that it
+/// wanted to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanOutcome {
+    /// What the plan saved per month.
+    pub planned: Money,
+    /// What these workloads cost less per month; a minus for more.
+    pub saved: Money,
+    /// What of them stopped since costs per month while stopped, which the plan
+    /// leaves out: saved is net of it.
+    pub storage_of_stopped: Money,
+    /// What the plan set aside per month for work that is lost on spot, of what
+    /// runs there now: no bill of the same hours shows it, so saved contains it.
+    pub lost_work: Money,
+}
+
+impl PlanOutcome {
+    /// What became of it; `now_of` has what each workload is now. Absent when nothing
+    /// was planned that can be compared.
+    pub(super) fn of(old: &PastAudit, now_of: &BTreeMap<&str, &PastWorkload>) -> Option<Self> {
+        let zero = Money::zero(old.totals.currency);
+        let mut outcome = Self {
+            planned: zero,
+            saved: zero,
+            storage_of_stopped: zero,
+            lost_work: zero,
+        };
+        for before in &old.workloads {
+            let (Some(cost), Some(planned)) = (before.monthly_cost, before.planned_monthly_cost)
+            else {
+                continue;
+            };
+            let planned = cost.checked_sub(planned).ok()?;
+            // What is in another currency is in no sum of the audit either.
+            if planned.amount() <= Decimal::ZERO || planned.currency() != old.totals.currency {
+                continue;
+            }
+            let now = now_of.get(before.id.as_str()).copied();
+            outcome.planned = outcome.planned.checked_add(planned).ok()?;
+            outcome.saved = outcome.saved.checked_add(saved(before, now)?).ok()?;
+            if let Some(now) = now.filter(|now| before.running && !now.running) {
+                outcome.storage_of_stopped = outcome
+                    .storage_of_stopped
+                    .checked_add(now.monthly_cost?)
+                    .ok()?;
+            }
+            let is_on_spot =
+                now.is_some_and(|now| now.purchase_option == PurchaseOption::Spot.name());
+            if let Some(lost_work) = before.lost_work.filter(|_| is_on_spot) {
+                outcome.lost_work = outcome.lost_work.checked_add(lost_work).ok()?;
+            }
+        }
+        (outcome.planned.amount() > Decimal::ZERO).then_some(outcome)
+    }
+}

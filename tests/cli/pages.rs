@@ -1,0 +1,54 @@
+//! Reading the pages in `docs/`, to hold them against what the program prints.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+pub fn page(name: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    fs::read_to_string(docs.join(name)).expect("a page")
+}
+
+/// The blocks of code in a language.
+pub fn blocks(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    page.split(&fence)
+        .skip(1)
+        .map(|rest| {
+            let (block, _) = rest.split_once("```").expect("the block ends");
+            block.to_owned()
+        })
+        .collect()
+}
+
+/// What stands in backticks.
+pub fn quoted(text: &str) -> BTreeSet<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// Every key of a document, but not those of free maps.
+pub fn keys(value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(all) => {
+            for (key, one) in all {
+                into.insert(key.clone());
+                if !["tags", "by_operation", "values"].contains(&key.as_str()) {
+                    keys(one, into);
+                }
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|one| keys(one, into)),
+        _ => {}
+    }
+}
+
+/// Every key of a document stands in a page.
+pub fn assert_explains(name: &str, document: &Value) {
+    let text = page(name);
+    let quoted = quoted(&text);
+    let mut found = BTreeSet::new();
+    keys(document, &mut found);
+    found.retain(|key| !quoted.contains(key.as_str()));
+    assert!(found.is_empty(), "not in {name}: {found:?}");
+}
