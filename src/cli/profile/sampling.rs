@@ -1,9 +1,9 @@
 //! The run itself: look, add up, write, show, wait, until something ends it.
 
-use super::clock::{Clock, Pacer};
+use super::clock::Clock;
 use super::display::Display;
 use super::signals::{Event, forward};
-use crate::profiling::{GpuSample, Profiler, RunEnd, Sample};
+use crate::profiling::{GpuSample, Pacer, Profiler, RunEnd, Sample};
 use crate::sources::files::SampleWriter;
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
