@@ -2,12 +2,11 @@
 //! afterwards by what a file of them tells.
 
 use super::{RunEnd, RunFacts, Sample};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// A look is late from this share of the interval on.
-const LATE_SHARE: u32 = 10;
+const LATE_SHARE: i32 = 10;
 /// Steps of the wall clock below this are its ordinary corrections.
 const CLOCK_STEP_SECONDS: f64 = 1.0;
 
@@ -39,7 +38,7 @@ pub struct Pace {
 /// those after it.
 #[derive(Debug, Clone)]
 pub struct Pacer {
-    interval: Duration,
+    interval: SignedDuration,
     /// Number of the next look.
     next: u64,
     pace: Pace,
@@ -49,7 +48,7 @@ pub struct Pacer {
 
 impl Pacer {
     /// The first look is due at once.
-    pub fn new(interval: Duration) -> Self {
+    pub fn new(interval: SignedDuration) -> Self {
         Self {
             interval,
             next: 0,
@@ -59,14 +58,14 @@ impl Pacer {
     }
 
     /// When the next look is due.
-    pub fn due(&self) -> Duration {
+    pub fn due(&self) -> SignedDuration {
         self.interval
-            .saturating_mul(u32::try_from(self.next).unwrap_or(u32::MAX))
+            .saturating_mul(i32::try_from(self.next).unwrap_or(i32::MAX))
     }
 
     /// A look was taken.
-    pub fn looked(&mut self, at: Duration, wall: Timestamp) {
-        let delay = at.saturating_sub(self.due());
+    pub fn looked(&mut self, at: SignedDuration, wall: Timestamp) {
+        let delay = at.saturating_sub(self.due()).max(SignedDuration::ZERO);
         let passed = at.as_nanos() / self.interval.as_nanos().max(1);
         let passed = u64::try_from(passed).unwrap_or(u64::MAX);
         self.pace.taken += 1;
@@ -83,7 +82,7 @@ impl Pacer {
     }
 
     /// The run ended: what was due before its last interval was missed.
-    fn ended(&mut self, at: Duration) {
+    fn ended(&mut self, at: SignedDuration) {
         let passed = at.as_nanos() / self.interval.as_nanos().max(1);
         let passed = u64::try_from(passed).unwrap_or(u64::MAX);
         self.pace.missed += passed.saturating_sub(self.next);
@@ -176,16 +175,16 @@ pub struct Cadence {
     longest: Option<Hole>,
 }
 
-fn duration(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds)
+fn duration(seconds: f64) -> Option<SignedDuration> {
+    SignedDuration::try_from_secs_f64(seconds)
         .ok()
-        .filter(|duration| !duration.is_zero())
+        .filter(SignedDuration::is_positive)
 }
 
 impl Cadence {
     /// No looks yet of a run. Where the run does not tell its interval, that is
     /// the one that is given, or else the usual step from look to look.
-    pub fn new(facts: &RunFacts, given: Option<Duration>) -> Self {
+    pub fn new(facts: &RunFacts, given: Option<SignedDuration>) -> Self {
         let due = match facts.interval_seconds.and_then(duration) {
             Some(interval) => Due::Asked(Pacer::new(interval)),
             None => Due::Waited {
@@ -207,7 +206,7 @@ impl Cadence {
     pub fn looked(&mut self, sample: &Sample) {
         self.taken += 1;
         if let Due::Asked(pacer) = &mut self.due {
-            let at = Duration::try_from_secs_f64(sample.at_seconds).unwrap_or_default();
+            let at = SignedDuration::try_from_secs_f64(sample.at_seconds).unwrap_or_default();
             pacer.looked(at, sample.time);
         }
         if let Some(last) = self.last_at.replace(sample.at_seconds) {
@@ -221,7 +220,7 @@ impl Cadence {
         let (Due::Asked(pacer), Some(end)) = (&mut self.due, end) else {
             return;
         };
-        pacer.ended(Duration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
+        pacer.ended(SignedDuration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
         self.no_look(self.last_at.unwrap_or(0.0), end.elapsed_seconds);
     }
 
@@ -277,16 +276,13 @@ mod tests {
 
     #[test]
     fn late_looks_do_not_drift_and_missed_ones_are_counted() {
-        let mut pacer = Pacer::new(Duration::from_millis(1_000));
+        let mut pacer = Pacer::new(SignedDuration::from_millis(1_000));
         let looks = [0, 1_000, 2_150, 3_000, 6_400, 7_000];
         let mut due = Vec::new();
         for at in looks {
             due.push(pacer.due().as_millis());
-            let at = Duration::from_millis(at);
-            pacer.looked(
-                at,
-                wall(0) + jiff::SignedDuration::try_from(at).expect("short"),
-            );
+            let at = SignedDuration::from_millis(at);
+            pacer.looked(at, wall(0) + at);
         }
         assert_eq!(due, [0, 1_000, 2_000, 3_000, 4_000, 7_000]);
         let pace = pacer.pace();
@@ -298,9 +294,9 @@ mod tests {
 
     #[test]
     fn a_step_of_the_wall_clock_is_seen_and_changes_nothing_else() {
-        let mut pacer = Pacer::new(Duration::from_secs(1));
+        let mut pacer = Pacer::new(SignedDuration::from_secs(1));
         for (at, time) in [(0, 0), (1, 1), (2, -3_598), (3, -3_597)] {
-            pacer.looked(Duration::from_secs(at), wall(time));
+            pacer.looked(SignedDuration::from_secs(at), wall(time));
         }
         let pace = pacer.pace();
         assert_eq!((pace.taken, pace.missed, pace.late), (4, 0, 0));
@@ -368,7 +364,7 @@ mod tests {
         let late = cadence(None, [0.0, 1.0, 2.0, 3.4, 4.0, 5.0]);
         assert_eq!(late.pace().missed, 0);
         // Every second look of a log whose interval is given.
-        let given = Some(Duration::from_secs(1));
+        let given = Some(SignedDuration::from_secs(1));
         let mut halved = Cadence::new(&facts(None), given);
         for at_seconds in [0.0, 2.0, 4.0, 6.0] {
             halved.looked(&crate::profiling::scenes::look(at_seconds, Vec::new()));

@@ -394,7 +394,7 @@ fn steps_of_the_energy_counter_are_no_peaks_of_power() {
 fn what_few_looks_tell_of_the_host_is_no_evidence() {
     // The driver's ten samples between two looks are readings of the GPU and not
     // of the host.
-    let run = |looks: u32| {
+    let run = |looks: u32, looks_at_host: u32| {
         let mut profiler = profiler(vec![gpu(0)]);
         for at in 0..looks {
             let fine = |step: u32| crate::profiling::FineSample {
@@ -408,13 +408,15 @@ fn what_few_looks_tell_of_the_host_is_no_evidence() {
                     ..reading(50.0, 1.0)
                 })],
             );
-            sample.host.cpu_percent = Some(97.0);
+            sample.host.cpu_percent = (at < looks_at_host).then_some(97.0);
             profiler.add(&sample);
         }
         finish(profiler, f64::from(looks))
     };
-    let few = run(4);
-    assert_eq!(few.diagnosis.bottleneck, Bottleneck::Unknown);
-    assert_eq!(few.diagnosis.missing, ["host CPU"]);
-    assert_eq!(run(5).diagnosis.bottleneck, Bottleneck::Input);
+    for (looks, looks_at_host, missing) in [(4, 4, "enough readings"), (9, 4, "host CPU")] {
+        let few = run(looks, looks_at_host);
+        assert_eq!(few.diagnosis.bottleneck, Bottleneck::Unknown);
+        assert_eq!(few.diagnosis.missing, [missing]);
+    }
+    assert_eq!(run(5, 5).diagnosis.bottleneck, Bottleneck::Input);
 }

@@ -8,7 +8,7 @@ use super::windows::{GpuWindow, HostWindow, Window, Windows};
 /// Absent is what was not read, or less often than a diagnosis needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Signals {
-    /// Readings behind `busy`, over the whole run.
+    /// Looks that told how busy it was, over the whole run.
     pub(super) readings: u32,
     /// Readings below 1 %, over the whole run.
     pub(super) idle_share: Option<f64>,
@@ -64,7 +64,7 @@ impl Signals {
         let rises = (gpu.swings.readings > 0).then(|| f64::from(gpu.swings.rises));
         let power_limit = identity.power_default_limit_w.or(identity.power_limit_w);
         Self {
-            readings: whole.swings.readings,
+            readings: whole.busy.count(),
             idle_share: whole.swings.share_percent(whole.swings.idle),
             vram_peak,
             busy: gpu.busy.value(),

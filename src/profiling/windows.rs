@@ -34,6 +34,10 @@ impl Mean {
         self.count = self.count.saturating_add(other.count);
     }
 
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
     pub(super) fn value(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }

@@ -1,7 +1,7 @@
 //! The clock of a run.
 
 use super::signals::Event;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,11 @@ pub(in crate::cli) trait Clock {
     fn wall(&self) -> Timestamp;
     /// Waits until a moment; earlier when something happens.
     fn wait_until(&self, moment: Duration, events: &Receiver<Event>) -> Option<Event>;
+}
+
+/// A length of time as pure code counts it.
+pub(super) fn signed(time: Duration) -> SignedDuration {
+    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
 /// The clock of the host.

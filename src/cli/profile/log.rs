@@ -1,6 +1,7 @@
 //! Summarising a log that somebody has already.
 
 use super::args::ProfileArgs;
+use super::clock::signed;
 use super::summary::{self, Pricing};
 use crate::cli::Io;
 use crate::cli::exit::{ExitCode, Failure};
@@ -36,7 +37,7 @@ pub(super) fn summarise(
         region: facts.region.clone(),
         is_spot: None,
     };
-    let mut cadence = Cadence::new(&facts, args.interval);
+    let mut cadence = Cadence::new(&facts, args.interval.map(signed));
     let mut profiler = Profiler::new(facts, &settings.policy);
     let mut last_seconds = 0.0;
     for sample in &mut samples {
