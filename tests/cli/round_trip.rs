@@ -100,7 +100,7 @@ fn bare() -> Estate {
 #[test]
 fn profiled_runs_survive_writing_and_reading() {
     let mut estate = bare();
-    let run = |covers_a_command, figure| ProfiledRun {
+    let run = |covers_a_command, figure: Option<f64>| ProfiledRun {
         instance: estate.instances[0].id.clone(),
         start: estate.window.start,
         end: estate.window.start + SignedDuration::from_mins(144),

@@ -52,7 +52,8 @@ pub(super) fn summarise(
         exit_code: None,
     });
     let mut gaps = samples.gaps();
-    gaps.extend(hole(&cadence, samples.place()));
+    let is_ours = samples.facts().interval_seconds.is_some();
+    gaps.extend(hole(&cadence, is_ours, samples.place()));
     gaps.extend(samples.unread());
     pricing.settle(&place, &mut gaps);
     let report = pricing.report(profiler.finish(end, cadence.pace()), gaps);
@@ -61,8 +62,14 @@ pub(super) fn summarise(
 }
 
 /// The longest time without a look, as a gap.
-fn hole(cadence: &Cadence, place: &str) -> Option<Gap> {
+fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
     let hole = cadence.longest_hole()?;
+    let hint = if is_ours {
+        "the sampler was stopped, or its host had no time for it; profile a run without a hole"
+    } else {
+        "when the log is of several runs, read each by itself; when its looks are meant to be \
+         that far apart, say so with --interval"
+    };
     let pace = cadence.pace();
     Some(Gap::new(
         "looks",
@@ -75,8 +82,7 @@ fn hole(cadence: &Cadence, place: &str) -> Option<Gap> {
             elapsed_words(hole.seconds),
             elapsed_words(hole.from_seconds)
         ),
-        "say how far apart the looks are with --interval when that is no fault of the log; read \
-         what was taken before and after it apart",
+        hint,
     ))
 }
 
