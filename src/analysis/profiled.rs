@@ -6,6 +6,7 @@ use crate::domain::{
     Classification, Estate, GpuOffer, Instance, InstanceId, InstanceUsage, Policy, ProfileBasis,
     ProfiledRun, Series, SeriesSource, Signal, Timeline, UtilizationSummary, Workload, floored,
 };
+use crate::profiling::shortfall;
 use crate::rules;
 use std::collections::BTreeMap;
 
@@ -50,11 +51,20 @@ impl<'a> Profiles<'a> {
         all.filter(move |run| run.is_inside(window, period))
     }
 
-    /// Its complete runs among them.
+    /// Those among them that may be judged: of a complete command, with as many
+    /// looks as `gpucost profile` needs for a verdict of its own.
     fn complete(&self, instance: &Instance) -> Vec<&'a ProfiledRun> {
         self.in_window(instance)
-            .filter(|run| run.covers_a_command)
+            .filter(|run| run.covers_a_command && self.shortfall(run).is_none())
             .collect()
+    }
+
+    /// Why the looks of a run are too few.
+    fn shortfall(&self, run: &ProfiledRun) -> Option<String> {
+        match run.looks {
+            Some(looks) => shortfall(looks, self.policy),
+            None => Some("the recording does not tell how many looks it has".to_owned()),
+        }
     }
 
     /// Measures an instance. What the cloud's sources measured counts; profiled
@@ -203,7 +213,11 @@ impl<'a> Profiles<'a> {
             };
         };
         let mut runs = self.runs.get(&first.id).into_iter().flatten();
-        Err(if runs.any(|run| run.covers_a_command) {
+        let few = |run: &ProfiledRun| run.covers_a_command.then(|| self.shortfall(run))?;
+        let few = self.in_window(first).find_map(few);
+        Err(if let Some(few) = few {
+            format!("the profile of {}: {few}", first.id)
+        } else if runs.any(|run| run.covers_a_command) {
             format!("the profile of {} is not inside the window", first.id)
         } else {
             format!(

@@ -55,7 +55,7 @@ pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,
     PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
-pub use profiled::{ProfileBasis, ProfiledRun};
+pub use profiled::{Looks, ProfileBasis, ProfiledRun};
 pub use prose::{decimals_apart, floored, separated};
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};

@@ -7,6 +7,33 @@ use super::{
 };
 use jiff::Timestamp;
 
+/// Looks of a run, by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// Those that told of at least half of the GPUs, or of the one in question.
+    pub told: u64,
+    /// Those that were taken.
+    pub taken: u64,
+    /// Those that were due and not taken.
+    pub missed: u64,
+}
+
+impl Looks {
+    /// Those that were due.
+    pub fn due(self) -> u64 {
+        self.taken.saturating_add(self.missed)
+    }
+
+    /// Share of those that were due that told, 0–1; 0 where none was due.
+    pub fn coverage(self) -> f64 {
+        if self.due() == 0 {
+            0.0
+        } else {
+            self.told as f64 / self.due() as f64
+        }
+    }
+}
+
 /// One run of the sampler on one instance. Its GPU readings are series of the
 /// source `profile`; this is what they do not tell.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +46,8 @@ pub struct ProfiledRun {
     pub end: Timestamp,
     /// Whether it covers a command from its start to its success.
     pub covers_a_command: bool,
+    /// Its looks inside the window; absent where a recording does not tell.
+    pub looks: Option<Looks>,
     /// Mean over its looks of the mean over all GPUs, percent; absent when it has
     /// no utilization.
     pub gpu_mean_percent: Option<f64>,

@@ -339,14 +339,25 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
         busy: Some(95.0),
         power: None,
         power_capped: None,
+        memory_utilization: None,
         ..with_nvml()
     };
-    assert_unknown(full, &["power"]);
-    let reason = judged(full).reason;
+    assert_unknown(full, &["power", "memory utilization"]);
+    let still = but(full, |s| s.memory_utilization = Some(19.9));
+    assert_unknown(still, &["power"]);
+    let reason = judged(still).reason;
     assert_eq!(
         reason,
         "it may be compute-bound or launch-bound; not read: power"
     );
+    // What moves so much memory is not launch-bound, whatever it draws.
+    let moving = but(full, |s| s.memory_utilization = Some(39.8));
+    assert_eq!(
+        judged(moving).reason,
+        "it may be compute-bound; not read: power"
+    );
+    let busy = but(moving, |s| s.busy = Some(83.0));
+    guessed(busy, Healthy, Tier::UtilizationOnly);
 }
 
 #[test]

@@ -105,6 +105,7 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
             start: profiled.facts.started,
             end: profiled.end,
             covers_a_command: profiled.covers_a_command,
+            looks: Some(profiled.inside),
             gpu_mean_percent: profiled.gpu_mean_percent,
             cpu_p95_percent: profiled.cpu_p95_percent,
             memory_p95_mib: profiled.memory_p95_mib,

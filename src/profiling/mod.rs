@@ -8,6 +8,7 @@ mod figures;
 mod gpu;
 mod host;
 mod join;
+mod pace;
 #[cfg(test)]
 mod page_tests;
 mod periods;
@@ -32,10 +33,11 @@ pub use alerts::{Alert, AlertKind};
 pub use diagnosis::{Bottleneck, Diagnosis, Sign, Tier};
 pub use figures::{Figures, Range, Scale};
 pub use join::{NamedProfile, join_profiles, mask_profile_gap};
+pub use pace::{Cadence, Hole, Pace, Pacer};
 pub use periods::{OutsideLooks, PeriodPoints, Periods};
 pub use phases::{Phase, PhaseKind};
 pub use profile::{
-    ActivityFigures, GpuProfile, HostProfile, LostGpu, Pace, PowerBasis, PowerFigures, ProcessSeen,
+    ActivityFigures, GpuProfile, HostProfile, LostGpu, PowerBasis, PowerFigures, ProcessSeen,
     RunProfile, ThrottleTime, UtilizationBasis, XidEvent,
 };
 pub use profiled::{Profiled, Reducer};
@@ -44,3 +46,4 @@ pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Sample, ThrottleReasons,
 };
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
+pub use verdict::shortfall;

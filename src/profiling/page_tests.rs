@@ -99,6 +99,9 @@ fn every_rule_stands_on_the_page_with_its_thresholds() {
             format!(
                 "utilization ≥ {LAUNCH_BUSY} %, power < {LAUNCH_POWER_BELOW} %, memory utilization < {LAUNCH_MEMORY_BELOW} %"
             ),
+            format!(
+                "utilization ≥ {LAUNCH_BUSY} %, power < {LAUNCH_POWER_BELOW} %, and memory utilization < {LAUNCH_MEMORY_BELOW} % where it was read"
+            ),
         ],
     );
     says(

@@ -1,25 +1,9 @@
 //! What a whole run says.
 
 use super::{
-    Alert, Diagnosis, Figures, GpuIdentity, Phase, Range, RunEnd, RunFacts, ThrottleReasons,
+    Alert, Diagnosis, Figures, GpuIdentity, Pace, Phase, Range, RunEnd, RunFacts, ThrottleReasons,
 };
 use crate::domain::{Verdict, named_enum};
-
-/// How well the looks kept their times, told by who took them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Pace {
-    /// Looks taken.
-    pub taken: u64,
-    /// Looks that were due and not taken.
-    pub missed: u64,
-    /// Looks taken late.
-    pub late: u64,
-    /// The longest delay of a look.
-    pub largest_delay_seconds: f64,
-    /// How far the wall clock was moved while the run lasted, forward positive;
-    /// 0 where it was not.
-    pub wall_clock_step_seconds: f64,
-}
 
 named_enum! {
     /// Who took the readings behind the utilization of a GPU.

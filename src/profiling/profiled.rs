@@ -2,8 +2,8 @@
 //! figures of the host and the run that points do not tell.
 
 use super::periods::utilization;
-use super::{GpuSample, OutsideLooks, PeriodPoints, Periods, RunEnd, RunFacts, Sample};
-use crate::domain::Window;
+use super::{Cadence, GpuSample, OutsideLooks, PeriodPoints, Periods, RunEnd, RunFacts, Sample};
+use crate::domain::{Looks, Window};
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp};
 
@@ -24,6 +24,8 @@ pub struct Profiled {
     pub covers_a_command: bool,
     /// How many looks there were.
     pub looks: u64,
+    /// Looks that the window holds.
+    pub inside: Looks,
     /// Looks that the window does not hold.
     pub outside: OutsideLooks,
     /// GPU readings by period.
@@ -41,6 +43,7 @@ pub struct Profiled {
 pub struct Reducer {
     facts: RunFacts,
     periods: Periods,
+    cadence: Cadence,
     looks: u64,
     last_seconds: f64,
     gpu_sum: f64,
@@ -54,6 +57,7 @@ impl Reducer {
     pub fn new(facts: RunFacts, window: Window, period_seconds: u32) -> Self {
         Self {
             periods: Periods::new(&facts, window, period_seconds),
+            cadence: Cadence::new(&facts, None),
             facts,
             looks: 0,
             last_seconds: 0.0,
@@ -73,6 +77,7 @@ impl Reducer {
         if !self.periods.add(time, &sample.gpus) {
             return;
         }
+        self.cadence.looked(sample);
         if let Some(mean) = self.mean(&sample.gpus) {
             self.gpu_sum += mean;
             self.gpu_looks += 1;
@@ -103,7 +108,12 @@ impl Reducer {
     }
 
     /// What it comes to. `end` is absent of a run that was cut short.
-    pub fn finish(self, end: Option<&RunEnd>) -> Profiled {
+    pub fn finish(mut self, end: Option<&RunEnd>) -> Profiled {
+        let outside = self.periods.outside();
+        if outside.after == 0 {
+            self.cadence.ended(end);
+        }
+        let pace = self.cadence.pace();
         let seconds = end.map_or(self.last_seconds, |end| {
             end.elapsed_seconds.max(self.last_seconds)
         });
@@ -111,7 +121,12 @@ impl Reducer {
             end: after(self.facts.started, seconds),
             covers_a_command: self.facts.covers_a_command(end),
             looks: self.looks,
-            outside: self.periods.outside(),
+            inside: Looks {
+                told: self.gpu_looks,
+                taken: pace.taken,
+                missed: pace.missed,
+            },
+            outside,
             points: self.periods.points(),
             gpu_mean_percent: (self.gpu_looks > 0).then(|| self.gpu_sum / self.gpu_looks as f64),
             cpu_p95_percent: self.cpu.p95().map(|percent| percent.min(100.0)),

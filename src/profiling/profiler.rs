@@ -5,19 +5,16 @@ use super::diagnosis::diagnose;
 use super::figures::{Scale, Sketch, Tally};
 use super::gpu::GpuSoFar;
 use super::host::HostSoFar;
+use super::pace::{GAP_AT_LEAST_SECONDS, GAP_INTERVALS};
 use super::phases::Phases;
 use super::signals::Signals;
 use super::verdict::{insufficient, judge};
 use super::windows::{LookFigures, Windows};
 use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunEnd, RunFacts, RunProfile, Sample};
 use crate::catalog::has_mig;
-use crate::domain::{Policy, Verdict};
+use crate::domain::{Looks, Policy, Verdict};
 use std::cmp::Ordering;
 
-/// Looks further apart than so many intervals have a gap between them.
-const GAP_INTERVALS: f64 = 3.0;
-/// Looks closer than this never have, in seconds.
-const GAP_AT_LEAST_SECONDS: f64 = 2.0;
 /// The first two looks of a log whose interval is not known may be that far
 /// apart, in seconds.
 const GAP_UNKNOWN_SECONDS: f64 = 300.0;
@@ -180,7 +177,7 @@ impl Profiler {
             looks: self.looks,
             utilization_mean_percent: self.utilization.mean(),
             gpus: gpus.collect(),
-            verdict: self.verdict(self.coverage(0)),
+            verdict: self.verdict(0),
             diagnosis: self.overall(&diagnoses),
             alerts,
         }
@@ -190,9 +187,9 @@ impl Profiler {
     pub fn finish(self, end: RunEnd, pace: Pace) -> RunProfile {
         let phases = self.phases(end.elapsed_seconds);
         let diagnoses = self.diagnoses(&phases);
-        let coverage = self.coverage(pace.missed);
+        let coverage = self.looks_told(pace.missed).coverage();
         let diagnosis = self.overall(&diagnoses);
-        let verdict = self.verdict(coverage);
+        let verdict = self.verdict(pace.missed);
         let gpus = self.gpus.iter().zip(diagnoses).map(|(gpu, diagnosis)| {
             let verdict = self.verdict_of(gpu, pace.missed);
             gpu.profile(diagnosis, verdict)
@@ -213,19 +210,19 @@ impl Profiler {
         }
     }
 
-    /// Looks that told of at least half of the GPUs, of those that were due.
-    fn coverage(&self, missed: u64) -> f64 {
-        share(self.utilization.count(), self.looks + missed)
+    /// Looks, by whether they told of at least half of the GPUs.
+    fn looks_told(&self, missed: u64) -> Looks {
+        Looks {
+            told: self.utilization.count(),
+            taken: self.looks,
+            missed,
+        }
     }
 
-    fn verdict(&self, coverage: f64) -> Verdict {
+    fn verdict(&self, missed: u64) -> Verdict {
         if self.utilization.count() > 0 {
-            return judge(
-                self.utilization.mean(),
-                self.utilization.count(),
-                coverage,
-                &self.policy,
-            );
+            let looks = self.looks_told(missed);
+            return judge(self.utilization.mean(), looks, &self.policy);
         }
         insufficient(self.why_unmeasured().to_owned())
     }
@@ -252,8 +249,12 @@ impl Profiler {
                 "utilization in MIG mode is not available, which is not idle".to_owned(),
             );
         }
-        let coverage = share(gpu.looks(), self.looks + missed);
-        judge(gpu.utilization_mean(), gpu.looks(), coverage, &self.policy)
+        let looks = Looks {
+            told: gpu.looks(),
+            taken: self.looks,
+            missed,
+        };
+        judge(gpu.utilization_mean(), looks, &self.policy)
     }
 
     /// Phases by the GPUs in use; by MIG instances where no whole GPU tells.
@@ -329,14 +330,6 @@ impl Profiler {
             + self.host.size_bytes()
             + self.utilization.size_bytes()
             + self.windows.size_bytes()
-    }
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64
     }
 }
 

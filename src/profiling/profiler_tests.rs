@@ -89,10 +89,9 @@ fn too_little_is_insufficient_with_its_reason() {
         },
     );
     assert_eq!(run.verdict.classification, Classification::InsufficientData);
-    assert!(
-        run.verdict.reason.starts_with("49.0 %"),
-        "{}",
-        run.verdict.reason
+    assert_eq!(
+        run.verdict.reason,
+        "49 of 100 looks that were due were taken (49.0 %), 50 % needed"
     );
     let none = finish(profiler(Vec::new()), 0.0);
     assert_eq!(none.verdict.reason, "no GPU was found");
@@ -389,4 +388,35 @@ fn steps_of_the_energy_counter_are_no_peaks_of_power() {
         [AlertKind::PowerNearLimit],
         "nothing else was read"
     );
+}
+
+#[test]
+fn what_few_looks_tell_of_the_host_is_no_evidence() {
+    // The driver's ten samples between two looks are readings of the GPU and not
+    // of the host.
+    let run = |looks: u32, looks_at_host: u32| {
+        let mut profiler = profiler(vec![gpu(0)]);
+        for at in 0..looks {
+            let fine = |step: u32| crate::profiling::FineSample {
+                at_microseconds: u64::from(at * 1_000_000 + step * 100_000),
+                utilization_percent: 50.0,
+            };
+            let mut sample = look(
+                f64::from(at),
+                vec![read(GpuReading {
+                    fine: (0..10).map(fine).collect(),
+                    ..reading(50.0, 1.0)
+                })],
+            );
+            sample.host.cpu_percent = (at < looks_at_host).then_some(97.0);
+            profiler.add(&sample);
+        }
+        finish(profiler, f64::from(looks))
+    };
+    for (looks, looks_at_host, missing) in [(4, 4, "enough readings"), (9, 4, "host CPU")] {
+        let few = run(looks, looks_at_host);
+        assert_eq!(few.diagnosis.bottleneck, Bottleneck::Unknown);
+        assert_eq!(few.diagnosis.missing, [missing]);
+    }
+    assert_eq!(run(5, 5).diagnosis.bottleneck, Bottleneck::Input);
 }

@@ -243,27 +243,24 @@ fn with_nvml(signals: &Signals, policy: &Policy) -> Vec<Rule> {
 
 fn with_utilization(signals: &Signals) -> Vec<Rule> {
     let busy = ("GPU utilization", signals.busy);
+    let mut launch = vec![
+        at_least(busy, LAUNCH_BUSY),
+        below(("power", signals.power), LAUNCH_POWER_BELOW),
+    ];
+    let memory = ("memory utilization", signals.memory_utilization);
+    // The rule does without it; where it was read it may speak against it.
+    if signals.memory_utilization.is_some() {
+        launch.push(below(memory, LAUNCH_MEMORY_BELOW));
+    }
     vec![
         by_power(signals),
         rule(
             Bottleneck::MemoryBandwidth,
-            [
-                at_least(busy, FULL),
-                at_least(
-                    ("memory utilization", signals.memory_utilization),
-                    MEMORY_BUSY,
-                ),
-            ],
+            [at_least(busy, FULL), at_least(memory, MEMORY_BUSY)],
         ),
         alternating(signals),
         slowed(signals),
-        rule(
-            Bottleneck::Launch,
-            [
-                at_least(busy, LAUNCH_BUSY),
-                below(("power", signals.power), LAUNCH_POWER_BELOW),
-            ],
-        ),
+        rule(Bottleneck::Launch, launch),
     ]
 }
 

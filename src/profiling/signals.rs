@@ -5,10 +5,10 @@ use super::phases::PhaseKind;
 use super::windows::{GpuWindow, HostWindow, Window, Windows};
 
 /// Signals of one GPU or MIG instance, in percent unless the name says else.
-/// Absent is what was not read.
+/// Absent is what was not read, or less often than a diagnosis needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Signals {
-    /// Readings behind `busy`, over the whole run.
+    /// Looks that told how busy it was, over the whole run.
     pub(super) readings: u32,
     /// Readings below 1 %, over the whole run.
     pub(super) idle_share: Option<f64>,
@@ -64,7 +64,7 @@ impl Signals {
         let rises = (gpu.swings.readings > 0).then(|| f64::from(gpu.swings.rises));
         let power_limit = identity.power_default_limit_w.or(identity.power_limit_w);
         Self {
-            readings: whole.swings.readings,
+            readings: whole.busy.count(),
             idle_share: whole.swings.share_percent(whole.swings.idle),
             vram_peak,
             busy: gpu.busy.value(),
@@ -74,21 +74,21 @@ impl Signals {
             rise_period_seconds: rises
                 .filter(|rises| *rises > 0.0)
                 .map(|rises| seconds / rises),
-            memory_utilization: gpu.memory_utilization.value(),
-            power: part(gpu.power_w.value(), power_limit),
-            power_capped: gpu.power_capped.value(),
-            sm: gpu.sm.value(),
-            occupancy: gpu.occupancy.value(),
-            tensor: gpu.tensor.value(),
-            dram: gpu.dram.value(),
+            memory_utilization: gpu.memory_utilization.of_enough(),
+            power: part(gpu.power_w.of_enough(), power_limit),
+            power_capped: gpu.power_capped.of_enough(),
+            sm: gpu.sm.of_enough(),
+            occupancy: gpu.occupancy.of_enough(),
+            tensor: gpu.tensor.of_enough(),
+            dram: gpu.dram.of_enough(),
             pcie: part(
-                gpu.pcie_bytes_per_second.value(),
+                gpu.pcie_bytes_per_second.of_enough(),
                 identity.pcie_max_bytes_per_second,
             ),
-            host_cpu: host.cpu.value(),
-            busiest_core: host.busiest_core.value(),
-            io_wait: host.io_wait.value(),
-            io_pressure: host.io_pressure.value(),
+            host_cpu: host.cpu.of_enough(),
+            busiest_core: host.busiest_core.of_enough(),
+            io_wait: host.io_wait.of_enough(),
+            io_pressure: host.io_pressure.of_enough(),
         }
     }
 }

@@ -1,26 +1,54 @@
 //! The verdict on a run: how much of the GPUs it used.
 
 use super::diagnosis::FEWEST_READINGS;
-use crate::domain::{Classification, Confidence, Policy, Verdict, decimals_apart};
+use crate::domain::{Classification, Confidence, Looks, Policy, Verdict, decimals_apart, floored};
 
-/// Judges a mean utilization over so many looks, which are that share (0–1) of
-/// the looks that were due. A run is no fortnight, so its state is not judged.
-pub(super) fn judge(mean: Option<f64>, looks: u64, coverage: f64, policy: &Policy) -> Verdict {
-    let Some(mean) = mean.filter(|_| looks > 0) else {
+/// Why so many looks are too few for a verdict; `None` when they are enough.
+pub fn shortfall(looks: Looks, policy: &Policy) -> Option<String> {
+    if looks.told < u64::from(FEWEST_READINGS) {
+        let words = if looks.told == 1 { "look" } else { "looks" };
+        return Some(format!(
+            "{} {words} at the GPUs, {FEWEST_READINGS} needed",
+            looks.told
+        ));
+    }
+    if looks.coverage() >= policy.min_coverage {
+        return None;
+    }
+    let needed = policy.min_coverage * 100.0;
+    let (
+        Looks {
+            told,
+            taken,
+            missed,
+        },
+        due,
+    ) = (looks, looks.due());
+    let percent = floored(looks.coverage() * 100.0, 1);
+    Some(if told == taken {
+        format!(
+            "{taken} of {due} looks that were due were taken ({percent} %), {needed:.0} % needed"
+        )
+    } else if missed == 0 {
+        format!("{percent} % of the looks told of at least half of the GPUs, {needed:.0} % needed")
+    } else {
+        format!(
+            "{told} of {due} looks that were due told of at least half of the GPUs \
+             ({percent} %), {needed:.0} % needed; {missed} were never taken"
+        )
+    })
+}
+
+/// Judges a mean utilization over looks. A run is no fortnight, so its state is not
+/// judged.
+pub(super) fn judge(mean: Option<f64>, looks: Looks, policy: &Policy) -> Verdict {
+    let Some(mean) = mean.filter(|_| looks.told > 0) else {
         return insufficient("GPU utilization was not read".to_owned());
     };
-    if looks < u64::from(FEWEST_READINGS) {
-        return insufficient(format!(
-            "{looks} looks at the GPUs, {FEWEST_READINGS} needed"
-        ));
+    if let Some(reason) = shortfall(looks, policy) {
+        return insufficient(reason);
     }
-    if coverage < policy.min_coverage {
-        return insufficient(format!(
-            "{:.1} % of the looks told of at least half of the GPUs, {:.0} % needed",
-            coverage * 100.0,
-            policy.min_coverage * 100.0
-        ));
-    }
+    let coverage = looks.coverage();
     let (classification, comparator, bound) = Classification::of_mean(mean, policy);
     let confidence = if coverage >= policy.measured_coverage {
         Confidence::Measured

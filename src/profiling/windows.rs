@@ -1,7 +1,7 @@
 //! A run cut into a bounded number of windows of equal length, with sums in each.
 
+use super::diagnosis::FEWEST_READINGS;
 use super::{Activity, GpuIdentity, GpuReading, HostReading, Sample};
-
 use crate::domain::ACTIVE_PERCENT;
 
 /// Windows that are kept at most. When there are more, neighbours merge and every
@@ -34,8 +34,17 @@ impl Mean {
         self.count = self.count.saturating_add(other.count);
     }
 
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
     pub(super) fn value(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+
+    /// The mean, of as many values as a diagnosis needs.
+    pub(super) fn of_enough(&self) -> Option<f64> {
+        self.value().filter(|_| self.count >= FEWEST_READINGS)
     }
 }
 

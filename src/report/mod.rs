@@ -74,7 +74,7 @@ pub use next::Invocation;
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing_data::{pricing_csv, pricing_json};
 pub use pricing_table::{PricingStyle, pricing_table};
-pub use profile::{ProfileReport, alert_line, profile_json, profile_table};
+pub use profile::{ProfileReport, alert_line, elapsed_words, profile_json, profile_table};
 pub use reserved_data::{reserved_csv, reserved_json};
 pub use reserved_fleet::reserved_fleet_table;
 pub use reserved_fleet_data::{reserved_fleet_csv, reserved_fleet_json};

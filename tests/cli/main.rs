@@ -31,6 +31,7 @@ mod price_cache;
 mod pricing;
 mod process;
 mod profiled;
+mod read_logs;
 mod redact;
 mod reserved;
 mod reserved_fleet;

@@ -27,6 +27,7 @@ fn profiled() -> Value {
         "start": "2026-10-25T08:00:00Z",
         "end": "2026-10-25T10:00:00Z",
         "covers_a_command": true,
+        "looks": {"told": 7200, "taken": 7200, "missed": 0},
         "gpu_mean_percent": 15.0,
         "cpu_p95_percent": 10.0,
         "memory_p95_mib": 8000.0,

@@ -4,7 +4,7 @@ use crate::contract::DEMO;
 use crate::estates::{START_SECOND, one, situations};
 use crate::world::World;
 use gpucost::domain::{
-    Estate, JoinedBy, Metric, Points, ProfiledRun, Series, SeriesSource, Statistic,
+    Estate, JoinedBy, Looks, Metric, Points, ProfiledRun, Series, SeriesSource, Statistic,
 };
 use gpucost::sources::files::{parse_estate, write_estate};
 use jiff::{SignedDuration, Timestamp};
@@ -100,11 +100,16 @@ fn bare() -> Estate {
 #[test]
 fn profiled_runs_survive_writing_and_reading() {
     let mut estate = bare();
-    let run = |covers_a_command, figure| ProfiledRun {
+    let run = |covers_a_command, figure: Option<f64>| ProfiledRun {
         instance: estate.instances[0].id.clone(),
         start: estate.window.start,
         end: estate.window.start + SignedDuration::from_mins(144),
         covers_a_command,
+        looks: figure.map(|_| Looks {
+            told: 140,
+            taken: 143,
+            missed: 1,
+        }),
         gpu_mean_percent: figure,
         cpu_p95_percent: figure,
         memory_p95_mib: figure.map(|figure| figure * 1_000.0),
@@ -141,6 +146,13 @@ fn slips_in_profiled_runs_are_named() {
         (
             json!({"instance": id, "start": start, "end": end, "gpu_mean_percent": 101.0}),
             "has a `gpu_mean_percent` of 101",
+        ),
+        (
+            json!({
+                "instance": id, "start": start, "end": end,
+                "looks": {"told": 9, "taken": 8, "missed": 0},
+            }),
+            "more looks of the profile of",
         ),
         (
             json!({"instance": id, "start": start, "end": end, "gpu": 1}),

@@ -281,6 +281,49 @@ fn a_killed_run_loses_one_interval_at_most() {
 }
 
 #[test]
+fn a_file_of_samples_says_what_the_run_said() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    for name in ["run.jsonl", "run.csv"] {
+        let samples = folder.path().join(name);
+        let path = samples.to_str().expect("a path in UTF-8");
+        let live = summary("fraction", &["--samples", path]);
+        let mut read = Command::new(env!("CARGO_BIN_EXE_gpucost"));
+        read.args(["profile", "--format", "json", "--no-imds", "--read"])
+            .arg(&samples)
+            .env("GPUCOST_CACHE_DIR", "/nowhere");
+        let output = run(&mut read);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        for key in ["classification", "coverage", "looks", "diagnosis"] {
+            assert_eq!(found[key], live[key], "{name}: {key}");
+        }
+        // What the driver did not tell is named again.
+        let gaps = found["gaps"].to_string();
+        assert!(gaps.contains("no look tells"), "{gaps}");
+        assert!(gaps.contains("counters of the multiprocessors"), "{gaps}");
+    }
+}
+
+#[test]
+fn one_look_of_a_command_is_no_evidence() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut command = profile("eight-gpus");
+    command
+        .args(["--format", "json", "--output"])
+        .arg(folder.path().join("found.json"))
+        .args(["--", "sh", "-c", "exit 3"]);
+    let output = run(&mut command);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let found = std::fs::read(folder.path().join("found.json")).expect("a document");
+    let found: Value = serde_json::from_slice(&found).expect("JSON");
+    assert_eq!(found["classification"], "insufficient-data");
+    assert_eq!(found["diagnosis"]["bottleneck"], "unknown");
+    for row in found["gpus"].as_array().expect("a list") {
+        assert_eq!(row["diagnosis"]["bottleneck"], "unknown");
+    }
+}
+
+#[test]
 fn a_full_disk_is_told_and_the_run_goes_on() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let full = folder.path().join("full.jsonl");

@@ -157,6 +157,56 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
 }
 
 #[test]
+fn a_run_needs_as_many_looks_as_profile_itself() {
+    let reason = |run: Run| {
+        let audit = audited(&joined(vec![silent("i-1")], vec![run]));
+        let one = only(&audit);
+        assert_eq!(one.verdict.classification, Classification::InsufficientData);
+        let rules: Vec<&str> = audit.findings.iter().map(Finding::rule).collect();
+        assert!(one.actions.is_empty() && !rules.contains(&"overprovisioned-gpu"));
+        one.verdict.reason.clone()
+    };
+    // A look a minute: one in one minute, four in four, five in five.
+    let minutes = |minutes| Run::of("i-1", minutes, 100, &ONE_OF_FOUR);
+    assert_eq!(
+        reason(minutes(1)),
+        "no GPU metric was delivered; the profile of i-1: 1 look at the GPUs, 5 needed"
+    );
+    assert_eq!(
+        reason(minutes(4)),
+        "no GPU metric was delivered; the profile of i-1: 4 looks at the GPUs, 5 needed"
+    );
+    let audit = audited(&joined(vec![silent("i-1")], vec![minutes(5)]));
+    assert_eq!(
+        only(&audit).verdict.classification,
+        Classification::Overprovisioned
+    );
+    // Every period has a look, and of six that were due one was taken.
+    let mut sparse = complete();
+    sparse.facts.interval_seconds = Some(10.0);
+    assert_eq!(
+        reason(sparse),
+        "no GPU metric was delivered; the profile of i-1: 144 of 864 looks that were due were \
+         taken (16.6 %), 50 % needed"
+    );
+    // A long run counts where a short one does not.
+    let long = Run::of("i-1", 144, 50, &ONE_OF_FOUR);
+    let audit = audited(&joined(vec![silent("i-1")], vec![minutes(1), long]));
+    assert_eq!(
+        only(&audit).verdict.reason,
+        "mean GPU utilization 17.5 % (< 25 %) over one run of 2.4 h"
+    );
+    // A recording that does not tell its looks proves none.
+    let mut silent_on_looks = joined(vec![silent("i-1")], vec![complete()]);
+    silent_on_looks.profiles[0].looks = None;
+    assert_eq!(
+        only(&audited(&silent_on_looks)).verdict.reason,
+        "no GPU metric was delivered; the profile of i-1: the recording does not tell how many \
+         looks it has"
+    );
+}
+
+#[test]
 fn samples_outside_the_window_are_counted() {
     // Of 144 looks a minute apart 60 are in the window's first hour.
     let made = joined(

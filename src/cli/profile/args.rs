@@ -46,7 +46,7 @@ pub(in crate::cli) struct ProfileArgs {
     #[arg(long, help_heading = "Sampling")]
     pub live: bool,
 
-    /// Summarise a log instead: samples of `--samples`, or nvidia-smi as CSV or XML
+    /// Summarise a log instead: samples of `--samples`, or nvidia-smi as CSV or XML; `-` for stdin
     #[arg(
         long,
         value_name = "FILE",

@@ -1,11 +1,15 @@
 //! Summarising a log that somebody has already.
 
 use super::args::ProfileArgs;
+use super::clock::signed;
 use super::summary::{self, Pricing};
 use crate::cli::Io;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::config::SettingsFile;
-use crate::profiling::{Pace, Profiler, RunEnd};
+use crate::domain::Gap;
+use crate::profiling::{Cadence, Profiler, RunEnd};
+use crate::report::elapsed_words;
+use crate::report::text::count;
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{ReadOptions, SamplesError, open_samples};
 use std::path::Path;
@@ -33,24 +37,53 @@ pub(super) fn summarise(
         region: facts.region.clone(),
         is_spot: None,
     };
+    let mut cadence = Cadence::new(&facts, args.interval.map(signed));
     let mut profiler = Profiler::new(facts, &settings.policy);
-    let mut pace = Pace::default();
     let mut last_seconds = 0.0;
     for sample in &mut samples {
         let sample = sample.map_err(unreadable)?;
         profiler.add(&sample);
-        pace.taken += 1;
+        cadence.looked(&sample);
         last_seconds = sample.at_seconds;
     }
+    cadence.ended(samples.end());
     let end = samples.end().cloned().unwrap_or(RunEnd {
         elapsed_seconds: last_seconds,
         exit_code: None,
     });
     let mut gaps = samples.gaps();
+    let is_ours = samples.facts().interval_seconds.is_some();
+    gaps.extend(hole(&cadence, is_ours, samples.place()));
+    gaps.extend(samples.unread());
     pricing.settle(&place, &mut gaps);
-    let report = pricing.report(profiler.finish(end, pace), gaps);
+    let report = pricing.report(profiler.finish(end, cadence.pace()), gaps);
     summary::print(&report, args, io)?;
     Ok(ExitCode::Done)
+}
+
+/// The longest time without a look, as a gap.
+fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
+    let hole = cadence.longest_hole()?;
+    let hint = if is_ours {
+        "the sampler was stopped, or its host had no time for it; profile a run without a hole"
+    } else {
+        "when the log is of several runs, read each by itself; when its looks are meant to be \
+         that far apart, say so with --interval"
+    };
+    let pace = cadence.pace();
+    Some(Gap::new(
+        "looks",
+        place,
+        format!(
+            "{} of {} looks that were due are missing; the longest time without one, {}, begins \
+             {} after the start",
+            count(pace.missed),
+            count(pace.taken + pace.missed),
+            elapsed_words(hole.seconds),
+            elapsed_words(hole.from_seconds)
+        ),
+        hint,
+    ))
 }
 
 fn unreadable(error: SamplesError) -> Failure {

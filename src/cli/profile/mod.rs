@@ -16,13 +16,13 @@ use super::exit::{ExitCode, Failure};
 use super::output::{TABLE_WIDTH, unwritable};
 use super::{Io, estate, output};
 use crate::config::SettingsFile;
-use crate::profiling::{Profiler, RunFacts};
+use crate::profiling::{Pacer, Profiler, RunFacts};
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{SampleFormat, SampleWriter, try_writing};
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Options};
-use clock::{HostClock, Pacer};
+use clock::{HostClock, signed};
 use display::Display;
 use sampling::{Ending, Processes, Sampler};
 use std::fs::File;
@@ -81,7 +81,7 @@ fn sample(
         gpus: &mut gpus,
         host: &mut host,
         profiler: &mut profiler,
-        pacer: Pacer::new(args.interval()),
+        pacer: Pacer::new(signed(args.interval())),
         writer,
         write_error: None,
         processes: Processes::of(command),

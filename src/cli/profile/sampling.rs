@@ -1,9 +1,9 @@
 //! The run itself: look, add up, write, show, wait, until something ends it.
 
-use super::clock::{Clock, Pacer};
+use super::clock::{Clock, signed};
 use super::display::Display;
 use super::signals::{Event, forward};
-use crate::profiling::{GpuSample, Profiler, RunEnd, Sample};
+use crate::profiling::{GpuSample, Pacer, Profiler, RunEnd, Sample};
 use crate::sources::files::SampleWriter;
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
@@ -105,7 +105,7 @@ impl Sampler<'_> {
         loop {
             let sample = self.look(clock, display);
             display.look(self.profiler, &sample, self.pacer.pace().missed);
-            let due = self.pacer.due();
+            let due = self.pacer.due().unsigned_abs();
             let until = length.map_or(due, |length| length.min(due));
             while clock.elapsed() < until {
                 if display.is_quit_asked() {
@@ -154,7 +154,7 @@ impl Sampler<'_> {
             gpus,
             host: self.host.read(at),
         };
-        self.pacer.looked(at, time);
+        self.pacer.looked(signed(at), time);
         self.profiler.add(&sample);
         if let Some(writer) = &mut self.writer
             && let Err(error) = writer.write(&sample)

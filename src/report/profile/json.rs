@@ -48,7 +48,7 @@ struct Document {
 struct LooksView {
     interval_seconds: Option<f64>,
     taken: u64,
-    missed: Option<u64>,
+    missed: u64,
     late: Option<u64>,
     largest_delay_seconds: Option<f64>,
     wall_clock_step_seconds: f64,
@@ -284,12 +284,12 @@ pub fn profile_json(report: &ProfileReport) -> Result<String, serde_json::Error>
 
 fn looks(profile: &RunProfile) -> LooksView {
     let pace = profile.pace;
-    // A log of another program does not say when its looks were due.
+    // A log of another program does not say when each of its looks was due.
     let is_paced = profile.facts.interval_seconds.is_some();
     LooksView {
         interval_seconds: profile.facts.interval_seconds,
         taken: profile.looks,
-        missed: is_paced.then_some(pace.missed),
+        missed: pace.missed,
         late: is_paced.then_some(pace.late),
         largest_delay_seconds: is_paced.then(|| json_figure(pace.largest_delay_seconds)),
         wall_clock_step_seconds: json_figure(pace.wall_clock_step_seconds),

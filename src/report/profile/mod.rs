@@ -6,7 +6,7 @@ mod words;
 
 pub use json::profile_json;
 pub use table::profile_table;
-pub use words::alert_line;
+pub use words::{alert_line, elapsed_words};
 
 use crate::analysis::{Candidate, RunCost};
 use crate::domain::{Gap, Risk};

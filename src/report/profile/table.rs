@@ -460,13 +460,16 @@ fn looks(profile: &RunProfile) -> String {
     if let Some(interval) = profile.facts.interval_seconds {
         text.push_str(&format!(" every {interval} s"));
     }
-    // A log of another program does not say when its looks were due.
+    // A log of another program does not say when its looks were due; only how far
+    // apart they usually are tells that some are missing.
     if profile.facts.interval_seconds.is_some() {
         text.push_str(&format!(
             "; {} late, {} missed",
             count(pace.late),
             count(pace.missed)
         ));
+    } else if pace.missed > 0 {
+        text.push_str(&format!("; {} missed", count(pace.missed)));
     }
     let fine = profile
         .gpus

@@ -167,7 +167,7 @@ pub(super) fn rate_words(rate: HourlyRate) -> String {
 }
 
 /// A length of time such as `12m 04s`.
-pub(super) fn elapsed_words(seconds: f64) -> String {
+pub fn elapsed_words(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
     }

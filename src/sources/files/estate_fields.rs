@@ -7,7 +7,7 @@ use super::wire::{
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Currency, Gap, GpuModel, GpuOffer, GpuShare,
     HourlyRate, Instalments, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy,
-    Lifecycle, MOST_PER_HOUR, Metric, Money, OperatingSystem, Points, PriceBasis, PriceKey,
+    Lifecycle, Looks, MOST_PER_HOUR, Metric, Money, OperatingSystem, Points, PriceBasis, PriceKey,
     PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected, Series, SeriesSource, SpotHistory,
     Statistic, StorageQuote, StorageResource, Tenancy, Volume, Window,
 };
@@ -196,10 +196,21 @@ pub(super) fn profile<E: de::Error>(wire: ProfileWire) -> Result<ProfiledRun, E>
         }
         value => Ok(value),
     };
+    let looks = wire.looks.map(|looks| Looks {
+        told: looks.told,
+        taken: looks.taken,
+        missed: looks.missed,
+    });
+    if looks.is_some_and(|looks| looks.told > looks.taken) {
+        return Err(E::custom(format!(
+            "more looks of {name} told than were taken"
+        )));
+    }
     Ok(ProfiledRun {
         start,
         end,
         covers_a_command: wire.covers_a_command,
+        looks,
         gpu_mean_percent: figure("gpu_mean_percent", wire.gpu_mean_percent, 100.0)?,
         cpu_p95_percent: figure("cpu_p95_percent", wire.cpu_p95_percent, 100.0)?,
         memory_p95_mib: figure("memory_p95_mib", wire.memory_p95_mib, f64::MAX)?,

@@ -3,7 +3,7 @@
 use super::ESTATE_VERSION;
 use super::commitments;
 use super::wire::{
-    AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
+    AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, LooksWire, PriceWire, ProfileWire,
     RejectedWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire, VolumeWire,
 };
 use crate::domain::{
@@ -133,6 +133,11 @@ fn profile_wire(run: &ProfiledRun) -> ProfileWire {
         start: run.start.to_string(),
         end: run.end.to_string(),
         covers_a_command: run.covers_a_command,
+        looks: run.looks.map(|looks| LooksWire {
+            told: looks.told,
+            taken: looks.taken,
+            missed: looks.missed,
+        }),
         gpu_mean_percent: run.gpu_mean_percent,
         cpu_p95_percent: run.cpu_p95_percent,
         memory_p95_mib: run.memory_p95_mib,

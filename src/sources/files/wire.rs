@@ -79,6 +79,14 @@ pub(super) struct AddressWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "looks of a run as an object")]
+pub(super) struct LooksWire {
+    pub told: u64,
+    pub taken: u64,
+    pub missed: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a profiled run as an object")]
 pub(super) struct ProfileWire {
     pub instance: String,
@@ -86,6 +94,8 @@ pub(super) struct ProfileWire {
     pub end: String,
     #[serde(default)]
     pub covers_a_command: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LooksWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_mean_percent: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

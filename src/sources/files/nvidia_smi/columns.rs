@@ -1,5 +1,6 @@
 //! The columns of `--query-gpu`, by the names in the header.
 
+use super::super::samples::Told;
 use super::figure::{Figure, throttle_bit};
 
 /// What stands in a column.
@@ -156,4 +157,87 @@ pub(super) fn header(cells: &[String]) -> Option<Vec<Column>> {
 /// Whether a list of columns has one.
 pub(super) fn has(columns: &[Column], field: Field) -> bool {
     columns.iter().any(|column| column.field == field)
+}
+
+/// Columns of power limits, of which one is enough.
+const LIMITS: &[Figure] = &[
+    Figure::PowerLimit,
+    Figure::EnforcedPowerLimit,
+    Figure::DefaultPowerLimit,
+];
+/// The same of power.
+const POWER: &[Figure] = &[
+    Figure::PowerDraw,
+    Figure::PowerDrawAverage,
+    Figure::PowerDrawInstant,
+];
+
+/// What a summary or its diagnosis rests on, as columns of which one is enough.
+const EXPECTED: &[(&str, &[Figure])] = &[
+    ("utilization.gpu", &[Figure::Utilization]),
+    ("utilization.memory", &[Figure::MemoryUtilization]),
+    ("memory.used", &[Figure::VramUsed]),
+    ("memory.total", &[Figure::VramTotal]),
+    ("power.draw", POWER),
+    ("power.limit", LIMITS),
+];
+
+/// The names of columns that a reader of a summary would miss.
+pub(super) fn missing(columns: &[Column]) -> Vec<&'static str> {
+    let lacks = |of: &&(&str, &[Figure])| !has_any(columns, of.1);
+    EXPECTED
+        .iter()
+        .filter(lacks)
+        .map(|(name, _)| *name)
+        .collect()
+}
+
+fn has_any(columns: &[Column], figures: &[Figure]) -> bool {
+    let of = |figure: &Figure| has(columns, Field::Figure(*figure));
+    figures.iter().any(of)
+}
+
+/// Whether a log with such columns was asked for a figure.
+pub(super) fn tells(columns: &[Column], figure: Told) -> bool {
+    let figures: &[Figure] = match figure {
+        Told::Utilization => &[Figure::Utilization],
+        Told::MemoryUtilization => &[Figure::MemoryUtilization],
+        Told::VramUsed => &[Figure::VramUsed],
+        Told::VramTotal => &[Figure::VramTotal],
+        Told::Power => POWER,
+        Told::PowerLimit => LIMITS,
+        Told::Temperature => &[Figure::Temperature],
+        Told::SmClock => &[Figure::SmClock],
+        Told::MemoryClock => &[Figure::MemoryClock],
+        Told::Pcie => &[Figure::PcieSent],
+        Told::Encoder => &[Figure::Encoder],
+        Told::Decoder => &[Figure::Decoder],
+        Told::Throttle => {
+            let is_of = |column: &Column| {
+                matches!(column.field, Field::ThrottleMask | Field::ThrottleBit(_))
+            };
+            return columns.iter().any(is_of);
+        }
+        Told::Energy | Told::Processes | Told::Activity => &[],
+    };
+    has_any(columns, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::files::samples::LOG_COLUMNS;
+
+    #[test]
+    fn the_recommended_columns_are_read_and_lack_nothing() {
+        let columns: Vec<Column> = LOG_COLUMNS.split(',').map(Column::named).collect();
+        for column in &columns {
+            let is_read = !matches!(column.field, Field::Unknown | Field::Unused);
+            assert!(is_read, "{}", column.name);
+        }
+        assert_eq!(missing(&columns), Vec::<&str>::new());
+        assert!(tells(&columns, Told::Throttle) && tells(&columns, Told::SmClock));
+        let page = include_str!("../../../../docs/profile.md");
+        assert!(page.contains(LOG_COLUMNS), "{LOG_COLUMNS}");
+    }
 }

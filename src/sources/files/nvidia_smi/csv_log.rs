@@ -1,27 +1,23 @@
 //! A CSV of `nvidia-smi --query-gpu`, one look at a time.
 
-use super::super::samples::{Input, Log, ReadOptions, SamplesError, place, quoted};
-use super::columns::{Field, has};
+use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place, quoted};
+use super::columns::{Field, has, missing, tells};
 use super::csv_rows::{Event, Layout, Row, Rows};
-use super::figure::Figure;
 use super::looks::{Roster, Survey, clock, clock_gaps, look};
 use super::time::{LogClock, LogTime};
 use crate::domain::Gap;
 use crate::profiling::{GpuSample, RunEnd, RunFacts, Sample};
 use jiff::SignedDuration;
 
-/// Columns whose absence a reader of the summary would wonder about.
-const EXPECTED: [(Figure, &str); 3] = [
-    (Figure::Utilization, "utilization.gpu"),
-    (Figure::VramUsed, "memory.used"),
-    (Figure::PowerDraw, "power.draw"),
-];
-
 /// How a row finds its GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// By index, uuid or bus id.
-    Named,
+    Named {
+        /// From how long a pause on a row begins another look; absent where rows
+        /// of one look are as far apart as looks.
+        pause: Option<SignedDuration>,
+    },
     /// By its place in its look, of so many rows, which a pause may end.
     Counted {
         rows: usize,
@@ -31,10 +27,19 @@ enum Order {
 
 /// The rows of a look so far.
 struct Pending {
+    line: u64,
     time: Option<LogTime>,
+    last_time: Option<LogTime>,
     found: Vec<Option<GpuSample>>,
+    /// Whose turn the last row was.
     last: usize,
     rows: usize,
+}
+
+impl Pending {
+    fn is_told(&self) -> Vec<bool> {
+        self.found.iter().map(Option::is_some).collect()
+    }
 }
 
 /// A CSV log that is read.
@@ -46,6 +51,10 @@ pub(in crate::sources::files) struct CsvLog {
     held: Option<Box<Row>>,
     roster: Roster,
     order: Order,
+    /// For each GPU, when in a look its row usually comes.
+    turns: Vec<usize>,
+    /// The GPUs that the look before told of.
+    told: Vec<bool>,
     clock: LogClock,
     facts: RunFacts,
 }
@@ -68,6 +77,8 @@ impl CsvLog {
             facts: scan.facts,
             roster: scan.roster,
             order: scan.order,
+            turns: scan.turns,
+            told: Vec::new(),
             held: None,
             clock: clock(options),
             options: options.clone(),
@@ -77,27 +88,42 @@ impl CsvLog {
         })
     }
 
-    /// The place of a row in its look; `None` when it can have none.
+    /// The GPU of a row; `None` when it can be of none.
     fn position(&self, row: &Row, pending: Option<&Pending>) -> Option<usize> {
         let next = pending.map_or(0, |pending| pending.last + 1);
         match self.order {
             Order::Counted { .. } => Some(next),
             // A lost GPU may not even say which one it is.
-            Order::Named if !row.entry.gpu.has_key() => Some(next % self.roster.len()),
-            Order::Named => self.roster.position(&row.entry.gpu),
+            Order::Named { .. } if !row.entry.gpu.has_key() => {
+                let next = next % self.roster.len();
+                self.turns.iter().position(|turn| *turn == next)
+            }
+            Order::Named { .. } => self.roster.position(&row.entry.gpu),
         }
     }
 
+    fn turn(&self, position: usize) -> usize {
+        self.turns.get(position).copied().unwrap_or(position)
+    }
+
     fn begins_another(&self, pending: &Pending, row: &Row, position: usize) -> bool {
+        let since_last = || {
+            let mut clock = LogClock::new(self.options.zone.as_ref(), None);
+            clock.at(pending.last_time);
+            SignedDuration::from_secs_f64(clock.at(row.time).0)
+        };
         match self.order {
-            Order::Named => position <= pending.last || pending.found[position].is_some(),
+            Order::Named { .. } if pending.found[position].is_some() => true,
+            Order::Named { pause } if self.turn(position) > pending.last => {
+                // Such a pause is no slow driver.
+                pause.is_some_and(|pause| row.time.is_some() && since_last() >= pause * 12)
+            }
+            Order::Named { pause } => {
+                let least = pause.unwrap_or(SignedDuration::from_nanos(1));
+                row.time.is_none() || since_last() >= least
+            }
             Order::Counted { rows, pause } => {
-                position >= rows
-                    || pause.is_some_and(|pause| {
-                        let mut clock = LogClock::new(self.options.zone.as_ref(), None);
-                        clock.at(pending.time);
-                        clock.at(row.time).0 >= pause.as_secs_f64()
-                    })
+                position >= rows || pause.is_some_and(|pause| since_last() >= pause)
             }
         }
     }
@@ -107,17 +133,42 @@ impl CsvLog {
             let Some(pending) = self.next_pending()? else {
                 return Ok(None);
             };
-            let is_short = match self.order {
-                Order::Named => false,
-                Order::Counted { rows, .. } => pending.rows != rows,
-            };
-            let at = self.clock.at(pending.time);
-            if is_short {
+            if let Order::Counted { rows, .. } = self.order
+                && pending.rows != rows
+            {
+                self.clock.at(pending.time);
                 self.rows.tally.short_looks += 1;
-            } else {
-                return Ok(Some(look(pending.found, at)));
+                continue;
+            }
+            let told = pending.is_told();
+            // Where the log stops nobody knows whether the rows that are missing
+            // would have come.
+            let is_cut = self.is_at_end()?
+                && self
+                    .told
+                    .iter()
+                    .zip(&told)
+                    .any(|(before, now)| *before && !now);
+            if is_cut {
+                self.rows.tally.set_torn(pending.line);
+                return Ok(None);
+            }
+            self.told = told;
+            let at = self.clock.at(pending.time);
+            return Ok(Some(look(pending.found, at)));
+        }
+    }
+
+    /// Whether no row follows.
+    fn is_at_end(&mut self) -> Result<bool, SamplesError> {
+        while self.held.is_none() {
+            match self.rows.next_event()? {
+                None => return Ok(true),
+                Some(Event::Header) => {}
+                Some(Event::Row(row)) => self.held = Some(row),
             }
         }
+        Ok(false)
     }
 
     fn next_pending(&mut self) -> Result<Option<Pending>, SamplesError> {
@@ -146,16 +197,19 @@ impl CsvLog {
                 }
                 Some(look) => {
                     look.found[position] = Some(row.entry.sample);
-                    look.last = position;
+                    look.last = self.turn(position);
+                    look.last_time = row.time;
                     look.rows += 1;
                 }
                 None => {
                     let mut found = vec![None; self.roster.len()];
                     found[position] = Some(row.entry.sample);
                     pending = Some(Pending {
+                        line: row.line,
                         time: row.time,
+                        last_time: row.time,
                         found,
-                        last: position,
+                        last: self.turn(position),
                         rows: 1,
                     });
                 }
@@ -167,25 +221,18 @@ impl CsvLog {
         let place = place(self.input.path());
         let columns = &self.layout.columns;
         let mut gaps = Vec::new();
-        for (figure, name) in EXPECTED {
-            let has_figure = match figure {
-                Figure::PowerDraw => [
-                    Figure::PowerDraw,
-                    Figure::PowerDrawAverage,
-                    Figure::PowerDrawInstant,
-                ]
-                .into_iter()
-                .any(|figure| has(columns, Field::Figure(figure))),
-                figure => has(columns, Field::Figure(figure)),
+        let without = missing(columns);
+        if !without.is_empty() {
+            let (columns, them) = match without.len() {
+                1 => ("no such column", "it"),
+                _ => ("no such columns", "them"),
             };
-            if !has_figure {
-                gaps.push(Gap::new(
-                    name,
-                    place.clone(),
-                    "the log has no such column",
-                    "ask for it in --query-gpu",
-                ));
-            }
+            gaps.push(Gap::new(
+                without.join(", "),
+                place.clone(),
+                format!("the log has {columns}"),
+                format!("ask for {them} in --query-gpu"),
+            ));
         }
         let unknown: Vec<String> = columns
             .iter()
@@ -226,6 +273,7 @@ struct Scan {
     facts: RunFacts,
     roster: Roster,
     order: Order,
+    turns: Vec<usize>,
 }
 
 impl Scan {
@@ -254,14 +302,25 @@ impl Scan {
             first.get_or_insert(row);
         }
         let Some(first) = first else {
+            if let Some((line, message)) = rows.tally.bad_time() {
+                return Err(SamplesError::Time {
+                    path: input.path().to_owned(),
+                    line,
+                    message,
+                });
+            }
             return Err(SamplesError::Empty {
                 path: input.path().to_owned(),
                 says: rows.tally.first_junk(),
             });
         };
+        let mut turns = Vec::new();
         let (roster, order) = if named.len() > 0 {
+            let came = named.clone();
             named.sort();
-            (named, Order::Named)
+            turns = named.places_in(&came);
+            let pause = survey.pause_after(named.len());
+            (named, Order::Named { pause })
         } else {
             let (rows, pause) = survey.rows_per_look();
             (
@@ -284,6 +343,7 @@ impl Scan {
             facts,
             roster,
             order,
+            turns,
         })
     }
 }
@@ -316,6 +376,10 @@ impl Log for CsvLog {
 
     fn end(&self) -> Option<&RunEnd> {
         None
+    }
+
+    fn may_tell(&self, figure: Told) -> bool {
+        tells(&self.layout.columns, figure)
     }
 
     fn gaps(&self) -> Vec<Gap> {

@@ -6,7 +6,7 @@ use super::figure::{Cell, Figure, Figures, cell, uuid, words};
 use super::guess;
 use super::looks::{Entry, Gpu};
 use super::tally::Tally;
-use super::time::LogTime;
+use super::time::{LogTime, unread_time};
 use crate::profiling::GpuSample;
 use std::path::PathBuf;
 
@@ -62,6 +62,12 @@ impl Layout {
                 continue;
             }
             let cells = cells(&line.text);
+            if is_of_processes(&cells) {
+                return Err(SamplesError::Processes {
+                    path: input.path().to_owned(),
+                    line: line.number,
+                });
+            }
             if let Some(columns) = header(&cells) {
                 return Self::checked(input, line.number, None, columns, None);
             }
@@ -124,6 +130,17 @@ impl Layout {
             guessed,
         })
     }
+}
+
+/// Whether a line is the header of `--query-compute-apps` or
+/// `--query-accounted-apps`.
+fn is_of_processes(cells: &[String]) -> bool {
+    let is_name = |cell: &String| {
+        let name = cell.split('[').next().unwrap_or_default().trim();
+        ["pid", "process_name", "used_gpu_memory", "used_memory"].contains(&name)
+    };
+    cells.iter().filter(|cell| is_name(cell)).count() >= 2
+        || (cells.len() > 1 && cells.iter().any(|cell| cell.trim() == "pid"))
 }
 
 /// Whether cells are numbers and words in a row rather than a sentence.
@@ -212,7 +229,18 @@ impl Rows {
         for (column, text) in columns.iter().zip(cells) {
             row.put(column, text, &mut figures);
         }
-        if (row.time.is_none() && has(columns, Field::Time)) || figures.is_junk() {
+        if figures.is_junk() {
+            return None;
+        }
+        if row.time.is_none() && has(columns, Field::Time) {
+            let time = columns
+                .iter()
+                .zip(cells)
+                .find(|of| of.0.field == Field::Time);
+            if let Some(text) = time.and_then(|(_, text)| words(text)) {
+                let message = unread_time(&quoted(text));
+                self.tally.add_bad_time(line.number, message);
+            }
             return None;
         }
         self.tally.add_figures(&figures);

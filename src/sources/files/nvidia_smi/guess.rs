@@ -64,7 +64,8 @@ fn guess(text: &str) -> Column {
         field,
         unit: String::new(),
     };
-    if LogTime::read(text).is_some() {
+    // A bare number may be anything.
+    if text.contains(':') && LogTime::read(text).is_some() {
         return plain("timestamp", Field::Time);
     }
     if text.starts_with("GPU-") || text.starts_with("MIG-") {

@@ -120,6 +120,12 @@ impl Roster {
         self.0.iter().position(|known| known.is(gpu))
     }
 
+    /// For each of these GPUs its place among those of another list.
+    pub(super) fn places_in(&self, other: &Self) -> Vec<usize> {
+        let place = |gpu: &Gpu| other.position(gpu).unwrap_or(other.len());
+        self.0.iter().map(place).collect()
+    }
+
     /// Puts them in order: by index, or else as they came; slices after the GPU
     /// that they are of.
     pub(super) fn sort(&mut self) {
@@ -238,21 +244,8 @@ impl Survey {
 
     /// Rows of one look, and from how long a pause on a row begins another one.
     pub(super) fn rows_per_look(&self) -> (usize, Option<SignedDuration>) {
-        let steps: Vec<SignedDuration> = self
-            .times
-            .windows(2)
-            .map(|pair| pair[1].duration_since(pair[0]).abs())
-            .collect();
-        let mut longest_first = steps.clone();
-        longest_first.sort_unstable_by(|one, other| other.cmp(one));
-        // With so many rows a look, so many steps are pauses; a quarter of the
-        // one in their middle tells them from the others.
-        let pause_of = |rows: usize| {
-            let pauses = (self.times.len() / rows).max(1);
-            let middle = *longest_first.get(pauses / 2)?;
-            let pause = (middle / 4).max(SignedDuration::from_nanos(1));
-            (usual_of(&runs(&steps, pause)) == Some(rows)).then_some(pause)
-        };
+        let steps = self.steps();
+        let pause_of = |rows: usize| pause_of(&steps, rows);
         let by_time = || (2..=MOST_UNNAMED).find(|rows| pause_of(*rows).is_some());
         let found = self
             .count
@@ -262,6 +255,18 @@ impl Survey {
             .filter(|rows| (1..=MOST_UNNAMED).contains(rows));
         let rows = found.unwrap_or(1);
         (rows, if rows > 1 { pause_of(rows) } else { None })
+    }
+
+    /// From how long a pause on a row begins another look of so many rows.
+    pub(super) fn pause_after(&self, rows: usize) -> Option<SignedDuration> {
+        pause_of(&self.steps(), rows)
+    }
+
+    fn steps(&self) -> Vec<SignedDuration> {
+        self.times
+            .windows(2)
+            .map(|pair| pair[1].duration_since(pair[0]).abs())
+            .collect()
     }
 
     fn by_headers(&self) -> Option<usize> {
@@ -287,6 +292,17 @@ impl Survey {
                 .all(|(one, other)| one == other)
         })
     }
+}
+
+/// With so many rows a look, so many steps are pauses; a quarter of the one in
+/// their middle tells them from the others.
+fn pause_of(steps: &[SignedDuration], rows: usize) -> Option<SignedDuration> {
+    let mut longest_first = steps.to_vec();
+    longest_first.sort_unstable_by(|one, other| other.cmp(one));
+    let pauses = ((steps.len() + 1) / rows.max(1)).max(1);
+    let middle = *longest_first.get(pauses / 2)?;
+    let pause = (middle / 4).max(SignedDuration::from_nanos(1));
+    (usual_of(&runs(steps, pause)) == Some(rows)).then_some(pause)
 }
 
 /// How many rows follow each other without a pause.

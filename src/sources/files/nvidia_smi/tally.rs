@@ -12,6 +12,7 @@ pub(super) struct Tally {
     unreadable: u64,
     impossible: u64,
     torn_line: Option<u64>,
+    bad_time: Option<(u64, String)>,
     /// Looks with another number of rows than there are GPUs, where nothing
     /// says which row is of which GPU.
     pub short_looks: u64,
@@ -32,7 +33,18 @@ impl Tally {
 
     /// Notes that the log stops in the middle of what begins on a line.
     pub(super) fn set_torn(&mut self, line: u64) {
-        self.torn_line = Some(line);
+        let first = self.torn_line.unwrap_or(line);
+        self.torn_line = Some(first.min(line));
+    }
+
+    /// Notes a time that cannot be read, and why.
+    pub(super) fn add_bad_time(&mut self, line: u64, message: String) {
+        self.bad_time.get_or_insert((line, message));
+    }
+
+    /// The first time that cannot be read.
+    pub(super) fn bad_time(&self) -> Option<(u64, String)> {
+        self.bad_time.clone()
     }
 
     /// What the first line says that is no row.
@@ -80,7 +92,9 @@ impl Tally {
         if let Some(line) = self.torn_line {
             add(
                 "the last look",
-                format!("the log stops in the middle of what begins on line {line}"),
+                format!(
+                    "the log stops in the middle of what begins on line {line}, which is left out"
+                ),
                 "nothing to do when nvidia-smi was killed; else copy the log again",
             );
         }

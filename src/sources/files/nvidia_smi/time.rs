@@ -18,19 +18,28 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl LogTime {
-    /// `2026/01/03 15:36:53.507`, RFC 3339 with or without zone, or
-    /// `Fri Aug  4 11:44:30 2023`.
+    /// `2026/01/03 15:36:53.507` with or without an offset, RFC 3339, seconds since
+    /// 1970, or `Fri Aug  4 11:44:30 2023`, which may say that it is UTC.
     pub(super) fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         if !text.is_ascii() || text.len() > 64 {
             return None;
         }
         if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return named_day(text).map(Self::Local);
+            return named_day(text);
+        }
+        if let Some(since_1970) = seconds(text) {
+            return Some(Self::Zoned(since_1970));
         }
         let dashed = text.replace('/', "-");
         if let Ok(zoned) = dashed.parse() {
             return Some(Self::Zoned(zoned));
+        }
+        if let Some((local, zone)) = dashed.rsplit_once(' ') {
+            let offset = if is_utc(zone) { "Z" } else { zone };
+            if let Ok(zoned) = format!("{local}{offset}").parse() {
+                return Some(Self::Zoned(zoned));
+            }
         }
         let (date, time) = dashed.split_once(['T', ' '])?;
         let date: Date = date.parse().ok()?;
@@ -39,21 +48,55 @@ impl LogTime {
     }
 }
 
-fn named_day(text: &str) -> Option<DateTime> {
+/// Seconds since 1970, of this century or the end of the last.
+fn seconds(text: &str) -> Option<Timestamp> {
+    let whole = text.split('.').next().unwrap_or_default();
+    if !(9..=10).contains(&whole.len()) || !text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return None;
+    }
+    let since = SignedDuration::try_from_secs_f64(text.parse().ok()?).ok()?;
+    // A float holds microseconds of such a time, and no more.
+    Timestamp::from_microsecond(i64::try_from(since.as_micros()).ok()?).ok()
+}
+
+/// Whether a word can only mean UTC.
+fn is_utc(word: &str) -> bool {
+    ["UTC", "GMT"].contains(&word)
+}
+
+/// What is wrong with a time that cannot be read.
+pub(super) fn unread_time(text: &str) -> String {
+    let zone = text
+        .split_ascii_whitespace()
+        .find(|word| (2..=5).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_uppercase()));
+    match zone {
+        Some(zone) => format!(
+            "the time `{text}` names its zone `{zone}`, a short name that several zones share"
+        ),
+        None => format!("the time `{text}` cannot be read"),
+    }
+}
+
+fn named_day(text: &str) -> Option<LogTime> {
     let mut words = text.split_ascii_whitespace().skip(1);
     let month = words.next()?;
     let month = MONTHS.iter().position(|name| *name == month)? + 1;
     let day: i8 = words.next()?.parse().ok()?;
     let time: Time = words.next()?.parse().ok()?;
-    let year: i16 = words.next()?.parse().ok()?;
+    // `date` puts the zone before the year.
+    let word = words.next()?;
+    let is_utc = is_utc(word);
+    let year: i16 = if is_utc { words.next()? } else { word }.parse().ok()?;
     if words.next().is_some() {
         return None;
     }
-    Some(
-        Date::new(year, i8::try_from(month).ok()?, day)
-            .ok()?
-            .to_datetime(time),
-    )
+    let day = Date::new(year, i8::try_from(month).ok()?, day).ok()?;
+    let local = day.to_datetime(time);
+    Some(if is_utc {
+        LogTime::Zoned(TimeZone::UTC.to_timestamp(local).ok()?)
+    } else {
+        LogTime::Local(local)
+    })
 }
 
 /// From the times of a log to seconds since its start.

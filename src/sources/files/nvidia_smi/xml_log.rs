@@ -1,6 +1,6 @@
 //! A log of `nvidia-smi -q -x`, one look at a time.
 
-use super::super::samples::{Input, Log, ReadOptions, SamplesError, place};
+use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place};
 use super::device::{self, Look};
 use super::document::Documents;
 use super::looks::{Roster, clock, clock_gaps, look};
@@ -107,6 +107,10 @@ impl Log for XmlLog {
 
     fn end(&self) -> Option<&RunEnd> {
         None
+    }
+
+    fn may_tell(&self, figure: Told) -> bool {
+        !matches!(figure, Told::Energy | Told::Activity)
     }
 
     fn gaps(&self) -> Vec<Gap> {

@@ -5,8 +5,20 @@ use crate::domain::safe;
 use std::io;
 use std::path::{Path, PathBuf};
 
+macro_rules! log_columns {
+    () => {
+        "timestamp,index,uuid,name,driver_version,utilization.gpu,utilization.memory,\
+         memory.used,memory.total,power.draw,power.limit,power.default_limit,temperature.gpu,\
+         clocks.sm,clocks_throttle_reasons.active"
+    };
+}
+
 /// Characters of a foreign line that a message quotes.
 const MOST_QUOTED: usize = 80;
+
+/// What to ask nvidia-smi for: every column that a summary and its diagnosis use.
+#[cfg(test)]
+pub(in crate::sources::files) const LOG_COLUMNS: &str = log_columns!();
 
 /// Why samples could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +80,28 @@ pub enum SamplesError {
         /// The file.
         path: PathBuf,
     },
+    /// A log of processes, not of GPUs.
+    #[error(
+        "{}:{line}: this is a list of processes (--query-compute-apps), which does not say how \
+         busy a GPU was",
+        path.display()
+    )]
+    Processes {
+        /// The file.
+        path: PathBuf,
+        /// The line of its header, counted from one.
+        line: u64,
+    },
+    /// No row has a time that can be read.
+    #[error("{}:{line}: {message}", path.display())]
+    Time {
+        /// The file.
+        path: PathBuf,
+        /// The first such line, counted from one.
+        line: u64,
+        /// The time, and what is wrong with it.
+        message: String,
+    },
     /// There is not one look at a GPU in it.
     #[error("{} holds no samples{}", path.display(), begins(says.as_deref()))]
     Empty {
@@ -87,10 +121,18 @@ impl SamplesError {
                 "mend or remove the line; files of samples are read one by one, not put together"
             }
             Self::Newer { .. } => "read it with a gpucost that is as new as the one that wrote it",
-            Self::Unknown { .. } | Self::Empty { .. } => {
-                "write one with `gpucost profile --samples FILE.jsonl` or with `nvidia-smi \
-                 --query-gpu=timestamp,index,uuid,name,utilization.gpu,utilization.memory,\
-                 memory.used,memory.total,power.draw --format=csv -l 1`"
+            Self::Unknown { .. } | Self::Empty { .. } | Self::Processes { .. } => {
+                concat!(
+                    "write one with `gpucost profile --samples FILE.jsonl` or with `nvidia-smi ",
+                    "--query-gpu=",
+                    log_columns!(),
+                    " --format=csv -l 1`"
+                )
+            }
+            Self::Time { .. } => {
+                "write times as nvidia-smi does (2026/01/03 15:36:53.507), as RFC 3339 or as \
+                 seconds since 1970; name the zone by its offset, or leave it out and give it \
+                 with --read-zone"
             }
             Self::Columns { .. } => {
                 "name them with --read-columns, as they were given to --query-gpu"

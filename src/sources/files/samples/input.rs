@@ -20,19 +20,19 @@ pub(in crate::sources::files) struct Input {
 }
 
 impl Input {
-    /// A file, or what a pipe holds.
+    /// A file, or what a pipe holds; `-` is what comes over stdin.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
+        if path.as_os_str() == "-" {
+            return Ok(Self {
+                path: "stdin".into(),
+                piped: Some(whole(io::stdin().lock())?),
+            });
+        }
         let is_file = std::fs::metadata(path)?.is_file();
         let piped = if is_file {
             None
         } else {
-            let mut bytes = Vec::new();
-            let mut pipe = File::open(path)?.take(MOST_PIPED_BYTES + 1);
-            pipe.read_to_end(&mut bytes)?;
-            if bytes.len() as u64 > MOST_PIPED_BYTES {
-                return Err(too_large("more than 256 MiB through a pipe"));
-            }
-            Some(bytes.into())
+            Some(whole(File::open(path)?)?)
         };
         Ok(Self {
             path: path.to_owned(),
@@ -60,6 +60,16 @@ impl Input {
             None => Lines::of(File::open(&self.path)?),
         }
     }
+}
+
+/// All that a pipe holds.
+fn whole(pipe: impl Read) -> io::Result<Arc<[u8]>> {
+    let mut bytes = Vec::new();
+    pipe.take(MOST_PIPED_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_PIPED_BYTES {
+        return Err(too_large("more than 256 MiB through a pipe"));
+    }
+    Ok(bytes.into())
 }
 
 fn too_large(what: &str) -> io::Error {

@@ -9,6 +9,7 @@ mod input;
 mod json_form;
 #[cfg(test)]
 mod properties;
+mod unread;
 mod wire;
 mod wire_run;
 mod writer;
@@ -16,9 +17,12 @@ mod writer;
 pub use error::SamplesError;
 pub use writer::SampleWriter;
 
+#[cfg(test)]
+pub(super) use error::LOG_COLUMNS;
 pub(super) use error::quoted;
 pub(super) use input::{Input, Line, Lines, cells};
 pub(super) use json_form::place;
+pub(super) use unread::Told;
 
 use super::nvidia_smi;
 use crate::domain::Gap;
@@ -26,6 +30,7 @@ use crate::profiling::{RunEnd, RunFacts, Sample};
 use jiff::tz::TimeZone;
 use std::path::Path;
 use std::time::Duration;
+use unread::Unread;
 
 /// The version of the sample files that this program reads and writes.
 pub const SAMPLES_VERSION: &str = "1";
@@ -77,6 +82,10 @@ pub(super) trait Log {
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>>;
     /// How the run ended, once the last look was read.
     fn end(&self) -> Option<&RunEnd>;
+    /// Whether a figure would be in it, if the driver had told.
+    fn may_tell(&self, _figure: Told) -> bool {
+        true
+    }
     /// What it does not say or what could not be read, as far as it was read.
     fn gaps(&self) -> Vec<Gap>;
 }
@@ -84,6 +93,8 @@ pub(super) trait Log {
 /// The looks of a file, in order.
 pub struct SampleReader {
     log: Box<dyn Log>,
+    place: String,
+    unread: Unread,
     is_done: bool,
 }
 
@@ -112,6 +123,17 @@ impl SampleReader {
     pub fn gaps(&self) -> Vec<Gap> {
         self.log.gaps()
     }
+
+    /// How gaps name the file.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Figures that no look told of a GPU; complete after the last look.
+    pub fn unread(&self) -> Vec<Gap> {
+        let may_tell = |figure| self.log.may_tell(figure);
+        self.unread.gaps(&self.facts().gpus, may_tell, &self.place)
+    }
 }
 
 impl Iterator for SampleReader {
@@ -122,7 +144,10 @@ impl Iterator for SampleReader {
             return None;
         }
         let next = self.log.next_sample();
-        self.is_done = !matches!(next, Some(Ok(_)));
+        match &next {
+            Some(Ok(sample)) => self.unread.add(sample),
+            _ => self.is_done = true,
+        }
         next
     }
 }
@@ -144,6 +169,7 @@ pub(super) fn open_input(
     input: Input,
     options: &ReadOptions,
 ) -> Result<SampleReader, SamplesError> {
+    let place = place(input.path());
     let log: Box<dyn Log> = match kind(&input)? {
         Kind::JsonLines => Box::new(json_form::JsonLog::open(&input)?),
         Kind::Csv => Box::new(csv_form::CsvLog::open(&input)?),
@@ -152,6 +178,8 @@ pub(super) fn open_input(
     };
     Ok(SampleReader {
         log,
+        place,
+        unread: Unread::default(),
         is_done: false,
     })
 }

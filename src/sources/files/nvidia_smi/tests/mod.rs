@@ -2,7 +2,9 @@
 
 mod documents;
 mod properties;
+mod rows;
 mod table;
+mod times;
 
 use super::super::samples::{Input, ReadOptions, SampleReader, SamplesError, open_input};
 use crate::profiling::{GpuReading, Sample};

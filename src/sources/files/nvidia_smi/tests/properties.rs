@@ -82,7 +82,12 @@ proptest! {
         looks.iter_mut().for_each(|look| look[0].2 = true);
         let (reader, samples) = read(&log(dress, &looks));
         prop_assert_eq!(reader.facts().gpus.len(), looks[0].len());
-        prop_assert_eq!(samples.len(), looks.len());
+        // Where the log stops, rows that the look before had may just not be written.
+        let is_cut = looks.len() > 1 && {
+            let (before, last) = (&looks[looks.len() - 2], &looks[looks.len() - 1]);
+            before.iter().zip(last).any(|(before, last)| before.2 && !last.2)
+        };
+        prop_assert_eq!(samples.len(), looks.len() - usize::from(is_cut));
         for (number, (sample, look)) in samples.iter().zip(&looks).enumerate() {
             prop_assert_eq!(sample.at_seconds, number as f64);
             for (gpu, (busy, held, is_there)) in sample.gpus.iter().zip(look) {

@@ -1,0 +1,375 @@
+//! When looks were due, and how well that was kept: by whoever takes them, and
+//! afterwards by what a file of them tells.
+
+use super::{RunEnd, RunFacts, Sample};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
+
+/// A look is late from this share of the interval on.
+const LATE_SHARE: i32 = 10;
+/// Steps of the wall clock below this are its ordinary corrections.
+const CLOCK_STEP_SECONDS: f64 = 1.0;
+
+/// Looks further apart than so many intervals have a gap between them.
+pub(super) const GAP_INTERVALS: f64 = 3.0;
+/// Looks closer than this never have, in seconds.
+pub(super) const GAP_AT_LEAST_SECONDS: f64 = 2.0;
+/// Steps from one look to the next that differ by less than one part in so many
+/// are counted together.
+const PARTS: f64 = 64.0;
+
+/// How well the looks kept their times, told by who took them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pace {
+    /// Looks taken.
+    pub taken: u64,
+    /// Looks that were due and not taken.
+    pub missed: u64,
+    /// Looks taken late.
+    pub late: u64,
+    /// The longest delay of a look.
+    pub largest_delay_seconds: f64,
+    /// How far the wall clock was moved while the run lasted, forward positive;
+    /// 0 where it was not.
+    pub wall_clock_step_seconds: f64,
+}
+
+/// Looks at whole multiples of the interval: what delays one does not delay
+/// those after it.
+#[derive(Debug, Clone)]
+pub struct Pacer {
+    interval: SignedDuration,
+    /// Number of the next look.
+    next: u64,
+    pace: Pace,
+    /// Wall clock less elapsed time, at the look before.
+    offset_seconds: Option<f64>,
+}
+
+impl Pacer {
+    /// The first look is due at once.
+    pub fn new(interval: SignedDuration) -> Self {
+        Self {
+            interval,
+            next: 0,
+            pace: Pace::default(),
+            offset_seconds: None,
+        }
+    }
+
+    /// When the next look is due.
+    pub fn due(&self) -> SignedDuration {
+        self.interval
+            .saturating_mul(i32::try_from(self.next).unwrap_or(i32::MAX))
+    }
+
+    /// A look was taken.
+    pub fn looked(&mut self, at: SignedDuration, wall: Timestamp) {
+        let delay = at.saturating_sub(self.due()).max(SignedDuration::ZERO);
+        let passed = at.as_nanos() / self.interval.as_nanos().max(1);
+        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+        self.pace.taken += 1;
+        self.pace.missed += passed.saturating_sub(self.next);
+        self.pace.late += u64::from(delay * LATE_SHARE > self.interval);
+        self.pace.largest_delay_seconds = self.pace.largest_delay_seconds.max(delay.as_secs_f64());
+        self.next = passed.max(self.next) + 1;
+        let offset = wall.as_duration().as_secs_f64() - at.as_secs_f64();
+        if let Some(before) = self.offset_seconds.replace(offset)
+            && (offset - before).abs() >= CLOCK_STEP_SECONDS
+        {
+            self.pace.wall_clock_step_seconds += offset - before;
+        }
+    }
+
+    /// The run ended: what was due before its last interval was missed.
+    fn ended(&mut self, at: SignedDuration) {
+        let passed = at.as_nanos() / self.interval.as_nanos().max(1);
+        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+        self.pace.missed += passed.saturating_sub(self.next);
+        self.next = self.next.max(passed);
+    }
+
+    /// How well it went.
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+}
+
+/// Time between two looks for which more than one was due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hole {
+    /// The last look before it, in seconds of the run.
+    pub from_seconds: f64,
+    /// How long it lasts.
+    pub seconds: f64,
+}
+
+/// Steps from look to look of about the same length.
+#[derive(Debug, Clone, Copy, Default)]
+struct Steps {
+    count: u64,
+    seconds: f64,
+}
+
+/// How far looks are apart, by themselves, in memory that does not grow with
+/// their number.
+#[derive(Debug, Clone, Default)]
+struct Spacing {
+    steps: BTreeMap<i32, Steps>,
+}
+
+impl Spacing {
+    fn add(&mut self, seconds: f64) {
+        if seconds > 0.0 {
+            let steps = self
+                .steps
+                .entry((seconds.ln() * PARTS).round() as i32)
+                .or_default();
+            steps.count += 1;
+            steps.seconds += seconds;
+        }
+    }
+
+    /// The step in the middle of all.
+    fn usual_seconds(&self) -> Option<f64> {
+        let all: u64 = self.steps.values().map(|steps| steps.count).sum();
+        let mut before = 0;
+        let middle = self.steps.values().find(|steps| {
+            before += steps.count;
+            before * 2 >= all
+        })?;
+        Some(middle.seconds / middle.count as f64)
+    }
+
+    /// Looks that would have come at an interval and did not.
+    fn missed(&self, interval_seconds: f64) -> u64 {
+        let of_one = |steps: &Steps| {
+            let each = steps.seconds / steps.count as f64 / interval_seconds;
+            if each.round() <= 1.0 {
+                return 0;
+            }
+            let due = (steps.seconds / interval_seconds).round() as u64;
+            due.saturating_sub(steps.count)
+        };
+        self.steps.values().map(of_one).sum()
+    }
+}
+
+/// By what it is known when looks of a file were due.
+#[derive(Debug, Clone)]
+enum Due {
+    /// The sampler was asked to look at every multiple of an interval.
+    Asked(Pacer),
+    /// Another program looked, which waits between two looks.
+    Waited { interval_seconds: Option<f64> },
+}
+
+/// Looks of a file as they come: which of them were due, and where they are
+/// missing.
+#[derive(Debug, Clone)]
+pub struct Cadence {
+    due: Due,
+    taken: u64,
+    last_at: Option<f64>,
+    spacing: Spacing,
+    longest: Option<Hole>,
+}
+
+fn duration(seconds: f64) -> Option<SignedDuration> {
+    SignedDuration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(SignedDuration::is_positive)
+}
+
+impl Cadence {
+    /// No looks yet of a run. Where the run does not tell its interval, that is
+    /// the one that is given, or else the usual step from look to look.
+    pub fn new(facts: &RunFacts, given: Option<SignedDuration>) -> Self {
+        let due = match facts.interval_seconds.and_then(duration) {
+            Some(interval) => Due::Asked(Pacer::new(interval)),
+            None => Due::Waited {
+                interval_seconds: given
+                    .map(|interval| interval.as_secs_f64())
+                    .filter(|seconds| *seconds > 0.0),
+            },
+        };
+        Self {
+            due,
+            taken: 0,
+            last_at: None,
+            spacing: Spacing::default(),
+            longest: None,
+        }
+    }
+
+    /// Takes a look.
+    pub fn looked(&mut self, sample: &Sample) {
+        self.taken += 1;
+        if let Due::Asked(pacer) = &mut self.due {
+            let at = SignedDuration::try_from_secs_f64(sample.at_seconds).unwrap_or_default();
+            pacer.looked(at, sample.time);
+        }
+        if let Some(last) = self.last_at.replace(sample.at_seconds) {
+            self.spacing.add(sample.at_seconds - last);
+            self.no_look(last, sample.at_seconds);
+        }
+    }
+
+    /// The run ended so; without an end, at its last look.
+    pub fn ended(&mut self, end: Option<&RunEnd>) {
+        let (Due::Asked(pacer), Some(end)) = (&mut self.due, end) else {
+            return;
+        };
+        pacer.ended(SignedDuration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
+        self.no_look(self.last_at.unwrap_or(0.0), end.elapsed_seconds);
+    }
+
+    fn no_look(&mut self, from_seconds: f64, to_seconds: f64) {
+        let seconds = to_seconds - from_seconds;
+        if self.longest.is_none_or(|hole| hole.seconds < seconds) {
+            self.longest = Some(Hole {
+                from_seconds,
+                seconds,
+            });
+        }
+    }
+
+    /// Seconds from one look to the next, as far as anything tells.
+    pub fn interval_seconds(&self) -> Option<f64> {
+        match &self.due {
+            Due::Asked(pacer) => Some(pacer.interval.as_secs_f64()),
+            Due::Waited { interval_seconds } => {
+                interval_seconds.or_else(|| self.spacing.usual_seconds())
+            }
+        }
+    }
+
+    /// How well the looks came.
+    pub fn pace(&self) -> Pace {
+        match &self.due {
+            Due::Asked(pacer) => pacer.pace(),
+            Due::Waited { .. } => Pace {
+                taken: self.taken,
+                missed: self
+                    .interval_seconds()
+                    .map_or(0, |interval| self.spacing.missed(interval)),
+                ..Pace::default()
+            },
+        }
+    }
+
+    /// The longest time without a look, where that is a gap.
+    pub fn longest_hole(&self) -> Option<Hole> {
+        let least = (self.interval_seconds()? * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS);
+        self.longest
+            .filter(|hole| hole.seconds > least && self.pace().missed > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wall(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).expect("a time")
+    }
+
+    #[test]
+    fn late_looks_do_not_drift_and_missed_ones_are_counted() {
+        let mut pacer = Pacer::new(SignedDuration::from_millis(1_000));
+        let looks = [0, 1_000, 2_150, 3_000, 6_400, 7_000];
+        let mut due = Vec::new();
+        for at in looks {
+            due.push(pacer.due().as_millis());
+            let at = SignedDuration::from_millis(at);
+            pacer.looked(at, wall(0) + at);
+        }
+        assert_eq!(due, [0, 1_000, 2_000, 3_000, 4_000, 7_000]);
+        let pace = pacer.pace();
+        // Those due at 5 s and 6 s were never taken; 2 150 and 6 400 were late.
+        assert_eq!((pace.taken, pace.missed, pace.late), (6, 2, 2));
+        assert!((pace.largest_delay_seconds - 2.4).abs() < 1e-9);
+        assert_eq!(pace.wall_clock_step_seconds, 0.0);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_seen_and_changes_nothing_else() {
+        let mut pacer = Pacer::new(SignedDuration::from_secs(1));
+        for (at, time) in [(0, 0), (1, 1), (2, -3_598), (3, -3_597)] {
+            pacer.looked(SignedDuration::from_secs(at), wall(time));
+        }
+        let pace = pacer.pace();
+        assert_eq!((pace.taken, pace.missed, pace.late), (4, 0, 0));
+        assert!((pace.wall_clock_step_seconds + 3_600.0).abs() < 1e-6);
+    }
+
+    fn facts(interval_seconds: Option<f64>) -> RunFacts {
+        RunFacts {
+            interval_seconds,
+            ..crate::profiling::scenes::facts(Vec::new())
+        }
+    }
+
+    fn cadence(interval_seconds: Option<f64>, looks: impl IntoIterator<Item = f64>) -> Cadence {
+        let mut cadence = Cadence::new(&facts(interval_seconds), None);
+        for at_seconds in looks {
+            cadence.looked(&crate::profiling::scenes::look(at_seconds, Vec::new()));
+        }
+        cadence
+    }
+
+    #[test]
+    fn a_file_misses_what_its_sampler_missed() {
+        let looks = [0.0, 1.0, 2.15, 3.0, 6.4, 7.0];
+        let mut read = cadence(Some(1.0), looks);
+        read.ended(Some(&RunEnd {
+            elapsed_seconds: 7.3,
+            exit_code: Some(0),
+        }));
+        let pace = read.pace();
+        assert_eq!((pace.taken, pace.missed, pace.late), (6, 2, 2));
+        let hole = read.longest_hole().expect("a hole of 3.4 s");
+        assert!((hole.seconds - 3.4).abs() < 1e-9);
+        assert_eq!(hole.from_seconds, 3.0);
+        // Looks at 0 to 2 s of a run that went on to 10 s: 3 to 9 s were due.
+        let mut cut = cadence(Some(1.0), [0.0, 1.0, 2.0]);
+        cut.ended(Some(&RunEnd {
+            elapsed_seconds: 10.0,
+            exit_code: Some(0),
+        }));
+        assert_eq!(cut.pace().missed, 7);
+        assert_eq!(cut.longest_hole().map(|hole| hole.seconds), Some(8.0));
+    }
+
+    #[test]
+    fn the_usual_step_tells_what_a_log_misses() {
+        // Twenty looks, two days of nothing, twenty looks: the second half begins
+        // 172 800 s after the last look of the first.
+        let halves = (0..20).chain(172_819..172_839).map(f64::from);
+        let log = cadence(None, halves);
+        assert_eq!(log.interval_seconds(), Some(1.0));
+        assert_eq!(log.pace().missed, 172_799);
+        assert_eq!(
+            log.longest_hole(),
+            Some(Hole {
+                from_seconds: 19.0,
+                seconds: 172_800.0
+            })
+        );
+        // A program that waits a second after each look of 80 ms misses none, and
+        // one look that came late neither.
+        let waits = cadence(None, (0..100).map(|look| f64::from(look) * 1.08));
+        assert_eq!(waits.pace().missed, 0);
+        assert_eq!(waits.longest_hole(), None);
+        let late = cadence(None, [0.0, 1.0, 2.0, 3.4, 4.0, 5.0]);
+        assert_eq!(late.pace().missed, 0);
+        // Every second look of a log whose interval is given.
+        let given = Some(SignedDuration::from_secs(1));
+        let mut halved = Cadence::new(&facts(None), given);
+        for at_seconds in [0.0, 2.0, 4.0, 6.0] {
+            halved.looked(&crate::profiling::scenes::look(at_seconds, Vec::new()));
+        }
+        assert_eq!(halved.pace().missed, 3);
+        assert_eq!(cadence(None, [5.0]).pace().missed, 0);
+    }
+}
