@@ -7,8 +7,8 @@ use crate::installed::installed;
 use crate::skip::skip;
 use crate::world::World;
 use gpucost::analysis::gate::{
-    BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, Lack, Place, Suppressed,
-    Suppression, Violation,
+    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, Lack, Place,
+    Suppressed, Suppression, Violation,
 };
 use gpucost::domain::{Currency, Money, Severity};
 use gpucost::report::{
@@ -77,6 +77,8 @@ fn violation(name: &str, number: usize, place: Place) -> Violation {
         place,
         fingerprint: format!("policy/required-tags:{number}:{name}"),
         steps: vec![format!("tag {name}"), name.to_owned()],
+        baseline_state: Some(BaselineState::ALL[number % BaselineState::ALL.len()]),
+        before: Some(name.to_owned()),
     }
 }
 
@@ -167,6 +169,7 @@ fn report(names: &[String]) -> GateReport {
             worse: 2,
             new: 3,
             gone: 4,
+            cautions: vec![name.clone()],
         }),
     }
 }
