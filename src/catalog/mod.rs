@@ -5,6 +5,7 @@
 mod commitments;
 mod families;
 mod hardware;
+mod newer;
 mod other_clouds;
 mod prices;
 mod table;
@@ -15,6 +16,7 @@ pub use hardware::{
     GpuSpec, MigProfile, gpu_spec, has_mig, known_shape, mig_profiles, network_gbps, shape, shapes,
     smaller_types, whole_device_spec,
 };
+pub use newer::{has_form_of_type, leading_region};
 pub use other_clouds::{ListedOffer, PricedUnit, other_clouds};
 pub use prices::{
     Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_region_names,

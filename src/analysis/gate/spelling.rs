@@ -4,7 +4,7 @@
 use super::judged::place;
 use super::{Allowance, GatePolicy, Glob, Violation, policy_rule};
 use crate::analysis::nearest_names;
-use crate::catalog::{bundled_region_names, shapes};
+use crate::catalog::{bundled_region_names, has_form_of_type, leading_region, shapes};
 use crate::domain::Severity;
 use std::collections::BTreeSet;
 
@@ -109,54 +109,16 @@ fn family(instance_type: &str) -> Option<&str> {
 /// Whether a pattern has the form of a type's name, or of all types of a family:
 /// `p9.48xlarge`, `p9.*` or `p9*`.
 fn may_be_type(pattern: &str) -> bool {
-    let all = |pattern: &str| Some((pattern.strip_suffix('*')?.to_owned(), "*".to_owned()));
-    let parts = pattern
-        .split_once('.')
-        .map(|(family, size)| (family.to_owned(), size.to_owned()));
-    let Some((family, size)) = parts.or_else(|| all(pattern)) else {
-        return false;
-    };
-    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit());
-    let is_size = ["*", "nano", "micro", "small", "medium", "large", "metal"]
-        .contains(&size.as_str())
-        || size.strip_suffix("xlarge").is_some_and(is_number)
-        || size
-            .strip_prefix("metal-")
-            .and_then(|rest| rest.strip_suffix("xl"))
-            .is_some_and(is_number);
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    is_size
-        && family.starts_with(|c: char| c.is_ascii_lowercase())
-        && family.contains(|c: char| c.is_ascii_digit())
-        && family.chars().all(is_plain)
+    let family = pattern.strip_suffix('*');
+    let family = family.map(|family| family.strip_suffix('.').unwrap_or(family));
+    match family {
+        Some(family) => has_form_of_type(&format!("{family}.large")),
+        None => has_form_of_type(pattern),
+    }
 }
 
-/// Whether a name has the form of a region's, such as `us-gov-west-1`.
 fn is_region(name: &str) -> bool {
-    const DIRECTIONS: [&str; 9] = [
-        "central",
-        "east",
-        "north",
-        "northeast",
-        "northwest",
-        "south",
-        "southeast",
-        "southwest",
-        "west",
-    ];
-    let parts: Vec<&str> = name.split('-').collect();
-    let [area, partition @ .., direction, number] = parts.as_slice() else {
-        return false;
-    };
-    let is_word = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
-    DIRECTIONS.contains(direction)
-        && [2, 4].contains(&area.len())
-        && is_word(area)
-        && partition.len() <= 1
-        && partition
-            .iter()
-            .all(|word| word.len() >= 2 && is_word(word))
-        && number.parse::<u8>().is_ok_and(|number| number > 0)
+    leading_region(name) == Some(name)
 }
 
 /// Denied names that the book does not know and that nothing here has: each is
