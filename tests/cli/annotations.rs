@@ -236,7 +236,11 @@ fn large() -> GateReport {
 
 #[test]
 fn a_comment_stays_below_its_limit_and_counts_what_it_leaves_out() {
-    let text = gate_markdown(&large(), &brief());
+    let report = large();
+    // What the baseline knew is counted at the top.
+    let known = report.notices.iter().filter(|one| one.is_known()).count() as u64;
+    assert!((1..2_000).contains(&known));
+    let text = gate_markdown(&report, &brief());
     // GitHub's limit, in characters; bytes are never fewer.
     assert!(text.len() <= 65_536, "{} bytes", text.len());
     let hidden: Vec<u64> = text
@@ -248,7 +252,8 @@ fn a_comment_stays_below_its_limit_and_counts_what_it_leaves_out() {
             number.replace(',', "").parse().expect("a number")
         })
         .collect();
-    // Violations, lacks, steps, notices, suppressed, checks: 2 000 each.
+    // Violations, lacks, steps, notices, suppressed, checks: 2 000 each, less what is
+    // known.
     assert_eq!(hidden.len(), 6);
     let rows = text.lines().filter(|line| {
         let of_table = line.starts_with("| ") && !line.starts_with("| ---");
@@ -256,7 +261,7 @@ fn a_comment_stays_below_its_limit_and_counts_what_it_leaves_out() {
     });
     // Five of the sections are tables with a line of titles.
     let shown = rows.count() as u64 - 5;
-    assert_eq!(shown + hidden.iter().sum::<u64>(), 12_000);
+    assert_eq!(shown + hidden.iter().sum::<u64>(), 12_000 - known);
     assert!(shown >= 100, "{shown} rows");
 }
 
