@@ -5,6 +5,7 @@
 mod commitments;
 mod families;
 mod hardware;
+mod newer;
 mod other_clouds;
 mod prices;
 mod table;
@@ -15,9 +16,10 @@ pub use hardware::{
     GpuSpec, MigProfile, gpu_spec, has_mig, known_shape, mig_profiles, network_gbps, shape, shapes,
     smaller_types, whole_device_spec,
 };
+pub use newer::{has_form_of_type, leading_region};
 pub use other_clouds::{ListedOffer, PricedUnit, other_clouds};
 pub use prices::{
-    Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_regions_of,
-    bundled_storage_quote, fresher_than_bundled,
+    Prices, bundled_interruption_band, bundled_origins, bundled_quote, bundled_region_names,
+    bundled_regions_of, bundled_storage_quote, fresher_than_bundled,
 };
 pub use time_zones::time_zone;

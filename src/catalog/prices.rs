@@ -96,6 +96,12 @@ pub fn bundled_regions_of(instance_type: &str) -> Vec<&'static str> {
     bundled_regions(Some(instance_type))
 }
 
+/// Every region in which the book knows anything, in order, and beside them the
+/// local zones that have prices of their own.
+pub fn bundled_region_names() -> Vec<&'static str> {
+    bundled_regions(None)
+}
+
 /// The same of one type or of all.
 fn bundled_regions(instance_type: Option<&str>) -> Vec<&'static str> {
     let listed = PRICES

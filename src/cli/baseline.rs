@@ -3,6 +3,7 @@
 use super::diff::unreadable;
 use super::exit::Failure;
 use crate::analysis::gate::Baseline;
+use crate::analysis::{Audit, PastAudit};
 use crate::sources::files::read_report;
 use std::path::Path;
 
@@ -10,7 +11,20 @@ use std::path::Path;
 ///
 /// # Errors
 /// When it cannot be read, is of another version, or is no audit.
-pub(super) fn read(path: &Path) -> Result<Baseline, Failure> {
-    let past = read_report(path).map_err(unreadable)?;
-    Ok(Baseline::of(path.display().to_string(), &past))
+pub(super) fn read(path: &Path) -> Result<PastAudit, Failure> {
+    read_report(path).map_err(unreadable)
+}
+
+/// What an audit is compared with.
+///
+/// # Errors
+/// When the earlier one has nothing in common with it.
+pub(super) fn against(path: &Path, past: &PastAudit, audit: &Audit) -> Result<Baseline, Failure> {
+    let name = path.display().to_string();
+    Baseline::of(name.clone(), past, audit).map_err(|reason| {
+        Failure::input(format!("{name} is no baseline for this audit: {reason}")).with_hint(
+            "`gpucost audit --format json`, with the accounts, regions and filters of this check, \
+             writes one",
+        )
+    })
 }

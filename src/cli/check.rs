@@ -9,7 +9,7 @@ use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
 use crate::analysis::{Audit, audit};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
 use crate::domain::Gap;
-use crate::report::text::counted;
+use crate::report::text::{counted, safe};
 use crate::report::{
     GateBrief, Invocation, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
     gate_slack, gate_table,
@@ -32,15 +32,33 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let (path, name) = policy_file(args, io)?;
     check_files(args, &path)?;
     let policy = policy(&path, &name)?;
-    let before = args.baseline.as_deref().map(baseline::read).transpose()?;
+    let past = args.baseline.as_deref().map(baseline::read).transpose()?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
     let audit = audit(&estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
+    let before = match (&args.baseline, &past) {
+        (Some(path), Some(past)) => Some(baseline::against(path, past, &audit)?),
+        _ => None,
+    };
     let report = gate(&audit, &policy, before.as_ref(), audit.as_of);
-    let text = render(&report, &audit, args, &settings, io)?;
+    let brief = GateBrief::of_audit(&audit, &invocation(args)).since(before.as_ref());
+    let text = render(
+        &report,
+        &audit,
+        &brief,
+        format(args, &settings, io),
+        args,
+        io,
+    )?;
     output::document(&text, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
+    for caution in before.iter().flat_map(|baseline| &baseline.cautions) {
+        let line = safe(&format!(
+            "warning: the baseline is hard to compare with: {caution}"
+        ));
+        output::warn(Some(line), &args.estate.out, io);
+    }
     Ok(verdict(&report, &audit, args, io))
 }
 
@@ -105,21 +123,21 @@ pub(super) fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> 
 fn render(
     report: &GateReport,
     audit: &Audit,
+    brief: &GateBrief,
+    format: CheckFormat,
     args: &CheckArgs,
-    settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<String, Failure> {
     let style = |wide| output::style(wide, &args.estate.out, io);
-    let brief = GateBrief::of_audit(audit, &invocation(args));
-    let written = match format(args, settings, io) {
+    let written = match format {
         CheckFormat::Table => Ok(gate_table(report, audit, style(false))),
         CheckFormat::Wide => Ok(gate_table(report, audit, style(true))),
         CheckFormat::Json => gate_json(report, audit),
-        CheckFormat::Markdown => Ok(gate_markdown(report, &brief)),
-        CheckFormat::Github => Ok(gate_github(report, &brief)),
-        CheckFormat::Sarif => gate_sarif(report, &brief),
-        CheckFormat::Junit => Ok(gate_junit(report, &brief)),
-        CheckFormat::Slack => gate_slack(report, &brief),
+        CheckFormat::Markdown => Ok(gate_markdown(report, brief)),
+        CheckFormat::Github => Ok(gate_github(report, brief)),
+        CheckFormat::Sarif => gate_sarif(report, brief),
+        CheckFormat::Junit => Ok(gate_junit(report, brief)),
+        CheckFormat::Slack => gate_slack(report, brief),
     };
     written.map_err(|error| Failure::new(ExitCode::Unexpected, anyhow::Error::new(error)))
 }
@@ -208,9 +226,11 @@ fn kept(report: &GateReport, nothing: &str) -> String {
     }
     let rules = counted(report.checks.len() as u64, "rule", "rules");
     let mut line = format!("policy kept: {rules}");
+    let known = report.notices.iter().filter(|one| one.is_known()).count();
     for (number, singular, plural) in [
         (report.suppressed.len(), "suppressed", "suppressed"),
-        (report.notices.len(), "notice", "notices"),
+        (known, "known in the baseline", "known in the baseline"),
+        (report.notices.len() - known, "notice", "notices"),
     ] {
         if number > 0 {
             line.push_str(&format!("; {}", counted(number as u64, singular, plural)));

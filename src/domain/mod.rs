@@ -48,7 +48,7 @@ pub use instance::{
     Tenancy, Volume,
 };
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
-pub use names::{is_unsafe, safe, spreadsheet_safe};
+pub use names::{is_unsafe, safe, shell_word, spreadsheet_safe};
 pub use paid_ahead::{PaidAhead, PaidPart, Sunk};
 pub use policy::Policy;
 pub use price::{

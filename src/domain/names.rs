@@ -31,3 +31,32 @@ pub fn spreadsheet_safe(cell: &str) -> String {
         || shown.trim_start().starts_with(['=', '+', '-', '@']);
     if runs { format!("'{shown}") } else { shown }
 }
+
+/// A word that a POSIX shell reads back as it was, and that cannot hurt the
+/// terminal it is shown on. What `safe` would escape is written in octal inside
+/// `$'…'`, which bash, zsh and ksh know.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.chars().any(is_unsafe) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let mut quoted = String::from("$'");
+    for c in word.chars() {
+        if is_unsafe(c) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                quoted.push_str(&format!("\\{byte:03o}"));
+            }
+        } else {
+            if matches!(c, '\'' | '\\') {
+                quoted.push('\\');
+            }
+            quoted.push(c);
+        }
+    }
+    quoted.push('\'');
+    quoted
+}

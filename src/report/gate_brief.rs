@@ -4,7 +4,7 @@
 use super::next::Invocation;
 use super::text::{count, counted, money};
 use crate::analysis::Audit;
-use crate::analysis::gate::{GateOutcome, GateReport, Place};
+use crate::analysis::gate::{Baseline, GateOutcome, GateReport, Place, Violation};
 use crate::domain::{Gap, Money};
 use jiff::Timestamp;
 
@@ -71,6 +71,13 @@ impl GateBrief {
         }
     }
 
+    /// The same with what it cost in a baseline, where the sums can be compared.
+    pub fn since(mut self, baseline: Option<&Baseline>) -> Self {
+        let comparable = baseline.filter(|baseline| baseline.has_same_sums);
+        self.previous_monthly_cost = comparable.and_then(|baseline| baseline.monthly_cost);
+        self
+    }
+
     /// The command that shows everything, quoted for a shell.
     pub(super) fn again(&self) -> String {
         self.invocation.short_command("check", "--format wide")
@@ -112,6 +119,15 @@ pub(super) fn signed(delta: Money) -> String {
     } else {
         money(delta)
     }
+}
+
+/// How a violation stands to the baseline, in words; absent without one.
+pub(super) fn since_baseline(violation: &Violation) -> Option<String> {
+    let state = violation.baseline_state?;
+    Some(match &violation.before {
+        Some(before) => format!("{state}, {before} before"),
+        None => state.to_string(),
+    })
 }
 
 /// The file that something is written in; what was read from a stream is none.

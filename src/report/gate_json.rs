@@ -5,7 +5,9 @@ use super::SCHEMA_VERSION;
 use super::gaps::GapView;
 use super::text::{json_document, json_money};
 use crate::analysis::Audit;
-use crate::analysis::gate::{BaselineUse, Check, GateReport, Lack, Place, Suppressed, Violation};
+use crate::analysis::gate::{
+    BaselineState, BaselineUse, Check, GateReport, Lack, Place, Suppressed, Violation,
+};
 use serde::Serialize;
 
 /// The gate's report as a JSON document.
@@ -86,6 +88,8 @@ pub(super) struct ViolationView {
     currency: Option<&'static str>,
     place: Option<PlaceView>,
     steps: Vec<String>,
+    baseline_state: Option<&'static str>,
+    before: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -120,6 +124,7 @@ struct BaselineView {
     worse: u64,
     new: u64,
     gone: u64,
+    cautions: Vec<String>,
 }
 
 pub(super) fn check(check: &Check) -> CheckView {
@@ -147,6 +152,8 @@ pub(super) fn violation(violation: &Violation) -> ViolationView {
         currency: violation.monthly.map(|monthly| monthly.currency().code()),
         place: place(&violation.place),
         steps: violation.steps.clone(),
+        baseline_state: violation.baseline_state.map(BaselineState::name),
+        before: violation.before.clone(),
     }
 }
 
@@ -196,5 +203,6 @@ fn baseline(used: &BaselineUse) -> BaselineView {
         worse: used.worse,
         new: used.new,
         gone: used.gone,
+        cautions: used.cautions.clone(),
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct RuleWords {
     pub(super) page: String,
 }
 
-const OF_POLICY: [(&str, &str, &str); 12] = [
+const OF_POLICY: [(&str, &str, &str); 13] = [
     (
         policy_rule::BUDGET,
         "A scope costs no more than its budget.",
@@ -69,6 +69,11 @@ const OF_POLICY: [(&str, &str, &str); 12] = [
         policy_rule::EMPTY_SCOPE,
         "Something belongs to every scope that has a budget.",
         "Check how the scope is spelled, and the scope of the audit.",
+    ),
+    (
+        policy_rule::UNLISTED_NAME,
+        "Every name that the policy denies is known.",
+        "Check how the name is spelled; one that is newer than this program is denied too.",
     ),
     (
         policy_rule::IGNORED_WORKLOAD,

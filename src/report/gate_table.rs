@@ -1,11 +1,14 @@
 //! `check --format table` and `wide`: what every rule came to, then what fails,
 //! what is only shown, what is suppressed, and what could not be judged.
 
+use super::gate_brief::since_baseline;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
 use super::text::{ABSENT, counted, fit, minute, money, money_or_absent, safe, wrap};
 use crate::analysis::Audit;
-use crate::analysis::gate::{CheckOutcome, GateReport, Lack, Place, Suppressed, Violation};
+use crate::analysis::gate::{
+    BaselineUse, CheckOutcome, GateReport, Lack, Place, Suppressed, Violation,
+};
 use crate::domain::Severity;
 use std::fmt::Write;
 
@@ -50,20 +53,43 @@ pub(super) fn outcome_sections(
     out: &mut String,
 ) -> std::fmt::Result {
     rules(report, style, out)?;
-    section("VIOLATIONS", &report.violations, style, out)?;
-    section("NOTICES", &report.notices, style, out)?;
+    let violations: Vec<&Violation> = report.violations.iter().collect();
+    section("VIOLATIONS", &violations, style, out)?;
+    // What the baseline knew is counted there.
+    let mut notices: Vec<&Violation> = report.notices.iter().collect();
+    notices.retain(|one| style.wide || !one.is_known());
+    section("NOTICES", &notices, style, out)?;
     suppressed(&report.suppressed, style, out)?;
     lacks(&report.lacks, style, out)?;
     if let Some(used) = &report.baseline {
-        let title = style.heading("BASELINE");
-        let file = safe(&used.file);
-        writeln!(
-            out,
-            "{title}  {file}: {} known, {} worse, {} new, {} gone\n",
-            used.known, used.worse, used.new, used.gone
-        )?;
+        baseline(used, style, out)?;
     }
     Ok(())
+}
+
+fn baseline(used: &BaselineUse, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let title = style.heading("BASELINE");
+    let file = safe(&used.file);
+    writeln!(
+        out,
+        "{title}  {file}: {} known, {} worse, {} new, {} gone",
+        used.known, used.worse, used.new, used.gone
+    )?;
+    if used.known > 0 && !style.wide {
+        writeln!(
+            out,
+            "  what is known: `--format wide` or `--format json` shows it"
+        )?;
+    }
+    for caution in &used.cautions {
+        for line in wrap(
+            &format!("caution: {caution}"),
+            style.width.saturating_sub(2),
+        ) {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    writeln!(out)
 }
 
 fn rules(report: &GateReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
@@ -97,7 +123,7 @@ fn rules(report: &GateReport, style: TableStyle, out: &mut String) -> std::fmt::
 
 fn section(
     title: &str,
-    violations: &[Violation],
+    violations: &[&Violation],
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
@@ -131,7 +157,11 @@ fn one(violation: &Violation, style: TableStyle, out: &mut String) -> std::fmt::
     let what = format!("{}  {}", violation.rule, violation.scope);
     let what = fit(&what, style.width.saturating_sub(INDENT + 9));
     writeln!(out, "{worth:>14}  {severity} {what}")?;
-    said(&violation.title, style, out)
+    said(&violation.title, style, out)?;
+    match since_baseline(violation) {
+        Some(since) => said(&format!("baseline: {since}"), style, out),
+        None => Ok(()),
+    }
 }
 
 /// A sentence below a row, wrapped.

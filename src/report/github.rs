@@ -1,7 +1,7 @@
 //! `check --format github`: workflow commands, which GitHub Actions shows beside
 //! the lines of a pull request.
 
-use super::gate_brief::{GateBrief, file_of, verdict_words};
+use super::gate_brief::{GateBrief, file_of, since_baseline, verdict_words};
 use super::markdown::escape::{SENTENCE_WIDTH, bounded};
 use super::text::{counted, safe};
 use crate::analysis::gate::{GateOutcome, GateReport, Lack, Place, Violation};
@@ -94,6 +94,7 @@ fn below(severity: Severity) -> Kind {
 
 fn of(violation: &Violation, kind: Kind) -> Annotation {
     let mut message = vec![safe(&violation.title)];
+    message.extend(since_baseline(violation).map(|since| safe(&format!("baseline: {since}"))));
     message.extend(
         violation
             .steps

@@ -2,7 +2,7 @@
 //! every part of the policy; a case for every rule that holds, and for everything
 //! that violates one or kept it from being judged.
 
-use super::gate_brief::GateBrief;
+use super::gate_brief::{GateBrief, since_baseline};
 use super::gate_rules::section_of;
 use super::text::safe;
 use crate::analysis::gate::{CheckOutcome, GateReport, Violation};
@@ -95,7 +95,12 @@ fn cases(report: &GateReport) -> Vec<(&str, Case)> {
         cases.push((one.violation.rule.as_str(), case));
     }
     for one in &report.notices {
-        let case = case_of(one, Ending::Skipped(one.title.clone()));
+        let known = match &one.before {
+            _ if !one.is_known() => String::new(),
+            Some(before) => format!("known in the baseline, {before} before: "),
+            None => "known in the baseline: ".to_owned(),
+        };
+        let case = case_of(one, Ending::Skipped(format!("{known}{}", one.title)));
         cases.push((one.rule.as_str(), case));
     }
     for lack in &report.lacks {
@@ -127,6 +132,7 @@ fn details(violation: &Violation) -> String {
     ];
     let monthly = violation.monthly;
     lines.extend(monthly.map(|monthly| format!("a month: {monthly}")));
+    lines.extend(since_baseline(violation).map(|since| format!("baseline: {since}")));
     let place = violation.place.to_string();
     if !place.is_empty() {
         lines.push(format!("stated at: {place}"));

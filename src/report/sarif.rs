@@ -3,7 +3,9 @@
 use super::gate_brief::{GateBrief, file_of, verdict_words};
 use super::gate_rules::rule_words;
 use super::text::{json_document, json_money, safe};
-use crate::analysis::gate::{GateOutcome, GateReport, Lack, Place, Suppressed, Violation};
+use crate::analysis::gate::{
+    BaselineState, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
+};
 use crate::domain::Severity;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -115,7 +117,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn result(&self, violation: &Violation, level: &str) -> Value {
         let monthly = violation.monthly;
-        json!({
+        let mut result = json!({
             "ruleId": violation.rule,
             "ruleIndex": self.rules.get(violation.rule.as_str()),
             "level": level,
@@ -132,8 +134,13 @@ impl Writer<'_> {
                 "workload": violation.workload,
                 "monthly": monthly.and_then(json_money),
                 "currency": monthly.map(|monthly| monthly.currency().code()),
+                "before": violation.before,
             },
-        })
+        });
+        if let Some(state) = violation.baseline_state {
+            result["baselineState"] = json!(baseline_state(state));
+        }
+        result
     }
 
     fn suppressed(&self, suppressed: &Suppressed) -> Value {
@@ -172,6 +179,15 @@ impl Writer<'_> {
             );
         }
         Value::Object(location)
+    }
+}
+
+/// The state as SARIF calls it.
+fn baseline_state(state: BaselineState) -> &'static str {
+    match state {
+        BaselineState::New => "new",
+        BaselineState::Worse => "updated",
+        BaselineState::Known => "unchanged",
     }
 }
 

@@ -1,6 +1,6 @@
 //! `check --format slack`: Block Kit, as an incoming webhook takes it.
 
-use super::gate_brief::{GateBrief, verdict_words};
+use super::gate_brief::{GateBrief, since_baseline, verdict_words};
 use super::markdown::escape::{NAME_WIDTH, SENTENCE_WIDTH, bounded};
 use super::text::{counted, json_document, minute, money_or_absent};
 use crate::analysis::gate::{GateOutcome, GateReport, Lack, Violation};
@@ -113,6 +113,9 @@ fn violation(violation: &Violation) -> String {
         text.push_str(&format!(" · {monthly} a month"));
     }
     text.push_str(&format!("\n{}", sentence(&violation.title)));
+    if let Some(since) = since_baseline(violation) {
+        text.push_str(&format!("\nbaseline: {}", sentence(&since)));
+    }
     if let Some(step) = violation.steps.first() {
         text.push_str(&format!("\n→ {}", sentence(step)));
     }

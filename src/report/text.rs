@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use crate::domain::{safe, spreadsheet_safe};
+pub use crate::domain::{safe, shell_word, spreadsheet_safe};
 
 /// What stands for an absent value in tables.
 pub const ABSENT: &str = "—";
@@ -53,35 +53,6 @@ pub fn counted(number: u64, singular: &str, plural: &str) -> String {
         count(number),
         if number == 1 { singular } else { plural }
     )
-}
-
-/// A word that a POSIX shell reads back as it was, and that cannot hurt the
-/// terminal it is shown on. What `safe` would escape is written in octal inside
-/// `$'…'`, which bash, zsh and ksh know.
-pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    if !word.chars().any(is_unsafe) {
-        return format!("'{}'", word.replace('\'', "'\\''"));
-    }
-    let mut quoted = String::from("$'");
-    for c in word.chars() {
-        if is_unsafe(c) {
-            let mut bytes = [0; 4];
-            for byte in c.encode_utf8(&mut bytes).bytes() {
-                quoted.push_str(&format!("\\{byte:03o}"));
-            }
-        } else {
-            if matches!(c, '\'' | '\\') {
-                quoted.push('\\');
-            }
-            quoted.push(c);
-        }
-    }
-    quoted.push('\'');
-    quoted
 }
 
 /// A name that is safe and at most `width` columns wide, cut with `…`.

@@ -120,7 +120,7 @@ minimum_percent = 100
 required = ["no-such-tag"]
 [allow]
 types = ["p9.*"]
-regions = ["mars-*"]
+regions = ["cn-*"]
 [deny]
 types = ["g*"]
 [prices]
@@ -203,9 +203,13 @@ fn the_schema_and_the_reader_of_policies_agree() {
     }
     for bad in [
         "[[budget]]\naccount = \"1\"\n",
+        "[[budget]]\nmonthly_limit = 1\naccount = \"12345\"\n",
+        "[[budget]]\nmonthly_limit = 1\nregion = \"us-east-*\"\n",
+        "[deny]\ntypes = [\"G6E.12XLARGE\"]\n",
+        "[deny]\nregions = [\"US-EAST-1\"]\n",
         "[[budget]]\nmonthly_limit = -1\n",
         "[[budget]]\nmonthly_limit = 1\ncurrency = \"GBP\"\n",
-        "[[budget]]\nmonthly_limit = 1\nregion = \"r\"\naccount = \"1\"\n",
+        "[[budget]]\nmonthly_limit = 1\nregion = \"us-east-1\"\naccount = \"111122223333\"\n",
         "[[budget]]\nmonthly_limit = 1\ntag = \"team\"\n",
         "[waste]\npercent_limit = 101\n",
         "[waste]\nlimit = 1\n",

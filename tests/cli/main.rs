@@ -4,6 +4,7 @@
 
 mod annotations;
 mod bad_points;
+mod baselines;
 mod chargeback;
 mod check;
 mod ci;

@@ -12,6 +12,21 @@ pub(super) fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
             "sums are in {then} before and in {now} now: they have no difference"
         ));
     }
+    caveats.extend(differences_of_scope(old, new));
+    let unpriced = [old, new].map(|audit| audit.totals.unpriced_instances);
+    if unpriced != [0, 0] {
+        caveats.push(format!(
+            "instances without a price, left out of the sums: {} before, {} now",
+            unpriced[0], unpriced[1]
+        ));
+    }
+    caveats
+}
+
+/// What two audits do not have in common besides what they found, in words:
+/// accounts, regions, windows, their order and the programs that made them.
+pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit) -> Vec<String> {
+    let mut caveats = Vec::new();
     for (what, before, after) in [
         ("accounts", &old.accounts, &new.accounts),
         ("regions", &old.regions, &new.regions),
@@ -47,13 +62,6 @@ pub(super) fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
     {
         caveats.push(format!(
             "gpucost {then} made the first and {now} the second: rules may differ"
-        ));
-    }
-    let unpriced = [old, new].map(|audit| audit.totals.unpriced_instances);
-    if unpriced != [0, 0] {
-        caveats.push(format!(
-            "instances without a price, left out of the sums: {} before, {} now",
-            unpriced[0], unpriced[1]
         ));
     }
     caveats

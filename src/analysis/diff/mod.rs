@@ -10,6 +10,7 @@ use super::pairing::pair;
 use super::{PastAudit, PastFinding, PastWorkload};
 use crate::domain::{Currency, Money};
 use caveats::caveats;
+pub(super) use caveats::differences_of_scope;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,27 +1,33 @@
 //! What an earlier audit knew, so that only what is new or worse fails.
 
-use super::Scope;
-use crate::analysis::{PastAudit, PastFinding};
+use super::{BaselineState, Scope};
+use crate::analysis::diff::differences_of_scope;
+use crate::analysis::{Audit, PastAudit};
 use crate::domain::{Classification, Currency, Money, Signal};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// An earlier audit, as far as a gate compares with it.
+/// An earlier audit, as far as a gate compares with it: what of it is in the scope
+/// of the audit that is judged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Baseline {
     /// The file, as the user named it.
     pub file: String,
-    /// The currency of its sums; absent when that is not one that is known.
-    pub currency: Option<Currency>,
+    /// What makes it hard to compare with, in words.
+    pub cautions: Vec<String>,
     /// What acting on each finding would have saved per month, by the finding's
     /// id; absent where that was not known.
-    pub findings: BTreeMap<String, Option<Decimal>>,
+    pub findings: BTreeMap<String, Option<Money>>,
     /// Its workloads, by id.
     pub workloads: BTreeMap<String, PastWorkload>,
-    /// Savings per month that were certain; absent when nothing was priced.
-    pub monthly_waste: Option<Decimal>,
+    /// Savings per month that were certain; absent when nothing was priced, and
+    /// when that of this scope is not known.
+    pub monthly_waste: Option<Money>,
     /// What everything cost per month; absent when nothing was priced.
-    pub monthly_cost: Option<Decimal>,
+    pub monthly_cost: Option<Money>,
+    /// Whether its sums are of the same accounts and regions, everything priced
+    /// then and now.
+    pub has_same_sums: bool,
 }
 
 /// A workload of an earlier audit.
@@ -46,22 +52,120 @@ pub struct PastWorkload {
 }
 
 impl Baseline {
-    /// What a gate compares with, of an audit that `file` holds.
-    pub fn of(file: String, past: &PastAudit) -> Self {
-        let amount = |money: Option<Money>| money.map(Money::amount);
-        let finding = |one: &PastFinding| (one.id.clone(), amount(one.monthly_savings));
-        Self {
-            file,
-            currency: Some(past.totals.currency),
-            findings: past.findings.iter().map(finding).collect(),
-            workloads: past
-                .workloads
+    /// What an audit is compared with, of an earlier one that `file` holds. What of
+    /// that is outside the accounts and regions of now is left out, so that it
+    /// excuses nothing.
+    ///
+    /// # Errors
+    /// In words, when the two have no account, no region or no currency in common.
+    pub fn of(file: String, past: &PastAudit, audit: &Audit) -> Result<Self, String> {
+        let now = PastAudit::of(audit);
+        let accounts = Names::of(&past.accounts, &now.accounts, now.workloads.iter(), |one| {
+            &one.account
+        });
+        let regions = Names::of(&past.regions, &now.regions, now.workloads.iter(), |one| {
+            &one.region
+        });
+        if let Some(apart) = accounts.apart("accounts").or(regions.apart("regions")) {
+            return Err(apart);
+        }
+        let (then, today) = (&past.totals, &now.totals);
+        if then.currency != today.currency
+            && then.monthly_cost.is_some()
+            && today.monthly_cost.is_some()
+        {
+            return Err(format!(
+                "its sums are in {} and those of this audit in {}",
+                then.currency, today.currency
+            ));
+        }
+        let is_inside = |one: &crate::analysis::PastWorkload| {
+            accounts.both(&one.account) && regions.both(&one.region)
+        };
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            past.workloads.iter().partition(|one| is_inside(one));
+        let left_out: BTreeSet<&str> = outside.iter().map(|one| one.id.as_str()).collect();
+        let findings = past.findings.iter();
+        let cost_inside = || {
+            let mut costs = inside.iter().filter_map(|one| one.monthly_cost);
+            costs.try_fold(Money::zero(then.currency), |sum, cost| {
+                sum.checked_add(cost).ok()
+            })
+        };
+        let is_whole = outside.is_empty();
+        Ok(Self {
+            cautions: differences_of_scope(past, &now),
+            findings: findings
+                .filter(|one| !left_out.contains(one.workload.as_str()))
+                .map(|one| (one.id.clone(), one.monthly_savings))
+                .collect(),
+            workloads: inside
                 .iter()
                 .map(|one| (one.id.clone(), PastWorkload::of(one)))
                 .collect(),
-            monthly_waste: amount(past.totals.monthly_waste),
-            monthly_cost: amount(past.totals.monthly_cost),
+            monthly_waste: then.monthly_waste.filter(|_| is_whole),
+            monthly_cost: if is_whole {
+                then.monthly_cost
+            } else {
+                cost_inside()
+            },
+            has_same_sums: is_whole
+                && accounts.are_same()
+                && regions.are_same()
+                && [then, today]
+                    .iter()
+                    .all(|sums| sums.unpriced_instances == 0),
+            file,
+        })
+    }
+}
+
+/// Accounts or regions of two audits; an audit that names none may have any.
+struct Names<'a> {
+    then: BTreeSet<&'a str>,
+    now: BTreeSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// Those that the scopes name, and of now also those that something runs in.
+    fn of(
+        then: &'a [String],
+        now: &'a [String],
+        workloads: impl Iterator<Item = &'a crate::analysis::PastWorkload>,
+        name_of: impl Fn(&'a crate::analysis::PastWorkload) -> &'a String,
+    ) -> Self {
+        let of_workloads = workloads.map(name_of).filter(|_| !now.is_empty());
+        Self {
+            then: then.iter().map(String::as_str).collect(),
+            now: now.iter().chain(of_workloads).map(String::as_str).collect(),
         }
+    }
+
+    /// Why nothing can be compared; `None` where the two overlap.
+    fn apart(&self, noun: &str) -> Option<String> {
+        let is_named = !self.then.is_empty() && !self.now.is_empty();
+        let listed = |names: &BTreeSet<&str>| {
+            let names: Vec<&str> = names.iter().copied().collect();
+            names.join(", ")
+        };
+        (is_named && self.then.is_disjoint(&self.now)).then(|| {
+            format!(
+                "it is about the {noun} {}, and this audit about {}",
+                listed(&self.then),
+                listed(&self.now)
+            )
+        })
+    }
+
+    /// Whether both audits are about a name.
+    fn both(&self, name: &str) -> bool {
+        [&self.then, &self.now]
+            .iter()
+            .all(|names| names.is_empty() || names.contains(name))
+    }
+
+    fn are_same(&self) -> bool {
+        self.then == self.now
     }
 }
 
@@ -90,6 +194,20 @@ pub(super) enum Past {
     Known,
     /// It was there and is worse now.
     Worse,
+    /// It is of a rule that is not compared: it fails, whatever was before.
+    Uncompared,
+}
+
+impl Past {
+    /// As reports call it; absent for what is not compared.
+    pub(super) fn state(self) -> Option<BaselineState> {
+        match self {
+            Self::New => Some(BaselineState::New),
+            Self::Known => Some(BaselineState::Known),
+            Self::Worse => Some(BaselineState::Worse),
+            Self::Uncompared => None,
+        }
+    }
 }
 
 /// Figures of two windows of the same estate differ by so much without anything
@@ -99,8 +217,17 @@ const NOISE: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
 const NOISE_POINTS: f64 = 1.0;
 
 impl Past {
-    /// An amount that was over a limit then and is now: worse when it grew by
-    /// more than noise. Absent figures of then do not excuse a figure of now.
+    /// An amount over a limit now. When it was over it then, it is worse when it
+    /// grew by more than noise; when it was not, or that is not known, it is new.
+    pub(super) fn over(limit: Decimal, then: Option<Decimal>, now: Decimal) -> Self {
+        match then.filter(|then| *then > limit) {
+            Some(then) => Self::of_amounts(Some(then), Some(now)),
+            None => Self::New,
+        }
+    }
+
+    /// An amount that was there then and is now: worse when it grew by more than
+    /// noise. Absent figures of then do not excuse a figure of now.
     pub(super) fn of_amounts(then: Option<Decimal>, now: Option<Decimal>) -> Self {
         match (then, now) {
             (_, None) => Self::Known,
@@ -126,14 +253,16 @@ impl Past {
 }
 
 impl Baseline {
-    /// What a scope cost per month in a currency, unpriced workloads left out.
-    pub(super) fn cost_of(&self, scope: &Scope, currency: Currency) -> Decimal {
+    /// What a scope cost per month in a currency, unpriced workloads left out;
+    /// absent when nothing of it was priced.
+    pub(super) fn cost_of(&self, scope: &Scope, currency: Currency) -> Option<Money> {
         self.workloads
             .values()
             .filter(|past| scope.holds(&past.account, &past.region, &past.tags))
             .filter(|past| Currency::of_region(&past.region) == currency)
             .filter_map(|past| past.monthly_cost)
-            .sum()
+            .reduce(|sum, cost| sum + cost)
+            .map(|sum| Money::new(sum, currency))
     }
 
     /// The share of running instances that had enough metrics, percent; absent

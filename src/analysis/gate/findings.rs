@@ -56,8 +56,10 @@ fn judge_ban(
     for finding in &audit.findings {
         if ban.bans(finding.rule()) && finding.severity >= ban.severity {
             let name = names.get(finding.workload()).copied();
-            let violation = banned(policy, ban, finding, name, &limit);
-            let past = past(finding, baseline);
+            let then = baseline.and_then(|baseline| baseline.findings.get(&finding.id()));
+            let mut violation = banned(policy, ban, finding, name, &limit);
+            violation.before = then.and_then(|then| Some(format!("{} a month", (*then)?)));
+            let past = past(finding, then.copied());
             judge.add(violation, name.map(str::to_owned), past);
         }
     }
@@ -114,13 +116,16 @@ fn banned(
         place: place(policy, ban.line),
         fingerprint: finding.id(),
         steps,
+        baseline_state: None,
+        before: None,
     }
 }
 
-fn past(finding: &Finding, baseline: Option<&Baseline>) -> Past {
-    let then = baseline.and_then(|baseline| baseline.findings.get(&finding.id()));
+/// How a finding stands to what it promised then, where it was there.
+fn past(finding: &Finding, then: Option<Option<Money>>) -> Past {
     then.map_or(Past::New, |then| {
-        Past::of_amounts(*then, finding.monthly_savings.map(Money::amount))
+        let now = finding.monthly_savings;
+        Past::of_amounts(then.map(Money::amount), now.map(Money::amount))
     })
 }
 
@@ -194,8 +199,8 @@ pub(super) fn age_of_prices(
                     steps: vec!["`gpucost pricing refresh` reads new prices".to_owned()],
                     ..Words::default()
                 };
-                // An older price is older than it was in any earlier audit.
-                judge.violated(Severity::Warning, words, Past::New);
+                // A price is older than it was in any earlier audit.
+                judge.violated(Severity::Warning, words, Past::Uncompared);
             }
         }
         None if is_unpriced => {

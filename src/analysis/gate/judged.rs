@@ -3,7 +3,7 @@
 use super::baseline::Past;
 use super::{Check, CheckOutcome, GatePolicy, Lack, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Gap, Money, Severity};
+use crate::domain::{Gap, Money, Severity, shell_word};
 
 /// One rule with everything that speaks against it.
 pub(super) struct Judged {
@@ -95,6 +95,8 @@ impl<'a> Judge<'a> {
             place: check.place.clone(),
             fingerprint,
             steps: words.steps,
+            baseline_state: None,
+            before: words.before,
         };
         self.add(violation, None, past);
     }
@@ -127,6 +129,8 @@ impl<'a> Judge<'a> {
                 .map_or_else(|| check.place.clone(), |line| place(self.policy, line)),
             fingerprint,
             steps: words.steps,
+            baseline_state: None,
+            before: words.before,
         };
         self.add(violation, Some(audited.workload.name.clone()), past);
     }
@@ -163,6 +167,8 @@ pub(super) struct Words {
     pub(super) aspect: Option<String>,
     /// A line of its own; the rule's otherwise.
     pub(super) line: Option<usize>,
+    /// What the baseline observed.
+    pub(super) before: Option<String>,
 }
 
 /// A line of the policy file.
@@ -184,6 +190,12 @@ pub(super) fn called(audited: &AuditedWorkload) -> String {
     } else {
         format!("{name} ({id})")
     }
+}
+
+/// What to do about a type that may not be used.
+pub(super) fn types_that_would_do(instance_type: &str) -> String {
+    let named = shell_word(instance_type);
+    format!("`gpucost rightsize --type {named}` finds types that would do")
 }
 
 /// Gaps in an inventory: instances that may be there and were not seen. What is

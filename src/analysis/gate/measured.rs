@@ -6,6 +6,7 @@ use super::{GatePolicy, UtilizationFloor, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     AcceleratorKind, Gap, KindBasis, Severity, Signal, WorkloadKind, decimals_apart, floored,
+    shell_word,
 };
 use crate::rules::Need;
 
@@ -72,15 +73,15 @@ fn below(
 ) {
     let workload = &audited.workload;
     let decimals = decimals_apart(mean, least);
-    let then = baseline
-        .and_then(|baseline| baseline.workloads.get(&workload.id())?.mean_percent)
-        .filter(|then| *then < least);
+    let then = baseline.and_then(|baseline| baseline.workloads.get(&workload.id())?.mean_percent);
     let guessed = match workload.kind_basis {
         KindBasis::Guessed => ", a kind guessed from its name",
         _ => "",
     };
-    let mut steps =
-        vec!["`gpucost explain ID` shows the measurements and what would do".to_owned()];
+    let mut steps = vec![format!(
+        "`gpucost explain {}` shows the measurements and what would do",
+        shell_word(&workload.id())
+    )];
     if workload.kind_basis == KindBasis::Guessed {
         steps.push("declare what it does with the tag `gpucost:kind`".to_owned());
     }
@@ -94,9 +95,11 @@ fn below(
         limit: format!("at least {least} %"),
         monthly: workload.monthly_cost(),
         steps,
+        before: then.map(|then| format!("mean {then:.0$} %", decimals_apart(then, least))),
         ..Words::default()
     };
-    let past = then.map_or(Past::New, |then| Past::of_falling_percent(then, mean));
+    let below = then.filter(|then| *then < least);
+    let past = below.map_or(Past::New, |then| Past::of_falling_percent(then, mean));
     judge.violated_by(audited, Severity::Warning, words, past);
 }
 
@@ -152,9 +155,7 @@ pub(super) fn coverage(
         let observed = format!("{measured} of {total} instances, {shown} %");
         judge.observed(&observed);
         if percent < least {
-            let then = baseline
-                .and_then(Baseline::coverage_percent)
-                .filter(|then| *then < least);
+            let then = baseline.and_then(Baseline::coverage_percent);
             let words = Words {
                 title: format!(
                     "{measured} of {total} running GPU instances have enough metrics for a \
@@ -166,9 +167,12 @@ pub(super) fn coverage(
                     "`gpucost metrics` shows which instances report nothing".to_owned(),
                     Need::Utilization.hint().to_owned(),
                 ],
+                before: then
+                    .map(|then| format!("{} %", floored(then, decimals_apart(then, least)))),
                 ..Words::default()
             };
-            let past = then.map_or(Past::New, |then| Past::of_falling_percent(then, percent));
+            let below = then.filter(|then| *then < least);
+            let past = below.map_or(Past::New, |then| Past::of_falling_percent(then, percent));
             judge.violated(Severity::Warning, words, past);
         }
     }

@@ -10,6 +10,7 @@ mod names;
 mod planned;
 mod policy;
 mod report;
+mod spelling;
 mod spending;
 mod suppress;
 
@@ -21,8 +22,11 @@ pub use policy::{
     Scope, Suppression, UtilizationFloor, WasteLimit,
 };
 pub use report::{
-    BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
+    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place,
+    Suppressed, Violation,
 };
+
+pub use spelling::{Spelling, spelled_region, spelled_type};
 
 use super::{Audit, AuditedWorkload};
 use crate::domain::Severity;
@@ -53,6 +57,8 @@ pub mod policy_rule {
     pub const UNMATCHED_SUPPRESSION: &str = "policy/unmatched-suppression";
     /// A budget is about something that is not there.
     pub const EMPTY_SCOPE: &str = "policy/empty-scope";
+    /// A denied name is of nothing that is known.
+    pub const UNLISTED_NAME: &str = "policy/unlisted-name";
     /// A tag takes a workload out of advice, and so out of some rules.
     pub const IGNORED_WORKLOAD: &str = "policy/ignored-workload";
 
@@ -94,6 +100,12 @@ pub fn gate(
     }
     settled.notices.extend(empty_scopes(audit, policy));
     settled.notices.extend(ignored(audit, policy));
+    let keys = || audit.workloads.iter().map(|one| &one.workload.key);
+    settled.notices.extend(spelling::unlisted(
+        policy,
+        &keys().map(|key| key.instance_type.as_str()).collect(),
+        &keys().map(|key| key.region.as_str()).collect(),
+    ));
     settled.report(policy, audit.workloads.is_empty())
 }
 
@@ -118,6 +130,8 @@ fn empty_scopes(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
         place: judged::place(policy, budget.line),
         fingerprint: format!("{}:{}", policy_rule::EMPTY_SCOPE, budget.scope),
         steps: vec!["check its spelling, and the scope of the audit".to_owned()],
+        baseline_state: None,
+        before: None,
     };
     spending::empty_budgets(audit, policy).map(notice).collect()
 }
@@ -149,6 +163,8 @@ fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
             steps: vec![
                 "suppress the rules that are meant instead, with an owner and a day".to_owned(),
             ],
+            baseline_state: None,
+            before: None,
         })
     };
     let workloads = audit.workloads.iter().filter(|_| depends);

@@ -1,7 +1,7 @@
 //! Required tags, and which types and regions may be used.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, called, unseen_instances};
+use super::judged::{Judge, Judged, Words, called, types_that_would_do, unseen_instances};
 use super::{Allowance, GatePolicy, RequiredTag, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::Severity;
@@ -32,20 +32,31 @@ fn judge_tag(
         if value.is_some_and(|value| !value.is_empty()) {
             continue;
         }
+        let name = called(audited);
+        // Only what all instances share is known: the others may have it or not.
         let several = workload.instances.len() > 1;
-        let (lacking, observed) = match (value, several) {
-            (Some(_), _) => ("carries an empty value of", "empty"),
-            (None, true) => ("has instances that do not share", "not shared by all"),
-            (None, false) => ("lacks", "no such tag"),
+        let (title, observed) = match (value, several) {
+            (Some(_), _) => (
+                format!("{name} carries an empty value of the required tag {key}"),
+                "empty",
+            ),
+            (None, true) => (
+                format!("the instances of {name} share no value of the required tag {key}"),
+                "no shared value",
+            ),
+            (None, false) => (
+                format!("{name} lacks the required tag {key}"),
+                "no such tag",
+            ),
         };
         let words = Words {
-            title: format!("{} {lacking} the required tag {key}", called(audited)),
+            title,
             observed: observed.to_owned(),
             limit: format!("the tag {key}"),
             monthly: workload.monthly_cost(),
             steps: vec![format!("set the tag {key} on its instances")],
             aspect: Some(key.clone()),
-            line: None,
+            ..Words::default()
         };
         let known = baseline
             .and_then(|baseline| baseline.workloads.get(&workload.id()))
@@ -78,7 +89,7 @@ pub(super) fn places(
             noun: "instance type",
             allowance: &policy.types,
             name: |audited| &audited.workload.key.instance_type,
-            step: "`gpucost rightsize --type TYPE` finds types that would do",
+            step: types_that_would_do,
         },
     );
     let regions = judge_names(
@@ -90,7 +101,7 @@ pub(super) fn places(
             noun: "region",
             allowance: &policy.regions,
             name: |audited| &audited.workload.key.region,
-            step: "move it to an allowed region, or allow this one",
+            step: |_| "move it to an allowed region, or allow this one".to_owned(),
         },
     );
     types.into_iter().chain(regions).collect()
@@ -102,7 +113,7 @@ struct Asked<'a> {
     noun: &'static str,
     allowance: &'a Allowance,
     name: fn(&AuditedWorkload) -> &String,
-    step: &'static str,
+    step: fn(&str) -> String,
 }
 
 fn judge_names(
@@ -134,9 +145,10 @@ fn judge_names(
             observed: name.clone(),
             limit: refusal.limit,
             monthly: audited.workload.monthly_cost(),
-            steps: vec![asked.step.to_owned()],
+            steps: vec![(asked.step)(name)],
             aspect: Some(name.clone()),
             line: Some(refusal.line),
+            before: None,
         };
         // Type and region belong to an instance for life.
         let known = baseline

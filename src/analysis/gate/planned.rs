@@ -2,10 +2,10 @@
 //! rules that need no measurement.
 
 use super::baseline::Past;
-use super::judged::{Judge, Judged, Words};
+use super::judged::{Judge, Judged, Words, types_that_would_do};
 use super::{
     Allowance, Budget, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation, line_of,
-    policy_rule, suppress,
+    policy_rule, spelling, suppress,
 };
 use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
 use crate::domain::{Gap, Missing, Money, PlanAction, Severity};
@@ -57,6 +57,7 @@ pub fn gate_plan(
     let is_needed = |one: &Violation| one.rule != policy_rule::UNMATCHED_SUPPRESSION;
     settled.violations.retain(is_needed);
     settled.notices.retain(is_needed);
+    settled.notices.extend(gate.unlisted());
     settled.report(&policy, plan.rows.is_empty())
 }
 
@@ -78,7 +79,7 @@ struct Asked<'a> {
     rule: &'static str,
     noun: &'static str,
     allowance: &'a Allowance,
-    step: &'static str,
+    step: fn(&str) -> String,
     /// What to do where a name is not known.
     unknown: &'static str,
 }
@@ -153,7 +154,7 @@ impl PlanGate<'_> {
                 monthly: Some(over),
                 steps: STEPS.map(str::to_owned).to_vec(),
                 aspect: Some(limit.currency().code().to_owned()),
-                line: None,
+                ..Words::default()
             };
             judge.violated(Severity::Critical, words, past);
             return judge.done();
@@ -190,7 +191,7 @@ impl PlanGate<'_> {
                 monthly: side.monthly.as_ref().ok().copied(),
                 steps: vec![format!("set the tag {key} on its instances")],
                 aspect: Some(key.clone()),
-                line: None,
+                ..Words::default()
             };
             let kept = |side: &PlannedSide| {
                 let value = side.instances.tags.get(key).cloned().flatten();
@@ -218,7 +219,7 @@ impl PlanGate<'_> {
                 rule: policy_rule::TYPES,
                 noun: "instance type",
                 allowance: &self.policy.types,
-                step: "`gpucost rightsize --type TYPE` finds types that would do",
+                step: types_that_would_do,
                 unknown: "name it in the configuration, or accept it with a suppression",
             },
             |side| side.instances.types.clone(),
@@ -231,7 +232,7 @@ impl PlanGate<'_> {
                 rule: policy_rule::REGIONS,
                 noun: "region",
                 allowance: &self.policy.regions,
-                step: "run it in an allowed region, or allow this one",
+                step: |_| "run it in an allowed region, or allow this one".to_owned(),
                 unknown: "name it with `--region`",
             },
             |side| side.instances.region.clone().map(|region| vec![region]),
@@ -278,9 +279,9 @@ impl PlanGate<'_> {
                     observed: name.clone(),
                     limit: refusal.limit,
                     monthly: side.monthly.as_ref().ok().copied(),
-                    steps: vec![asked.step.to_owned()],
+                    steps: vec![(asked.step)(&name)],
                     aspect: Some(name),
-                    line: None,
+                    ..Words::default()
                 };
                 self.add(&mut judge, asked.rule, row, words, known);
             }
@@ -291,6 +292,18 @@ impl PlanGate<'_> {
             number - refused
         ));
         Some(judge.done())
+    }
+
+    /// Denied names that nothing has.
+    fn unlisted(&self) -> Vec<Violation> {
+        let instances = || self.left().map(|(_, side)| &side.instances);
+        let types = instances().flat_map(|one| one.types.iter().flatten());
+        let regions = instances().filter_map(|one| one.region.as_ref().ok());
+        spelling::unlisted(
+            self.policy,
+            &types.map(String::as_str).collect(),
+            &regions.map(String::as_str).collect(),
+        )
     }
 
     fn judge(&self, rule: &str, limit: &str, line: usize) -> Judge<'_> {
@@ -323,6 +336,8 @@ impl PlanGate<'_> {
             },
             fingerprint,
             steps: words.steps,
+            baseline_state: None,
+            before: None,
         };
         judge.add(
             violation,

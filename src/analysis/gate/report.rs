@@ -34,6 +34,18 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// How a violation stands to an earlier audit.
+    BaselineState {
+        /// It did not know it: it fails.
+        New = "new",
+        /// It knew it, and it is worse now: it fails.
+        Worse = "worse",
+        /// It knew it, and it is no worse: it does not fail.
+        Known = "known",
+    }
+}
+
 /// What a policy says about an estate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateReport {
@@ -101,6 +113,19 @@ pub struct Violation {
     pub fingerprint: String,
     /// What to do about it, in order.
     pub steps: Vec<String>,
+    /// How it stands to the baseline; absent without one, and for what is not
+    /// compared.
+    pub baseline_state: Option<BaselineState>,
+    /// What the baseline observed, with its unit; absent where it did not, and
+    /// where that is no figure.
+    pub before: Option<String>,
+}
+
+impl Violation {
+    /// Whether the baseline knew it and it is no worse.
+    pub fn is_known(&self) -> bool {
+        self.baseline_state == Some(BaselineState::Known)
+    }
 }
 
 /// Where something is written.
@@ -171,6 +196,8 @@ pub struct Lack {
 pub struct BaselineUse {
     /// The file, as the user named it.
     pub file: String,
+    /// What makes it hard to compare with, in words.
+    pub cautions: Vec<String>,
     /// Violations that it knew and that are no worse: they do not fail.
     pub known: u64,
     /// Violations that it knew and that are worse: they fail.

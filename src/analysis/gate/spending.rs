@@ -7,9 +7,10 @@ use super::judged::{
 };
 use super::{Budget, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Gap, Money, Severity, Unpriced};
+use crate::domain::{Currency, Gap, Money, Severity, Unpriced};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeMap;
 
 const BUDGET_STEPS: [&str; 2] = [
     "`gpucost audit` lists what it is spent on and what could be saved",
@@ -56,14 +57,8 @@ fn judge_budget(
     judge.observed(format!("{spent} a month"));
     if spent.amount() > limit.amount() {
         let over = Money::new(spent.amount() - limit.amount(), limit.currency());
-        let past = baseline.map_or(Past::New, |baseline| {
-            let then = baseline.cost_of(&budget.scope, limit.currency());
-            if then > limit.amount() {
-                Past::of_amounts(Some(then), Some(spent.amount()))
-            } else {
-                Past::New
-            }
-        });
+        let then = baseline.and_then(|baseline| baseline.cost_of(&budget.scope, limit.currency()));
+        let past = Past::over(limit.amount(), then.map(Money::amount), spent.amount());
         let words = Words {
             title: format!(
                 "{} costs {spent} a month, {over} over its budget of {limit}",
@@ -75,16 +70,15 @@ fn judge_budget(
             steps: BUDGET_STEPS.map(str::to_owned).to_vec(),
             aspect: Some(limit.currency().code().to_owned()),
             line: None,
+            before: then.map(|then| format!("{then} a month")),
         };
         judge.violated(Severity::Critical, words, past);
         return judge.done();
     }
     for audited in &inside {
-        for gap in unpriced(audited) {
-            judge.lacks(&gap);
-        }
-        judge_currency(audited, policy, budget, &mut judge);
+        unpriced(audited).iter().for_each(|gap| judge.lacks(gap));
     }
+    judge_currencies(&inside, policy, budget, &mut judge);
     let concerned = |gap: &&Gap| match &budget.scope {
         Scope::Region(region) => concerns_region(gap, region),
         _ => true,
@@ -96,30 +90,40 @@ fn judge_budget(
     judge.done()
 }
 
-/// A workload in a currency that no budget of the same scope covers.
-fn judge_currency(
-    audited: &AuditedWorkload,
+/// Currencies of a scope that no budget of it is in.
+fn judge_currencies(
+    inside: &[&AuditedWorkload],
     policy: &GatePolicy,
     budget: &Budget,
     judge: &mut Judge<'_>,
 ) {
-    let Some(cost) = audited.workload.monthly_cost() else {
-        return;
+    let is_covered = |currency: Currency| {
+        policy
+            .budgets
+            .iter()
+            .any(|other| other.scope == budget.scope && other.monthly_limit.currency() == currency)
     };
-    let covered = policy.budgets.iter().any(|other| {
-        other.scope == budget.scope && other.monthly_limit.currency() == cost.currency()
-    });
-    if !covered {
+    let mut open: BTreeMap<&str, (Currency, u64)> = BTreeMap::new();
+    for cost in inside.iter().filter_map(|one| one.workload.monthly_cost()) {
+        let currency = cost.currency();
+        if !is_covered(currency) {
+            open.entry(currency.code()).or_insert((currency, 0)).1 += 1;
+        }
+    }
+    for (currency, workloads) in open.into_values() {
+        let cost = if workloads == 1 {
+            "1 workload costs".to_owned()
+        } else {
+            format!("{workloads} workloads cost")
+        };
         judge.lacks(&Gap::new(
             "budget",
-            audited.workload.id(),
+            budget.scope.to_string(),
             format!(
-                "costs {} while the budget of {} is in {}",
-                cost.currency(),
-                budget.scope,
+                "{cost} {currency} while its budget is in {}",
                 budget.monthly_limit.currency()
             ),
-            format!("add a [[budget]] with `currency = \"{}\"`", cost.currency()),
+            format!("add a [[budget]] with `currency = \"{currency}\"`"),
         ));
     }
 }
@@ -183,12 +187,7 @@ fn waste_amount(
             judge.observed(format!("{waste} a month"));
             if waste.amount() > limit.amount() {
                 let then = baseline.and_then(|baseline| baseline.monthly_waste);
-                let past = match then {
-                    Some(then) if then > limit.amount() => {
-                        Past::of_amounts(Some(then), Some(waste.amount()))
-                    }
-                    _ => Past::New,
-                };
+                let past = Past::over(limit.amount(), then.map(Money::amount), waste.amount());
                 let words = Words {
                     title: format!("{waste} a month are wasted, more than {limit}"),
                     observed: format!("{waste} a month"),
@@ -197,6 +196,7 @@ fn waste_amount(
                     steps: WASTE_STEPS.map(str::to_owned).to_vec(),
                     aspect: Some("monthly".to_owned()),
                     line: None,
+                    before: then.map(|then| format!("{then} a month")),
                 };
                 judge.violated(Severity::Critical, words, past);
             }
@@ -226,10 +226,15 @@ fn waste_percent(
         let shown = format!("{} %", shown_over(share, limit));
         judge.observed(format!("{shown} of the cost"));
         if share > limit {
-            let then = baseline
-                .and_then(|baseline| share_of(baseline.monthly_waste, baseline.monthly_cost))
-                .filter(|then| *then > limit);
-            let past = match (then.and_then(|then| then.to_f64()), share.to_f64()) {
+            let then = baseline.and_then(|baseline| {
+                let amount = |money: Option<Money>| money.map(Money::amount);
+                share_of(
+                    amount(baseline.monthly_waste),
+                    amount(baseline.monthly_cost),
+                )
+            });
+            let over = then.filter(|then| *then > limit);
+            let past = match (over.and_then(|then| then.to_f64()), share.to_f64()) {
                 (Some(then), Some(now)) => Past::of_rising_percent(then, now),
                 _ => Past::New,
             };
@@ -243,6 +248,7 @@ fn waste_percent(
                 steps: WASTE_STEPS.map(str::to_owned).to_vec(),
                 aspect: Some("percent".to_owned()),
                 line: None,
+                before: then.map(|then| format!("{} % of the cost", shown_over(then, limit))),
             };
             judge.violated(Severity::Critical, words, past);
         }

@@ -69,6 +69,7 @@ pub(super) fn settle(
         settled: Settled {
             baseline: baseline.map(|baseline| BaselineUse {
                 file: baseline.file.clone(),
+                cautions: baseline.cautions.clone(),
                 known: 0,
                 worse: 0,
                 new: 0,
@@ -127,10 +128,13 @@ impl Settling<'_> {
     /// Whether a violation fails the gate.
     fn candidate(&mut self, candidate: Candidate) -> bool {
         let Candidate {
-            violation,
+            mut violation,
             name,
             past,
         } = candidate;
+        if self.settled.baseline.is_some() {
+            violation.baseline_state = past.state();
+        }
         let is_first = self.seen.insert(violation.fingerprint.clone());
         let names = [Some(violation.scope.as_str()), name.as_deref()];
         if let Some(by) = self.suppression(&violation.rule, &names) {
@@ -144,6 +148,7 @@ impl Settling<'_> {
                 Past::New => used.new += 1,
                 Past::Known => used.known += 1,
                 Past::Worse => used.worse += 1,
+                Past::Uncompared => {}
             }
         }
         let fails = past != Past::Known;
@@ -179,6 +184,8 @@ impl Settling<'_> {
                     place: at.clone(),
                     fingerprint,
                     steps: vec![lack.hint],
+                    baseline_state: None,
+                    before: None,
                 };
                 self.settled.suppressed.push(Suppressed { violation, by });
             }
@@ -249,6 +256,8 @@ impl Settling<'_> {
                 format!("ask {} whether it is still meant", one.owner),
                 "give it a new day, or remove it".to_owned(),
             ],
+            baseline_state: None,
+            before: None,
         }
     }
 
@@ -273,6 +282,8 @@ impl Settling<'_> {
                 one.workload
             ),
             steps: vec!["remove it, or mend its rule and workload".to_owned()],
+            baseline_state: None,
+            before: None,
         }
     }
 

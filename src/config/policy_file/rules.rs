@@ -4,7 +4,7 @@ use super::super::reader::{Reader, did_you_mean};
 use super::keys_of;
 use crate::analysis::gate::{
     Budget, CoverageFloor, Forbidden, GatePolicy, Glob, PriceAgeLimit, RequiredTag, Scope,
-    UtilizationFloor, WasteLimit,
+    Spelling, UtilizationFloor, WasteLimit, spelled_region, spelled_type,
 };
 use crate::domain::{Currency, Money, Severity, WorkloadKind};
 use crate::rules::{COMMITMENT_RULES, RULES};
@@ -76,8 +76,25 @@ impl Reader<'_> {
     fn scope(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Scope> {
         let text = self.string(value)?;
         match key {
-            "account" => Some(Scope::Account(text)),
-            "region" => Some(Scope::Region(text)),
+            "account" => {
+                if text.len() != 12 || !text.chars().all(|c| c.is_ascii_digit()) {
+                    let message = format!("`{text}` is not an account: it has 12 digits");
+                    self.problem(value.span(), message);
+                }
+                Some(Scope::Account(text))
+            }
+            "region" => {
+                if text.contains(['*', '?']) {
+                    let message = format!(
+                        "`{text}` is a pattern, and a budget is about one region; make a \
+                         [[budget]] for each"
+                    );
+                    self.problem(value.span(), message);
+                } else if let Spelling::Wrong(message) = spelled_region(&text) {
+                    self.problem(value.span(), message);
+                }
+                Some(Scope::Region(text))
+            }
             _ => {
                 let parts = text.split_once('=').filter(|(key, _)| !key.is_empty());
                 if parts.is_none() {
@@ -169,8 +186,14 @@ impl Reader<'_> {
                 }
             };
             let patterns = self.strings(value);
-            if name == "types" {
-                self.whole_types(&patterns);
+            let spelled = match name {
+                "types" => spelled_type,
+                _ => spelled_region,
+            };
+            for (pattern, line) in &patterns {
+                if let Spelling::Wrong(message) = spelled(pattern) {
+                    self.at(*line, &message);
+                }
             }
             let glob = |(text, line): (String, usize)| (Glob::new(text), line);
             let globs = patterns.into_iter().map(glob).collect();
@@ -178,17 +201,6 @@ impl Reader<'_> {
                 allowance.denied = globs;
             } else {
                 allowance.allowed = globs;
-            }
-        }
-    }
-
-    /// A family alone matches no type.
-    fn whole_types(&mut self, patterns: &[(String, usize)]) {
-        for (pattern, line) in patterns {
-            if !pattern.contains(['*', '?', '.']) {
-                let message =
-                    format!("`{pattern}` matches no instance type; did you mean {pattern}.*?");
-                self.at(*line, &message);
             }
         }
     }

@@ -122,6 +122,53 @@ expired = "ignore"
 }
 
 #[test]
+fn names_that_nothing_can_have_are_refused_with_what_was_meant() {
+    for (text, line, message) in [
+        (
+            "[deny]\ntypes = [\n  \"p4d.*\",\n  \"G6E.12XLARGE\",\n]\n",
+            4,
+            "`G6E.12XLARGE` matches no instance type: instance types are in lower case; did you \
+             mean g6e.12xlarge?",
+        ),
+        (
+            "[allow]\ntypes = [\"g6e.12xlarg\"]\n",
+            2,
+            "`g6e.12xlarg` matches no instance type; did you mean g6e.12xlarge?",
+        ),
+        (
+            "[deny]\nregions = [\"us-esat-1\"]\n",
+            2,
+            "`us-esat-1` matches no region; did you mean us-east-1?",
+        ),
+        (
+            "[[budget]]\nmonthly_limit = 1\nregion = \"us-esat-1\"\n",
+            3,
+            "`us-esat-1` matches no region; did you mean us-east-1?",
+        ),
+        (
+            "[[budget]]\nmonthly_limit = 1\nregion = \"us-east-*\"\n",
+            3,
+            "`us-east-*` is a pattern, and a budget is about one region; make a [[budget]] for \
+             each",
+        ),
+        (
+            "[[budget]]\nmonthly_limit = 1\naccount = \"12345\"\n",
+            3,
+            "`12345` is not an account: it has 12 digits",
+        ),
+    ] {
+        let problems = parse(text).expect_err(text);
+        let expected = Problem {
+            line,
+            message: message.to_owned(),
+        };
+        assert_eq!(problems, [expected], "{text}");
+    }
+    // What AWS may sell one day can be denied before this program knows it.
+    parse("[deny]\ntypes = [\"p9.*\"]\nregions = [\"us-east-3\"]\n").expect("may come");
+}
+
+#[test]
 fn a_policy_without_a_rule_is_refused() {
     for text in [
         "",
@@ -147,7 +194,7 @@ fn tables_are_told_from_lists_of_tables() {
             "the first is in line 1",
         ),
         (
-            "[[budget]]\naccount = \"1\"\nregion = \"r\"\nmonthly_limit = 1\n",
+            "[[budget]]\naccount = \"111122223333\"\nregion = \"us-east-1\"\nmonthly_limit = 1\n",
             "one account, one region or one tag",
         ),
         ("[[budget]]\ntag = \"team\"\nmonthly_limit = 1\n", "team=ml"),

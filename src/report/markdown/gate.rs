@@ -1,12 +1,12 @@
 //! `check --format markdown`.
 
-use super::escape::{code, text};
+use super::escape::{SENTENCE_WIDTH, bounded, code, text};
 use super::gaps::{OF_GAPS, gap_row};
 use super::page::{Column, Page, Row, Section, figures, words};
 use crate::analysis::gate::{
     BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
 };
-use crate::report::gate_brief::{CostChange, GateBrief, signed, verdict_words};
+use crate::report::gate_brief::{CostChange, GateBrief, signed, since_baseline, verdict_words};
 use crate::report::text::{ABSENT, count, counted, minute, money_or_absent};
 use std::fmt::Write;
 
@@ -87,11 +87,13 @@ pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
         report.violations.iter().filter_map(steps_row),
         ("violation", "violations"),
     );
+    // What the baseline knew is counted beside its name.
+    let notices = || report.notices.iter().filter(|one| !one.is_known());
     let notices = section(
-        counted(report.notices.len() as u64, "notice", "notices"),
+        counted(notices().count() as u64, "notice", "notices"),
         true,
         OF_VIOLATIONS,
-        report.notices.iter().map(violation_row),
+        notices().map(violation_row),
         ("notice", "notices"),
     );
     let suppressed = section(
@@ -182,14 +184,21 @@ fn head(report: &GateReport, brief: &GateBrief) -> String {
 }
 
 fn baseline_line(used: &BaselineUse) -> String {
-    format!(
+    let mut line = format!(
         "Against the baseline {}: {} new, {} worse, {} known, {} gone.\n\n",
         code(&used.file),
         count(used.new),
         count(used.worse),
         count(used.known),
         count(used.gone),
-    )
+    );
+    for caution in &used.cautions {
+        line.push_str(&format!(
+            "⚠️ {}\n\n",
+            text(&bounded(caution, SENTENCE_WIDTH))
+        ));
+    }
+    line
 }
 
 fn rules_words(checks: &[Check]) -> String {
@@ -221,11 +230,13 @@ fn change_row(change: &CostChange) -> Row {
 }
 
 fn violation_row(violation: &Violation) -> Row {
+    let since = since_baseline(violation);
+    let since = since.map_or(String::new(), |since| format!(" ({})", text(&since)));
     Row::of_cells(&[
         violation.severity.to_string(),
         code(&violation.rule),
         code(&violation.scope),
-        text(&violation.title),
+        format!("{}{since}", text(&violation.title)),
         money_or_absent(violation.monthly),
         place(&violation.place),
     ])

@@ -1,7 +1,7 @@
 //! Prices that a user negotiated, from a CSV file.
 
 use crate::analysis::nearest_names;
-use crate::catalog::{bundled_regions_of, shape, shapes};
+use crate::catalog::{bundled_regions_of, has_form_of_type, leading_region, shape, shapes};
 use crate::domain::{
     Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
     PriceOrigin, PriceQuote, Tenancy,
@@ -230,40 +230,15 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
 
 /// A region, of the book or newer than it.
 fn region(name: &str) -> Result<String, String> {
-    const DIRECTIONS: &[&str] = &[
-        "central",
-        "east",
-        "north",
-        "northeast",
-        "northwest",
-        "south",
-        "southeast",
-        "southwest",
-        "west",
-    ];
-    let parts: Vec<&str> = name.split('-').collect();
-    let direction = parts.iter().position(|part| DIRECTIONS.contains(part));
-    let number = direction.and_then(|at| parts.get(at + 1));
-    let numbered = number.is_some_and(|part| part.parse::<u8>().is_ok());
-    if direction > Some(0) && numbered && parts.iter().all(|part| is_lower_word(part)) {
-        Ok(name.to_owned())
-    } else {
-        Err(format!("`{name}` is not a region such as us-east-1"))
+    match leading_region(name) {
+        Some(_) => Ok(name.to_owned()),
+        None => Err(format!("`{name}` is not a region such as us-east-1")),
     }
 }
 
 /// An instance type, of the book or newer than it.
 fn instance_type(name: &str) -> Result<String, String> {
-    const SIZES: &[&str] = &["nano", "micro", "small", "medium", "large"];
-    let is_new = name.split_once('.').is_some_and(|(family, size)| {
-        let multiple = size.strip_suffix("xlarge");
-        let of_metal = size.strip_prefix("metal");
-        let is_size = SIZES.contains(&size)
-            || multiple.is_some_and(|times| times.is_empty() || times.parse::<u8>().is_ok())
-            || of_metal.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-        is_size && family.split('-').all(is_lower_word)
-    });
-    if is_new || shape(name).is_some() || !bundled_regions_of(name).is_empty() {
+    if has_form_of_type(name) || shape(name).is_some() || !bundled_regions_of(name).is_empty() {
         return Ok(name.to_owned());
     }
     let known = shapes().map(|shape| shape.instance_type.as_str());
@@ -272,11 +247,6 @@ fn instance_type(name: &str) -> Result<String, String> {
         "`{name}` is not an instance type such as {}",
         nearest.as_deref().unwrap_or("p5.48xlarge")
     ))
-}
-
-fn is_lower_word(text: &str) -> bool {
-    let is_lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    !text.is_empty() && text.bytes().all(is_lower)
 }
 
 #[cfg(test)]

@@ -1,0 +1,323 @@
+//! `gpucost check --baseline`: what may be compared, and how each violation stands
+//! to what was known.
+
+use crate::estates::one;
+use crate::world::{Outcome, World};
+use serde_json::{Value, json};
+
+/// The audit of the demo as a script reads it.
+fn demo(world: &World) -> Value {
+    world.run(&["audit", "--demo", "--format", "json"]).json()
+}
+
+/// Checks the demo by a policy against an earlier audit.
+fn check(world: &World, policy: &str, old: &Value, format: &str) -> Outcome {
+    world.file("gpucost-policy.toml", policy);
+    let old = world.file("old.json", old.to_string());
+    world.run(&["check", "--demo", "--baseline", &old, "--format", format])
+}
+
+const BUDGET: &str = "[[budget]]\nmonthly_limit = 100_000\n";
+
+#[test]
+fn what_has_nothing_in_common_is_no_baseline() {
+    let world = World::new();
+    let known = check(&world, BUDGET, &demo(&world), "table");
+    assert_eq!(known.code, 0, "{}", known.stderr);
+    for (key, value, said) in [
+        (
+            "accounts",
+            json!(["999999999999"]),
+            "the accounts 999999999999, and this audit about",
+        ),
+        (
+            "regions",
+            json!(["sa-east-1"]),
+            "the regions sa-east-1, and this audit about",
+        ),
+    ] {
+        let mut old = demo(&world);
+        old["scope"][key] = value;
+        let outcome = check(&world, BUDGET, &old, "table");
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{key}");
+        assert!(
+            outcome.stderr.contains("is no baseline for this audit"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("hint: "), "{}", outcome.stderr);
+    }
+    let mut euro = demo(&world);
+    euro["prices"]["currency"] = json!("EUR");
+    let outcome = check(&world, BUDGET, &euro, "table");
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(
+        outcome
+            .stderr
+            .contains("its sums are in EUR and those of this audit in USD"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// The box of `one`, and the same in another region.
+fn in_two_regions() -> Value {
+    let mut estate = one();
+    let mut other = estate["instances"][0].clone();
+    other["id"] = json!("i-two");
+    other["region"] = json!("us-west-2");
+    other["zone"] = json!("us-west-2a");
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(other);
+    estate
+}
+
+#[test]
+fn what_the_baseline_did_not_look_at_is_not_known_to_it() {
+    let world = World::new();
+    let mut old = world.audit(&in_two_regions());
+    let now = world.estate("now.json", &in_two_regions());
+    let policy = "[[budget]]\nregion = \"us-east-1\"\nmonthly_limit = 700\n";
+    world.file("gpucost-policy.toml", policy);
+    let check = |old: &Value, format: &str| {
+        let old = world.file("old.json", old.to_string());
+        let arguments = [
+            "check",
+            "--from",
+            &now,
+            "--baseline",
+            &old,
+            "--format",
+            format,
+        ];
+        world.run(&arguments)
+    };
+    let known = check(&old, "json");
+    assert_eq!(known.code, 0, "{}", known.stderr);
+    assert_eq!(known.json()["notices"][0]["baseline_state"], "known");
+    assert_eq!(known.json()["notices"][0]["before"], "$734.38 a month");
+    assert_eq!(known.json()["baseline"]["cautions"], json!([]));
+
+    // The same report of another scope, of which one region is common.
+    old["scope"]["regions"] = json!(["us-west-2", "sa-east-1"]);
+    let outcome = check(&old, "json");
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    let report = outcome.json();
+    assert_eq!(report["violations"][0]["baseline_state"], "new");
+    assert_eq!(report["violations"][0]["before"], Value::Null);
+    assert_eq!(
+        report["baseline"]["cautions"],
+        json!([
+            "regions that are in scope only before: sa-east-1",
+            "regions that are in scope only now: us-east-1",
+        ])
+    );
+    let said = "warning: the baseline is hard to compare with: regions that";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    for format in ["table", "markdown"] {
+        let shown = check(&old, format).stdout;
+        assert!(
+            shown.contains("in scope only before: sa"),
+            "{format}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn each_violation_says_how_it_stands_and_what_was_before() {
+    let world = World::new();
+    // Another budget was over its limit by less, and an idle box was not known.
+    let mut old = demo(&world);
+    let idle = "idle-gpu:i-0710738f7e219399e";
+    let findings = old["findings"].as_array_mut().expect("a list");
+    let count = findings.len();
+    findings.retain(|one| one["id"] != idle);
+    assert_eq!(findings.len(), count - 1);
+    let first = &mut old["workloads"][0];
+    let cost = first["monthly_cost"].as_f64().expect("priced");
+    first["monthly_cost"] = json!(((cost - 10_000.0) * 100.0).round() / 100.0);
+    let policy = "[[budget]]\nmonthly_limit = 100_000\n\n[[forbid]]\nseverity = \"critical\"\n\n\
+                  [tags]\nrequired = [\"no-such-tag\"]\n\n[prices]\nmax_age = \"1d\"\n";
+    let outcome = check(&world, policy, &old, "json");
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    let report = outcome.json();
+    let stands: Vec<(&str, &Value, &Value)> = report["violations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| {
+            let rule = one["rule"].as_str().expect("a name");
+            (rule, &one["baseline_state"], &one["before"])
+        })
+        .collect();
+    let nothing = Value::Null;
+    assert_eq!(
+        stands,
+        [
+            (
+                "policy/budget",
+                &json!("worse"),
+                &json!("$190,906.87 a month")
+            ),
+            ("idle-gpu", &json!("new"), &nothing),
+            ("policy/price-age", &nothing, &nothing),
+        ]
+    );
+    // The age of prices is not compared, and so no news.
+    assert_eq!(report["baseline"]["new"], 1);
+    assert_eq!(report["baseline"]["worse"], 1);
+    let known = report["baseline"]["known"].as_u64().expect("a number");
+    let notices = report["notices"].as_array().expect("a list");
+    let of_state = notices
+        .iter()
+        .filter(|one| one["baseline_state"] == "known");
+    assert_eq!(of_state.count() as u64, known);
+
+    let table = check(&world, policy, &old, "table").stdout;
+    assert!(
+        table.contains("baseline: worse, $190,906.87 a month before"),
+        "{table}"
+    );
+    assert!(table.contains("baseline: new"), "{table}");
+    assert!(!table.contains("no-such-tag is"), "{table}");
+    assert!(!table.contains("NOTICES"), "{table}");
+    let wide = check(&world, policy, &old, "wide").stdout;
+    assert!(wide.contains(&format!("NOTICES  {known}")), "{wide}");
+
+    // 200,906.87 − 190,906.87 if the sum of the baseline says so, too.
+    let mut cheaper = old.clone();
+    cheaper["summary"]["monthly_cost"] = json!(190_906.87);
+    let comment = check(&world, policy, &cheaper, "markdown").stdout;
+    assert!(
+        comment.contains("### ❌ +$10,000.00 a month; policy violated"),
+        "{comment}"
+    );
+    assert!(
+        comment.contains("(worse, \\$190,906.87 a month before)"),
+        "{comment}"
+    );
+    assert!(!comment.contains("notices</summary>"), "{comment}");
+
+    let sarif = check(&world, policy, &old, "sarif").json();
+    let mut states: Vec<&str> = sarif["runs"][0]["results"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["baselineState"].as_str())
+        .collect();
+    states.sort_unstable();
+    states.dedup();
+    assert_eq!(states, ["new", "unchanged", "updated"]);
+    let junit = check(&world, policy, &old, "junit").stdout;
+    assert!(
+        junit.contains("<skipped message=\"known in the baseline: "),
+        "{junit}"
+    );
+    assert!(
+        junit.contains("baseline: worse, $190,906.87 a month before"),
+        "{junit}"
+    );
+}
+
+#[test]
+fn an_old_price_is_no_news_against_its_own_audit() {
+    let world = World::new();
+    let old = demo(&world);
+    let outcome = check(&world, "[prices]\nmax_age = \"1d\"\n", &old, "table");
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.contains("0 known, 0 worse, 0 new, 0 gone"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn a_slip_in_a_denied_name_is_refused_or_shown() {
+    let world = World::new();
+    let check = |policy: &str| {
+        world.file("gpucost-policy.toml", policy);
+        world.run(&["check", "--demo"])
+    };
+    for (policy, meant) in [
+        (
+            "[deny]\ntypes = [\"g6e.12xlarg\"]\n",
+            "did you mean g6e.12xlarge?",
+        ),
+        (
+            "[deny]\ntypes = [\"g6e-12xlarge\"]\n",
+            "did you mean g6e.12xlarge?",
+        ),
+        (
+            "[deny]\nregions = [\"us-esat-1\"]\n",
+            "did you mean us-east-1?",
+        ),
+        (
+            "[deny]\nregions = [\"US-EAST-1\"]\n",
+            "regions are in lower case",
+        ),
+    ] {
+        let refused = check(policy);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{policy}");
+        assert!(
+            refused.stderr.contains("gpucost-policy.toml:2: "),
+            "{}",
+            refused.stderr
+        );
+        assert!(refused.stderr.contains(meant), "{}", refused.stderr);
+    }
+    let shown = check("[deny]\ntypes = [\"g6e.21xlarge\"]\n");
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(
+        shown
+            .stdout
+            .contains("warning  policy/unlisted-name  g6e.21xlarge"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stderr.contains("1 notice"), "{}", shown.stderr);
+}
+
+#[test]
+fn a_type_newer_than_the_program_is_denied() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["instance_type"] = json!("p9.48xlarge");
+    let path = world.estate("now.json", &estate);
+    world.file("gpucost-policy.toml", "[deny]\ntypes = [\"p9.*\"]\n");
+    let outcome = world.run(&["check", "--from", &path]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    assert!(
+        !outcome.stdout.contains("unlisted-name"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome
+            .stdout
+            .contains("`gpucost rightsize --type p9.48xlarge`"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn one_budget_in_another_currency_lacks_one_thing() {
+    let world = World::new();
+    world.file(
+        "gpucost-policy.toml",
+        "[[budget]]\nmonthly_limit = 1_000_000\ncurrency = \"EUR\"\n",
+    );
+    let outcome = world.run(&["check", "--demo", "--format", "json"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let workloads = demo(&world)["workloads"].as_array().expect("a list").len();
+    let lacks = outcome.json()["lacks"].clone();
+    let lacks = lacks.as_array().expect("a list");
+    assert_eq!(lacks.len(), 1, "{lacks:#?}");
+    let reason = format!("{workloads} workloads cost USD while its budget is in EUR");
+    assert_eq!(
+        (&lacks[0]["where"], &lacks[0]["reason"]),
+        (&json!("everything"), &json!(reason))
+    );
+}
