@@ -180,7 +180,7 @@ impl PlannedChange {
         let others = self.other_providers.iter().filter(|(name, _)| runs(name));
         let (names, counts): (Vec<&str>, Vec<u64>) =
             others.map(|(name, count)| (name.as_str(), *count)).unzip();
-        let (resources, are) = match counts.iter().sum() {
+        let (resources, are) = match counts.iter().sum::<u64>() {
             0 => return None,
             1 => ("1 resource".to_owned(), "is"),
             several => (format!("{several} resources"), "are"),

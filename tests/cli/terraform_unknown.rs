@@ -121,6 +121,6 @@ fn what_could_not_be_judged_is_not_counted_as_allowed() {
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let document = outcome.json();
     let observed = |at: usize| document["checks"][at]["observed"].clone();
-    assert_eq!(observed(0), "0 of 1 resources allowed, 1 not known");
-    assert_eq!(observed(1), "0 of 1 resources carry it, 1 not known");
+    assert_eq!(observed(0), "0 of 1 allowed, 1 not known");
+    assert_eq!(observed(1), "0 of 1 carry it, 1 not known");
 }

@@ -98,11 +98,10 @@ struct Kept {
 impl Kept {
     fn words(&self, verb: &str) -> String {
         let Self { of, kept, open } = self;
-        let open = match open {
-            0 => String::new(),
-            _ => format!(", {open} not known"),
-        };
-        format!("{kept} of {of} resources {verb}{open}")
+        match open {
+            0 => format!("{kept} of {of} resources {verb}"),
+            _ => format!("{kept} of {of} {verb}, {open} not known"),
+        }
     }
 }
 
