@@ -8,11 +8,10 @@ use crate::domain::{
 };
 use rust_decimal::Decimal;
 
-/// Whether any of some types carries an accelerator; of unknown ones one may.
-pub(super) fn may_be_accelerated(types: &Planned<Vec<String>>) -> bool {
-    types
-        .as_ref()
-        .map_or(true, |types| types.iter().any(|name| is_accelerated(name)))
+/// Whether any of the types of some instances carries an accelerator; of unknown
+/// ones one may.
+pub(super) fn may_be_accelerated(instances: &PlannedInstances) -> bool {
+    instances.more_types.is_some() || instances.types.iter().any(|name| is_accelerated(name))
 }
 
 /// Whether a type carries an accelerator: by the book, else by its name, as far
@@ -35,6 +34,18 @@ pub(super) fn is_accelerated(instance_type: &str) -> bool {
     is_numbered && known.contains(&letters.as_str())
 }
 
+/// The type of all of some instances, or why there is no such one.
+fn only_type(instances: &PlannedInstances) -> Planned<&str> {
+    match (instances.types.as_slice(), &instances.more_types) {
+        (_, Some(missing)) => Err(missing.clone()),
+        ([only], None) => Ok(only),
+        (several, None) => Err(Missing::Elsewhere(format!(
+            "the provider chooses among {} while instances start",
+            several.join(", ")
+        ))),
+    }
+}
+
 /// The instances of a resource at one end of a plan, with what they cost.
 pub(super) fn price(
     address: &str,
@@ -42,11 +53,9 @@ pub(super) fn price(
     prices: &Prices<'_>,
     hours_per_month: Decimal,
 ) -> PlannedSide {
-    let count = instances.count.as_ref().ok().map(|count| count.total());
+    let count = instances.count.as_ref().ok().copied();
     let gpus = count.and_then(|count| {
-        let [name] = instances.types.as_ref().ok()?.as_slice() else {
-            return None;
-        };
+        let name = only_type(instances).ok()?;
         Some(shape(name)?.gpu.as_ref()?.share.count() * Decimal::from(count))
     });
     let mut quotes = Vec::new();
@@ -72,36 +81,32 @@ fn cost(
     hours_per_month: Decimal,
     quotes: &mut Vec<(PriceKey, u64, PriceQuote)>,
 ) -> Result<Money, Gap> {
-    let missing = |what: &str, missing: &Missing, hint: &str| {
-        Gap::new(what, address, missing.to_string(), hint)
+    let missing = |what: &'static str, hint: &'static str| {
+        move |why: Missing| Gap::new(what, address, why.to_string(), hint)
     };
     let count = instances
         .count
-        .as_ref()
-        .map_err(|why| missing("number of instances", why, AFTER_APPLY))?;
-    let types = instances
-        .types
-        .as_ref()
-        .map_err(|why| missing("instance type", why, AFTER_APPLY))?;
-    let region = instances
-        .region
-        .as_ref()
-        .map_err(|why| missing("region", why, REGION))?;
-    if count.total() == 0 {
-        return Ok(Money::zero(Currency::of_region(region)));
+        .clone()
+        .map_err(missing("number of instances", AFTER_APPLY))?;
+    let region = instances.region.clone().map_err(missing("region", REGION));
+    if count == 0 {
+        return Ok(Money::zero(Currency::of_region(&region?)));
     }
-    let [instance_type] = types.as_slice() else {
-        let reason = format!(
-            "the provider chooses among {} while instances start",
-            types.join(", ")
-        );
-        return Err(Gap::new("instance type", address, reason, AFTER_APPLY));
-    };
+    let instance_type = only_type(instances).map_err(missing("instance type", AFTER_APPLY))?;
+    let region = &region?;
+    let operating_system = instances
+        .operating_system
+        .clone()
+        .map_err(missing("operating system", AFTER_APPLY))?;
     let tenancy = instances
         .tenancy
-        .as_ref()
-        .map_err(|why| missing("tenancy", why, AFTER_APPLY))?;
-    if *tenancy == Tenancy::Host {
+        .clone()
+        .map_err(missing("tenancy", AFTER_APPLY))?;
+    let payment = instances
+        .payment
+        .clone()
+        .map_err(missing("market", AFTER_APPLY))?;
+    if tenancy == Tenancy::Host {
         let reason = "a dedicated host is paid for by the host";
         return Err(Gap::new(
             "price",
@@ -110,7 +115,7 @@ fn cost(
             "look the host up by itself",
         ));
     }
-    if count.capacity_block > 0 {
+    if payment.capacity_block > 0 {
         let reason = "a Capacity Block is paid for ahead, by the block";
         return Err(Gap::new(
             "price",
@@ -120,8 +125,8 @@ fn cost(
         ));
     }
     let key = PriceKey {
-        operating_system: instances.operating_system,
-        tenancy: *tenancy,
+        operating_system,
+        tenancy,
         ..PriceKey::linux_on_demand(
             &price_region(region, instances.zone.as_deref()),
             instance_type,
@@ -130,8 +135,8 @@ fn cost(
     let mut hourly = Decimal::ZERO;
     let mut currency = None;
     for (option, number) in [
-        (PriceOption::OnDemand, count.on_demand),
-        (PriceOption::Spot, count.spot),
+        (PriceOption::OnDemand, payment.on_demand),
+        (PriceOption::Spot, payment.spot),
     ] {
         if number == 0 {
             continue;

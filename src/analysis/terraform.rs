@@ -75,6 +75,23 @@ impl PlannedRow {
         let sides = [&self.before, &self.after].into_iter().flatten();
         sides.filter_map(|side| side.monthly.as_ref().err())
     }
+
+    /// What its cost rests on and the plan does not show.
+    fn assumptions(&self) -> impl Iterator<Item = Gap> {
+        let sides = [&self.before, &self.after].into_iter().flatten();
+        let priced = sides.filter(|side| side.monthly.is_ok());
+        priced.filter_map(|side| {
+            let missing = side.instances.assumed.as_ref()?;
+            let reason = format!("{missing}; priced as what is usual");
+            let hint = "check a plan that holds its configuration and what it launches from";
+            Some(Gap::new(
+                "market and tenancy",
+                self.address.clone(),
+                reason,
+                hint,
+            ))
+        })
+    }
 }
 
 fn monthly(side: Option<&PlannedSide>, currency: Currency) -> Option<Money> {
@@ -149,10 +166,46 @@ impl PlannedChange {
                 names.join(", ")
             )
         } else {
-            "the plan runs no instance with a GPU".to_owned()
+            match self.unread() {
+                Some(unread) => format!("the plan runs no AWS instance with a GPU, and {unread}"),
+                None => "the plan runs no instance with a GPU".to_owned(),
+            }
         })
     }
+
+    /// What of the plan is not read, because it is of another provider that may
+    /// run something; absent where nothing is.
+    pub fn unread(&self) -> Option<String> {
+        let runs = |name: &&String| !RUNS_NOTHING.contains(&name.as_str());
+        let others = self.other_providers.iter().filter(|(name, _)| runs(name));
+        let (names, counts): (Vec<&str>, Vec<u64>) =
+            others.map(|(name, count)| (name.as_str(), *count)).unzip();
+        let (resources, are) = match counts.iter().sum::<u64>() {
+            0 => return None,
+            1 => ("1 resource".to_owned(), "is"),
+            several => (format!("{several} resources"), "are"),
+        };
+        Some(format!(
+            "{resources} of {} {are} not read: gpucost reads those of AWS",
+            names.join(", ")
+        ))
+    }
 }
+
+/// Providers that run nothing anywhere: they make names, keys, files and waits.
+const RUNS_NOTHING: [&str; 11] = [
+    "archive",
+    "cloudinit",
+    "external",
+    "http",
+    "local",
+    "null",
+    "random",
+    "template",
+    "terraform",
+    "time",
+    "tls",
+];
 
 /// Prices the accelerated instances of a plan by the hour around the clock: a
 /// plan does not say for how long they run.
@@ -180,6 +233,7 @@ pub fn price_plan(
     };
     let mut gaps = plan.gaps.clone();
     gaps.extend(rows.iter().flat_map(|row| row.gaps().cloned()));
+    gaps.extend(rows.iter().flat_map(PlannedRow::assumptions));
     let templates = plan.unused_templates.iter();
     gaps.extend(
         templates
@@ -235,7 +289,7 @@ fn row(
     hours_per_month: Decimal,
 ) -> Option<PlannedRow> {
     let side = |side: &Option<PlannedInstances>| {
-        let instances = side.as_ref().filter(|one| may_be_accelerated(&one.types))?;
+        let instances = side.as_ref().filter(|one| may_be_accelerated(one))?;
         Some(price(&resource.address, instances, prices, hours_per_month))
     };
     let (before, after) = (side(&resource.before), side(&resource.after));

@@ -10,7 +10,7 @@ use crate::analysis::price_plan;
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::TerraformPlan;
-use crate::report::text::counted;
+use crate::report::text::{counted, safe};
 use crate::report::{
     gate_github, gate_junit, gate_markdown, gate_sarif, gate_slack, terraform_brief,
     terraform_json, terraform_table,
@@ -51,7 +51,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         let style = output::style(wide, out, io);
         terraform_table(&change, &report, &unjudged, &name, io.now, style)
     };
-    let brief = terraform_brief(&change, &name, io.now);
+    let brief = terraform_brief(&change, &unjudged, &name, io.now);
     let text = match format(args, &settings, io) {
         CheckFormat::Table => Ok(table(false)),
         CheckFormat::Wide => Ok(table(true)),
@@ -76,7 +76,10 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         counted(change.gaps.len() as u64, "gap", "gaps")
     );
     output::say(&line, out, io);
-    let nothing = format!("nothing to check: {}", change.nothing().unwrap_or_default());
+    let nothing = format!(
+        "nothing to check: {}",
+        safe(&change.nothing().unwrap_or_default())
+    );
     Ok(ending(&report, &change.gaps, &nothing, args, io))
 }
 

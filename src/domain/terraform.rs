@@ -68,11 +68,16 @@ impl PlannedCount {
 /// The instances of a resource at one end of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedInstances {
-    /// The type; several where the provider chooses among them, in the order of
-    /// the plan. Never empty.
-    pub types: Planned<Vec<String>>,
+    /// The types that the plan names, in its order: several where the provider
+    /// chooses among them.
+    pub types: Vec<String>,
+    /// Why it may run other types than those; absent when they are all. Never
+    /// absent where the plan names none.
+    pub more_types: Option<Missing>,
     /// How many run.
-    pub count: Planned<PlannedCount>,
+    pub count: Planned<u64>,
+    /// How many of them are paid for in which way.
+    pub payment: Planned<PlannedCount>,
     /// How many a group may grow to; absent for what does not grow by itself, and
     /// where the plan does not say.
     pub most: Option<u64>,
@@ -84,9 +89,12 @@ pub struct PlannedInstances {
     pub account: Option<String>,
     /// The operating system; plans name only images, so that it is Linux unless
     /// something else tells.
-    pub operating_system: OperatingSystem,
+    pub operating_system: Planned<OperatingSystem>,
     /// Whether the hardware is shared.
     pub tenancy: Planned<Tenancy>,
+    /// Why what is usual stands in for payment, system or tenancy, though another
+    /// may be written where the plan does not show it; absent when none may.
+    pub assumed: Option<Missing>,
     /// The tags that the instances carry; a value is missing where it is known
     /// only after apply.
     pub tags: BTreeMap<String, Option<String>>,

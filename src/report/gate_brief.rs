@@ -3,8 +3,8 @@
 
 use super::next::Invocation;
 use super::text::{count, counted, money};
-use crate::analysis::Audit;
 use crate::analysis::gate::{Baseline, GateOutcome, GateReport, Place, Violation};
+use crate::analysis::{Audit, PlannedTotals};
 use crate::domain::{Gap, Money};
 use jiff::Timestamp;
 
@@ -37,14 +37,23 @@ pub struct GateBrief {
     pub as_of: Timestamp,
     /// What was checked, such as `3 instances`; in own words only.
     pub subject: String,
+    /// Why there would be nothing to check; safe to print.
+    pub nothing: String,
     /// What it costs per month; absent when that is not known.
     pub monthly_cost: Option<Money>,
-    /// What it cost before a change; absent when there is no before.
-    pub previous_monthly_cost: Option<Money>,
     /// How much of the cost is waste; absent when that is not known.
     pub monthly_waste: Option<Money>,
     /// What changes, largest first; empty when nothing but a state was checked.
     pub changes: Vec<CostChange>,
+    /// What the changes come to, by currency: what is not known is in no sum.
+    pub totals: Vec<PlannedTotals>,
+    /// What the figures of the changes rest on, in own words only.
+    pub notes: Vec<String>,
+    /// What is there and was not read, as a sentence; safe to print.
+    pub unread: Option<String>,
+    /// Rules that what was checked cannot be held against, for want of
+    /// measurements.
+    pub unjudged: Vec<&'static str>,
     /// What could not be seen.
     pub gaps: Vec<Gap>,
     /// What the user typed to choose what is checked.
@@ -62,10 +71,14 @@ impl GateBrief {
         Self {
             as_of: audit.as_of,
             subject,
+            nothing: "no GPU in the scope".to_owned(),
             monthly_cost: totals.monthly_cost,
-            previous_monthly_cost: None,
             monthly_waste: totals.monthly_waste,
             changes: Vec::new(),
+            totals: Vec::new(),
+            notes: Vec::new(),
+            unread: None,
+            unjudged: Vec::new(),
             gaps: audit.gaps.clone(),
             invocation: invocation.clone(),
         }
@@ -83,33 +96,73 @@ impl GateBrief {
         self.invocation.short_command("check", "--format wide")
     }
 
-    /// How much more it costs than before.
-    pub(super) fn delta(&self) -> Option<Money> {
-        let cost = self.monthly_cost?;
-        cost.checked_sub(self.previous_monthly_cost?).ok()
-    }
-
     /// The delta as a headline says it; absent when there is no before.
-    pub(super) fn delta_words(&self) -> Option<String> {
-        let delta = self.delta()?;
-        Some(if delta.amount().is_zero() {
-            "no change of cost".to_owned()
+    fn delta_words(&self) -> Option<String> {
+        let deltas: Vec<Money> = self.totals.iter().map(|sums| sums.delta).collect();
+        if deltas.is_empty() {
+            return None;
+        }
+        if deltas.iter().any(|delta| !delta.amount().is_zero()) {
+            let deltas: Vec<String> = deltas.into_iter().map(signed).collect();
+            return Some(format!("{} a month", deltas.join(" and ")));
+        }
+        let is_known = self.changes.iter().all(|one| one.delta().is_some());
+        let words = if is_known {
+            "no change of cost"
         } else {
-            format!("{} a month", signed(delta))
-        })
+            "no known change of cost"
+        };
+        Some(words.to_owned())
     }
 
-    /// The cost in words, from before to now where there is a before.
-    pub(super) fn cost_words(&self) -> String {
-        match (self.previous_monthly_cost, self.monthly_cost) {
-            (Some(before), Some(now)) => {
-                format!("{} → {} a month", money(before), money(now))
-            }
-            (None, Some(now)) => format!("{} a month", money(now)),
-            (_, None) => "cost unknown".to_owned(),
+    /// The cost in words, from before to now where there is a before; absent where
+    /// there is nothing that could cost.
+    pub(super) fn cost_words(&self, report: &GateReport) -> Option<String> {
+        if report.outcome == GateOutcome::Nothing {
+            return None;
+        }
+        if self.totals.is_empty() {
+            let known = self
+                .monthly_cost
+                .map(|now| format!("{} a month", money(now)));
+            return Some(known.unwrap_or_else(|| "cost unknown".to_owned()));
+        }
+        let sums = self.totals.iter();
+        let sums: Vec<String> = sums
+            .map(|sums| format!("{} → {}", money(sums.before), money(sums.after)))
+            .collect();
+        Some(format!("{} a month", sums.join(" and ")))
+    }
+
+    /// The verdict in a line, behind what the change costs.
+    pub(super) fn headline(&self, report: &GateReport, verdict: &str) -> String {
+        let mark = match report.outcome {
+            GateOutcome::Violated => "❌",
+            GateOutcome::Incomplete => "⚠️",
+            GateOutcome::Clean => "✅",
+            GateOutcome::Nothing => return format!("ℹ️ {verdict}"),
+        };
+        match self.delta_words() {
+            Some(delta) => format!("{mark} {delta}; {verdict}"),
+            None => format!("{mark} GPU {verdict}"),
         }
     }
+
+    /// What is said about rules that need measurements.
+    pub(super) fn unjudged_words(&self) -> Option<String> {
+        let rules = self.unjudged.join(", ");
+        (!rules.is_empty()).then(|| format!("{UNJUDGED}: {rules}"))
+    }
+
+    /// What is there and was not read, unless the verdict says so.
+    pub(super) fn unread(&self, report: &GateReport) -> Option<&str> {
+        let is_said = report.outcome == GateOutcome::Nothing;
+        self.unread.as_deref().filter(|_| !is_said)
+    }
 }
+
+/// What a plan says nothing about.
+pub(super) const UNJUDGED: &str = "not held against what needs measurements";
 
 /// An amount with its sign, also when it is above zero.
 pub(super) fn signed(delta: Money) -> String {
@@ -141,8 +194,8 @@ pub(super) fn file_of(place: &Place) -> Option<(&str, Option<usize>)> {
     (!is_stream).then_some((file, line))
 }
 
-/// How a gate ends, in a line.
-pub(super) fn verdict_words(report: &GateReport) -> String {
+/// How a gate ends, in a line; safe to print.
+pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
     let missing = counted(
         report.lacks.len() as u64,
         "thing is missing",
@@ -157,7 +210,7 @@ pub(super) fn verdict_words(report: &GateReport) -> String {
             }
         }
         GateOutcome::Incomplete => format!("policy not judged: {missing}"),
-        GateOutcome::Nothing => "nothing to check: no GPU in the scope".to_owned(),
+        GateOutcome::Nothing => format!("nothing to check: {}", brief.nothing),
         GateOutcome::Clean => {
             let rules = counted(report.checks.len() as u64, "rule", "rules");
             format!("policy kept: {rules}")

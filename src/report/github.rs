@@ -47,6 +47,16 @@ pub fn gate_github(report: &GateReport, brief: &GateBrief) -> String {
     annotations.extend(report.violations.iter().map(|one| of(one, Kind::Error)));
     let of_lack = |one| of_lack(one, report.outcome);
     annotations.extend(report.lacks.iter().map(of_lack));
+    let unread = brief.unread(report).map(str::to_owned);
+    let unsaid = [("not read", unread), ("not judged", brief.unjudged_words())];
+    annotations.extend(unsaid.into_iter().filter_map(|(title, said)| {
+        Some(Annotation {
+            kind: Kind::Notice,
+            place: Place::Nowhere,
+            title: title.to_owned(),
+            message: vec![said?],
+        })
+    }));
     annotations.extend(
         report
             .notices
@@ -54,15 +64,16 @@ pub fn gate_github(report: &GateReport, brief: &GateBrief) -> String {
             .map(|one| of(one, below(one.severity))),
     );
     if annotations.iter().all(|one| one.kind != Kind::Error) {
+        let about = [Some(brief.subject.clone()), brief.cost_words(report)];
+        let about: Vec<String> = about.into_iter().flatten().collect();
         annotations.push(Annotation {
             kind: Kind::Notice,
             place: Place::Nowhere,
             title: "gpucost".to_owned(),
             message: vec![format!(
-                "{} ({}, {})",
-                verdict_words(report),
-                brief.subject,
-                brief.cost_words()
+                "{} ({})",
+                verdict_words(report, brief),
+                about.join(", ")
             )],
         });
     }

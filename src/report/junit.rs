@@ -2,10 +2,10 @@
 //! every part of the policy; a case for every rule that holds, and for everything
 //! that violates one or kept it from being judged.
 
-use super::gate_brief::{GateBrief, since_baseline};
+use super::gate_brief::{GateBrief, UNJUDGED, since_baseline, verdict_words};
 use super::gate_rules::section_of;
 use super::text::safe;
-use crate::analysis::gate::{CheckOutcome, GateReport, Violation};
+use crate::analysis::gate::{CheckOutcome, GateOutcome, GateReport, Violation};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -29,8 +29,15 @@ struct Case {
 /// The gate's report as JUnit XML.
 pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
     let mut suites: BTreeMap<&str, Vec<Case>> = BTreeMap::new();
-    for (rule, case) in cases(report) {
+    for (rule, case) in cases(report, brief) {
         suites.entry(section_of(rule)).or_default().push(case);
+    }
+    if let Some(unread) = brief.unread(report) {
+        suites.entry("plan").or_default().push(Case {
+            rule: "plan".to_owned(),
+            name: "resources of other providers".to_owned(),
+            ending: Ending::Skipped(unread.to_owned()),
+        });
     }
     let all: Vec<&Case> = suites.values().flatten().collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -72,18 +79,31 @@ fn counts<'a>(cases: impl Iterator<Item = &'a Case>) -> String {
 }
 
 /// Every case with the rule that puts it into a suite.
-fn cases(report: &GateReport) -> Vec<(&str, Case)> {
+fn cases<'a>(report: &'a GateReport, brief: &GateBrief) -> Vec<(&'a str, Case)> {
     let mut cases = Vec::new();
+    let is_judged = report.outcome != GateOutcome::Nothing;
     for check in &report.checks {
         if check.outcome == CheckOutcome::Passed {
             let case = Case {
                 rule: check.rule.clone(),
                 name: format!("{}: {}", check.scope, check.limit),
-                ending: Ending::Passed,
+                ending: if is_judged {
+                    Ending::Passed
+                } else {
+                    Ending::Skipped(verdict_words(report, brief))
+                },
             };
             cases.push((check.rule.as_str(), case));
         }
     }
+    cases.extend(brief.unjudged.iter().map(|rule| {
+        let case = Case {
+            rule: (*rule).to_owned(),
+            name: "everything".to_owned(),
+            ending: Ending::Skipped(UNJUDGED.to_owned()),
+        };
+        (*rule, case)
+    }));
     for one in &report.violations {
         let ending = Ending::Failed(one.title.clone(), details(one));
         cases.push((one.rule.as_str(), case_of(one, ending)));

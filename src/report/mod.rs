@@ -43,6 +43,7 @@ mod spot_data;
 mod spot_fleet;
 mod spot_type;
 mod style;
+mod terraform_brief;
 mod terraform_json;
 mod terraform_table;
 pub mod text;
@@ -87,8 +88,9 @@ pub use spot_data::{spot_fleet_csv, spot_fleet_json, spot_type_csv, spot_type_js
 pub use spot_fleet::spot_fleet_table;
 pub use spot_type::spot_type_table;
 pub use style::TableStyle;
+pub use terraform_brief::terraform_brief;
 pub use terraform_json::terraform_json;
-pub use terraform_table::{terraform_brief, terraform_table};
+pub use terraform_table::terraform_table;
 
 /// The version of every JSON document that this program writes.
 pub const SCHEMA_VERSION: &str = "1";

@@ -42,13 +42,12 @@ pub fn gate_sarif(report: &GateReport, brief: &GateBrief) -> Result<String, serd
             "invocations": [{
                 "executionSuccessful": report.outcome != GateOutcome::Incomplete,
                 "endTimeUtc": brief.as_of.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-                "toolExecutionNotifications":
-                    report.lacks.iter().map(|lack| notification(lack, report)).collect::<Vec<_>>(),
+                "toolExecutionNotifications": notifications(report, brief),
             }],
             "results": results,
             "properties": {
                 "outcome": report.outcome.name(),
-                "verdict": verdict_words(report),
+                "verdict": verdict_words(report, brief),
                 "subject": brief.subject,
                 "monthlyCost": brief.monthly_cost.and_then(json_money),
                 "currency": brief.monthly_cost.map(|cost| cost.currency().code()),
@@ -90,6 +89,15 @@ fn below(severity: Severity) -> &'static str {
         Severity::Critical | Severity::Warning => "warning",
         Severity::Info => "note",
     }
+}
+
+/// What could not be judged, and what never was.
+fn notifications(report: &GateReport, brief: &GateBrief) -> Vec<Value> {
+    let unread = brief.unread(report).map(str::to_owned);
+    let notes = [unread, brief.unjudged_words()].into_iter().flatten();
+    let notes = notes.map(|text| json!({"level": "note", "message": {"text": text}}));
+    let lacks = report.lacks.iter().map(|lack| notification(lack, report));
+    lacks.chain(notes).collect()
 }
 
 /// What could not be judged, and what to do about it.
@@ -156,7 +164,8 @@ impl Writer<'_> {
     }
 
     /// Where a violation is shown. One that is written nowhere is shown at the top
-    /// of the policy, because code scanning refuses a result without a file.
+    /// of the policy, because code scanning refuses a result without a file. Of a
+    /// file of which no line is known, it is about the whole: a region would need one.
     fn location(&self, violation: &Violation) -> Value {
         let name = match &violation.place {
             Place::PlanResource { address, .. } => address,
@@ -167,16 +176,17 @@ impl Writer<'_> {
             "logicalLocations".to_owned(),
             json!([{"fullyQualifiedName": safe(name), "kind": "resource"}]),
         );
-        let top = self.report.policy_file.as_deref().map(|file| (file, 1));
-        let place = file_of(&violation.place).map(|(file, line)| (file, line.unwrap_or(1)));
-        if let Some((file, line)) = place.or(top) {
-            location.insert(
-                "physicalLocation".to_owned(),
-                json!({
-                    "artifactLocation": artifact(file),
-                    "region": {"startLine": line.max(1)},
-                }),
-            );
+        let top = self
+            .report
+            .policy_file
+            .as_deref()
+            .map(|file| (file, Some(1)));
+        if let Some((file, line)) = file_of(&violation.place).or(top) {
+            let mut physical = json!({"artifactLocation": artifact(file)});
+            if let Some(line) = line {
+                physical["region"] = json!({"startLine": line.max(1)});
+            }
+            location.insert("physicalLocation".to_owned(), physical);
         }
         Value::Object(location)
     }

@@ -2,8 +2,8 @@
 
 use super::gate_brief::{GateBrief, since_baseline, verdict_words};
 use super::markdown::escape::{NAME_WIDTH, SENTENCE_WIDTH, bounded};
-use super::text::{counted, json_document, minute, money_or_absent};
-use crate::analysis::gate::{GateOutcome, GateReport, Lack, Violation};
+use super::text::{ABSENT, counted, json_document, minute, money_or_absent};
+use crate::analysis::gate::{GateReport, Lack, Violation};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ struct Message {
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn gate_slack(report: &GateReport, brief: &GateBrief) -> Result<String, serde_json::Error> {
-    let headline = headline(report, brief);
+    let headline = brief.headline(report, &verdict_words(report, brief));
     let mut blocks = vec![
         json!({
             "type": "header",
@@ -68,22 +68,14 @@ pub fn gate_slack(report: &GateReport, brief: &GateBrief) -> Result<String, serd
     })
 }
 
-fn headline(report: &GateReport, brief: &GateBrief) -> String {
-    let mark = match report.outcome {
-        GateOutcome::Violated => "❌",
-        GateOutcome::Incomplete => "⚠️",
-        GateOutcome::Clean | GateOutcome::Nothing => "✅",
-    };
-    let verdict = verdict_words(report);
-    match brief.delta_words() {
-        Some(delta) => format!("{mark} {delta}; {verdict}"),
-        None => format!("{mark} GPU {verdict}"),
-    }
-}
-
 fn totals(report: &GateReport, brief: &GateBrief) -> Value {
     let fields = [
-        ("Cost", brief.cost_words()),
+        (
+            "Cost",
+            brief
+                .cost_words(report)
+                .unwrap_or_else(|| ABSENT.to_owned()),
+        ),
         ("Checked", brief.subject.clone()),
         ("Waste a month", money_or_absent(brief.monthly_waste)),
         (
@@ -133,12 +125,17 @@ fn lack(lack: &Lack) -> String {
     )
 }
 
+/// What was judged, by what, and what was not.
 fn judged(report: &GateReport, brief: &GateBrief) -> String {
     let as_of = minute(brief.as_of);
-    match &report.policy_file {
+    let first = match &report.policy_file {
         Some(policy) => format!("policy {} · as of {as_of}", code(policy)),
         None => format!("as of {as_of}"),
-    }
+    };
+    let unread = brief.unread(report).map(sentence);
+    let unjudged = brief.unjudged_words();
+    let lines = [Some(first), unread, unjudged].into_iter().flatten();
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn section(text: &str) -> Value {

@@ -113,6 +113,7 @@ struct RowView<'a> {
 #[derive(Serialize)]
 struct SideView<'a> {
     instance_types: Option<&'a [String]>,
+    more_types: bool,
     count: Option<u64>,
     on_demand: Option<u64>,
     spot: Option<u64>,
@@ -122,7 +123,7 @@ struct SideView<'a> {
     region: Option<&'a str>,
     zone: Option<&'a str>,
     account: Option<&'a str>,
-    operating_system: &'static str,
+    operating_system: Option<&'static str>,
     tenancy: Option<&'static str>,
     tags: &'a BTreeMap<String, Option<String>>,
     more_tags: bool,
@@ -165,19 +166,25 @@ fn row(row: &PlannedRow) -> RowView<'_> {
 
 fn side(side: &PlannedSide) -> SideView<'_> {
     let instances = &side.instances;
-    let count = instances.count.as_ref().ok();
+    let payment = instances.payment.as_ref().ok();
+    let types = instances.types.as_slice();
     SideView {
-        instance_types: instances.types.as_deref().ok(),
+        instance_types: (!types.is_empty()).then_some(types),
+        more_types: instances.more_types.is_some(),
         count: side.count,
-        on_demand: count.map(|count| count.on_demand),
-        spot: count.map(|count| count.spot),
-        capacity_block: count.map(|count| count.capacity_block),
+        on_demand: payment.map(|payment| payment.on_demand),
+        spot: payment.map(|payment| payment.spot),
+        capacity_block: payment.map(|payment| payment.capacity_block),
         most: instances.most,
         gpus: side.gpus.and_then(|gpus| gpus.to_f64()),
         region: instances.region.as_deref().ok(),
         zone: instances.zone.as_deref(),
         account: instances.account.as_deref(),
-        operating_system: instances.operating_system.name(),
+        operating_system: instances
+            .operating_system
+            .as_ref()
+            .ok()
+            .map(|system| system.name()),
         tenancy: instances
             .tenancy
             .as_ref()
@@ -218,9 +225,13 @@ fn unknown(side: &PlannedSide) -> Vec<&'static str> {
         matches!(planned, Err(Missing::AfterApply))
     }
     let instances = &side.instances;
+    let is_type_open = instances.more_types == Some(Missing::AfterApply);
+    let is_market_open = instances.count.is_ok() && is_open(&instances.payment);
     let open = [
         ("count", is_open(&instances.count)),
-        ("instance_types", is_open(&instances.types)),
+        ("instance_types", is_type_open),
+        ("market", is_market_open),
+        ("operating_system", is_open(&instances.operating_system)),
         ("region", is_open(&instances.region)),
         ("tags", instances.more_tags),
         ("tenancy", is_open(&instances.tenancy)),

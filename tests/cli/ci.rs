@@ -198,7 +198,9 @@ fn the_action_checks_a_plan() {
     assert_eq!(output.status.code(), Some(100), "{stderr}");
     // By hand in tests/cli/terraform.rs.
     let summary = read(folder, "summary");
-    assert!(summary.contains("+\\$25,516.78"), "{summary}");
+    let cost = "**$12,991.08 → $38,507.86 a month**";
+    assert!(summary.contains(cost), "{summary}");
+    assert!(summary.contains("+$25,516.78 a month; "), "{summary}");
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
         stdout.starts_with("::error file=own.toml,line=1,"),

@@ -48,4 +48,6 @@ mod spot;
 mod tables;
 mod terraform;
 mod terraform_files;
+mod terraform_formats;
+mod terraform_unknown;
 mod world;

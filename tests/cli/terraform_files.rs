@@ -90,8 +90,11 @@ fn recorded_plans_are_read_and_run_no_gpus() {
         );
     }
     if let Some(path) = recorded(test, "infracost_terraform_v0.14_plan.json.gz") {
+        let name = path.to_str().expect("UTF-8");
+        let document = check(&world, OPEN, name, &["--format", "json"]).json();
+        assert_eq!(document["plan"]["resources"], 26, "as it is, compressed");
         let mut text = String::new();
-        let file = std::fs::File::open(path).expect("readable");
+        let file = std::fs::File::open(&path).expect("readable");
         GzDecoder::new(file)
             .read_to_string(&mut text)
             .expect("a compressed file");

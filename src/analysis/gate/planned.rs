@@ -8,7 +8,7 @@ use super::{
     policy_rule, spelling, suppress,
 };
 use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
-use crate::domain::{Gap, Missing, Money, PlanAction, Severity};
+use crate::domain::{Gap, Missing, Money, PlanAction, PlannedInstances, Severity};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 
@@ -79,9 +79,31 @@ struct Asked<'a> {
     rule: &'static str,
     noun: &'static str,
     allowance: &'a Allowance,
+    names: fn(&PlannedInstances) -> Names<'_>,
     step: fn(&str) -> String,
     /// What to do where a name is not known.
     unknown: &'static str,
+}
+
+/// Names that instances have, and why they may have others.
+type Names<'a> = (&'a [String], Option<&'a Missing>);
+
+/// How many resources keep a rule and how many could not be judged, among all.
+#[derive(Default)]
+struct Kept {
+    of: usize,
+    kept: usize,
+    open: usize,
+}
+
+impl Kept {
+    fn words(&self, verb: &str) -> String {
+        let Self { of, kept, open } = self;
+        match open {
+            0 => format!("{kept} of {of} resources {verb}"),
+            _ => format!("{kept} of {of} {verb}, {open} not known"),
+        }
+    }
 }
 
 struct PlanGate<'a> {
@@ -170,15 +192,19 @@ impl PlanGate<'_> {
         let key = &required.key;
         let limit = format!("the tag {key}");
         let mut judge = self.judge(policy_rule::REQUIRED_TAGS, &limit, required.line);
-        let mut number: usize = 0;
+        let mut kept = Kept::default();
         for (row, side) in self.left() {
-            number += 1;
+            kept.of += 1;
             let instances = &side.instances;
             let (lacking, observed) = match instances.tags.get(key) {
-                Some(Some(value)) if !value.trim().is_empty() => continue,
+                Some(Some(value)) if !value.trim().is_empty() => {
+                    kept.kept += 1;
+                    continue;
+                }
                 Some(Some(_)) => ("carries an empty value of", "empty"),
                 None if !instances.more_tags => ("lacks", "no such tag"),
                 Some(None) | None => {
+                    kept.open += 1;
                     let reason = format!("the tag {key} is known only after apply");
                     judge.lacks(&Gap::new("tags", row.address.clone(), reason, TAGS));
                     continue;
@@ -193,7 +219,7 @@ impl PlanGate<'_> {
                 aspect: Some(key.clone()),
                 ..Words::default()
             };
-            let kept = |side: &PlannedSide| {
+            let was_so = |side: &PlannedSide| {
                 let value = side.instances.tags.get(key).cloned().flatten();
                 value.is_none_or(|value| value.trim().is_empty())
             };
@@ -202,74 +228,56 @@ impl PlanGate<'_> {
                 policy_rule::REQUIRED_TAGS,
                 row,
                 words,
-                row.before.as_ref().is_some_and(kept),
+                row.before.as_ref().is_some_and(was_so),
             );
         }
-        let missing = judge.count();
-        judge.observed(format!(
-            "{} of {number} resources carry it",
-            number - missing
-        ));
+        judge.observed(kept.words("carry it"));
         judge.done()
     }
 
     fn types(&self) -> Option<Judged> {
-        self.names(
-            &Asked {
-                rule: policy_rule::TYPES,
-                noun: "instance type",
-                allowance: &self.policy.types,
-                step: types_that_would_do,
-                unknown: "name it in the configuration, or accept it with a suppression",
-            },
-            |side| side.instances.types.clone(),
-        )
+        self.names(&Asked {
+            rule: policy_rule::TYPES,
+            noun: "instance type",
+            allowance: &self.policy.types,
+            names: |instances| (&instances.types, instances.more_types.as_ref()),
+            step: types_that_would_do,
+            unknown: "name it in the configuration, or accept it with a suppression",
+        })
     }
 
     fn regions(&self) -> Option<Judged> {
-        self.names(
-            &Asked {
-                rule: policy_rule::REGIONS,
-                noun: "region",
-                allowance: &self.policy.regions,
-                step: |_| "run it in an allowed region, or allow this one".to_owned(),
-                unknown: "name it with `--region`",
+        self.names(&Asked {
+            rule: policy_rule::REGIONS,
+            noun: "region",
+            allowance: &self.policy.regions,
+            names: |instances| match &instances.region {
+                Ok(region) => (std::slice::from_ref(region), None),
+                Err(missing) => (&[], Some(missing)),
             },
-            |side| side.instances.region.clone().map(|region| vec![region]),
-        )
+            step: |_| "run it in an allowed region, or allow this one".to_owned(),
+            unknown: "name it with `--region`",
+        })
     }
 
-    fn names(
-        &self,
-        asked: &Asked<'_>,
-        names_of: impl Fn(&PlannedSide) -> Result<Vec<String>, Missing>,
-    ) -> Option<Judged> {
+    fn names(&self, asked: &Asked<'_>) -> Option<Judged> {
         let line = asked.allowance.line()?;
         let mut judge = self.judge(asked.rule, &asked.allowance.limit(), line);
-        let mut refused: usize = 0;
-        let mut number: usize = 0;
+        let mut kept = Kept::default();
         for (row, side) in self.left() {
-            number += 1;
-            let names = match names_of(side) {
-                Ok(names) => names,
-                Err(missing) => {
-                    let reason = missing.to_string();
-                    judge.lacks(&Gap::new(
-                        asked.noun,
-                        row.address.clone(),
-                        reason,
-                        asked.unknown,
-                    ));
-                    continue;
-                }
-            };
+            kept.of += 1;
+            let (names, missing) = (asked.names)(&side.instances);
+            if let Some(missing) = missing {
+                let (place, reason) = (row.address.clone(), missing.to_string());
+                judge.lacks(&Gap::new(asked.noun, place, reason, asked.unknown));
+            }
             let mut is_refused = false;
             for name in names {
-                let Some(refusal) = asked.allowance.refusal(&name) else {
+                let Some(refusal) = asked.allowance.refusal(name) else {
                     continue;
                 };
                 is_refused = true;
-                let had = |side: &PlannedSide| names_of(side).is_ok_and(|had| had.contains(&name));
+                let had = |side: &PlannedSide| (asked.names)(&side.instances).0.contains(name);
                 let known = row.before.as_ref().is_some_and(had);
                 let words = Words {
                     title: format!(
@@ -279,18 +287,16 @@ impl PlanGate<'_> {
                     observed: name.clone(),
                     limit: refusal.limit,
                     monthly: side.monthly.as_ref().ok().copied(),
-                    steps: vec![(asked.step)(&name)],
-                    aspect: Some(name),
+                    steps: vec![(asked.step)(name)],
+                    aspect: Some(name.clone()),
                     ..Words::default()
                 };
                 self.add(&mut judge, asked.rule, row, words, known);
             }
-            refused += usize::from(is_refused);
+            kept.open += usize::from(missing.is_some() && !is_refused);
+            kept.kept += usize::from(missing.is_none() && !is_refused);
         }
-        judge.observed(format!(
-            "{} of {number} resources allowed",
-            number - refused
-        ));
+        judge.observed(kept.words("allowed"));
         Some(judge.done())
     }
 

@@ -3,11 +3,12 @@
 use super::escape::{SENTENCE_WIDTH, bounded, code, text};
 use super::gaps::{OF_GAPS, gap_row};
 use super::page::{Column, Page, Row, Section, figures, words};
+use crate::analysis::PlannedTotals;
 use crate::analysis::gate::{
     BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
 };
 use crate::report::gate_brief::{CostChange, GateBrief, signed, since_baseline, verdict_words};
-use crate::report::text::{ABSENT, count, counted, minute, money_or_absent};
+use crate::report::text::{ABSENT, count, counted, minute, money, money_or_absent};
 use std::fmt::Write;
 
 const OF_CHANGES: &[Column] = &[
@@ -52,11 +53,13 @@ const OF_CHECKS: &[Column] = &[
 /// The gate's report as a comment on a pull request.
 pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
     let is_incomplete = report.outcome == GateOutcome::Incomplete;
+    // The totals come first: they are never among what does not fit.
+    let totals = brief.totals.iter().map(total_row);
     let changes = section(
         counted(brief.changes.len() as u64, "change", "changes"),
         false,
         OF_CHANGES,
-        brief.changes.iter().map(change_row),
+        totals.chain(brief.changes.iter().map(change_row)),
         ("change", "changes"),
     );
     let violations = section(
@@ -126,7 +129,11 @@ pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
         sections: vec![
             violations, changes, lacks, steps, notices, suppressed, checks, gaps,
         ],
-        foot: String::new(),
+        foot: brief
+            .notes
+            .iter()
+            .map(|note| format!("- {note}\n"))
+            .collect(),
         again: brief.again(),
     };
     page.text()
@@ -149,29 +156,18 @@ fn section(
 }
 
 fn head(report: &GateReport, brief: &GateBrief) -> String {
-    let mark = match report.outcome {
-        GateOutcome::Violated => "❌",
-        GateOutcome::Incomplete => "⚠️",
-        GateOutcome::Clean | GateOutcome::Nothing => "✅",
-    };
-    let verdict = verdict_words(report);
-    let headline = match brief.delta_words() {
-        Some(delta) => format!("{delta}; {verdict}"),
-        None => format!("GPU {verdict}"),
-    };
+    let headline = brief.headline(report, &text(&verdict_words(report, brief)));
     let mut head = String::new();
     // Writing to a string cannot fail.
-    let _ = write!(head, "<!-- gpucost check -->\n### {mark} {headline}\n\n");
+    let _ = write!(head, "<!-- gpucost check -->\n### {headline}\n\n");
     let waste = brief
         .monthly_waste
         .filter(|waste| !waste.amount().is_zero())
         .map_or(String::new(), |waste| format!(", {waste} of it waste"));
-    let _ = write!(
-        head,
-        "**{}{waste}** · {}",
-        brief.cost_words(),
-        brief.subject
-    );
+    if let Some(cost) = brief.cost_words(report) {
+        let _ = write!(head, "**{cost}{waste}** · ");
+    }
+    head.push_str(&brief.subject);
     if let Some(policy) = &report.policy_file {
         let _ = write!(head, " · policy {}", code(policy));
     }
@@ -179,6 +175,10 @@ fn head(report: &GateReport, brief: &GateBrief) -> String {
     let _ = write!(head, " · as of {as_of}\n\n");
     if let Some(used) = &report.baseline {
         head.push_str(&baseline_line(used));
+    }
+    let unread = brief.unread(report).map(str::to_owned);
+    for line in [unread, brief.unjudged_words()].into_iter().flatten() {
+        let _ = write!(head, "{}\n\n", text(&line));
     }
     head
 }
@@ -226,6 +226,17 @@ fn change_row(change: &CostChange) -> Row {
         money_or_absent(change.before),
         money_or_absent(change.after),
         delta.map_or_else(|| ABSENT.to_owned(), signed),
+    ])
+}
+
+fn total_row(sums: &PlannedTotals) -> Row {
+    Row::of_cells(&[
+        "total".to_owned(),
+        ABSENT.to_owned(),
+        "per month".to_owned(),
+        money(sums.before),
+        money(sums.after),
+        signed(sums.delta),
     ])
 }
 

@@ -7,6 +7,7 @@ use super::estate_fields::{
     storage_price, time,
 };
 use super::estate_slip::{Slip, place_of};
+use super::plain_text::open;
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
 };
@@ -19,8 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The demo estate, made by `examples/generate_demo.rs`.
@@ -74,17 +74,6 @@ fn at(place: &str) -> String {
     } else {
         format!(" at `{place}`")
     }
-}
-
-/// A file as it is or, when it is compressed, as it was.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let mut reader = BufReader::with_capacity(1 << 16, File::open(path)?);
-    Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        let decoder = GzDecoder::new(reader);
-        Box::new(BufReader::with_capacity(1 << 16, decoder))
-    } else {
-        Box::new(reader)
-    })
 }
 
 /// Reads an estate file, plain or gzip-compressed.

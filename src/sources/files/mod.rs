@@ -7,6 +7,7 @@ mod estate_slip;
 mod estate_write;
 mod nvidia_smi;
 mod own_prices;
+mod plain_text;
 mod price_cache;
 mod report_read;
 mod samples;

@@ -1,7 +1,7 @@
 //! Reading an earlier `audit --format json`. What it does not say stays absent;
 //! what a newer layout may mean is not guessed.
 
-use super::estate_read::open;
+use super::plain_text::open;
 use crate::analysis::{PastAudit, PastFinding, PastTotals, PastWorkload};
 use crate::domain::{Currency, Money, Window};
 use jiff::Timestamp;

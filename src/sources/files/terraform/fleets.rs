@@ -1,10 +1,8 @@
 //! Fleets: a capacity, and launch templates with types that may make it up.
 
 use super::document::Change;
-use super::instances::{
-    Found, Override, bought, instances_for, over, overrides, tenancy_of, types_of,
-};
-use super::templates::{Launched, Templates};
+use super::instances::{Found, Override, Types, bought, instances_for, overrides};
+use super::templates::{Launched, Templates, or};
 use super::view::View;
 use crate::domain::{Missing, Planned, PlannedCount};
 
@@ -50,7 +48,7 @@ pub(super) fn fleet(change: &Change, view: &View<'_>, templates: &Templates<'_>)
         change,
         view,
         templates,
-        Ok(Vec::new()),
+        Vec::new(),
         "override",
         (capacity, split),
     )
@@ -65,59 +63,59 @@ fn of_fleet(
     change: &Change,
     view: &View<'_>,
     templates: &Templates<'_>,
-    direct: Planned<Vec<Override>>,
+    direct: Vec<Override>,
     key: &str,
     (capacity, split): (Planned<u64>, impl FnOnce(u64) -> Planned<PlannedCount>),
 ) -> Found {
-    let found = (|| {
-        let mut each = Launched::default();
-        let mut all = direct?;
-        for configured in view.blocks("launch_template_config")? {
-            let template =
-                templates.of_block(change, &configured, "launch_template_specification")?;
-            let template = template.unwrap_or_default();
-            let mut own = overrides(&configured, key)?;
-            if own.is_empty() {
-                own.push(Override {
-                    instance_type: None,
-                    weight: None,
-                });
-            }
-            for one in &mut own {
-                one.instance_type = one.instance_type.take().or(template.instance_type.clone());
-            }
-            all.extend(own);
-            each = over(template, Some(each));
-        }
-        Ok((each, all))
-    })();
-    let (each, overrides) = match found {
-        Ok(found) => found,
-        Err(missing) => return Found::unknown(&missing, Err(missing.clone()), None),
+    let mut each = Launched::default();
+    let mut overrides = direct;
+    let configured = match view.blocks("launch_template_config") {
+        Ok(configured) => configured,
+        Err(missing) => return Found::unseen(&missing, Err(missing.clone()), None),
     };
-    let are_weighted = overrides
-        .iter()
-        .any(|one| one.weight.is_some_and(|weight| weight > 1));
-    let count = capacity.and_then(|capacity| {
-        let size = instances_for(capacity, &overrides)?;
-        if are_weighted && size != capacity {
-            // Parts of a weighted capacity do not say which are how many instances.
-            let whole = split(capacity)?;
-            return match (whole.on_demand, whole.spot) {
-                (0, _) => Ok(bought(Some("spot"), size)),
-                (_, 0) => Ok(bought(None, size)),
-                _ => Err(Missing::Elsewhere(
-                    "its capacity is weighted and divided between on-demand and spot".to_owned(),
-                )),
-            };
+    for configured in configured {
+        let template = templates.of_block(change, &configured, "launch_template_specification");
+        let template = template.unwrap_or_default();
+        let mut own = self::overrides(&configured, key);
+        if own.is_empty() {
+            own.push(Override {
+                instance_type: Ok(None),
+                weight: Ok(None),
+            });
         }
-        split(size)
-    });
+        overrides.extend(own.into_iter().map(|one| Override {
+            instance_type: or(one.instance_type, template.instance_type.clone()),
+            ..one
+        }));
+        each = template.over(each);
+    }
+    let (count, payment) = match capacity.and_then(|capacity| {
+        let size = instances_for(capacity, &overrides)?;
+        Ok((capacity, size))
+    }) {
+        Err(missing) => (Err(missing.clone()), Err(missing)),
+        Ok((capacity, size)) if size == capacity => (Ok(size), split(size)),
+        Ok((capacity, size)) => {
+            let payment = split(capacity).and_then(|units| weighted(units, size));
+            (payment.clone().map(PlannedCount::total), payment)
+        }
+    };
     Found {
-        types: types_of(&overrides, None),
+        types: Types::of(overrides.into_iter().map(|one| one.instance_type)),
         count,
+        payment,
         most: None,
-        tenancy: Ok(tenancy_of(&each)),
         each,
+    }
+}
+
+/// Parts of a weighted capacity do not say which are how many instances.
+fn weighted(units: PlannedCount, size: u64) -> Planned<PlannedCount> {
+    match (units.on_demand, units.spot) {
+        (0, _) => Ok(bought(Some("spot"), size)),
+        (_, 0) => Ok(bought(None, size)),
+        _ => Err(Missing::Elsewhere(
+            "its capacity is weighted and divided between on-demand and spot".to_owned(),
+        )),
     }
 }

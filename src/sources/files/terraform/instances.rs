@@ -3,17 +3,23 @@
 use super::document::Change;
 use super::fleets::{fleet, spot_fleet};
 use super::sieve::Node;
-use super::templates::{Launched, Templates, launched, propagated_tags};
+use super::templates::{Launched, Templates, instance_type, launched, or, propagated_tags};
 use super::view::View;
 use crate::domain::{Missing, OperatingSystem, Planned, PlannedCount, PlannedInstances, Tenancy};
 
 /// What a resource of some sort says, before place and system are known.
 pub(super) struct Found {
-    pub(super) types: Planned<Vec<String>>,
-    pub(super) count: Planned<PlannedCount>,
+    pub(super) types: Types,
+    pub(super) count: Planned<u64>,
+    pub(super) payment: Planned<PlannedCount>,
     pub(super) most: Option<u64>,
     pub(super) each: Launched,
-    pub(super) tenancy: Planned<Tenancy>,
+}
+
+/// The types that a resource may run, and why there may be more.
+pub(super) struct Types {
+    pub(super) names: Vec<String>,
+    pub(super) more: Option<Missing>,
 }
 
 /// The instances of a resource on one side of a plan; absent when it is not
@@ -40,8 +46,10 @@ pub(super) fn instances(
         more_tags |= view.has_open_tags();
     }
     Some(PlannedInstances {
-        types: found.types,
+        types: found.types.names,
+        more_types: found.types.more,
         count: found.count,
+        payment: found.payment,
         most: found.most,
         region: region(&view),
         zone: view
@@ -51,7 +59,11 @@ pub(super) fn instances(
             .map(str::to_owned),
         account: account(&view),
         operating_system: system(&view),
-        tenancy: found.tenancy,
+        tenancy: found
+            .each
+            .tenancy
+            .map(|said| said.unwrap_or(Tenancy::Shared)),
+        assumed: found.each.assumed.or_else(|| view.assumed()),
         tags,
         more_tags,
     })
@@ -64,21 +76,35 @@ fn account(view: &View<'_>) -> Option<String> {
 }
 
 /// Only node groups name a system.
-fn system(view: &View<'_>) -> OperatingSystem {
-    match view.values.get("ami_type").text() {
+fn system(view: &View<'_>) -> Planned<OperatingSystem> {
+    Ok(match view.text("ami_type")? {
         Some(image) if image.starts_with("WINDOWS") => OperatingSystem::Windows,
         _ => OperatingSystem::Linux,
+    })
+}
+
+impl Types {
+    /// Those that are named, each once; one must be.
+    pub(super) fn of(named: impl IntoIterator<Item = Planned<Option<String>>>) -> Self {
+        let (mut names, mut more) = (Vec::new(), None);
+        for name in named {
+            match name {
+                Ok(Some(name)) if !names.contains(&name) => names.push(name),
+                Ok(_) => {}
+                Err(missing) => more = more.or(Some(missing)),
+            }
+        }
+        if names.is_empty() && more.is_none() {
+            let reason = "the plan names no instance type";
+            more = Some(Missing::Elsewhere(reason.to_owned()));
+        }
+        Self { names, more }
     }
 }
 
-pub(super) fn tenancy_of(each: &Launched) -> Tenancy {
-    each.tenancy.unwrap_or(Tenancy::Shared)
-}
-
-/// One type, which must be said.
-pub(super) fn one_type(name: Option<String>) -> Planned<Vec<String>> {
-    name.map(|name| vec![name])
-        .ok_or_else(|| Missing::Elsewhere("the plan names no instance type".to_owned()))
+/// So many instances, all bought in one market.
+fn all_bought(market: Planned<Option<String>>, count: &Planned<u64>) -> Planned<PlannedCount> {
+    Ok(bought(market?.as_deref(), count.clone()?))
 }
 
 pub(super) fn bought(market: Option<&str>, count: u64) -> PlannedCount {
@@ -100,71 +126,30 @@ pub(super) fn bought(market: Option<&str>, count: u64) -> PlannedCount {
 }
 
 impl Found {
-    /// Nothing but why nothing is known.
-    pub(super) fn unknown(
-        missing: &Missing,
-        count: Planned<PlannedCount>,
-        most: Option<u64>,
-    ) -> Self {
+    /// So many of what a template says, bought in the market that it says.
+    fn of(each: Launched, count: Planned<u64>, most: Option<u64>) -> Self {
         Self {
-            types: Err(missing.clone()),
+            types: Types::of([each.instance_type.clone()]),
+            payment: all_bought(each.market.clone(), &count),
             count,
             most,
-            each: Launched {
-                more_tags: true,
-                ..Launched::default()
-            },
-            tenancy: Ok(Tenancy::Shared),
+            each,
         }
     }
-}
 
-/// What is written on the resource goes before what its template says.
-pub(super) fn over(own: Launched, template: Option<Launched>) -> Launched {
-    let Some(template) = template else {
-        return own;
-    };
-    let mut tags = template.tags;
-    tags.extend(own.tags);
-    Launched {
-        instance_type: own.instance_type.or(template.instance_type),
-        market: own.market.or(template.market),
-        tenancy: own.tenancy.or(template.tenancy),
-        tags,
-        more_tags: own.more_tags || template.more_tags,
+    /// So many of a type that cannot be seen.
+    pub(super) fn unseen(missing: &Missing, count: Planned<u64>, most: Option<u64>) -> Self {
+        Self::of(Launched::unseen(missing), count, most)
     }
 }
 
 fn single(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
-    let each = launched(view).and_then(|own| {
-        match templates.of_block(change, view, "launch_template") {
-            Ok(template) => Ok(over(own, template)),
-            // What the template would add cannot be seen; its type is not needed.
-            Err(_) if own.instance_type.is_some() => Ok(Launched {
-                more_tags: true,
-                ..own
-            }),
-            Err(missing) => Err(missing),
-        }
-    });
-    let is_spot = change.resource_type == "aws_spot_instance_request";
-    match each {
-        Err(missing) => Found::unknown(&missing, Ok(bought(is_spot.then_some("spot"), 1)), None),
-        Ok(each) => {
-            let market = if is_spot {
-                Some("spot")
-            } else {
-                each.market.as_deref()
-            };
-            Found {
-                types: one_type(each.instance_type.clone()),
-                count: Ok(bought(market, 1)),
-                most: None,
-                tenancy: Ok(tenancy_of(&each)),
-                each,
-            }
-        }
+    let template = templates.of_block(change, view, "launch_template");
+    let mut each = launched(view).over(template.unwrap_or_default());
+    if change.resource_type == "aws_spot_instance_request" {
+        each.market = Ok(Some("spot".to_owned()));
     }
+    Found::of(each, Ok(1), None)
 }
 
 /// An Auto Scaling group without a wish starts with its minimum.
@@ -183,34 +168,14 @@ fn most(view: &View<'_>) -> Option<u64> {
 
 fn group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
     let (size, most) = (group_size(view), most(view));
-    let mixed = match view.block("mixed_instances_policy") {
-        Ok(mixed) => mixed,
-        Err(missing) => return Found::unknown(&missing, Err(missing.clone()), most),
-    };
-    if let Some(mixed) = mixed {
-        return mixed_group(change, &mixed, templates, size, most);
-    }
-    let each = templates
-        .of_block(change, view, "launch_template")
-        .and_then(|each| match each {
-            Some(each) => Ok(Some(each)),
-            None => templates.of_configuration(change, view),
-        });
-    group_of(each, size, most)
-}
-
-fn group_of(each: Planned<Option<Launched>>, size: Planned<u64>, most: Option<u64>) -> Found {
-    match each {
-        Err(missing) => Found::unknown(&missing, size.map(|size| bought(None, size)), most),
-        Ok(each) => {
-            let each = each.unwrap_or_default();
-            Found {
-                types: one_type(each.instance_type.clone()),
-                count: size.map(|size| bought(each.market.as_deref(), size)),
-                most,
-                tenancy: Ok(tenancy_of(&each)),
-                each,
-            }
+    match view.block("mixed_instances_policy") {
+        Err(missing) => Found::unseen(&missing, Err(missing.clone()), most),
+        Ok(Some(mixed)) => mixed_group(change, &mixed, templates, size, most),
+        Ok(None) => {
+            let each = templates
+                .of_block(change, view, "launch_template")
+                .unwrap_or_else(|| templates.of_configuration(change, view));
+            Found::of(each, size, most)
         }
     }
 }
@@ -222,80 +187,69 @@ fn mixed_group(
     size: Planned<u64>,
     most: Option<u64>,
 ) -> Found {
-    let found = (|| {
-        let Some(block) = mixed.block("launch_template")? else {
-            return Ok((Launched::default(), Vec::new()));
-        };
-        let each = templates.of_block(change, &block, "launch_template_specification")?;
-        let overrides = overrides(&block, "override")?;
-        Ok((each.unwrap_or_default(), overrides))
-    })();
-    let (each, overrides) = match found {
-        Ok(found) => found,
-        Err(missing) => return Found::unknown(&missing, Err(missing.clone()), most),
+    let (each, overrides) = match mixed.block("launch_template") {
+        Err(missing) => return Found::unseen(&missing, Err(missing.clone()), most),
+        Ok(None) => (None, Vec::new()),
+        Ok(Some(block)) => (
+            templates.of_block(change, &block, "launch_template_specification"),
+            overrides(&block, "override"),
+        ),
     };
-    let types = types_of(&overrides, each.instance_type.clone());
-    let split = size.and_then(|size| {
-        let size = instances_for(size, &overrides)?;
-        distribution(mixed, size)
-    });
+    let each = each.unwrap_or_default();
+    let count = size.and_then(|size| instances_for(size, &overrides));
     Found {
-        types,
-        count: split,
+        types: types_of(&overrides, &each.instance_type),
+        payment: count.clone().and_then(|size| distribution(mixed, size)),
+        count,
         most,
-        tenancy: Ok(tenancy_of(&each)),
         each,
     }
 }
 
 /// A type that a group may launch, and how much of its capacity one counts for.
 pub(super) struct Override {
-    pub(super) instance_type: Option<String>,
-    pub(super) weight: Option<u64>,
+    pub(super) instance_type: Planned<Option<String>>,
+    pub(super) weight: Planned<Option<u64>>,
 }
 
-pub(super) fn overrides(view: &View<'_>, key: &str) -> Planned<Vec<Override>> {
-    let read = |one: View<'_>| {
-        if one.get("instance_requirements")?.is_some() {
-            return Err(Missing::Elsewhere(
-                "its type is chosen by requirements while instances start".to_owned(),
-            ));
-        }
-        Ok(Override {
-            instance_type: one.text("instance_type")?.map(str::to_owned),
-            weight: one.whole("weighted_capacity")?,
-        })
+/// The overrides in blocks of a name; where these are not known, one of which
+/// nothing is.
+pub(super) fn overrides(view: &View<'_>, key: &str) -> Vec<Override> {
+    let read = |one: View<'_>| Override {
+        instance_type: instance_type(&one),
+        weight: one.whole("weighted_capacity"),
     };
-    view.blocks(key)?.into_iter().map(read).collect()
+    match view.blocks(key) {
+        Ok(blocks) => blocks.into_iter().map(read).collect(),
+        Err(missing) => vec![Override {
+            instance_type: Err(missing.clone()),
+            weight: Err(missing),
+        }],
+    }
 }
 
-/// The types of overrides, each once, else that of the template.
-pub(super) fn types_of(overrides: &[Override], template: Option<String>) -> Planned<Vec<String>> {
-    let mut types: Vec<String> = Vec::new();
-    for one in overrides {
-        if let Some(name) = one.instance_type.as_ref().or(template.as_ref())
-            && !types.contains(name)
-        {
-            types.push(name.clone());
-        }
-    }
-    if types.is_empty() {
-        return one_type(template);
-    }
-    Ok(types)
+/// The types of overrides; where one names none, that of the template.
+fn types_of(overrides: &[Override], template: &Planned<Option<String>>) -> Types {
+    let own = overrides.iter().map(|one| &one.instance_type);
+    let of_template = overrides.is_empty().then(|| template.clone());
+    Types::of(
+        own.map(|name| or(name.clone(), template.clone()))
+            .chain(of_template),
+    )
 }
 
 /// How many instances make up a capacity.
 pub(super) fn instances_for(capacity: u64, overrides: &[Override]) -> Planned<u64> {
-    let mut weights = overrides.iter().map(|one| one.weight.unwrap_or(1).max(1));
-    let first = weights.next().unwrap_or(1);
-    if weights.all(|weight| weight == first) {
-        Ok(capacity.div_ceil(first))
-    } else {
-        Err(Missing::Elsewhere(
-            "its types count differently towards its capacity".to_owned(),
-        ))
+    let mut first = None;
+    for one in overrides {
+        let weight = one.weight.clone()?.unwrap_or(1).max(1);
+        if *first.get_or_insert(weight) != weight {
+            return Err(Missing::Elsewhere(
+                "its types count differently towards its capacity".to_owned(),
+            ));
+        }
     }
+    Ok(capacity.div_ceil(first.unwrap_or(1)))
 }
 
 /// On-demand first, then so many percent of the rest, rounded up.
@@ -328,27 +282,24 @@ fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Fo
         }
     };
     let most = scaling.ok().flatten().and_then(|scaling| most(&scaling));
-    let market = match view.text("capacity_type") {
-        Ok(Some("SPOT")) => Some("spot"),
-        Ok(Some("CAPACITY_BLOCK")) => Some("capacity-block"),
-        Ok(_) => None,
-        Err(missing) => return Found::unknown(&missing, Err(missing.clone()), most),
-    };
-    let named = match view.get("instance_types") {
-        Err(missing) => {
-            return Found::unknown(&missing, size.map(|size| bought(market, size)), most);
-        }
-        Ok(list) => list.map_or(&[][..], Node::elements),
-    };
-    let named: Vec<String> = named
-        .iter()
-        .filter_map(|name| Some(name.text()?.to_owned()))
-        .collect();
     let template = templates.of_block(change, view, "launch_template");
-    let mut found = group_of(template, size.clone(), most);
-    found.count = size.map(|size| bought(market, size));
-    if !named.is_empty() {
-        found.types = Ok(named);
+    let each = Launched {
+        market: view.text("capacity_type").map(|said| match said {
+            Some("SPOT") => Some("spot".to_owned()),
+            Some("CAPACITY_BLOCK") => Some("capacity-block".to_owned()),
+            _ => None,
+        }),
+        ..template.unwrap_or_default()
+    };
+    let named = view.get("instance_types");
+    let mut found = Found::of(each, size, most);
+    match named {
+        Ok(None) => {}
+        Ok(Some(list)) => {
+            let names = list.elements().iter().filter_map(Node::text);
+            found.types = Types::of(names.map(|name| Ok(Some(name.to_owned()))));
+        }
+        Err(missing) => found.types = Types::of([Err(missing)]),
     }
     found
 }

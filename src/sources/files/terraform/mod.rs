@@ -15,13 +15,11 @@ use self::instances::instances;
 use self::sieve::Node;
 use self::templates::Templates;
 use self::view::View;
+use super::plain_text::plain_text;
 use crate::domain::{Gap, Missing, PlanAction, Planned, PlannedResource, TerraformPlan};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, Read};
-
-/// Bytes read at once; a plan is read as a stream.
-const BUFFER: usize = 1 << 16;
+use std::io::{self, Read};
 
 /// Which end of a plan is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +57,7 @@ pub enum TerraformError {
     },
 }
 
-/// Reads a plan. `name` is what messages call it; `region` stands in where the
+/// Reads a plan, plain or gzip-compressed. `name` is what messages call it; `region` stands in where the
 /// plan names none. Memory grows with the resources that run instances, not with
 /// the plan.
 ///
@@ -70,7 +68,6 @@ pub fn read_terraform_plan(
     name: &str,
     region: Option<&str>,
 ) -> Result<TerraformPlan, TerraformError> {
-    let mut input = BufReader::with_capacity(BUFFER, input);
     let read_error = |source| TerraformError::Io {
         name: name.to_owned(),
         source,
@@ -79,6 +76,7 @@ pub fn read_terraform_plan(
         name: name.to_owned(),
         found,
     };
+    let mut input = plain_text(input).map_err(read_error)?;
     let start = input.fill_buf().map_err(read_error)?;
     if let Some(found) = other_file(start) {
         return Err(other(found));
@@ -110,8 +108,6 @@ fn other_file(start: &[u8]) -> Option<&'static str> {
         [] => Some("empty"),
         [b'P', b'K', ..] => Some("a saved plan in Terraform's own format"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("a text in UTF-16"),
-        [0xef, 0xbb, 0xbf, ..] => Some("a text that begins with a byte order mark"),
-        [0x1f, 0x8b, ..] => Some("a compressed file"),
         _ => None,
     }
 }
@@ -257,8 +253,7 @@ fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<
         .iter()
         .flat_map(|one| [&one.before, &one.after])
         .flatten()
-        .filter_map(|side| side.types.as_ref().ok())
-        .flatten()
+        .flat_map(|side| &side.types)
         .map(String::as_str)
         .collect();
     let templates = document
@@ -274,4 +269,8 @@ fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<
 }
 
 #[cfg(test)]
+mod any_plan_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unknown_tests;

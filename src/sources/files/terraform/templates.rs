@@ -16,14 +16,65 @@ pub(super) struct Templates<'a> {
 }
 
 /// What a template or a resource says about each instance.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Launched {
-    pub(super) instance_type: Option<String>,
+    pub(super) instance_type: Planned<Option<String>>,
     /// Spot, or a Capacity Block.
-    pub(super) market: Option<String>,
-    pub(super) tenancy: Option<Tenancy>,
+    pub(super) market: Planned<Option<String>>,
+    pub(super) tenancy: Planned<Option<Tenancy>>,
     pub(super) tags: BTreeMap<String, Option<String>>,
     pub(super) more_tags: bool,
+    /// Why market and tenancy may be others than the usual ones all the same.
+    pub(super) assumed: Option<Missing>,
+}
+
+impl Default for Launched {
+    /// What says nothing.
+    fn default() -> Self {
+        Self {
+            instance_type: Ok(None),
+            market: Ok(None),
+            tenancy: Ok(None),
+            tags: BTreeMap::new(),
+            more_tags: false,
+            assumed: None,
+        }
+    }
+}
+
+impl Launched {
+    /// Of a template that cannot be seen. It may say anything; but market and
+    /// tenancy are seldom written.
+    pub(super) fn unseen(missing: &Missing) -> Self {
+        Self {
+            instance_type: Err(missing.clone()),
+            more_tags: true,
+            assumed: Some(missing.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// What is written on a resource goes before what its template says.
+    pub(super) fn over(self, template: Self) -> Self {
+        let mut tags = template.tags;
+        tags.extend(self.tags);
+        Self {
+            instance_type: or(self.instance_type, template.instance_type),
+            market: or(self.market, template.market),
+            tenancy: or(self.tenancy, template.tenancy),
+            tags,
+            more_tags: self.more_tags || template.more_tags,
+            assumed: self.assumed.or(template.assumed),
+        }
+    }
+}
+
+/// What is said first; what is unknown is said.
+pub(super) fn or<T>(own: Planned<Option<T>>, other: Planned<Option<T>>) -> Planned<Option<T>> {
+    match own {
+        Ok(None) => other,
+        said => said,
+    }
 }
 
 impl<'a> Templates<'a> {
@@ -43,13 +94,16 @@ impl<'a> Templates<'a> {
         owner: &Change,
         view: &View<'a>,
         block: &str,
-    ) -> Planned<Option<Launched>> {
-        let Some(block) = view.block(block)? else {
-            return Ok(None);
+    ) -> Option<Launched> {
+        let read = || {
+            let Some(block) = view.block(block)? else {
+                return Ok(None);
+            };
+            let template = self.template(owner, &block)?;
+            check_version(&block, &template)?;
+            Ok(Some(launched(&template)))
         };
-        let template = self.template(owner, &block)?;
-        check_version(&block, &template)?;
-        launched(&template).map(Some)
+        read().unwrap_or_else(|missing| Some(Launched::unseen(&missing)))
     }
 
     fn template(&self, owner: &Change, block: &View<'a>) -> Planned<View<'a>> {
@@ -76,12 +130,13 @@ impl<'a> Templates<'a> {
         Err(missing)
     }
 
-    /// What the launch configuration of a group says; absent without one.
-    pub(super) fn of_configuration(
-        &self,
-        owner: &Change,
-        view: &View<'a>,
-    ) -> Planned<Option<Launched>> {
+    /// What the launch configuration of a group says; nothing without one.
+    pub(super) fn of_configuration(&self, owner: &Change, view: &View<'a>) -> Launched {
+        self.configured(owner, view)
+            .unwrap_or_else(|missing| Launched::unseen(&missing))
+    }
+
+    fn configured(&self, owner: &Change, view: &View<'a>) -> Planned<Launched> {
         let key = "launch_configuration";
         let named = view.text(key);
         if let Ok(Some(name)) = named {
@@ -89,17 +144,17 @@ impl<'a> Templates<'a> {
                 .into_iter()
                 .find_map(|attribute| self.known(LAUNCH_CONFIGURATION, attribute, name));
             if let Some(found) = found {
-                return launched(&found).map(Some);
+                return Ok(launched(&found));
             }
         }
         if let Some(found) = self.referred(owner, LAUNCH_CONFIGURATION, view.references(key))? {
-            return launched(&found).map(Some);
+            return Ok(launched(&found));
         }
         match named? {
             Some(name) => Err(Missing::Elsewhere(format!(
                 "its launch configuration {name} is not in the plan"
             ))),
-            None => Ok(None),
+            None => Ok(Launched::default()),
         }
     }
 
@@ -178,32 +233,50 @@ fn check_version(block: &View<'_>, template: &View<'_>) -> Planned<()> {
     )))
 }
 
-/// What the attributes of a template, or of a resource like it, say.
-pub(super) fn launched(view: &View<'_>) -> Planned<Launched> {
-    let instance_type = view.text("instance_type")?.map(str::to_owned);
-    if instance_type.is_none() && view.get("instance_requirements")?.is_some() {
+/// What the attributes of a template, or of a resource like it, say: what is not
+/// known of one of them leaves the others as they are.
+pub(super) fn launched(view: &View<'_>) -> Launched {
+    let mut found = Launched {
+        instance_type: instance_type(view),
+        market: market(view),
+        tenancy: tenancy(view),
+        assumed: view.assumed(),
+        ..Launched::default()
+    };
+    let Ok(specifications) = view.blocks("tag_specifications") else {
+        found.more_tags = true;
+        return found;
+    };
+    for specification in specifications {
+        match specification.text("resource_type") {
+            Ok(Some("instance")) => {
+                specification.tags(&mut found.tags);
+                found.more_tags |= specification.has_open_tags();
+            }
+            Ok(_) => {}
+            Err(_) => found.more_tags = true,
+        }
+    }
+    found
+}
+
+/// A type by name; one that requirements choose is none.
+pub(super) fn instance_type(view: &View<'_>) -> Planned<Option<String>> {
+    let named = view.text("instance_type")?;
+    if named.is_none() && view.get("instance_requirements")?.is_some() {
         return Err(Missing::Elsewhere(
             "its type is chosen by requirements while instances start".to_owned(),
         ));
     }
-    let market = match view.block("instance_market_options")? {
-        Some(options) => options.text("market_type")?.map(str::to_owned),
-        None if view.get("spot_price")?.is_some() => Some("spot".to_owned()),
-        None => None,
+    Ok(named.map(str::to_owned))
+}
+
+fn market(view: &View<'_>) -> Planned<Option<String>> {
+    let named = match view.block("instance_market_options")? {
+        Some(options) => options.text("market_type")?,
+        None => view.get("spot_price")?.map(|_| "spot"),
     };
-    let mut found = Launched {
-        instance_type,
-        market,
-        tenancy: tenancy(view)?,
-        ..Launched::default()
-    };
-    for specification in view.blocks("tag_specifications")? {
-        if specification.text("resource_type")? == Some("instance") {
-            specification.tags(&mut found.tags);
-            found.more_tags |= specification.has_open_tags();
-        }
-    }
-    Ok(found)
+    Ok(named.map(str::to_owned))
 }
 
 fn tenancy(view: &View<'_>) -> Planned<Option<Tenancy>> {

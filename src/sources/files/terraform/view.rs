@@ -5,6 +5,15 @@ use super::sieve::{NOTHING, Node};
 use crate::domain::{Missing, Planned};
 use std::collections::BTreeMap;
 
+/// What the provider computes where nobody writes it: as good as always the usual
+/// value, so that a plan lists it as known only after apply.
+const COMPUTED: [&str; 4] = [
+    "ami_type",
+    "capacity_type",
+    "instance_market_options",
+    "tenancy",
+];
+
 /// The attributes of a resource, or of a block of it, on one side of a plan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
@@ -38,13 +47,30 @@ impl<'a> View<'a> {
     }
 
     /// Whether an attribute is known only after apply, because somebody wrote an
-    /// expression for it. One that nobody wrote gets the default of the cloud.
+    /// expression for it. One that nobody wrote gets the default of the cloud, and
+    /// so does a computed one where nobody can tell.
     fn is_open(&self, key: &str) -> bool {
-        let is_unknown = self.unknown.get(key) == &Node::Bool(true);
         let is_written = self
             .expressions
-            .is_none_or(|expressions| !expressions.get(key).is_empty());
-        is_unknown && is_written
+            .map_or(!COMPUTED.contains(&key), |expressions| {
+                !expressions.get(key).is_empty()
+            });
+        self.is_unknown(key) && is_written
+    }
+
+    fn is_unknown(&self, key: &str) -> bool {
+        self.unknown.get(key) == &Node::Bool(true)
+    }
+
+    /// Why the default of the cloud stands in for something that may be written
+    /// all the same; absent where it does not.
+    pub(super) fn assumed(&self) -> Option<Missing> {
+        let is_assumed = |key: &&str| self.values.get(key).is_empty() && self.is_unknown(key);
+        if self.expressions.is_some() || !COMPUTED.iter().any(|key| is_assumed(&key)) {
+            return None;
+        }
+        let reason = "the plan holds no configuration that would show what is written";
+        Some(Missing::Elsewhere(reason.to_owned()))
     }
 
     /// A value and whether it is there; absent counts as not said.
@@ -125,6 +151,6 @@ impl<'a> View<'a> {
     /// Whether there may be tags that are known only after apply; the provider
     /// may add some of its own, and its sum says so.
     pub(super) fn has_open_tags(&self) -> bool {
-        self.is_open("tags") || self.unknown.get("tags_all") == &Node::Bool(true)
+        self.is_open("tags") || self.is_unknown("tags_all")
     }
 }

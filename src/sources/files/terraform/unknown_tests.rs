@@ -1,0 +1,131 @@
+//! What is not known of a resource leaves what is known as it is.
+
+use super::tests::{change, document, on_demand, one, read, types};
+use crate::domain::{Missing, OperatingSystem, Tenancy};
+use serde_json::{Value, json};
+
+/// One of each sort that is not known, beside what is.
+#[test]
+fn what_is_unknown_leaves_the_rest_as_it_is() {
+    let after = json!({"instance_type": "p4d.24xlarge", "tags": {"team": "a"},
+        "availability_zone": "us-east-1a"});
+    let known = |unknown: Value, written: Value| {
+        let changes = [change("aws_instance.a", "aws_instance", &after, &unknown)];
+        let configuration = json!({"root_module": {"resources": [
+            {"address": "aws_instance.a", "expressions": written}]}});
+        one(
+            &read(&document(&changes, &configuration), None),
+            "aws_instance.a",
+        )
+    };
+    let expression = json!({"references": ["var.x"]});
+    for (key, unknown) in [
+        ("tenancy", json!({"tenancy": true})),
+        (
+            "instance_market_options",
+            json!({"instance_market_options": true}),
+        ),
+        ("tag_specifications", json!({"tag_specifications": true})),
+        ("launch_template", json!({"launch_template": true})),
+    ] {
+        let mut written = json!({});
+        written[key] = expression.clone();
+        let found = known(unknown, written);
+        assert_eq!(types(&found), Ok(vec!["p4d.24xlarge"]), "{key}");
+        assert_eq!(found.count, Ok(1), "{key}");
+        assert_eq!(found.region.as_deref(), Ok("us-east-1"), "{key}");
+        assert_eq!(found.tags["team"].as_deref(), Some("a"), "{key}");
+        let after_apply = Err(Missing::AfterApply);
+        assert_eq!(found.tenancy == Err(Missing::AfterApply), key == "tenancy");
+        let is_market_open = found.payment == after_apply;
+        assert_eq!(is_market_open, key == "instance_market_options");
+        assert_eq!(found.assumed.is_some(), key == "launch_template");
+        assert_eq!(
+            found.more_tags,
+            !["tenancy", "instance_market_options"].contains(&key)
+        );
+    }
+}
+
+/// Without the configuration nobody sees whether somebody wrote a tenancy.
+#[test]
+fn computed_attributes_are_the_usual_ones_where_nobody_can_tell() {
+    let changes = [
+        change(
+            "aws_instance.a",
+            "aws_instance",
+            &json!({"instance_type": "g5.xlarge"}),
+            &json!({"tenancy": true, "instance_market_options": true}),
+        ),
+        change(
+            "aws_eks_node_group.b",
+            "aws_eks_node_group",
+            &json!({"instance_types": ["g5.xlarge"], "scaling_config": [{"desired_size": 2}]}),
+            &json!({"capacity_type": true, "ami_type": true}),
+        ),
+        change(
+            "aws_instance.c",
+            "aws_instance",
+            &json!({"instance_type": "g5.xlarge", "tenancy": "default"}),
+            &json!({"id": true}),
+        ),
+    ];
+    let plan = read(&document(&changes, &Value::Null), None);
+    for (address, count, is_assumed) in [
+        ("aws_instance.a", 1, true),
+        ("aws_eks_node_group.b", 2, true),
+        ("aws_instance.c", 1, false),
+    ] {
+        let found = one(&plan, address);
+        assert_eq!(types(&found), Ok(vec!["g5.xlarge"]), "{address}");
+        assert_eq!(found.payment, on_demand(count), "{address}");
+        assert_eq!(found.tenancy, Ok(Tenancy::Shared), "{address}");
+        assert_eq!(found.operating_system, Ok(OperatingSystem::Linux));
+        assert_eq!(found.assumed.is_some(), is_assumed, "{address}");
+    }
+}
+
+/// What a group or fleet may launch is named beside what is not known.
+#[test]
+fn types_that_are_named_stand_beside_unknown_ones() {
+    let mixed = |overrides: Value| {
+        json!({"desired_capacity": 3, "mixed_instances_policy": [{"launch_template": [{
+            "launch_template_specification": [{"launch_template_id": "lt-elsewhere"}],
+            "override": overrides}]}]})
+    };
+    let changes = [
+        change(
+            "aws_autoscaling_group.one_open",
+            "aws_autoscaling_group",
+            &mixed(json!([{"instance_type": "p4d.24xlarge"}, {"weighted_capacity": "1"}])),
+            &json!({}),
+        ),
+        change(
+            "aws_autoscaling_group.named",
+            "aws_autoscaling_group",
+            &mixed(json!([{"instance_type": "p4d.24xlarge"}])),
+            &json!({}),
+        ),
+        change(
+            "aws_ec2_fleet.weights",
+            "aws_ec2_fleet",
+            &json!({"target_capacity_specification": [{"total_target_capacity": 4}],
+                "launch_template_config": [{"override": [{"instance_type": "p4d.24xlarge"}]}]}),
+            &json!({"launch_template_config": [{"override": [{"weighted_capacity": true}]}]}),
+        ),
+    ];
+    let plan = read(&document(&changes, &Value::Null), None);
+    let elsewhere =
+        Missing::Elsewhere("its launch template lt-elsewhere is not in the plan".to_owned());
+    let open = one(&plan, "aws_autoscaling_group.one_open");
+    assert_eq!(open.types, ["p4d.24xlarge"]);
+    assert_eq!(open.more_types, Some(elsewhere.clone()));
+    assert_eq!(open.count, Ok(3));
+    let named = one(&plan, "aws_autoscaling_group.named");
+    assert_eq!(types(&named), Ok(vec!["p4d.24xlarge"]));
+    assert_eq!(named.payment, on_demand(3));
+    assert_eq!(named.assumed, Some(elsewhere));
+    let weights = one(&plan, "aws_ec2_fleet.weights");
+    assert_eq!(types(&weights), Ok(vec!["p4d.24xlarge"]));
+    assert_eq!(weights.count, Err(Missing::AfterApply));
+}

@@ -1,0 +1,126 @@
+//! What a plan does not say leaves what it says as it is: a denied type is
+//! denied, whatever else is known only after apply.
+
+use crate::terraform::{check, document, fixture};
+use crate::world::World;
+use serde_json::{Value, json};
+
+const DENIED: &str = "[deny]\ntypes = [\"p4d.*\"]\n";
+
+/// An instance of a denied type of which one thing is written as an expression.
+fn with_unknown(key: &str) -> Value {
+    json!({"format_version": "1.2",
+    "resource_changes": [{
+        "address": "aws_instance.a", "mode": "managed", "type": "aws_instance",
+        "change": {"actions": ["create"], "before": null,
+            "after": {"instance_type": "p4d.24xlarge", "availability_zone": "us-east-1a"},
+            "after_unknown": {key: true, "id": true}}}],
+    "configuration": {"root_module": {"resources": [{
+        "address": "aws_instance.a", "expressions": {
+            "instance_type": {"constant_value": "p4d.24xlarge"},
+            key: {"references": ["var.x"]}}}]}}})
+}
+
+#[test]
+fn a_denied_type_fails_whatever_else_is_unknown() {
+    for (key, unknown, monthly) in [
+        ("tenancy", json!(["tenancy"]), None),
+        ("instance_market_options", json!(["market"]), None),
+        // 21.957642 × 730: neither tags nor such a template change the price.
+        ("tag_specifications", json!(["tags"]), Some(16_029.08)),
+        ("launch_template", json!(["tags"]), Some(16_029.08)),
+    ] {
+        let world = World::new();
+        let path = document(&world, &with_unknown(key));
+        let outcome = check(&world, DENIED, &path, &["--format", "json"]);
+        assert_eq!(outcome.code, 100, "{key}: {}", outcome.stderr);
+        let document = outcome.json();
+        assert_eq!(document["violations"][0]["rule"], "policy/types", "{key}");
+        assert_eq!(document["lacks"], json!([]), "{key}");
+        let after = &document["plan"]["changes"][0]["after"];
+        assert_eq!(after["instance_types"], json!(["p4d.24xlarge"]), "{key}");
+        assert_eq!((&after["count"], &after["gpus"]), (&json!(1), &json!(8.0)));
+        assert_eq!(after["region"], "us-east-1", "{key}");
+        assert_eq!(after["unknown"], unknown, "{key}");
+        assert_eq!(after["monthly_cost"].as_f64(), monthly, "{key}");
+        assert_eq!(
+            document["gaps"].as_array().map(Vec::len),
+            Some(usize::from(key != "tag_specifications")),
+            "{key}: unpriced, or priced as what is usual"
+        );
+    }
+}
+
+/// A budget, though, needs the price.
+#[test]
+fn an_unknown_tenancy_leaves_a_budget_open() {
+    let world = World::new();
+    let path = document(&world, &with_unknown("tenancy"));
+    let policy = "[[budget]]\nmonthly_limit = 100_000\n";
+    let outcome = check(&world, policy, &path, &[]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stdout);
+    let said = "tenancy of aws_instance.a: known only after apply";
+    assert!(outcome.stdout.contains(said), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains("p4d.24xlarge"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+/// What is usual to strip secrets: `jq 'del(.configuration)'`.
+#[test]
+fn a_plan_without_its_configuration_keeps_its_types_and_its_cost() {
+    let world = World::new();
+    let text = std::fs::read_to_string(fixture()).expect("the fixture");
+    let mut plan: Value = serde_json::from_str(&text).expect("JSON");
+    plan.as_object_mut()
+        .expect("an object")
+        .remove("configuration");
+    let path = document(&world, &plan);
+    let more = ["--region", "us-east-1", "--format", "json"];
+    let outcome = check(&world, DENIED, &path, &more);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    let document = outcome.json();
+    assert_eq!(
+        document["violations"][0]["scope"],
+        "aws_instance.instance_2"
+    );
+    // The same as with it; by hand in tests/cli/terraform.rs.
+    let totals = &document["plan"]["totals"][0];
+    assert_eq!(totals["monthly_before"], 12_991.08);
+    assert_eq!(totals["monthly_after"], 38_507.86);
+    let gaps = document["gaps"].as_array().expect("gaps").iter();
+    let assumed: Vec<&str> = gaps
+        .filter(|gap| gap["what"] == "market and tenancy")
+        .map(|gap| gap["where"].as_str().expect("text"))
+        .collect();
+    assert_eq!(
+        assumed,
+        [
+            "aws_autoscaling_group.node",
+            "aws_instance.instance_2",
+            "aws_instance.instance_named[\"test.2\"]",
+            "module.instances.aws_instance.module_instance_counted[1]",
+        ],
+        "what is made: nobody sees what was written"
+    );
+}
+
+#[test]
+fn what_could_not_be_judged_is_not_counted_as_allowed() {
+    let world = World::new();
+    let policy = format!("{DENIED}[tags]\nrequired = [\"team\"]\n");
+    let change = json!({"address": "aws_instance.a", "mode": "managed", "type": "aws_instance",
+        "change": {"actions": ["create"], "before": null,
+            "after": {"availability_zone": "us-east-1a"},
+            "after_unknown": {"instance_type": true, "tags_all": true}}});
+    let plan = json!({"format_version": "1.2", "resource_changes": [change]});
+    let path = document(&world, &plan);
+    let outcome = check(&world, &policy, &path, &["--format", "json"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let document = outcome.json();
+    let observed = |at: usize| document["checks"][at]["observed"].clone();
+    assert_eq!(observed(0), "0 of 1 allowed, 1 not known");
+    assert_eq!(observed(1), "0 of 1 carry it, 1 not known");
+}
