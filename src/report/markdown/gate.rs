@@ -140,7 +140,7 @@ fn section(
     Section {
         title,
         folded,
-        columns,
+        columns: columns.into(),
         rows: rows.collect(),
         noun,
     }
@@ -259,7 +259,7 @@ fn suppressed_row(suppressed: &Suppressed) -> Row {
         code(&violation.rule),
         code(&violation.scope),
         text(&violation.title),
-        text(&by.owner),
+        code(&by.owner),
         text(&by.reason),
         by.expires.to_string(),
     ])
