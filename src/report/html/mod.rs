@@ -21,7 +21,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// nothing else. Whatever slipped into the page besides would not run.
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-26kABhIF3Tttk95xQnj8GhzqSoNrtb4qSkdPCARhKTc='; ",
+    "style-src 'sha256-EBZO6CBK1FK8xaMhRevJjzAvP1iqOWLod6S1IBxot7g='; ",
     "script-src 'sha256-ce8WW6RMFPzG0tAVdU2B9j1HhPkczlIY3nyzKkethQ0='; ",
     "base-uri 'none'; form-action 'none'"
 );
