@@ -118,6 +118,11 @@ pub struct GroupSums {
 }
 
 impl GroupSums {
+    /// What is left of the cost per month after the plan.
+    pub fn planned_monthly_cost(&self) -> Option<Money> {
+        self.monthly_cost?.checked_sub(self.monthly_savings?).ok()
+    }
+
     fn add(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
         self.workloads += 1;
         self.instances += one.workload.instances.len() as u64;

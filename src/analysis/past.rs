@@ -110,7 +110,26 @@ pub struct PastFinding {
     pub monthly_savings: Option<Money>,
 }
 
+impl PastFinding {
+    /// What it is about, for people: the name of the workload among `names`, else its
+    /// id, which that of a commitment is.
+    pub fn about<'a>(&'a self, names: &BTreeMap<&str, &'a str>) -> &'a str {
+        names
+            .get(self.workload.as_str())
+            .copied()
+            .unwrap_or(&self.workload)
+    }
+}
+
 impl PastAudit {
+    /// The names of its workloads for people, by id.
+    pub fn names(&self) -> BTreeMap<&str, &str> {
+        let workloads = self.workloads.iter();
+        workloads
+            .map(|one| (one.id.as_str(), one.name.as_str()))
+            .collect()
+    }
+
     /// What a later audit can be compared with, of an audit of now.
     pub fn of(audit: &Audit) -> Self {
         let totals = &audit.totals;

@@ -25,17 +25,13 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         keys: group_by::keys(&args.group_by)?,
         hours_per_month: settings.policy.hours_per_month,
     };
-    if !wanted.keys.is_empty() {
-        let without = match format {
-            AuditFormat::Focus => Some(("focus", "its rows carry the tags to group by")),
-            AuditFormat::Html => Some(("html", "it has the cost by class, type, region and tag")),
-            AuditFormat::Markdown => Some(("markdown", "it is a summary for a comment")),
-            AuditFormat::Table | AuditFormat::Wide | AuditFormat::Json | AuditFormat::Csv => None,
-        };
-        if let Some((name, hint)) = without {
-            let slip = format!("`--group-by` has no place in `--format {name}`");
-            return Err(Failure::input(slip).with_hint(format!("{hint}; or use `--format csv`")));
-        }
+    if !wanted.keys.is_empty() && format == AuditFormat::Focus {
+        return Err(
+            Failure::input("`--group-by` has no place in `--format focus`").with_hint(
+                "a row of FOCUS is one charge with its account, region and tags, for other \
+                 programs to group; `--format csv` has the sums of the groups",
+            ),
+        );
     }
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
@@ -111,7 +107,11 @@ fn render(
 ) -> Result<String, Failure> {
     let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let args = wanted.args;
-    let invocation = invocation(&args.estate, args.risk);
+    let mut invocation = invocation(&args.estate, args.risk);
+    for names in &args.group_by {
+        let words = ["--group-by".to_owned(), names.clone()];
+        invocation.audit.extend(words);
+    }
     let groups = (!wanted.keys.is_empty()).then(|| Groups::of(audit, &wanted.keys));
     match format {
         AuditFormat::Table | AuditFormat::Wide => {
@@ -130,8 +130,8 @@ fn render(
             None => audit_csv(audit),
         }
         .map_err(|error| internal(error.into())),
-        AuditFormat::Markdown => Ok(audit_markdown(audit, &invocation)),
-        AuditFormat::Html => Ok(audit_html(audit)),
+        AuditFormat::Markdown => Ok(audit_markdown(audit, groups.as_ref(), &invocation)),
+        AuditFormat::Html => Ok(audit_html(audit, groups.as_ref())),
         AuditFormat::Focus => focus_csv(audit, &charges(audit, wanted.hours_per_month))
             .map_err(|error| internal(error.into())),
     }

@@ -7,6 +7,7 @@ use super::diff_words::{
 use super::markdown::escape::{code, text};
 use super::text::{count, counted, fit, money_or_absent};
 use crate::analysis::{AuditDiff, PastFinding, PastWorkload};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Rows of a section before the rest is announced. Five full sections of the widest
@@ -62,13 +63,13 @@ fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
     changed(diff, out)?;
     let gone: Vec<&PastFinding> = diff.gone.iter().map(|one| one.finding).collect();
     let title = format!("Gone: {}", gone_title(diff));
-    findings(&title, "promised", &gone, out)?;
+    findings(&title, "promised", &gone, &diff.old.names(), out)?;
     let title = format!(
         "New: {}; {} as before",
         counted(diff.appeared.len() as u64, "finding", "findings"),
         count(diff.kept)
     );
-    findings(&title, "could save", &diff.appeared, out)
+    findings(&title, "could save", &diff.appeared, &diff.new.names(), out)
 }
 
 /// A folded section; `lines` are rows of a table.
@@ -138,18 +139,25 @@ fn changed(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
     folded(&title, header, &lines, out)
 }
 
-fn findings(title: &str, worth: &str, all: &[&PastFinding], out: &mut String) -> std::fmt::Result {
+fn findings(
+    title: &str,
+    worth: &str,
+    all: &[&PastFinding],
+    names: &BTreeMap<&str, &str>,
+    out: &mut String,
+) -> std::fmt::Result {
     let lines: Vec<String> = all
         .iter()
         .map(|one| {
             format!(
-                "| {} | {} | {} |",
+                "| {} | {} | {} | {} |",
+                name(one.about(names)),
                 name(&one.rule),
                 money_or_absent(one.monthly_savings),
                 sentence(&one.title)
             )
         })
         .collect();
-    let header = format!("| rule | {worth} a month | what |\n|---|--:|---|");
+    let header = format!("| workload | rule | {worth} a month | what |\n|---|---|--:|---|");
     folded(title, &header, &lines, out)
 }

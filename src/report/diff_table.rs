@@ -128,15 +128,24 @@ fn gone(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::
     let title = format!("GONE  {}", gone_title(diff));
     writeln!(out, "{}", style.heading(&title))?;
     let mut table = PlainTable::new(
-        &["RULE", "PROMISED", "WORKLOAD", "WHY", "WHAT IT SAID"],
-        [1, 2],
+        &[
+            "WORKLOAD",
+            "RULE",
+            "PROMISED",
+            "COST CHANGE",
+            "WHY",
+            "WHAT IT SAID",
+        ],
+        [2, 3],
     );
+    let names = diff.old.names();
     let shown = style.shown(diff.gone.len(), SHOWN);
     for one in &diff.gone[..shown] {
         let cost = one
             .workload_saved
             .map(|saved| Money::new(-saved.amount(), saved.currency()));
         table.row(vec![
+            fit(one.finding.about(&names), NAME_WIDTH),
             safe(&one.finding.rule),
             promised(one.finding.monthly_savings),
             cost.map_or_else(|| ABSENT.to_owned(), signed),
@@ -157,10 +166,15 @@ fn appeared(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::f
     if diff.appeared.is_empty() {
         return Ok(());
     }
-    let mut table = PlainTable::new(&["RULE", "COULD SAVE", "SEVERITY", "WHAT IT SAYS"], [1]);
+    let mut table = PlainTable::new(
+        &["WORKLOAD", "RULE", "COULD SAVE", "SEVERITY", "WHAT IT SAYS"],
+        [2],
+    );
+    let names = diff.new.names();
     let shown = style.shown(diff.appeared.len(), SHOWN);
     for one in &diff.appeared[..shown] {
         table.row(vec![
+            fit(one.about(&names), NAME_WIDTH),
             safe(&one.rule),
             promised(one.monthly_savings),
             safe(&one.severity),

@@ -96,7 +96,12 @@ fn less(saved: Money) -> String {
 pub(super) fn gone_title(diff: &AuditDiff<'_>) -> String {
     let number = counted(diff.gone.len() as u64, "finding", "findings");
     let saved = diff.saved_by_gone.map_or(String::new(), |saved| {
-        format!(", and what they were about costs {} a month", less(saved))
+        let about = if diff.gone.len() == 1 {
+            "it was"
+        } else {
+            "they were"
+        };
+        format!(", and what {about} about costs {} a month", less(saved))
     });
     format!("{number}{saved}")
 }

@@ -3,7 +3,9 @@
 
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
-use super::text::{count, fit, json_money, money_or_absent, rounded, safe, spreadsheet_safe};
+use super::text::{
+    count, counted, fit, json_money, money_or_absent, rounded, safe, spreadsheet_safe,
+};
 use crate::analysis::{GroupRow, GroupSums, Groups};
 use crate::domain::{Currency, Money};
 use serde::Serialize;
@@ -11,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What stands for an absent value, such as that of a tag, in tables and CSV.
-const NO_VALUE: &str = "(none)";
+pub(super) const NO_VALUE: &str = "(none)";
 const SHOWN_GROUPS: usize = 20;
 const VALUE_WIDTH: usize = 24;
 
@@ -64,15 +66,18 @@ fn draw(groups: &Groups, style: TableStyle, out: &mut String) -> std::fmt::Resul
         writeln!(out, "  {line}")?;
     }
     left_out(rest.len(), "group", "groups", worth(rest), out)?;
-    let unpriced = groups.total.unpriced_workloads;
-    if unpriced > 0 {
-        writeln!(
-            out,
-            "  {} not in the sums: without a price, or in another currency",
-            count(unpriced)
-        )?;
+    match unpriced_note(groups) {
+        Some(note) => writeln!(out, "  {note}"),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// What the sums leave out.
+pub(super) fn unpriced_note(groups: &Groups) -> Option<String> {
+    let number = groups.total.unpriced_workloads;
+    let workloads = counted(number, "workload is", "workloads are");
+    (number > 0)
+        .then(|| format!("{workloads} not in the sums: without a price, or in another currency"))
 }
 
 /// What some rows cost together.
@@ -89,7 +94,8 @@ fn shown_value(value: Option<&str>) -> String {
     }
 }
 
-fn cells(sums: &GroupSums) -> Vec<String> {
+/// Its figures for people: GPUs, cost, the four parts of it, and savings.
+pub(super) fn cells(sums: &GroupSums) -> Vec<String> {
     vec![
         count(sums.gpus),
         money_or_absent(sums.monthly_cost),

@@ -3,6 +3,7 @@
 use crate::contract::DEMO;
 use crate::estates::{one, owned};
 use crate::hostile::{fleet, is_harmless};
+use crate::markup::parse;
 use crate::world::World;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -33,13 +34,13 @@ fn sum(rows: &[Row], column: &str) -> Decimal {
         .sum()
 }
 
-fn audited(arguments: &[&str]) -> String {
+pub fn audited(arguments: &[&str]) -> String {
     let outcome = World::new().run(&[&["audit", "--demo"], arguments].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     outcome.stdout
 }
 
-fn cents(value: &Value) -> Decimal {
+pub fn cents(value: &Value) -> Decimal {
     value.to_string().parse().expect("an amount")
 }
 
@@ -283,12 +284,17 @@ fn hostile_names_stay_names() {
         &["--group-by", "tag:Name,tag:owner", "--format", "csv"],
         &["--group-by", "tag:Name,tag:owner", "--format", "json"],
         &["--group-by", "tag:Name,tag:owner", "--format", "wide"],
+        &["--group-by", "tag:Name,tag:owner", "--format", "markdown"],
+        &["--group-by", "tag:Name,tag:owner", "--format", "html"],
         &["--group-by", "tag:\u{1b}[2J"],
     ] {
         let outcome = world.run(&[&["audit", "--from", &path], format].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let bad = outcome.stdout.chars().find(|c| !is_harmless(*c));
         assert_eq!(bad, None, "{format:?}");
+        if format.contains(&"html") {
+            parse(&outcome.stdout);
+        }
         if !format.contains(&"focus") && !format.contains(&"csv") {
             continue;
         }

@@ -174,6 +174,54 @@ fn money_adds_up_and_every_change_is_named() {
 }
 
 #[test]
+fn findings_of_a_diff_say_whose_they_are() {
+    let mut idle = one();
+    let template = idle["instances"][0].clone();
+    let (mut instances, mut metrics) = (Vec::new(), Vec::new());
+    for name in ["alpha", "beta"] {
+        let id = format!("i-{name}");
+        let mut instance = template.clone();
+        instance["id"] = json!(id);
+        instance["tags"] = json!({"Name": name});
+        instances.push(instance);
+        for (gpu, metric, statistic) in [
+            (None, "cpu_utilization", "average"),
+            (Some(0), "gpu_utilization", "average"),
+            (Some(0), "gpu_utilization", "maximum"),
+            (Some(0), "gpu_memory_used", "average"),
+            (Some(0), "gpu_memory_used", "maximum"),
+        ] {
+            metrics.push(series(&id, gpu, metric, statistic, 0.0));
+        }
+    }
+    idle["instances"] = json!(instances);
+    idle["metrics"] = json!(metrics);
+    let world = World::new();
+    let busy = world.estate("busy.json", &one());
+    let idle = world.estate("idle.json", &idle);
+    for (pair, section, amounts) in [
+        ([&idle, &busy], "GONE", "$734.38 -$734.38 removed"),
+        ([&busy, &idle], "NEW", "$734.38 critical"),
+    ] {
+        let table = world.run(&["diff", pair[0], pair[1]]).stdout;
+        let lines: Vec<String> = table
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .skip_while(|line| !line.starts_with(section))
+            .collect();
+        for (line, name) in lines[2..].iter().zip(["alpha", "beta"]) {
+            let expected = format!("{name} idle-gpu {amounts} ");
+            assert!(line.starts_with(&expected), "{expected}: {table}");
+        }
+        let markdown = world.run(&["diff", pair[0], pair[1], "--format", "markdown"]);
+        for name in ["alpha", "beta"] {
+            let row = format!("| `{name}` | `idle-gpu` | $734.38 | g5.xlarge computes nothing");
+            assert!(markdown.stdout.contains(&row), "{}", markdown.stdout);
+        }
+    }
+}
+
+#[test]
 fn what_makes_audits_hard_to_compare_is_said() {
     let world = World::new();
     let report = world.audit(&one());

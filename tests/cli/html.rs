@@ -4,7 +4,7 @@
 use crate::contract::DEMO;
 use crate::estates::{empty, one, owned, series};
 use crate::hostile;
-use crate::markup::{Element, parse, text_of};
+use crate::markup::{Element, parse, rows, section, text_of};
 use crate::process::run_in;
 use crate::world::World;
 use serde_json::{Value, json};
@@ -47,30 +47,6 @@ fn shown(amount: &Value) -> String {
         separated.push(digit);
     }
     format!("${separated}.{:02}", cents % 100)
-}
-
-/// Cells of the rows of the body of a table, each as text.
-fn rows(table: &str) -> Vec<Vec<String>> {
-    let (_, body) = table.split_once("<tbody>").expect("a body");
-    let (body, _) = body.split_once("</tbody>").expect("its end");
-    body.split("<tr")
-        .skip(1)
-        .map(|row| {
-            let (_, row) = row.split_once('>').expect("the tag ends");
-            row.replace("</th>", "</td>")
-                .split("</td>")
-                .filter(|cell| cell.contains("<t"))
-                .map(text_of)
-                .collect()
-        })
-        .collect()
-}
-
-/// A section by its id.
-fn section<'a>(page: &'a str, id: &str) -> &'a str {
-    let start = format!("<section id=\"{id}\">");
-    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {id}"));
-    rest.split_once("</section>").expect("it ends").0
 }
 
 fn cents(text: &str) -> i64 {
@@ -232,7 +208,6 @@ fn every_workload_finding_gap_and_action_of_the_json_is_on_the_page() {
         }
     }
     for finding in audit["findings"].as_array().expect("findings") {
-        assert!(text.contains(finding["title"].as_str().expect("a title")));
         let steps = finding["recommendation"]["steps"].as_array();
         for step in steps.expect("steps") {
             assert!(text.contains(step.as_str().expect("a step")), "{step}");
@@ -244,6 +219,67 @@ fn every_workload_finding_gap_and_action_of_the_json_is_on_the_page() {
     }
     let dated = audit["prices"]["oldest_effective_date"].as_str();
     assert!(text.contains(dated.expect("a date")));
+}
+
+#[test]
+fn the_line_of_a_finding_names_its_workload_in_the_order_of_the_json() {
+    let audit = DEMO.json();
+    let all = |key: &str| audit[key].as_array().expect("a list").clone();
+    let name_of = |id: &Value| {
+        let workloads = all("workloads");
+        let of = workloads.iter().find(|one| one["id"] == *id);
+        of.expect("a workload")["name"].clone()
+    };
+    let expected: Vec<String> = all("findings")
+        .iter()
+        .map(|one| {
+            let saving = match &one["monthly_savings"] {
+                Value::Null => "no figure".to_owned(),
+                amount => shown(amount),
+            };
+            let words = [&one["severity"], &name_of(&one["workload"]), &one["title"]]
+                .map(|word| word.as_str().expect("a word").to_owned());
+            format!("{} {} {saving} {}", words[0], words[1], words[2])
+        })
+        .collect();
+    let findings = section(&PAGE, "findings");
+    let lines: Vec<String> = findings
+        .split("<summary>")
+        .skip(1)
+        .map(|rest| text_of(rest.split_once("</summary>").expect("its end").0))
+        .collect();
+    assert_eq!(lines, expected);
+    assert!(findings.contains("The largest saving first."));
+}
+
+#[test]
+fn what_the_program_says_is_not_cut() {
+    assert!(PAGE.contains("because neither a tag nor the policy names a time zone"));
+    assert!(!PAGE.contains("more characters)"));
+}
+
+#[test]
+fn a_row_is_found_by_account_tag_and_instance() {
+    let also: Vec<String> = parse(&PAGE)
+        .iter()
+        .flat_map(|element| element.attributes.clone())
+        .filter(|(name, _)| name == "data-also")
+        .map(|(_, value)| value)
+        .collect();
+    let audit = DEMO.json();
+    let workloads = audit["workloads"].as_array().expect("workloads");
+    assert_eq!(also.len(), workloads.len());
+    for (also, workload) in also.iter().zip(workloads) {
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let tags = workload["tags"].as_object().expect("tags").iter();
+        let tags = tags.map(|(key, value)| format!("{key}={}", text(value)));
+        let instances = workload["instances"].as_array().expect("instances");
+        let words: Vec<String> = std::iter::once(text(&workload["account"]))
+            .chain(tags)
+            .chain(instances.iter().map(text))
+            .collect();
+        assert_eq!(*also, words.join(" "));
+    }
 }
 
 /// What the page is made of; nothing else may stand in it.
@@ -260,6 +296,7 @@ const ATTRIBUTES: &[&str] = &[
     "charset",
     "class",
     "content",
+    "data-also",
     "height",
     "hidden",
     "href",
@@ -404,10 +441,26 @@ fn thousand() -> Value {
 
 #[test]
 fn a_thousand_workloads_stay_below_three_megabytes() {
-    let page = html_of(&thousand());
+    let mut estate = thousand();
+    let page = html_of(&estate);
     println!("{} bytes for 1 000 workloads", page.len());
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
     assert!(page.matches("<details").count() > 1_500);
+
+    // More tags than there is room for: 600 characters are the share of each.
+    for instance in estate["instances"].as_array_mut().expect("a list") {
+        for number in 0..40 {
+            instance["tags"][format!("key-{number}")] = json!("x".repeat(30));
+        }
+    }
+    let page = html_of(&estate);
+    let longest = page.split("data-also=\"").skip(1).map(|rest| {
+        let (also, _) = rest.split_once('"').expect("its end");
+        assert!(also.starts_with("111122223333 "), "{also}");
+        also.len()
+    });
+    let longest = longest.max().expect("rows");
+    assert!((560..=600).contains(&longest), "{longest}");
 }
 
 #[test]

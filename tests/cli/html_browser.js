@@ -76,11 +76,17 @@ const tryOut = async () => {
   const search = page.getElementById("search");
   const choice = page.getElementById("class");
   result.all = { rows: visible().length, shown: shown() };
-  search.value = "G5.12XL night";
-  search.dispatchEvent(new view.Event("input"));
-  result.searched = { rows: visible().map((row) => row.cells[0].textContent), shown: shown() };
-  search.value = "";
-  search.dispatchEvent(new view.Event("input"));
+  const look = (words) => {
+    search.value = words;
+    search.dispatchEvent(new view.Event("input"));
+    return { rows: visible().map((row) => row.cells[0].textContent).sort(), shown: shown() };
+  };
+  const searches = [
+    "G5.12XL night", "g5", "serving5", "research", "team=research", "111122223333",
+    "i-0710738f7e219399e", "111122223333 TEAM=media",
+  ];
+  result.searched = Object.fromEntries(searches.map((words) => [words, look(words)]));
+  look("");
   choice.value = "stopped";
   choice.dispatchEvent(new view.Event("change"));
   result.chosen = { rows: visible().map((row) => row.cells[0].textContent), shown: shown() };

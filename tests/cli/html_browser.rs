@@ -139,11 +139,35 @@ fn the_page_fits_a_phone_sorts_and_filters() {
         result["all"]["shown"],
         "8 of 8 workloads, $200,906.87 a month"
     );
-    assert_eq!(result["searched"]["rows"], json!(["nightly-eval"]));
-    assert_eq!(
-        result["searched"]["shown"],
-        "1 of 8 workloads, $20,702.80 a month"
-    );
+    for (words, found, sum) in [
+        ("G5.12XL night", &["nightly-eval"][..], "$20,702.80"),
+        // Not chat-serving, whose kind `serving` stands beside its count 5.
+        (
+            "g5",
+            &["nightly-eval", "notebook-pavel", "speech-prototype"],
+            "$22,232.00",
+        ),
+        ("serving5", &[], "$0.00"),
+        ("research", &["experiments", "notebook-pavel"], "$72,667.12"),
+        (
+            "team=research",
+            &["experiments", "notebook-pavel"],
+            "$72,667.12",
+        ),
+        ("i-0710738f7e219399e", &["llm-poc-old"], "$7,659.63"),
+        (
+            "111122223333 TEAM=media",
+            &["video-captioning-2"],
+            "$3,359.17",
+        ),
+    ] {
+        let searched = &result["searched"][words];
+        assert_eq!(searched["rows"], json!(found), "{words}");
+        let shown = format!("{} of 8 workloads, {sum} a month", found.len());
+        assert_eq!(searched["shown"], shown, "{words}");
+    }
+    let account = &result["searched"]["111122223333"];
+    assert_eq!(account["shown"], result["all"]["shown"]);
     assert_eq!(result["chosen"]["rows"], json!(["speech-prototype"]));
     assert_eq!(
         result["choices"],

@@ -17,6 +17,7 @@ mod docs;
 mod estates;
 mod explain;
 mod failures;
+mod group_by;
 mod hostile;
 mod html;
 mod html_browser;

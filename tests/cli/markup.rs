@@ -115,3 +115,27 @@ fn what_is_broken_is_seen() {
         );
     }
 }
+
+/// Cells of the rows of the body of a table, each as text.
+pub fn rows(table: &str) -> Vec<Vec<String>> {
+    let (_, body) = table.split_once("<tbody>").expect("a body");
+    let (body, _) = body.split_once("</tbody>").expect("its end");
+    body.split("<tr")
+        .skip(1)
+        .map(|row| {
+            let (_, row) = row.split_once('>').expect("the tag ends");
+            row.replace("</th>", "</td>")
+                .split("</td>")
+                .filter(|cell| cell.contains("<t"))
+                .map(text_of)
+                .collect()
+        })
+        .collect()
+}
+
+/// A section by its id.
+pub fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let start = format!("<section id=\"{id}\">");
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {id}"));
+    rest.split_once("</section>").expect("it ends").0
+}

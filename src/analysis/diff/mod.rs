@@ -286,17 +286,15 @@ impl<'a> Findings<'a> {
                 }
             })
             .collect();
-        let order = |one: &PastFinding| {
-            let savings = one.monthly_savings.map(Money::amount);
-            (Reverse(savings), one.id.clone())
-        };
-        gone.sort_by_cached_key(|one| order(one.finding));
+        // Stable: of equal savings, the order of their audit.
+        let order = |one: &PastFinding| Reverse(one.monthly_savings.map(Money::amount));
+        gone.sort_by_key(|one| order(one.finding));
         let mut appeared: Vec<&PastFinding> = new
             .findings
             .iter()
             .filter(|one| !stood.contains(&(one.rule.as_str(), one.workload.as_str())))
             .collect();
-        appeared.sort_by_cached_key(|one| order(one));
+        appeared.sort_by_key(|one| order(one));
         Self {
             kept: (old.findings.len() - gone.len()) as u64,
             gone,

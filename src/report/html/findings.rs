@@ -29,7 +29,7 @@ pub(super) fn findings(audit: &Audit, page: &mut Page) {
             count(number(Severity::Warning)),
             count(number(Severity::Info))
         ),
-        " Each saving stands alone; they overlap and do not add up.</p>\n"
+        " The largest saving first. Each stands alone; they overlap and do not add up.</p>\n"
     );
     let workloads: BTreeMap<String, (&str, String)> = audit
         .workloads
@@ -53,6 +53,7 @@ fn finding(page: &mut Page, one: &Finding, number: usize, of: Option<&(&str, Str
     let saving = one
         .monthly_savings
         .map_or_else(|| "no figure".to_owned(), money);
+    let name = cut(of.map_or(one.workload(), |(name, _)| name), NAME);
     html!(
         page,
         "<details id=\"",
@@ -62,9 +63,11 @@ fn finding(page: &mut Page, one: &Finding, number: usize, of: Option<&(&str, Str
         "\">",
         one.severity,
         "</span> <b>",
-        cut(&one.title, SENTENCE),
+        name,
         "</b> <span class=\"sum\">",
         saving,
+        "</span> <span class=\"said\">",
+        cut(&one.title, SENTENCE),
         "</span></summary>\n<p>",
         one.rule(),
         ", ",
@@ -74,10 +77,10 @@ fn finding(page: &mut Page, one: &Finding, number: usize, of: Option<&(&str, Str
         ", of "
     );
     match of {
-        Some((name, place)) => {
-            html!(page, "<a href=\"#", place, "\">", cut(name, NAME), "</a>");
+        Some((_, place)) => {
+            html!(page, "<a href=\"#", place, "\">", name, "</a>");
         }
-        None => page.text(cut(one.workload(), NAME)),
+        None => page.text(name),
     }
     html!(page, "</p>\n<h3>Evidence</h3>\n<ul>");
     for piece in one.evidence() {
@@ -108,7 +111,7 @@ fn origin(evidence: &Evidence) -> String {
     match &evidence.observation {
         Observation::Sampled { source, .. } => format!("; {source}"),
         Observation::Fact { origin, .. } if origin.is_empty() => String::new(),
-        Observation::Fact { origin, .. } => format!("; {}", cut(origin, NAME)),
+        Observation::Fact { origin, .. } => format!("; {}", cut(origin, SENTENCE)),
     }
 }
 

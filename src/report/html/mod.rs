@@ -3,13 +3,14 @@
 
 mod charts;
 mod findings;
+mod groups;
 mod headline;
 mod heat;
 mod markup;
 mod workloads;
 
 use self::markup::{NAME, Page, cut, html};
-use crate::analysis::Audit;
+use crate::analysis::{Audit, Groups};
 use crate::domain::EstateSource;
 use crate::report::text::counted;
 
@@ -20,13 +21,13 @@ const SCRIPT: &str = include_str!("script.js");
 /// nothing else. Whatever slipped into the page besides would not run.
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-otRBu14RQtJcmJCLViWzW57EIC0hWmXOvxvawg6/KnA='; ",
-    "script-src 'sha256-wFzAlFQUw9TvKOvd2H7duzs1wpyPCbbFAPEXJP5wRyQ='; ",
+    "style-src 'sha256-EBZO6CBK1FK8xaMhRevJjzAvP1iqOWLod6S1IBxot7g='; ",
+    "script-src 'sha256-ce8WW6RMFPzG0tAVdU2B9j1HhPkczlIY3nyzKkethQ0='; ",
     "base-uri 'none'; form-action 'none'"
 );
 
-/// The audit as a page that stands alone.
-pub fn audit_html(audit: &Audit) -> String {
+/// The audit as a page that stands alone, with its groups where they were asked for.
+pub fn audit_html(audit: &Audit, by: Option<&Groups>) -> String {
     let mut page = Page::default();
     let title = format!(
         "GPU cost audit of {}, {}",
@@ -51,11 +52,14 @@ pub fn audit_html(audit: &Audit) -> String {
     );
     page.markup(STYLE);
     html!(page, "</style>\n</head>\n<body>\n");
-    header(audit, &mut page);
+    header(audit, by.is_some(), &mut page);
     html!(page, "<main>\n");
     headline::tiles(audit, &mut page);
     headline::waterfall(audit, &mut page);
     charts::breakdowns(audit, &mut page);
+    if let Some(by) = by {
+        groups::groups(by, &mut page);
+    }
     heat::week(audit, &mut page);
     workloads::table(audit, &mut page);
     workloads::plans(audit, &mut page);
@@ -78,7 +82,7 @@ fn subject(audit: &Audit) -> String {
     }
 }
 
-fn header(audit: &Audit, page: &mut Page) {
+fn header(audit: &Audit, is_grouped: bool, page: &mut Page) {
     let regions = match audit.regions.as_slice() {
         [] => "no region".to_owned(),
         [one] => cut(one, NAME),
@@ -96,8 +100,14 @@ fn header(audit: &Audit, page: &mut Page) {
         "</time> to <time>",
         audit.window.end.strftime(day),
         "</time></p>\n<nav aria-label=\"Sections\"><a href=\"#waterfall\">Waterfall</a> ",
-        "<a href=\"#costs\">Costs</a> <a href=\"#week\">Week</a> ",
-        "<a href=\"#workloads\">Workloads</a> <a href=\"#plan\">Plan</a> ",
+        "<a href=\"#costs\">Costs</a> "
+    );
+    if is_grouped {
+        html!(page, "<a href=\"#groups\">Groups</a> ");
+    }
+    html!(
+        page,
+        "<a href=\"#week\">Week</a> <a href=\"#workloads\">Workloads</a> <a href=\"#plan\">Plan</a> ",
         "<a href=\"#findings\">Findings</a> <a href=\"#gaps\">Gaps</a> ",
         "<a href=\"#prices\">Prices</a></nav>\n</header>\n"
     );

@@ -76,21 +76,23 @@
   };
   const amount = (sum) =>
     sign + (sum / 100).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  // A word is within a cell or within what else is known of a workload, never across.
+  const texts = rows.map((row) =>
+    [...row.cells].map((cell) => cell.textContent).concat(row.dataset.also).join(" ").toLowerCase());
   const shown = document.getElementById("shown");
   const filter = () => {
     const wanted = search.value.toLowerCase().split(/\s+/);
     let [count, sum] = [0, 0];
-    for (const row of rows) {
-      const all = row.textContent.toLowerCase();
+    rows.forEach((row, place) => {
       const fits =
-        wanted.every((word) => all.includes(word)) &&
+        wanted.every((word) => texts[place].includes(word)) &&
         choices.every(([choice, index]) => !choice.value || choice.value === text(row, index));
       row.hidden = !fits;
       if (fits) {
         count += 1;
         sum += cents(row);
       }
-    }
+    });
     shown.textContent = `${count} of ${rows.length} workloads, ${amount(sum)} a month`;
   };
   search.addEventListener("input", filter);

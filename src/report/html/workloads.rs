@@ -2,7 +2,7 @@
 
 use super::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Classification, UtilizationSummary, floored};
+use crate::domain::{Action, Classification, UtilizationSummary, Workload, floored};
 use crate::report::text::{ABSENT, count, counted, money, money_or_absent, percent, rounded};
 
 /// Characters of a region or a type in the table.
@@ -10,6 +10,9 @@ const SHORT: usize = 24;
 /// Instances and tags that a workload names before it counts the rest.
 const SHOWN_INSTANCES: usize = 6;
 const SHOWN_TAGS: usize = 12;
+/// Characters that the search knows of all workloads together beside their cells:
+/// each has the same share, so that a page does not grow with the sizes of groups.
+const SEARCHED: usize = 600_000;
 
 /// The place of a workload in the page.
 pub(super) fn place(audited: &AuditedWorkload, number: usize) -> String {
@@ -61,19 +64,41 @@ pub(super) fn table(audit: &Audit, page: &mut Page) {
         "<th scope=\"col\" class=\"n\">Count</th><th scope=\"col\">Type</th>",
         "<th scope=\"col\">Option</th><th scope=\"col\">Region</th></tr></thead>\n<tbody>\n"
     );
+    let share = SEARCHED / audit.workloads.len();
     for (number, audited) in audit.workloads.iter().enumerate() {
-        row(page, audited, number);
+        row(page, audited, number, share);
     }
     html!(page, "</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-fn row(page: &mut Page, audited: &AuditedWorkload, number: usize) {
+/// What the search finds a workload by beside its cells: the account, tags and
+/// instances, as many as there is room for.
+fn also(workload: &Workload, share: usize) -> String {
+    let tags = workload.tags.iter();
+    let instances = workload.instances.iter();
+    let short = |word: &str| word.chars().take(NAME).collect::<String>();
+    let mut room = share;
+    let words: Vec<String> = std::iter::once(short(&workload.key.account))
+        .chain(tags.map(|(key, value)| format!("{}={}", short(key), short(value))))
+        .chain(instances.map(|id| short(id.as_str())))
+        .take_while(|word| {
+            let left = room.checked_sub(word.chars().count() + 1);
+            room = left.unwrap_or_default();
+            left.is_some()
+        })
+        .collect();
+    words.join(" ")
+}
+
+fn row(page: &mut Page, audited: &AuditedWorkload, number: usize, share: usize) {
     let workload = &audited.workload;
     let summary = workload.utilization.as_ref();
     let (class, shade) = class(audited);
     html!(
         page,
-        "<tr><th scope=\"row\"><a href=\"#",
+        "<tr data-also=\"",
+        also(workload, share),
+        "\"><th scope=\"row\"><a href=\"#",
         place(audited, number),
         "\">",
         cut(&workload.name, NAME),

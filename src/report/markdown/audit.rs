@@ -2,8 +2,9 @@
 
 use super::escape::{code, text};
 use super::gaps::{OF_GAPS, gap_row};
+use super::groups::groups_section;
 use super::page::{Column, Page, Row, Section, figures, words};
-use crate::analysis::{Audit, AuditedWorkload};
+use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{Action, EstateSource, Finding, Money, Workload};
 use crate::report::audit_table::evidence;
 use crate::report::next::Invocation;
@@ -51,51 +52,55 @@ const OF_WORKLOADS: &[Column] = &[
     figures("planned"),
 ];
 const OF_IGNORED: &[Column] = &[words("workload"), words("reason in its tag")];
-/// The audit as a comment on a pull request; `invocation` is what led to it.
-pub fn audit_markdown(audit: &Audit, invocation: &Invocation) -> String {
+
+/// The audit as a comment on a pull request, with its groups where they were asked
+/// for; `invocation` is what led to it.
+pub fn audit_markdown(audit: &Audit, groups: Option<&Groups>, invocation: &Invocation) -> String {
     let ignored = audit.workloads.iter().filter_map(ignored_row).collect();
     let gaps = audit.gaps.len() as u64;
     let not_seen = counted(gaps, "thing was not seen", "things were not seen");
+    let mut sections: Vec<Section> = groups.map(groups_section).into_iter().collect();
+    sections.extend([
+        folded(
+            "Plan: these savings add up",
+            OF_ACTIONS,
+            plan(audit),
+            ("action", "actions"),
+        ),
+        folded(
+            "To buy, last, when everything above is done",
+            OF_PURCHASES,
+            audit.purchases.iter().map(purchase_row).collect(),
+            ("purchase", "purchases"),
+        ),
+        folded(
+            "Findings, the largest saving first: each stands alone; they overlap and do not add up",
+            OF_FINDINGS,
+            findings(audit),
+            ("finding", "findings"),
+        ),
+        folded(
+            "Workloads",
+            OF_WORKLOADS,
+            audit.workloads.iter().map(workload_row).collect(),
+            ("workload", "workloads"),
+        ),
+        folded(
+            "Ignored, because a tag says so",
+            OF_IGNORED,
+            ignored,
+            ("workload", "workloads"),
+        ),
+        folded(
+            &format!("Gaps: {not_seen}"),
+            OF_GAPS,
+            audit.gaps.iter().map(gap_row).collect(),
+            ("gap", "gaps"),
+        ),
+    ]);
     let page = Page {
         head: head(audit),
-        sections: vec![
-            folded(
-                "Plan: these savings add up",
-                OF_ACTIONS,
-                plan(audit),
-                ("action", "actions"),
-            ),
-            folded(
-                "To buy, last, when everything above is done",
-                OF_PURCHASES,
-                audit.purchases.iter().map(purchase_row).collect(),
-                ("purchase", "purchases"),
-            ),
-            folded(
-                "Findings: each saving stands alone; they overlap and do not add up",
-                OF_FINDINGS,
-                findings(audit),
-                ("finding", "findings"),
-            ),
-            folded(
-                "Workloads",
-                OF_WORKLOADS,
-                audit.workloads.iter().map(workload_row).collect(),
-                ("workload", "workloads"),
-            ),
-            folded(
-                "Ignored, because a tag says so",
-                OF_IGNORED,
-                ignored,
-                ("workload", "workloads"),
-            ),
-            folded(
-                &format!("Gaps: {not_seen}"),
-                OF_GAPS,
-                audit.gaps.iter().map(gap_row).collect(),
-                ("gap", "gaps"),
-            ),
-        ],
+        sections,
         foot: foot(audit),
         again: invocation.short_command("audit", "--format wide"),
     };
@@ -111,7 +116,7 @@ fn folded(
     Section {
         title: title.to_owned(),
         folded: true,
-        columns,
+        columns: columns.into(),
         rows,
         noun,
     }

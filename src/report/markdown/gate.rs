@@ -149,7 +149,7 @@ fn section(
     Section {
         title,
         folded,
-        columns,
+        columns: columns.into(),
         rows: rows.collect(),
         noun,
     }
@@ -281,7 +281,7 @@ fn suppressed_row(suppressed: &Suppressed) -> Row {
         code(&violation.rule),
         code(&violation.scope),
         text(&violation.title),
-        text(&by.owner),
+        code(&by.owner),
         text(&by.reason),
         by.expires.to_string(),
     ])

@@ -5,6 +5,7 @@ mod audit;
 pub(super) mod escape;
 mod gaps;
 mod gate;
+mod groups;
 pub(super) mod page;
 
 pub use audit::audit_markdown;

@@ -1,9 +1,10 @@
 //! A page that stays below the size of a comment: sections take turns in the
 //! order of their weight, and what does not fit is counted.
 
-use super::escape::command;
+use super::escape::{code, command};
 use crate::domain::Money;
 use crate::report::text::{counted, money};
+use std::borrow::Cow;
 
 /// Bytes of a page. GitHub takes 65 536 characters; what is left is for words
 /// that a pipeline adds.
@@ -16,7 +17,7 @@ pub(in crate::report) struct Section {
     /// Whether it is shown only when somebody opens it.
     pub(in crate::report) folded: bool,
     /// The header of a table; nothing for a list.
-    pub(in crate::report) columns: &'static [Column],
+    pub(in crate::report) columns: Cow<'static, [Column]>,
     /// Its rows, most important first.
     pub(in crate::report) rows: Vec<Row>,
     /// What a row is, for one and for many.
@@ -24,15 +25,24 @@ pub(in crate::report) struct Section {
 }
 
 /// A column of a table.
+#[derive(Clone)]
 pub(in crate::report) struct Column {
-    title: &'static str,
+    title: Cow<'static, str>,
     to_the_right: bool,
 }
 
 /// A column of words.
 pub(in crate::report) const fn words(title: &'static str) -> Column {
     Column {
-        title,
+        title: Cow::Borrowed(title),
+        to_the_right: false,
+    }
+}
+
+/// A column of words with a title from outside, which is shown as code.
+pub(in crate::report) fn named(title: &str) -> Column {
+    Column {
+        title: Cow::Owned(code(title)),
         to_the_right: false,
     }
 }
@@ -40,7 +50,7 @@ pub(in crate::report) const fn words(title: &'static str) -> Column {
 /// A column of figures.
 pub(in crate::report) const fn figures(title: &'static str) -> Column {
     Column {
-        title,
+        title: Cow::Borrowed(title),
         to_the_right: true,
     }
 }
@@ -141,12 +151,12 @@ impl Section {
             format!("**{}**\n\n", self.title)
         };
         if !self.columns.is_empty() {
-            let line = |cell: &dyn Fn(&Column) -> &'static str| {
+            let line = |cell: fn(&Column) -> &str| {
                 let cells: Vec<&str> = self.columns.iter().map(cell).collect();
                 format!("| {} |\n", cells.join(" | "))
             };
-            text.push_str(&line(&|column| column.title));
-            text.push_str(&line(&|column| match column.to_the_right {
+            text.push_str(&line(|column| &column.title));
+            text.push_str(&line(|column| match column.to_the_right {
                 true => "--:",
                 false => "---",
             }));
@@ -210,7 +220,7 @@ mod tests {
         let section = |folded| Section {
             title: "Plan".to_owned(),
             folded,
-            columns: &[],
+            columns: Cow::Borrowed(&[]),
             rows: (0..rows).map(|_| row()).collect(),
             noun: ("action", "actions"),
         };
