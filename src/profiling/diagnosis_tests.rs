@@ -347,6 +347,12 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
         reason,
         "it may be compute-bound or launch-bound; not read: power"
     );
+    // Power that was read says nothing without a limit.
+    let unlimited = Signals {
+        lacks_power_limit: true,
+        ..full
+    };
+    assert_unknown(unlimited, &["power limit"]);
 }
 
 #[test]
