@@ -9,6 +9,8 @@ mod gpu;
 mod host;
 mod join;
 #[cfg(test)]
+mod losses_tests;
+#[cfg(test)]
 mod page_tests;
 mod periods;
 mod phases;
@@ -41,6 +43,7 @@ pub use profile::{
 pub use profiled::{Profiled, Reducer};
 pub use profiler::{GpuStanding, Profiler, Standing};
 pub use reading::{
-    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Sample, ThrottleReasons,
+    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
+    ThrottleReasons,
 };
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};

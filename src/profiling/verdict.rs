@@ -10,8 +10,9 @@ pub(super) fn judge(mean: Option<f64>, looks: u64, coverage: f64, policy: &Polic
         return insufficient("GPU utilization was not read".to_owned());
     };
     if looks < u64::from(FEWEST_READINGS) {
+        let plural = if looks == 1 { "" } else { "s" };
         return insufficient(format!(
-            "{looks} looks at the GPUs, {FEWEST_READINGS} needed"
+            "{looks} look{plural} at the GPUs, {FEWEST_READINGS} needed"
         ));
     }
     if coverage < policy.min_coverage {
