@@ -11,6 +11,7 @@ use crate::profiling::{GpuProfile, RunProfile};
 use crate::savings::{Demand, Lack, Today};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
+use std::cmp::Ordering;
 
 /// VRAM from which a GPU that computes nothing counts as holding a model.
 const HELD_VRAM_PERCENT: f64 = 5.0;
@@ -139,18 +140,25 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
     }
     let devices = whole_devices(host.shape.gpu.as_ref())?;
     let gpus: Vec<&GpuProfile> = profile.whole().collect();
-    if gpus.len() != usize::from(devices) {
-        return Err(format!(
-            "{} of the {devices} GPUs of {} can be seen from here",
-            gpus.len(),
-            host.shape.instance_type
-        ));
-    }
+    let name = &host.shape.instance_type;
     if let Some(seen) = another_model(&gpus, host.shape) {
         return Err(format!(
-            "{seen} was seen, which {} does not have; check `--type`",
-            host.shape.instance_type
+            "{seen} was seen, which {name} does not have; check `--type`"
         ));
+    }
+    let seen = gpus.len();
+    match seen.cmp(&usize::from(devices)) {
+        Ordering::Equal => {}
+        Ordering::Less => {
+            return Err(format!(
+                "{seen} of the {devices} GPUs of {name} can be seen from here"
+            ));
+        }
+        Ordering::Greater => {
+            return Err(format!(
+                "{seen} GPUs were seen, and {name} has {devices}; check `--type`"
+            ));
+        }
     }
     let used: Vec<&GpuProfile> = gpus
         .iter()

@@ -210,6 +210,16 @@ pub fn has_mig(product_name: &str) -> bool {
     })
 }
 
+/// Whether a card, by the name that the driver gives it, counts what its
+/// multiprocessors do (GPM: Hopper and newer); `None` of a model that the book
+/// does not have.
+pub fn has_gpm(product_name: &str) -> Option<bool> {
+    let model = GpuModel::from_driver_name(product_name);
+    let spec = GPU_SPECS.iter().find(|spec| spec.model == model)?;
+    let (major, _) = spec.compute_capability.as_ref()?.split_once('.')?;
+    Some(major.parse::<u32>().ok()? >= 9)
+}
+
 /// What a type offers: as it was gathered, else as the book knows it.
 pub fn known_shape<'a>(
     gathered: &'a BTreeMap<String, InstanceShape>,
@@ -333,6 +343,19 @@ mod tests {
             "",
         ] {
             assert!(!has_mig(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn counters_of_the_multiprocessors_came_with_hopper() {
+        for (name, has) in [
+            ("NVIDIA H100 80GB HBM3", Some(true)),
+            ("NVIDIA L4", Some(false)),
+            ("NVIDIA A100-SXM4-40GB", Some(false)),
+            ("Tesla V100-SXM2-16GB", Some(false)),
+            ("NVIDIA Z9", None),
+        ] {
+            assert_eq!(has_gpm(name), has, "{name}");
         }
     }
 

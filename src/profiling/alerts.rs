@@ -46,6 +46,8 @@ named_enum! {
         LowOccupancy = "sm-occupancy-low",
         /// The driver reported an error.
         Xid = "xid",
+        /// It no longer answers.
+        Lost = "gpu-lost",
     }
 }
 
@@ -59,6 +61,7 @@ impl AlertKind {
             Self::Hot => HOT_ABOVE_C,
             Self::PowerNearLimit => POWER_ABOVE_PERCENT,
             Self::LowOccupancy => OCCUPANCY_BELOW_PERCENT,
+            Self::Lost => 0.0,
             Self::Xid => return None,
         })
     }
@@ -67,6 +70,7 @@ impl AlertKind {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Hot => "°C",
+            Self::Lost => "looks",
             Self::Xid => "",
             _ => "%",
         }
@@ -93,7 +97,7 @@ impl AlertKind {
             Self::Saturated => SATURATED_SECONDS,
             Self::VramNearlyFull => VRAM_SECONDS,
             Self::LowOccupancy => OCCUPANCY_SECONDS,
-            Self::Hot | Self::PowerNearLimit | Self::Xid => 0.0,
+            Self::Hot | Self::PowerNearLimit | Self::Xid | Self::Lost => 0.0,
         }
     }
 }
@@ -114,7 +118,8 @@ pub struct Alert {
     pub episodes: u64,
     /// For how long it held in all episodes together.
     pub total_seconds: f64,
-    /// The worst value: percent, degrees, or the number of the first error.
+    /// The worst value: percent, degrees, looks in a row without an answer, or
+    /// the number of the first error.
     pub worst: f64,
 }
 

@@ -9,6 +9,8 @@ use crate::savings::Bound;
 
 /// Readings without which nothing is said about a GPU.
 pub(super) const FEWEST_READINGS: u32 = 5;
+/// What is missing where there are fewer.
+const ENOUGH_READINGS: &str = "enough readings";
 
 named_enum! {
     /// What holds a GPU back.
@@ -113,6 +115,11 @@ impl Diagnosis {
         self.bottleneck.bound()
     }
 
+    /// Whether there were enough readings to judge by.
+    pub(super) fn has_enough_readings(&self) -> bool {
+        !self.missing.contains(&ENOUGH_READINGS)
+    }
+
     pub(super) fn unknown(
         tier: Option<Tier>,
         missing: Vec<&'static str>,
@@ -163,7 +170,7 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
     if signals.readings < FEWEST_READINGS {
         let (found, needed) = (signals.readings, FEWEST_READINGS);
         let reason = format!("{found} readings are too few, {needed} needed");
-        return Diagnosis::unknown(Some(tier), vec!["enough readings"], reason);
+        return Diagnosis::unknown(Some(tier), vec![ENOUGH_READINGS], reason);
     }
     let mut undecided = Undecided::default();
     for rule in rules(tier, signals, policy) {

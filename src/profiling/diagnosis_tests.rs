@@ -358,6 +358,12 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
     );
     let busy = but(moving, |s| s.busy = Some(83.0));
     guessed(busy, Healthy, Tier::UtilizationOnly);
+    // Power that was read says nothing without a limit.
+    let unlimited = Signals {
+        lacks_power_limit: true,
+        ..still
+    };
+    assert_unknown(unlimited, &["power limit"]);
 }
 
 #[test]

@@ -35,7 +35,11 @@ pub(super) struct GpuSoFar {
     xids: Vec<XidEvent>,
     xid_count: u64,
     lost: Option<LostGpu>,
-    watches: [Watch; 5],
+    watches: [Watch; 4],
+    errors: Watch,
+    /// Looks without an answer since the last with one.
+    unanswered: u64,
+    silence: Watch,
 }
 
 impl GpuSoFar {
@@ -60,8 +64,10 @@ impl GpuSoFar {
                 watch(AlertKind::Hot),
                 watch(AlertKind::PowerNearLimit),
                 watch(AlertKind::LowOccupancy),
-                watch(AlertKind::Xid),
             ],
+            errors: watch(AlertKind::Xid),
+            unanswered: 0,
+            silence: watch(AlertKind::Lost),
         }
     }
 
@@ -71,6 +77,12 @@ impl GpuSoFar {
 
     /// Adds what one look told; gives the figures that are not in the reading.
     pub(super) fn add(&mut self, moment: Moment, sample: &GpuSample) -> LookFigures {
+        self.unanswered = match sample {
+            GpuSample::Read(_) => 0,
+            GpuSample::Lost(_) => self.unanswered + 1,
+        };
+        self.silence.see(moment, Some(self.unanswered as f64));
+        self.count_errors(moment, sample.xids());
         match sample {
             GpuSample::Read(reading) => {
                 if let Some(lost) = &mut self.lost {
@@ -78,8 +90,8 @@ impl GpuSoFar {
                 }
                 self.read(moment, reading)
             }
-            GpuSample::Lost(reason) => {
-                self.lose(moment, reason);
+            GpuSample::Lost(loss) => {
+                self.lose(moment, &loss.reason);
                 LookFigures::default()
             }
         }
@@ -141,7 +153,7 @@ impl GpuSoFar {
             .activity
             .and_then(|activity| activity.occupancy_percent);
         let works = busy_percent.is_some_and(|percent| percent >= WORKING_FROM_PERCENT);
-        let [vram, hot, power, occupied, errors] = &mut self.watches;
+        let [vram, hot, power, occupied] = &mut self.watches;
         vram.see(moment, part(reading.vram_used_mib, self.vram_total_mib));
         hot.see(moment, reading.temperature_c);
         // The counter moves in steps, which look like peaks between close looks.
@@ -150,8 +162,11 @@ impl GpuSoFar {
         if works || moment.covered_seconds.is_none() || occupancy.is_none() {
             occupied.see(moment, occupancy);
         }
-        for xid in &reading.xids {
-            errors.error(moment.at_seconds, *xid);
+    }
+
+    fn count_errors(&mut self, moment: Moment, xids: &[u64]) {
+        for xid in xids {
+            self.errors.error(moment.at_seconds, *xid);
             self.xid_count += 1;
             if self.xids.len() < MOST_LISTED {
                 self.xids.push(XidEvent {
@@ -237,14 +252,24 @@ impl GpuSoFar {
         self.looks.count()
     }
 
+    /// Mean time that a multiprocessor worked; absent where nobody counts.
+    pub(super) fn sm_mean(&self) -> Option<f64> {
+        Some(self.tallies.activity().sm_percent?.mean)
+    }
+
     /// Mean utilization; absent where it is not available.
     pub(super) fn utilization_mean(&self) -> Option<f64> {
         self.has_utilization().then(|| self.finest().0.mean())?
     }
 
     /// Mean time that it worked, also of a MIG instance; absent where nobody saw.
-    pub(super) fn work_percent(&self) -> Option<f64> {
+    fn work_percent(&self) -> Option<f64> {
         self.finest().0.mean()
+    }
+
+    /// Work done: its share of the time, times the looks that saw it.
+    pub(super) fn work(&self) -> Option<f64> {
+        Some(self.work_percent()? * self.looks.count() as f64)
     }
 
     /// Whether a kernel ever ran; absent where nobody saw.
@@ -267,9 +292,13 @@ impl GpuSoFar {
         self.power.figures(&self.identity)
     }
 
+    fn all_watches(&self) -> impl Iterator<Item = &Watch> {
+        self.watches.iter().chain([&self.errors, &self.silence])
+    }
+
     /// Alerts so far.
     pub(super) fn alerts(&self) -> impl Iterator<Item = Alert> {
-        self.watches.iter().filter_map(Watch::alert)
+        self.all_watches().filter_map(Watch::alert)
     }
 
     /// The row of the profile.
@@ -313,7 +342,7 @@ impl GpuSoFar {
     pub(super) fn size_bytes(&self) -> usize {
         let fine = self.fine.as_ref().map_or(0, Sketch::size_bytes);
         let sketches = self.looks.size_bytes() + self.vram.size_bytes() + fine;
-        let watches: usize = self.watches.iter().map(Watch::size_bytes).sum();
+        let watches: usize = self.all_watches().map(Watch::size_bytes).sum();
         let listed = self.processes.as_ref().map_or(0, Vec::len) * size_of::<ProcessSeen>()
             + self.xids.len() * size_of::<XidEvent>();
         size_of::<Self>() + sketches + watches + listed

@@ -8,6 +8,8 @@ mod figures;
 mod gpu;
 mod host;
 mod join;
+#[cfg(test)]
+mod losses_tests;
 mod pace;
 #[cfg(test)]
 mod page_tests;
@@ -43,7 +45,8 @@ pub use profile::{
 pub use profiled::{Profiled, Reducer};
 pub use profiler::{GpuStanding, Profiler, Standing};
 pub use reading::{
-    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Sample, ThrottleReasons,
+    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
+    ThrottleReasons,
 };
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use verdict::shortfall;

@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn looks_of_a_period_become_their_mean_and_their_maximum() {
         let mut periods = periods(vec![identity(0, false, None), identity(1, false, None)]);
-        let lost = || GpuSample::Lost("fell off the bus".to_owned());
+        let lost = || GpuSample::lost("fell off the bus");
         assert!(periods.add(at(3_000), &[busy(10.0), busy(0.0)]));
         assert!(periods.add(at(3_299), &[busy(40.0), lost()]));
         assert!(periods.add(at(3_300), &[busy(100.0), lost()]));

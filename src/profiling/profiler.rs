@@ -24,6 +24,8 @@ const GAP_UNKNOWN_SECONDS: f64 = 300.0;
 pub struct GpuStanding {
     /// Mean utilization; absent where it is not available.
     pub utilization_mean_percent: Option<f64>,
+    /// Mean SM activity; absent where nobody counts it.
+    pub sm_mean_percent: Option<f64>,
     /// Peak of memory.
     pub vram_peak_mib: Option<f64>,
     /// Mean power in watts.
@@ -165,6 +167,7 @@ impl Profiler {
             .zip(&diagnoses)
             .map(|(gpu, diagnosis)| GpuStanding {
                 utilization_mean_percent: gpu.utilization_mean(),
+                sm_mean_percent: gpu.sm_mean(),
                 vram_peak_mib: gpu.vram_peak_mib(),
                 power_mean_w: gpu.power().map(|power| power.mean_w),
                 is_used: gpu.is_used(),
@@ -287,17 +290,23 @@ impl Profiler {
     }
 
     /// The diagnosis that most of the work shares; without any work that of the
-    /// GPU that holds most memory.
+    /// GPU that holds most memory. A GPU with too few readings says nothing about
+    /// the others.
     fn overall(&self, diagnoses: &[Diagnosis]) -> Diagnosis {
-        let rows = || self.gpus.iter().zip(diagnoses);
+        let enough = Diagnosis::has_enough_readings;
+        let any_enough = diagnoses.iter().any(enough);
+        let rows = || {
+            let rows = self.gpus.iter().zip(diagnoses);
+            rows.filter(move |(_, diagnosis)| !any_enough || enough(diagnosis))
+        };
         let of_class = |class: Bottleneck| -> f64 {
             let same = rows().filter(|(_, diagnosis)| diagnosis.bottleneck == class);
-            same.filter_map(|(gpu, _)| gpu.work_percent()).sum()
+            same.filter_map(|(gpu, _)| gpu.work()).sum()
         };
         let used = || rows().filter(|(gpu, _)| gpu.is_used() == Some(true));
         let heaviest = used().max_by(|(a, one), (b, other)| {
             let by_class = of_class(one.bottleneck).total_cmp(&of_class(other.bottleneck));
-            by_class.then_with(|| known_first(a.work_percent(), b.work_percent()))
+            by_class.then_with(|| known_first(a.work(), b.work()))
         });
         let fullest = || {
             rows()

@@ -54,7 +54,7 @@ fn a_look_counts_when_half_of_the_gpus_reported() {
             if index < answering {
                 read(reading(50.0, 1.0))
             } else {
-                GpuSample::Lost("gone".to_owned())
+                GpuSample::lost("gone")
             }
         });
         profiler.add(&look(f64::from(at), gpus.collect()));
@@ -73,6 +73,8 @@ fn too_little_is_insufficient_with_its_reason() {
     let run = run_of([90.0; 4]);
     assert_eq!(run.verdict.classification, Classification::InsufficientData);
     assert_eq!(run.verdict.reason, "4 looks at the GPUs, 5 needed");
+    let one = run_of([90.0]).verdict.reason;
+    assert_eq!(one, "1 look at the GPUs, 5 needed");
     let mut half = profiler(vec![gpu(0)]);
     for at in 0..49 {
         half.add(&look(f64::from(at), vec![read(reading(90.0, 1.0))]));
@@ -191,7 +193,7 @@ fn a_lost_gpu_says_when_and_why_and_may_come_back() {
     let mut profiler = profiler(vec![gpu(0), gpu(1)]);
     for at in 0..30 {
         let second = if (10..20).contains(&at) {
-            GpuSample::Lost("GPU is lost".to_owned())
+            GpuSample::lost("GPU is lost")
         } else {
             read(reading(40.0, 1_000.0))
         };

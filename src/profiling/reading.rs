@@ -132,16 +132,48 @@ pub struct GpuReading {
     pub xids: Vec<u64>,
 }
 
+/// A look at a GPU that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// Why, in the driver's words.
+    pub reason: String,
+    /// XID errors that it reported as it went, in order.
+    pub xids: Vec<u64>,
+}
+
+impl Loss {
+    /// A loss without errors.
+    pub fn of(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            xids: Vec::new(),
+        }
+    }
+}
+
 /// What became of looking at one GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GpuSample {
     /// It answered.
     Read(Box<GpuReading>),
-    /// It no longer answers, for this reason.
-    Lost(String),
+    /// It no longer answers.
+    Lost(Loss),
 }
 
 impl GpuSample {
+    /// A GPU that no longer answers and reported no error.
+    pub fn lost(reason: impl Into<String>) -> Self {
+        Self::Lost(Loss::of(reason))
+    }
+
+    /// XID errors since the last look, in order.
+    pub fn xids(&self) -> &[u64] {
+        match self {
+            Self::Read(reading) => &reading.xids,
+            Self::Lost(loss) => &loss.xids,
+        }
+    }
+
     /// The reading, of a GPU that answered.
     pub fn reading(&self) -> Option<&GpuReading> {
         match self {

@@ -208,7 +208,7 @@ fn with_counters(signals: &Signals) -> Vec<Rule> {
 
 fn with_nvml(signals: &Signals, policy: &Policy) -> Vec<Rule> {
     let busy = ("GPU utilization", signals.busy);
-    let power = ("power", signals.power);
+    let power = power(signals);
     let memory = ("memory utilization", signals.memory_utilization);
     vec![
         by_power(signals),
@@ -245,7 +245,7 @@ fn with_utilization(signals: &Signals) -> Vec<Rule> {
     let busy = ("GPU utilization", signals.busy);
     let mut launch = vec![
         at_least(busy, LAUNCH_BUSY),
-        below(("power", signals.power), LAUNCH_POWER_BELOW),
+        below(power(signals), LAUNCH_POWER_BELOW),
     ];
     let memory = ("memory utilization", signals.memory_utilization);
     // The rule does without it; where it was read it may speak against it.
@@ -268,6 +268,17 @@ fn full_link(signals: &Signals) -> Clue {
     at_least(("PCIe link in use", signals.pcie), PCIE_BUSY)
 }
 
+/// Power as a share of the limit; where there is none, by the name of what is
+/// missing.
+fn power(signals: &Signals) -> Figure {
+    let name = if signals.lacks_power_limit {
+        "power limit"
+    } else {
+        "power"
+    };
+    (name, signals.power)
+}
+
 /// Works all the time and draws what arithmetic draws.
 fn by_power(signals: &Signals) -> Rule {
     Rule {
@@ -275,7 +286,7 @@ fn by_power(signals: &Signals) -> Rule {
         terms: vec![
             vec![at_least(("GPU utilization", signals.busy), FULL)],
             vec![
-                at_least(("power", signals.power), POWER_BUSY),
+                at_least(power(signals), POWER_BUSY),
                 at_least(
                     ("looks held at the power limit", signals.power_capped),
                     POWER_CAPPED,

@@ -23,7 +23,10 @@ pub(super) struct Signals {
     /// Seconds from one rise to the next, on average.
     pub(super) rise_period_seconds: Option<f64>,
     pub(super) memory_utilization: Option<f64>,
+    /// Power as a share of the limit.
     pub(super) power: Option<f64>,
+    /// Whether power was read and no limit to compare it with.
+    pub(super) lacks_power_limit: bool,
     pub(super) power_capped: Option<f64>,
     pub(super) sm: Option<f64>,
     pub(super) occupancy: Option<f64>,
@@ -76,6 +79,7 @@ impl Signals {
                 .map(|rises| seconds / rises),
             memory_utilization: gpu.memory_utilization.of_enough(),
             power: part(gpu.power_w.of_enough(), power_limit),
+            lacks_power_limit: gpu.power_w.of_enough().is_some() && power_limit.is_none(),
             power_capped: gpu.power_capped.of_enough(),
             sm: gpu.sm.of_enough(),
             occupancy: gpu.occupancy.of_enough(),

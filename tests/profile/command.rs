@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The program on a trace, a line of it for every look, over and over.
-fn profile(trace: &str) -> Command {
+pub fn profile(trace: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     command
         .arg("profile")
@@ -24,11 +24,11 @@ fn profile(trace: &str) -> Command {
     command
 }
 
-fn run(command: &mut Command) -> Output {
+pub fn run(command: &mut Command) -> Output {
     command.output().expect("the program starts")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -121,6 +121,18 @@ fn lost_gpus_and_errors_are_told_and_the_run_goes_on() {
             .as_str()
             .is_some_and(|reason| !reason.is_empty())
     );
+    // Both the loss and the error that came with it are alerts of GPU 1.
+    assert_eq!(lost[0]["xids"][0]["xid"], 79);
+    assert_eq!(lost[0]["xid_count"], 1);
+    let alerts = found["alerts"].as_array().expect("a list");
+    let names: Vec<(&Value, &Value)> = alerts
+        .iter()
+        .map(|alert| (&alert["alert"], &alert["gpu"]))
+        .collect();
+    assert_eq!(
+        names,
+        [(&"xid".into(), &1.into()), (&"gpu-lost".into(), &1.into())]
+    );
 
     let found = summary("xid", &[]);
     assert!(gpu(&found, 0)["xid_count"].as_u64() >= Some(1));
@@ -174,7 +186,7 @@ fn lines_of(path: &Path) -> usize {
 }
 
 /// Waits until a file has so many lines.
-fn wait_for_lines(path: &Path, lines: usize) {
+pub fn wait_for_lines(path: &Path, lines: usize) {
     let began = Instant::now();
     while lines_of(path) < lines {
         assert!(began.elapsed() < Duration::from_secs(60), "no samples come");

@@ -244,6 +244,11 @@ fn an_old_driver_is_read_by_its_older_calls() {
         reason("multiprocessor, tensor and memory bandwidth activity (GPM)"),
         Some("driver 470.82.01 does not know the call")
     );
+    let gpm = gaps.iter().find(|gap| gap.what.contains("GPM"));
+    // A V100 has no such counters, whatever the driver.
+    assert!(!gpm.expect("a gap").hint.contains("update"), "{gpm:?}");
+    let energy = gaps.iter().find(|gap| gap.what == "energy counter");
+    assert_eq!(energy.expect("a gap").hint, "update the NVIDIA driver");
     assert_eq!(reason("memory in use"), None, "the older call tells it");
     assert_eq!(reason("processes"), None);
 }
@@ -291,4 +296,52 @@ fn xid_errors_are_told_once_and_in_order() {
         })
         .collect();
     assert_eq!(xids, [vec![], vec![63, 94], vec![], vec![31], vec![]]);
+}
+
+/// A host of one GPU whose PCIe counters have 32 bits, on a link of 16 lanes.
+fn narrow_counters(generation: u32) -> Stage {
+    let first = format!(
+        concat!(
+            r#"{{"nvml_trace":1,"system":{{"nvmlDeviceGetCount_v2":1}},"devices":["#,
+            r#"{{"gpu":0,"mig":null,"answers":{{"nvmlDeviceGetName":"NVIDIA A10G","#,
+            r#""nvmlDeviceGetMaxPcieLinkGeneration":{},"nvmlDeviceGetMaxPcieLinkWidth":16,"#,
+            r#""nvmlDeviceGetFieldValues.197":{{"uint":0}},"#,
+            r#""nvmlDeviceGetFieldValues.198":{{"uint":0}}}}}}]}}"#
+        ),
+        generation
+    );
+    Stage::of_text(&format!("{first}\n{{\"at\":0.0,\"devices\":{{}}}}\n"))
+}
+
+fn traffic_gap(source: &impl GpuSource) -> Option<(String, String)> {
+    let gaps = source.gaps().into_iter();
+    let mut traffic = gaps.filter(|gap| gap.what == "PCIe traffic");
+    traffic.next().map(|gap| (gap.reason, gap.hint))
+}
+
+#[test]
+fn a_counter_that_starts_again_within_an_interval_is_a_gap() {
+    let reason = "its counter starts again after 4 GiB, which the link can carry between two looks";
+    // 31.5 GB/s take 136 ms for 4 GiB, less a tenth 123 ms; 63 GB/s take 68 ms,
+    // which is less than the shortest interval; 4 GB/s take 1.07 s, less a tenth
+    // 966 ms.
+    for (generation, interval) in [(4, Some("120ms")), (5, None), (1, Some("960ms"))] {
+        let stage = narrow_counters(generation);
+        let mut source = stage.open();
+        for second in [0.0, 2.0, 4.0] {
+            let looks = look(&mut source, second);
+            assert_eq!(reading(&looks, 0).pcie_sent_bytes_per_second, None);
+        }
+        let hint = match interval {
+            Some(interval) => format!("look more often: `--interval {interval}`"),
+            None => "nothing to be done on this host; verdicts do without it and say so".to_owned(),
+        };
+        assert_eq!(traffic_gap(&source), Some((reason.to_owned(), hint)));
+    }
+    let stage = narrow_counters(4);
+    let mut source = stage.open();
+    for second in [0.0, 0.1, 0.2] {
+        look(&mut source, second);
+    }
+    assert_eq!(traffic_gap(&source), None);
 }

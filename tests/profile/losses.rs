@@ -1,7 +1,7 @@
 //! GPUs and drivers that go away in mid-run, and traces of all of it.
 
 use crate::stub::{Stage, look, missing, reading};
-use gpucost::profiling::GpuSample;
+use gpucost::profiling::{GpuSample, Loss};
 use gpucost::sources::gpus::GpuSource;
 use std::fs;
 
@@ -15,7 +15,12 @@ fn a_gpu_that_falls_off_the_bus_is_lost_and_the_others_go_on() {
         let lost = "the GPU fell off the bus or cannot be reached (XID 79)";
         match (second, &looks[1]) {
             // Lost at 2, asked again at 12, when it is still lost, and at 22.
-            (2..=21, sample) => assert_eq!(*sample, GpuSample::Lost(lost.to_owned())),
+            // What it reported as it went is told once.
+            (2..=21, sample) => {
+                let xids = if second == 2 { vec![79] } else { vec![] };
+                let reason = lost.to_owned();
+                assert_eq!(*sample, GpuSample::Lost(Loss { reason, xids }));
+            }
             (second, GpuSample::Read(gpu)) => {
                 assert_eq!(gpu.utilization_percent, Some(60.0));
                 // A rate needs two looks without a loss between them.
@@ -36,11 +41,8 @@ fn a_driver_that_vanishes_loses_every_gpu_until_it_is_back() {
         let looks = look(&mut source, f64::from(second));
         assert_eq!(looks.len(), 2);
         if (2..=3).contains(&second) {
-            let lost = "the NVIDIA driver is no longer loaded".to_owned();
-            assert_eq!(
-                looks,
-                [GpuSample::Lost(lost.clone()), GpuSample::Lost(lost)]
-            );
+            let lost = "the NVIDIA driver is no longer loaded";
+            assert_eq!(looks, [GpuSample::lost(lost), GpuSample::lost(lost)]);
         } else {
             rates.push(reading(&looks, 0).pcie_sent_bytes_per_second);
         }
@@ -63,8 +65,8 @@ fn a_gpu_that_cannot_be_had_at_the_start_is_a_lost_row() {
     assert_eq!(source.identities()[0].name, None);
     assert_eq!(source.identities()[1].name.as_deref(), Some("Tesla T4"));
     let looks = look(&mut source, 0.0);
-    let reason = "the GPU fell off the bus or cannot be reached".to_owned();
-    assert_eq!(looks[0], GpuSample::Lost(reason));
+    let reason = "the GPU fell off the bus or cannot be reached";
+    assert_eq!(looks[0], GpuSample::lost(reason));
     assert_eq!(reading(&looks, 1).power_w, Some(27.0));
 }
 
@@ -88,8 +90,8 @@ fn a_gpu_that_answers_nothing_but_an_unknown_error_is_lost() {
     assert_eq!(reading(&second, 0).power_w, None, "one metric, this once");
     assert_eq!(reading(&second, 0).temperature_c, Some(40.0));
     let third = look(&mut source, 2.0);
-    let reason = "NVML answers: an internal driver error occurred".to_owned();
-    assert_eq!(third, [GpuSample::Lost(reason)]);
+    let reason = "NVML answers: an internal driver error occurred";
+    assert_eq!(third, [GpuSample::lost(reason)]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod command;
 mod docs;
+mod endings;
 mod gpus;
 mod losses;
 mod money;

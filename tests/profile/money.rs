@@ -125,7 +125,13 @@ fn gpus_that_cannot_be_seen_are_no_reason_for_a_smaller_type() {
     let found = summary(None, &["--type", "g5.12xlarge", "--region", "us-east-1"]);
     assert_eq!(
         found["cost"]["left_alone"],
-        "8 of the 4 GPUs of g5.12xlarge can be seen from here"
+        "8 GPUs were seen, and g5.12xlarge has 4; check `--type`"
+    );
+    // A p3.8xlarge has 4 of another model, which says more than their number.
+    let flags = ["--type", "p3.8xlarge", "--region", "us-east-1"];
+    assert_eq!(
+        summary(None, &flags)["cost"]["left_alone"],
+        "A10G was seen, which p3.8xlarge does not have; check `--type`"
     );
     // A g5.48xlarge has 8, all of which are used.
     let found = summary(None, &["--type", "g5.48xlarge", "--region", "us-east-1"]);

@@ -105,6 +105,7 @@ impl<'a> Display<'a> {
         view.mean_percent = standing.utilization_mean_percent;
         for (gpu, standing) in view.gpus.iter_mut().zip(&standing.gpus) {
             gpu.mean_percent = standing.utilization_mean_percent;
+            gpu.sm_mean_percent = standing.sm_mean_percent;
         }
         let verdict = &standing.verdict;
         view.verdict =

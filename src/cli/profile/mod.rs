@@ -58,7 +58,7 @@ fn sample(
     pricing.settle(&place, &mut gaps);
     let writer = match &args.samples {
         Some(path) => {
-            Some(SampleWriter::create(path, &facts).map_err(|error| unwritable(path, error))?)
+            Some(SampleWriter::create(path, &facts).map_err(|error| not_ours(path, error))?)
         }
         None => None,
     };
@@ -87,24 +87,40 @@ fn sample(
         processes: Processes::of(command),
     };
     let (ending, end) = sampler.run(&clock, &events, args.duration, &mut display);
-    let (pace, write_error) = (sampler.pacer.pace(), sampler.write_error);
+    let pace = sampler.pacer.pace();
+    let write_error = sampler.write_error.map(|error| error.to_string());
+    let record_error = gpus.record_failure().map(str::to_owned);
     display.close();
     drop(listening);
     gaps.extend(gpus.gaps());
     let report = pricing.report(profiler.finish(end, pace), gaps);
-    summary::print(&report, args, io)?;
-    if let (Some(error), Some(path)) = (&write_error, &args.samples) {
+    let mut code = summary::print(&report, args, io)
+        .map_or_else(|failure| failure.report(io), |()| ExitCode::Done);
+    let samples = args.samples.as_ref().zip(write_error);
+    let record = args.record.as_ref().zip(record_error);
+    for (path, error) in samples.into_iter().chain(record) {
         output::complain(
             &format!("cannot write {}: {error}", path.display()),
             "the summary rests on every look all the same; the file holds those before",
             io,
         );
+        code = ExitCode::Unexpected;
     }
     Ok(match ending {
+        // Whatever became of what was to be written, the command ended so.
         Ending::Command(code) => ExitCode::Command(u8::try_from(code).unwrap_or(1)),
-        Ending::Enough if write_error.is_some() => ExitCode::Unexpected,
-        Ending::Enough => ExitCode::Done,
+        Ending::Enough => code,
     })
+}
+
+/// A file of samples cannot be opened.
+fn not_ours(path: &Path, error: std::io::Error) -> Failure {
+    if error.kind() != std::io::ErrorKind::ResourceBusy {
+        return unwritable(path, error);
+    }
+    let what = format!("cannot write {}", path.display());
+    Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
+        .with_hint("name a file for each run")
 }
 
 /// Fails before anything is sampled when a file could not be written.

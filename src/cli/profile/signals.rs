@@ -2,13 +2,15 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Sent};
 use std::ffi::OsString;
 use std::io;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -38,15 +40,18 @@ impl Drop for Listening {
 }
 
 /// Tells signals as events. Those that a user may send to a command for a
-/// purpose of its own (USR1, USR2) only where there is one.
+/// purpose of its own (USR1, USR2, ALRM) only where there is one.
 ///
 /// # Errors
 /// When the system refuses.
 pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Result<Listening> {
     let mut wanted = vec![SIGINT, SIGTERM, SIGHUP, SIGQUIT];
     if for_command {
-        wanted.extend([SIGUSR1, SIGUSR2]);
+        wanted.extend([SIGUSR1, SIGUSR2, SIGALRM]);
     }
+    // A file at its size limit fails the write and ends nothing. A handler, unlike
+    // ignoring it, is not handed down to the command.
+    flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = SignalsInfo::<WithOrigin>::new(wanted)?;
     let handle = signals.handle();
     thread::spawn(move || {

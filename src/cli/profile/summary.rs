@@ -120,7 +120,8 @@ impl Pricing {
 }
 
 /// Prints the summary; beside a command on stderr, because stdout is the
-/// command's.
+/// command's, and not at all where that is to be quiet. One that `--output` does
+/// not take goes to stderr, so that the run is not lost.
 pub(super) fn print(
     report: &ProfileReport,
     args: &ProfileArgs,
@@ -140,11 +141,19 @@ pub(super) fn print(
             profile_json(report).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
         }
     };
+    if beside_command && args.out.quiet {
+        return Ok(());
+    }
     if beside_command {
         return io
             .stderr
             .write_all(text.as_bytes())
             .map_err(|error| Failure::write("to stderr", error));
     }
-    output::document(&text, &args.out, io)
+    let written = output::document(&text, &args.out, io);
+    if written.is_err() && args.out.output.is_some() {
+        // Nothing more can be done when stderr is gone too.
+        let _ = io.stderr.write_all(text.as_bytes());
+    }
+    written
 }

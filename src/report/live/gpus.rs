@@ -88,13 +88,22 @@ fn at_length(view: &LiveView, width: usize, height: usize) -> Option<Vec<Line<'s
     })
 }
 
-/// Number and name, without the maker's.
+/// Number and name.
 fn label(gpu: &LiveGpu, width: usize) -> String {
     let name = gpu.name.as_deref().unwrap_or("GPU");
-    let name = name.strip_prefix("NVIDIA ").unwrap_or(name);
     let divided = if gpu.is_divided { " (MIG)" } else { "" };
     let indent = if gpu.is_slice { "└ " } else { "" };
     fit(&format!("{indent}{} {name}{divided}", gpu.number), width)
+}
+
+/// The same in a row, with the signal where that is not utilization.
+fn row_label(gpu: &LiveGpu, width: usize) -> String {
+    let signal = gpu.works().signal.unwrap_or_default();
+    if signal.is_empty() {
+        return label(gpu, width);
+    }
+    let left = width.saturating_sub(signal.width() + 1);
+    fit(&format!("{} {signal}", label(gpu, left)), width)
 }
 
 /// Why the clocks are held back, in words.
@@ -150,14 +159,15 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
         ));
         return lines;
     }
-    let utilization = if gpu.is_divided {
+    let works = gpu.works();
+    let (now, mean) = (percent(works.now), percent(works.mean));
+    let signal = works.signal.map_or("utilization".to_owned(), |signal| {
+        format!("{signal} activity")
+    });
+    let utilization = if works.signal.is_none() && gpu.is_divided {
         "see its MIG instances".to_owned()
     } else {
-        format!(
-            "{} now, {} mean",
-            percent(gpu.utilization_percent),
-            percent(gpu.mean_percent)
-        )
+        format!("{now} now, {mean} mean")
     };
     let memory = format!(
         "{} of {} GiB, {} peak",
@@ -179,7 +189,7 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![
         Line::styled(fit(&title, width), bold),
         row(
-            "utilization",
+            &signal,
             sparkline(&gpu.utilization, drawn),
             Color::Cyan,
             utilization,
@@ -241,7 +251,8 @@ impl Columns {
     ];
 
     fn fitting(view: &LiveView, width: usize) -> Self {
-        let longest = view.gpus.iter().map(|gpu| label(gpu, width).width()).max();
+        let labels = view.gpus.iter().map(|gpu| row_label(gpu, width));
+        let longest = labels.map(|label| label.width()).max();
         let most = (width * 3 / 10).clamp(8, 28);
         let label_width = longest.unwrap_or(0).clamp(3, most);
         let mut columns = vec![(Column::Label, label_width)];
@@ -286,10 +297,10 @@ impl Columns {
             return lost(gpu, reason, view, label_width, width);
         }
         let cells = self.line(|column, width| match column {
-            Column::Label => label(gpu, width),
+            Column::Label => row_label(gpu, width),
             Column::Utilization => sparkline(&gpu.utilization, width),
-            Column::Now => percent(gpu.utilization_percent),
-            Column::Mean => percent(gpu.mean_percent),
+            Column::Now => percent(gpu.works().now),
+            Column::Mean => percent(gpu.works().mean),
             Column::MemoryBar => bar(gpu.memory_percent(), width),
             Column::Memory => format!("{}/{}", gib(gpu.vram_used_mib), gib(gpu.vram_total_mib)),
             Column::Power => format!("{}/{}", whole(gpu.power_w), whole(gpu.power_limit_w)),

@@ -45,9 +45,7 @@ fn devices(gpus: &[LiveGpu]) -> Option<String> {
     let cards: Vec<&LiveGpu> = gpus.iter().filter(|gpu| !gpu.is_slice).collect();
     let first = cards.first()?.name.as_deref();
     let is_one_model = cards.iter().all(|gpu| gpu.name.as_deref() == first);
-    let name = first
-        .filter(|_| is_one_model)
-        .map_or("GPU", |name| name.strip_prefix("NVIDIA ").unwrap_or(name));
+    let name = first.filter(|_| is_one_model).unwrap_or("GPU");
     Some(format!("{} x {name}", cards.len()))
 }
 

@@ -1,8 +1,8 @@
 use super::{LiveGpu, LiveVerdict, LiveView, draw, status_line};
 use crate::domain::{Classification, Currency, HourlyRate};
 use crate::profiling::{
-    GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, MigSlot, RunFacts, Sample,
-    ThrottleReasons,
+    Activity, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, MigSlot, RunFacts,
+    Sample, ThrottleReasons,
 };
 use jiff::Timestamp;
 use ratatui::Terminal;
@@ -126,7 +126,7 @@ fn eight_gpus() -> LiveView {
     let mut view = view(gpus, 100, |look| {
         (0..8)
             .map(|index| match index {
-                5 if look > 50 => GpuSample::Lost("the GPU has fallen off the bus".to_owned()),
+                5 if look > 50 => GpuSample::lost("the GPU has fallen off the bus"),
                 7 => read(GpuReading::default()),
                 index => read(reading(wave(look + index))),
             })
@@ -242,6 +242,32 @@ fn slices_are_rows_below_their_gpu() {
 }
 
 #[test]
+fn slices_show_what_their_multiprocessors_do() {
+    let mut view = mig();
+    view.gpus.truncate(2);
+    let counted = GpuReading {
+        activity: Some(Activity {
+            sm_percent: Some(80.5),
+            ..Activity::default()
+        }),
+        ..GpuReading::default()
+    };
+    view.gpus[1].look(&read(counted));
+    view.gpus[1].sm_mean_percent = Some(71.0);
+    let (long, _) = screen(&view, (120, 40), 0);
+    assert!(long.contains("80 % now, 71 % mean"), "{long}");
+    assert!(long.contains("SM activity"), "{long}");
+    assert!(long.contains("see its MIG instances"), "{long}");
+    let (rows, _) = screen(&view, (58, 20), 0);
+    let row = rows.lines().find(|line| line.contains("0.0 1g.10gb SM"));
+    let row = row.expect("a row");
+    assert!(row.contains("80 %") && row.contains("71 %"), "{rows}");
+    // The name gives way to the signal.
+    let (narrow, _) = screen(&view, (40, 10), 0);
+    assert!(narrow.contains("… SM"), "{narrow}");
+}
+
+#[test]
 fn before_the_first_look_nothing_is_zero() {
     let view = LiveView::new(&facts(vec![identity(0, "NVIDIA T4")]), true);
     let (text, _) = screen(&view, (80, 24), 0);
@@ -337,7 +363,7 @@ fn a_look_keeps_the_peak_and_forgets_what_is_no_longer_told() {
     assert_eq!(gpu.vram_total_mib, Some(23_028.0));
     assert_eq!((gpu.utilization_percent, gpu.power_w), (None, None));
     assert_eq!(gpu.xid_count, 2);
-    gpu.look(&GpuSample::Lost("gone".to_owned()));
+    gpu.look(&GpuSample::lost("gone"));
     assert_eq!(gpu.vram_used_mib, None);
     assert_eq!(gpu.lost.as_deref(), Some("gone"));
     gpu.look(&read(reading(1.0)));
@@ -380,6 +406,6 @@ fn the_status_line_says_when_it_is_too_early() {
     });
     assert_eq!(
         status_line(&view, 200),
-        "30s  2 x A100-SXM4-80GB  41 % mean  8.0 of 9.6 GiB peak  no verdict yet"
+        "30s  2 x A100  41 % mean  8.0 of 9.6 GiB peak  no verdict yet"
     );
 }

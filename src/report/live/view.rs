@@ -1,6 +1,6 @@
 //! What the screen and the status line show.
 
-use crate::domain::{Classification, HourlyRate};
+use crate::domain::{Classification, GpuModel, HourlyRate};
 use crate::profiling::{GpuIdentity, GpuSample, HostReading, RunFacts, Sample, ThrottleReasons};
 use std::collections::VecDeque;
 
@@ -33,12 +33,23 @@ impl History {
     }
 }
 
+/// How a GPU works, in percent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Works {
+    /// The signal where that is not utilization.
+    pub(super) signal: Option<&'static str>,
+    /// At the last look.
+    pub(super) now: Option<f64>,
+    /// Over the run.
+    pub(super) mean: Option<f64>,
+}
+
 /// A row: a GPU or a MIG instance, as it stands now.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveGpu {
     /// Its number, such as `0`, or `0.1` for a MIG instance.
     pub number: String,
-    /// Product name, or the profile of a MIG instance.
+    /// Model, or the profile of a MIG instance.
     pub name: Option<String>,
     /// Whether it is a MIG instance.
     pub is_slice: bool,
@@ -50,7 +61,11 @@ pub struct LiveGpu {
     pub utilization_percent: Option<f64>,
     /// Mean utilization of the run.
     pub mean_percent: Option<f64>,
-    /// Utilization of the last looks.
+    /// SM activity at the last look.
+    pub sm_percent: Option<f64>,
+    /// Mean SM activity of the run.
+    pub sm_mean_percent: Option<f64>,
+    /// Utilization of the last looks; SM activity where that stands in for it.
     pub utilization: History,
     /// Memory in use.
     pub vram_used_mib: Option<f64>,
@@ -82,13 +97,17 @@ impl LiveGpu {
         let (number, name) = match &identity.mig {
             Some(slot) => (
                 format!("{}.{}", identity.index, slot.index),
-                slot.profile.as_ref().or(identity.name.as_ref()),
+                slot.profile.clone().or(identity.name.clone()),
             ),
-            None => (identity.index.to_string(), identity.name.as_ref()),
+            None => {
+                let model = identity.name.as_deref().map(GpuModel::from_driver_name);
+                let name = model.map(|model| model.name().to_owned());
+                (identity.index.to_string(), name)
+            }
         };
         Self {
             number,
-            name: name.cloned(),
+            name,
             is_slice: identity.mig.is_some(),
             is_divided: identity.mig.is_none() && identity.is_mig_enabled == Some(true),
             vram_total_mib: identity.vram_total_mib,
@@ -101,17 +120,18 @@ impl LiveGpu {
     pub fn look(&mut self, sample: &GpuSample) {
         self.lost = match sample {
             GpuSample::Read(_) => None,
-            GpuSample::Lost(reason) => Some(reason.clone()),
+            GpuSample::Lost(loss) => Some(loss.reason.clone()),
         };
+        self.xid_count += sample.xids().len() as u64;
         let reading = sample.reading();
         self.utilization_percent = reading.and_then(|reading| reading.utilization_percent);
+        self.sm_percent = reading.and_then(|reading| reading.activity?.sm_percent);
         self.vram_used_mib = reading.and_then(|reading| reading.vram_used_mib);
         self.power_w = reading.and_then(|reading| reading.power_w);
         self.temperature_c = reading.and_then(|reading| reading.temperature_c);
         self.throttle = reading.and_then(|reading| reading.throttle);
         if let Some(reading) = reading {
             self.vram_total_mib = reading.vram_total_mib.or(self.vram_total_mib);
-            self.xid_count += reading.xids.len() as u64;
             let processes = reading.processes.iter().flatten();
             let held_by = processes.max_by_key(|process| {
                 (
@@ -126,9 +146,28 @@ impl LiveGpu {
             let peak = self.vram_peak_mib.map_or(used, |peak| peak.max(used));
             self.vram_peak_mib = Some(peak);
         }
-        self.utilization.push(self.utilization_percent);
+        self.utilization.push(self.works().now);
         self.memory.push(self.memory_percent());
         self.power.push(share(self.power_w, self.power_limit_w));
+    }
+
+    /// How it works: by its utilization, or, in MIG mode, where there is none, by
+    /// what its multiprocessors do.
+    pub(super) fn works(&self) -> Works {
+        let has_utilization = !self.is_slice && !self.is_divided;
+        let counted = self.sm_percent.or(self.sm_mean_percent).is_some();
+        if has_utilization || !counted {
+            return Works {
+                signal: None,
+                now: self.utilization_percent,
+                mean: self.mean_percent,
+            };
+        }
+        Works {
+            signal: Some("SM"),
+            now: self.sm_percent,
+            mean: self.sm_mean_percent,
+        }
     }
 
     /// Memory in use, percent of all.

@@ -143,6 +143,7 @@ struct PhaseView {
 struct AlertView {
     alert: &'static str,
     gpu: Option<u16>,
+    mig_index: Option<u16>,
     began_seconds: f64,
     ended_seconds: Option<f64>,
     episodes: u64,
@@ -418,6 +419,7 @@ fn alert(alert: &Alert, profile: &RunProfile) -> AlertView {
     AlertView {
         alert: alert.kind.name(),
         gpu: gpu.map(|gpu| gpu.identity.index),
+        mig_index: gpu.and_then(|gpu| Some(gpu.identity.mig.as_ref()?.index)),
         began_seconds: json_figure(alert.began_seconds),
         ended_seconds: alert.ended_seconds.map(json_figure),
         episodes: alert.episodes,

@@ -5,8 +5,8 @@ use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
 use crate::analysis::{Candidate, RunCost};
 use crate::domain::Classification;
 use crate::profiling::{
-    Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, Range, RunProfile,
-    UtilizationBasis,
+    AlertKind, Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, Range,
+    RunProfile, UtilizationBasis,
 };
 use crate::report::gaps::gap_section;
 use crate::report::plain_table::PlainTable;
@@ -133,8 +133,10 @@ fn gpu_table(profile: &RunProfile, style: TableStyle, out: &mut String) {
             gpu.temperature_c
                 .map_or_else(absent, |range| format!("{:.0}", range.max)),
             match &gpu.lost {
-                Some(lost) => format!("lost after {}", elapsed_words(lost.at_seconds)),
-                None => gpu.diagnosis.bottleneck.to_string(),
+                Some(lost) if !lost.is_back => {
+                    format!("lost after {}", elapsed_words(lost.at_seconds))
+                }
+                _ => gpu.diagnosis.bottleneck.to_string(),
             },
         ]);
     }
@@ -248,6 +250,8 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
     let mut lines: Vec<String> = profile
         .alerts
         .iter()
+        // A lost GPU is told below, with the reason.
+        .filter(|alert| alert.kind != AlertKind::Lost)
         .map(|alert| {
             let gpu = alert.gpu.and_then(|place| profile.gpus.get(place));
             alert_line(alert, gpu.map(|gpu| label(&gpu.identity)).as_deref())
@@ -262,7 +266,8 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
                 ""
             };
             lines.push(format!(
-                "{place} no longer answered after {}: {}{back}",
+                "{}: {place} no longer answered after {}: {}{back}",
+                AlertKind::Lost,
                 elapsed_words(lost.at_seconds),
                 safe(&lost.reason)
             ));

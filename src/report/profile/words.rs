@@ -1,7 +1,7 @@
 //! What a run says, in sentences that one can act on.
 
 use super::ProfileReport;
-use crate::domain::{Classification, GpuModel, HourlyRate, Verdict};
+use crate::domain::{Classification, GpuModel, HourlyRate, Verdict, decimals_apart};
 use crate::profiling::{Alert, AlertKind, Bottleneck, GpuIdentity, GpuProfile, RunProfile};
 use crate::report::text::{counted, money, percent, rounded, safe};
 
@@ -193,13 +193,63 @@ pub fn alert_line(alert: &Alert, gpu: Option<&str>) -> String {
     }
     let held = if alert.is_active() {
         "to the end".to_owned()
-    } else {
+    } else if alert.total_seconds > 0.0 {
         format!("{} in all", elapsed_words(alert.total_seconds))
+    } else {
+        format!("at {}", counted(alert.episodes, "look", "looks"))
     };
-    format!(
-        "{}: {place} from {from}, {held}, worst {:.0} {}",
-        alert.kind,
-        alert.worst,
-        alert.kind.unit()
-    )
+    let worst = match alert.kind.threshold() {
+        Some(threshold) if alert.kind != AlertKind::Lost => {
+            let decimals = decimals_apart(alert.worst, threshold);
+            format!("worst {:.decimals$} {}", alert.worst, alert.kind.unit())
+        }
+        _ => format!(
+            "{} in a row without an answer",
+            counted(alert.worst as u64, "look", "looks")
+        ),
+    };
+    format!("{}: {place} from {from}, {held}, {worst}", alert.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_reads_as_it_was() {
+        let line = |kind, worst, ended_seconds, total_seconds| {
+            let alert = Alert {
+                kind,
+                gpu: Some(0),
+                began_seconds: 30.0,
+                ended_seconds,
+                episodes: 2,
+                total_seconds,
+                worst,
+            };
+            alert_line(&alert, Some("0"))
+        };
+        // One look stands for no time.
+        assert_eq!(
+            line(AlertKind::Hot, 84.0, Some(31.0), 0.0),
+            "gpu-hot: GPU 0 from 30.0 s, at 2 looks, worst 84.0 °C"
+        );
+        // What is above 85 never reads as 85.
+        assert_eq!(
+            line(AlertKind::VramNearlyFull, 85.04, Some(800.0), 600.0),
+            "vram-nearly-full: GPU 0 from 30.0 s, 10m 00s in all, worst 85.04 %"
+        );
+        assert_eq!(
+            line(AlertKind::PowerNearLimit, 90.4, None, 5.0),
+            "power-near-limit: GPU 0 from 30.0 s, to the end, worst 90.4 %"
+        );
+        assert_eq!(
+            line(AlertKind::Lost, 3.0, None, 2.0),
+            "gpu-lost: GPU 0 from 30.0 s, to the end, 3 looks in a row without an answer"
+        );
+        assert_eq!(
+            line(AlertKind::Xid, 79.0, None, 0.0),
+            "xid: 2 errors on GPU 0 from 30.0 s on, the first 79"
+        );
+    }
 }

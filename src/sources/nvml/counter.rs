@@ -33,7 +33,14 @@ impl Count {
 #[derive(Debug, Default)]
 pub(super) struct Counter {
     last: Option<(Duration, Count)>,
+    /// Rates that were told.
+    told: u64,
+    /// Readings without a rate, because the counter may have gone round.
+    outrun: u64,
 }
+
+/// Bytes after which a narrow counter starts again.
+pub(super) const ROUND_BYTES: f64 = u32::MAX as f64 + 1.0;
 
 impl Counter {
     /// Bytes per second since the last reading. Absent for the first, for a
@@ -54,13 +61,22 @@ impl Counter {
         let bytes = match (last, count) {
             (Count::Wide(last), Count::Wide(count)) => count.checked_sub(last)?,
             (Count::Narrow { uint: last }, Count::Narrow { uint: count }) => {
-                let round = f64::from(u32::MAX) + 1.0;
-                most_bytes_per_second.filter(|most| most * seconds < round)?;
+                if most_bytes_per_second.is_none_or(|most| most * seconds >= ROUND_BYTES) {
+                    self.outrun += 1;
+                    return None;
+                }
                 u64::from(count.wrapping_sub(last))
             }
             _ => return None,
         };
+        self.told += 1;
         Some(bytes as f64 / seconds)
+    }
+
+    /// Whether most of its readings gave no rate because it may have gone round
+    /// more often than can be seen.
+    pub(super) fn is_outrun(&self) -> bool {
+        self.outrun > self.told
     }
 
     /// Forgets the last reading: what follows does not continue it.
@@ -112,6 +128,10 @@ mod tests {
             let mut counter = Counter::default();
             counter.rate(at(0), last, most);
             assert_eq!(counter.rate(at(1_000), next, most), None, "{most:?}");
+            assert!(counter.is_outrun());
+            // The next look came in time, and one of two is not most.
+            counter.rate(at(1_100), next, Some(4e9));
+            assert!(!counter.is_outrun());
         }
     }
 }

@@ -1,9 +1,14 @@
 //! What the driver does not tell, by name.
 
+use super::calls;
+use super::counter::ROUND_BYTES;
 use super::probe::Refusal;
 use super::row::Row;
+use crate::catalog::has_gpm;
 use crate::domain::Gap;
 use std::collections::{BTreeMap, BTreeSet};
+
+const NOTHING_TO_DO: &str = "nothing to be done on this host; verdicts do without it and say so";
 
 /// The metrics that no call tells of a GPU or of its MIG instances, once for
 /// each model.
@@ -41,9 +46,46 @@ fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
         .filter(|(metric, _)| !metric.is_empty() && !is_told(metric))
         .map(|(metric, refusal)| {
             let (reason, hint) = words(refusal, is_divided, driver_version);
+            let has_none = metric == calls::GPM_SAMPLE.metric && is_before_gpm(gpu);
+            let hint = if has_none { NOTHING_TO_DO } else { hint };
             Gap::new(metric, place.clone(), reason, hint)
         })
+        .chain(outrun(rows, &place))
         .collect()
+}
+
+/// Whether a GPU is known to be older than the counters of the multiprocessors,
+/// so that no driver tells them.
+fn is_before_gpm(gpu: &Row) -> bool {
+    let name = gpu.identity.name.as_deref();
+    name.and_then(has_gpm) == Some(false)
+}
+
+/// The rates that a counter of 32 bits cannot tell at this interval.
+fn outrun(rows: &[&Row], place: &str) -> Option<Gap> {
+    let row = rows.iter().find(|row| row.meters.is_pcie_outrun())?;
+    let starts_again = "its counter starts again after 4 GiB";
+    let (reason, hint) = match row.identity.pcie_max_bytes_per_second {
+        Some(most) => (
+            format!("{starts_again}, which the link can carry between two looks"),
+            interval_hint(most),
+        ),
+        None => (
+            format!("{starts_again}, and what the link can carry is not known"),
+            NOTHING_TO_DO.to_owned(),
+        ),
+    };
+    Some(Gap::new(calls::PCIE_SENT.metric, place, reason, hint))
+}
+
+/// The interval in which a link moves less than the counter holds, with a tenth
+/// left for looks that come late.
+fn interval_hint(most_bytes_per_second: f64) -> String {
+    let tens = (ROUND_BYTES / most_bytes_per_second * 0.9 * 100.0).floor();
+    if tens < 10.0 {
+        return NOTHING_TO_DO.to_owned();
+    }
+    format!("look more often: `--interval {}ms`", tens * 10.0)
 }
 
 fn words(
@@ -63,7 +105,7 @@ fn words(
         ),
         Refusal::NotSupported => (
             format!("{driver} does not support it on this GPU"),
-            "nothing to be done on this host; verdicts do without it and say so",
+            NOTHING_TO_DO,
         ),
         Refusal::TooOld => (
             format!("{driver} does not know the call"),

@@ -31,6 +31,11 @@ pub(super) struct Meters {
 }
 
 impl Meters {
+    /// Whether the link may move more between two looks than its counters hold.
+    pub(super) fn is_pcie_outrun(&self) -> bool {
+        self.pcie_sent.is_outrun() || self.pcie_received.is_outrun()
+    }
+
     /// Forgets what the next look would continue. The driver's own samples
     /// carry their time, so that they go on.
     pub(super) fn forget(&mut self) {

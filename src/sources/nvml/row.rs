@@ -6,7 +6,7 @@ use super::identity;
 use super::probe::{Probe, reason_of};
 use super::processes::Names;
 use super::reading::{Look, Meters, read};
-use crate::profiling::{GpuIdentity, GpuReading, GpuSample};
+use crate::profiling::{GpuIdentity, GpuReading, GpuSample, Loss};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-struct Loss {
+struct Absence {
     reason: String,
     retry_at: Duration,
 }
@@ -29,9 +29,9 @@ pub(super) struct Row {
     device: Option<Device<'static>>,
     /// The GPU that a MIG device is a part of.
     parent: Option<Device<'static>>,
-    meters: Meters,
+    pub(super) meters: Meters,
     events: Events,
-    loss: Option<Loss>,
+    absence: Option<Absence>,
 }
 
 impl Row {
@@ -44,7 +44,7 @@ impl Row {
             parent: None,
             meters: Meters::default(),
             events: Events::NONE,
-            loss: Some(Loss {
+            absence: Some(Absence {
                 reason: reason_of(error),
                 retry_at: RETRY_AFTER,
             }),
@@ -91,7 +91,7 @@ impl Row {
             parent,
             meters: Meters::default(),
             events,
-            loss: None,
+            absence: None,
         };
         // The driver's samples from before the run belong to no look.
         row.meters.fine.take(&device, &mut row.probe);
@@ -108,10 +108,13 @@ impl Row {
     }
 
     /// Without asking it: the whole driver does not answer.
-    pub(super) fn lose(&mut self, reason: String, retry_at: Duration) -> GpuSample {
+    pub(super) fn lose(&mut self, loss: Loss, retry_at: Duration) -> GpuSample {
         self.meters.forget();
-        let loss = Loss { reason, retry_at };
-        GpuSample::Lost(self.loss.insert(loss).reason.clone())
+        self.absence = Some(Absence {
+            reason: loss.reason.clone(),
+            retry_at,
+        });
+        GpuSample::Lost(loss)
     }
 
     /// One look.
@@ -121,19 +124,20 @@ impl Row {
         nvml: &'static Nvml,
         names: &mut Names,
     ) -> GpuSample {
-        if let Some(loss) = &self.loss {
-            if at < loss.retry_at {
-                return GpuSample::Lost(loss.reason.clone());
+        if let Some(absence) = &self.absence {
+            if at < absence.retry_at {
+                return GpuSample::lost(&absence.reason);
             }
-            let reason = loss.reason.clone();
+            let reason = absence.reason.clone();
             if self.find_again(nvml).is_err() {
-                return self.lose(reason, at + RETRY_AFTER);
+                return self.lose(Loss::of(reason), at + RETRY_AFTER);
             }
         }
         self.probe.begin();
         let xids = self.events.take(&mut self.probe);
         let Some(device) = &self.device else {
-            return self.lose("the GPU is gone".to_owned(), at + RETRY_AFTER);
+            let reason = "the GPU is gone".to_owned();
+            return self.lose(Loss { reason, xids }, at + RETRY_AFTER);
         };
         let look = Look {
             at,
@@ -145,14 +149,14 @@ impl Row {
         let reading = read(device, &mut self.probe, &mut self.meters, look);
         if let Some(reason) = self.probe.loss() {
             // Lost as before: what it reported as it went is still the reason.
-            let before = self.loss.as_ref().map(|loss| loss.reason.as_str());
+            let before = self.absence.as_ref().map(|absence| absence.reason.as_str());
             let reason = match before.filter(|before| before.starts_with(reason)) {
                 Some(before) if xids.is_empty() => before.to_owned(),
                 _ => with_xids(reason, &xids),
             };
-            return self.lose(reason, at + RETRY_AFTER);
+            return self.lose(Loss { reason, xids }, at + RETRY_AFTER);
         }
-        self.loss = None;
+        self.absence = None;
         GpuSample::Read(Box::new(GpuReading { xids, ..reading }))
     }
 

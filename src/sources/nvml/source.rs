@@ -8,7 +8,7 @@ use super::row::{RETRY_AFTER, Row};
 use super::trace::{Answers, Recorder};
 use super::{Cause, NvmlError, Options, raw};
 use crate::domain::Gap;
-use crate::profiling::{GpuIdentity, GpuSample};
+use crate::profiling::{GpuIdentity, GpuSample, Loss};
 use crate::sources::gpus::GpuSource;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError as DriverError;
@@ -74,6 +74,11 @@ impl NvmlSource {
         })
     }
 
+    /// Why the trace ends before the run does, if it does.
+    pub fn record_failure(&self) -> Option<&str> {
+        self.recorder.as_ref().and_then(Recorder::failure)
+    }
+
     /// Every device lost for the same reason. Now and then the driver is asked
     /// to start again.
     fn lose_all(&mut self, at: Duration, reason: &str) -> Vec<GpuSample> {
@@ -83,7 +88,7 @@ impl NvmlSource {
             let _ = raw::start_again(self.nvml);
         }
         let rows = self.rows.iter_mut();
-        rows.map(|row| row.lose(reason.to_owned(), at)).collect()
+        rows.map(|row| row.lose(Loss::of(reason), at)).collect()
     }
 }
 
@@ -120,16 +125,7 @@ impl GpuSource for NvmlSource {
     }
 
     fn gaps(&self) -> Vec<Gap> {
-        let mut gaps = gaps(&self.rows, self.driver_version());
-        if let Some(failure) = self.recorder.as_ref().and_then(Recorder::failure) {
-            gaps.push(Gap::new(
-                "trace of NVML",
-                "this host",
-                format!("it ends early: {failure}"),
-                "give --record a file on a disk with room",
-            ));
-        }
-        gaps
+        gaps(&self.rows, self.driver_version())
     }
 }
 

@@ -220,7 +220,7 @@ impl Rows {
             time: None,
             entry: Entry {
                 gpu: Gpu::default(),
-                sample: GpuSample::Lost(String::new()),
+                sample: GpuSample::lost(String::new()),
             },
             driver_version: None,
             hostname: None,
@@ -249,7 +249,7 @@ impl Rows {
         row.entry.gpu.power_default_limit_w = figures.get(Figure::DefaultPowerLimit);
         row.entry.gpu.pcie_max_bytes_per_second = figures.pcie_max_bytes_per_second();
         row.entry.sample = match figures.lost() {
-            Some(reason) => GpuSample::Lost(reason),
+            Some(reason) => GpuSample::lost(reason),
             None => GpuSample::Read(Box::new(figures.reading())),
         };
         Some(row)

@@ -118,7 +118,7 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
         Some(own.map(|(_, process)| process.clone()).collect())
     };
     let sample = match lost {
-        Some(reason) => GpuSample::Lost(reason),
+        Some(reason) => GpuSample::lost(reason),
         None => {
             let mut reading = figures.reading();
             reading.processes = of_slice(None);

@@ -175,7 +175,7 @@ impl Roster {
 
 /// A look from what was found of each GPU; what is missing no longer answered.
 pub(super) fn look(found: Vec<Option<GpuSample>>, at: (f64, Timestamp)) -> Sample {
-    let missing = || GpuSample::Lost("it is not in this part of the log".to_owned());
+    let missing = || GpuSample::lost("it is not in this part of the log");
     Sample {
         at_seconds: at.0,
         time: at.1,

@@ -1,8 +1,8 @@
 //! Runs of any kind, for properties.
 
 use crate::profiling::{
-    Activity, FineSample, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, MigSlot,
-    RunEnd, RunFacts, Sample, ThrottleReasons,
+    Activity, FineSample, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, Loss,
+    MigSlot, RunEnd, RunFacts, Sample, ThrottleReasons,
 };
 use jiff::Timestamp;
 use proptest::collection::vec;
@@ -91,7 +91,8 @@ prop_compose! {
 fn gpu() -> impl Strategy<Value = GpuSample> {
     prop_oneof![
         4 => reading().prop_map(|reading| GpuSample::Read(Box::new(reading))),
-        1 => name().prop_map(GpuSample::Lost),
+        1 => (name(), vec(any::<u64>(), 0..3))
+            .prop_map(|(reason, xids)| GpuSample::Lost(Loss { reason, xids })),
     ]
 }
 

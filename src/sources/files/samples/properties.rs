@@ -194,7 +194,7 @@ fn formulas_in_names_are_disarmed_in_the_file_and_read_back() {
     let look = Sample {
         at_seconds: 1.0,
         time: Timestamp::UNIX_EPOCH,
-        gpus: vec![GpuSample::Lost("-gone".to_owned())],
+        gpus: vec![GpuSample::lost("-gone")],
         host: HostReading::default(),
     };
     let end = RunEnd {
@@ -233,7 +233,14 @@ fn a_full_disk_is_an_error_and_no_panic() {
         is_command: false,
         gpus: Vec::new(),
     };
-    let error = SampleWriter::create(&path, &facts).expect_err("full");
+    let mut writer = SampleWriter::create(&path, &facts).expect("it opens");
+    let look = Sample {
+        at_seconds: 0.0,
+        time: Timestamp::UNIX_EPOCH,
+        gpus: Vec::new(),
+        host: HostReading::default(),
+    };
+    let error = writer.write(&look).expect_err("full");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     let error = SampleWriter::create(Path::new("run.txt"), &facts).expect_err("which format");
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);

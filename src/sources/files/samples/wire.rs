@@ -2,7 +2,8 @@
 //! columns of the CSV as well.
 
 use crate::profiling::{
-    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Sample, ThrottleReasons,
+    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
+    ThrottleReasons,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -149,9 +150,10 @@ impl GpuWire {
     fn of(sample: &GpuSample) -> Self {
         let reading = match sample {
             GpuSample::Read(reading) => reading,
-            GpuSample::Lost(reason) => {
+            GpuSample::Lost(loss) => {
                 return Self {
-                    lost: Some(reason.clone()),
+                    lost: Some(loss.reason.clone()),
+                    xids: unless_empty(loss.xids.clone()),
                     ..Self::default()
                 };
             }
@@ -168,7 +170,8 @@ impl GpuWire {
 
     fn into_sample(self) -> GpuSample {
         if let Some(reason) = self.lost {
-            return GpuSample::Lost(reason);
+            let xids = self.xids.unwrap_or_default();
+            return GpuSample::Lost(Loss { reason, xids });
         }
         let mut reading = GpuReading::default();
         self.put_figures(&mut reading);

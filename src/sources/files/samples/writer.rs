@@ -2,7 +2,7 @@
 
 use super::{SampleFormat, csv_form, json_form};
 use crate::profiling::{RunEnd, RunFacts, Sample};
-use std::fs::File;
+use crate::sources::files::OwnFile;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -10,8 +10,10 @@ use std::path::Path;
 /// system at once, so that a kill loses at most the one being written.
 #[derive(Debug)]
 pub struct SampleWriter {
-    file: File,
+    file: OwnFile,
     form: Form,
+    /// What the file begins with, until it is written.
+    start: String,
 }
 
 #[derive(Debug)]
@@ -21,12 +23,13 @@ enum Form {
 }
 
 impl SampleWriter {
-    /// Makes the file, or empties the one that is there, and writes what the
-    /// samples are taken on.
+    /// Opens the file. What it holds stays until the first look is written,
+    /// together with what the samples are taken on.
     ///
     /// # Errors
-    /// When its name ends in none of the extensions of [`SampleFormat::of`], or
-    /// it cannot be written.
+    /// When its name ends in none of the extensions of [`SampleFormat::of`],
+    /// another process writes to it ([`io::ErrorKind::ResourceBusy`]), or it
+    /// cannot be opened.
     pub fn create(path: &Path, facts: &RunFacts) -> io::Result<Self> {
         let form = match SampleFormat::of(path) {
             Some(SampleFormat::JsonLines) => Form::JsonLines,
@@ -42,9 +45,8 @@ impl SampleWriter {
             Form::JsonLines => json_form::header_line(facts)?,
             Form::Csv(_) => csv_form::header_line(),
         };
-        let mut file = File::create(path)?;
-        file.write_all(start.as_bytes())?;
-        Ok(Self { file, form })
+        let file = OwnFile::open(path)?;
+        Ok(Self { file, form, start })
     }
 
     /// Writes one look.
@@ -57,7 +59,12 @@ impl SampleWriter {
             Form::JsonLines => json_form::sample_line(sample)?,
             Form::Csv(rows) => rows.of_sample(sample)?,
         };
-        self.file.write_all(text.as_bytes())
+        self.put(&text)
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        let all = std::mem::take(&mut self.start) + text;
+        self.file.write_all(all.as_bytes())
     }
 
     /// Writes how the run ended, where the format has a place for it.
@@ -65,10 +72,10 @@ impl SampleWriter {
     /// # Errors
     /// When it cannot be written.
     pub fn finish(mut self, end: &RunEnd) -> io::Result<()> {
-        if matches!(self.form, Form::JsonLines) {
-            let line = json_form::end_line(end)?;
-            self.file.write_all(line.as_bytes())?;
-        }
-        Ok(())
+        let line = match self.form {
+            Form::JsonLines => json_form::end_line(end)?,
+            Form::Csv(_) => String::new(),
+        };
+        self.put(&line)
     }
 }

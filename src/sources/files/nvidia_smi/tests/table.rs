@@ -155,19 +155,13 @@ fn a_gpu_that_is_lost_is_lost_and_not_idle() {
     );
     let (reader, samples) = read(&log);
     assert_eq!(seconds(&samples), [0.0, 1.0, 2.0, 3.0, 4.0]);
-    assert_eq!(
-        samples[2].gpus[1],
-        GpuSample::Lost("GPU is lost".to_owned())
-    );
+    assert_eq!(samples[2].gpus[1], GpuSample::lost("GPU is lost"));
     assert_eq!(
         samples[3].gpus[1],
-        GpuSample::Lost("it is not in this part of the log".to_owned())
+        GpuSample::lost("it is not in this part of the log")
     );
     assert_eq!(reading(&samples[3], 0).utilization_percent, Some(60.0));
-    assert_eq!(
-        samples[4].gpus[0],
-        GpuSample::Lost("Unknown Error".to_owned())
-    );
+    assert_eq!(samples[4].gpus[0], GpuSample::lost("Unknown Error"));
     let told = gaps(&reader);
     assert!(
         told[2].starts_with("lines: 1 line is not of the log; the first is line 8: `Unable to"),

@@ -6,7 +6,7 @@ use super::super::wire::{
 };
 use super::{activity_column, host_column};
 use crate::profiling::{
-    Activity, GpuIdentity, GpuReading, GpuSample, HostReading, MigSlot, RunFacts, Sample,
+    Activity, GpuIdentity, GpuReading, GpuSample, HostReading, Loss, MigSlot, RunFacts, Sample,
     ThrottleReasons,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -160,15 +160,16 @@ impl<'a> Row<'a> {
     }
 
     fn gpu(&self) -> Result<GpuSample, String> {
+        let xids = self.list("xids")?.unwrap_or_default();
         if let Some(reason) = self.text("lost") {
-            return Ok(GpuSample::Lost(reason));
+            return Ok(GpuSample::Lost(Loss { reason, xids }));
         }
         let mut reading = GpuReading::default();
         self.figures(GPU_COLUMNS, &mut reading, str::to_owned)?;
         reading.throttle = self.value("throttle")?.map(ThrottleReasons);
         reading.processes = self.list("processes")?.map(processes);
         reading.fine = fine(self.list("fine")?.unwrap_or_default());
-        reading.xids = self.list("xids")?.unwrap_or_default();
+        reading.xids = xids;
         let mut activity = Activity::default();
         if self.figures(ACTIVITY_COLUMNS, &mut activity, activity_column)? {
             reading.activity = Some(activity);

@@ -115,7 +115,7 @@ impl Rows {
 fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
     let reading = gpu.reading();
     let lost = match gpu {
-        GpuSample::Lost(reason) => Some(reason.as_str()),
+        GpuSample::Lost(loss) => Some(loss.reason.as_str()),
         GpuSample::Read(_) => None,
     };
     let mut cells: Vec<String> = figures(GPU_COLUMNS, reading).collect();
@@ -131,9 +131,9 @@ fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
         Some(one) if !one.fine.is_empty() => json(&fine_wire(&one.fine))?,
         _ => String::new(),
     });
-    cells.push(match reading {
-        Some(one) if !one.xids.is_empty() => json(&one.xids)?,
-        _ => String::new(),
+    cells.push(match gpu.xids() {
+        [] => String::new(),
+        xids => json(&xids)?,
     });
     let activity = reading.and_then(|one| one.activity.as_ref());
     cells.extend(figures(ACTIVITY_COLUMNS, activity));

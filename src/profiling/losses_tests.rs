@@ -1,0 +1,82 @@
+//! Runs in which a GPU goes away.
+
+use super::scenes::{facts, finish, gpu, look, read, reading};
+use super::{AlertKind, Bottleneck, GpuSample, HostReading, Loss, Profiler, RunProfile, Sample};
+use crate::domain::Policy;
+
+/// A run of two GPUs on a host whose CPU is busy: the first works at a mean all
+/// the time, the second at another until it is lost.
+fn run(looks: u32, first: f64, second: f64, lost_from: u32, is_back_from: u32) -> RunProfile {
+    let mut profiler = Profiler::new(facts(vec![gpu(0), gpu(1)]), &Policy::default());
+    for at in 0..looks {
+        let other = if (lost_from..is_back_from).contains(&at) {
+            GpuSample::Lost(Loss {
+                reason: "gone".to_owned(),
+                xids: if at == lost_from { vec![79] } else { vec![] },
+            })
+        } else {
+            read(reading(second, 1_000.0))
+        };
+        let host = HostReading {
+            cpu_percent: Some(95.0),
+            ..HostReading::default()
+        };
+        let gpus = vec![read(reading(first, 1_000.0)), other];
+        profiler.add(&Sample {
+            host,
+            ..look(f64::from(at), gpus)
+        });
+    }
+    finish(profiler, f64::from(looks))
+}
+
+#[test]
+fn work_counts_for_the_time_in_which_it_was_done() {
+    // 12 looks at 50 % are more work than 6 at 90 %.
+    let found = run(12, 50.0, 90.0, 6, 12);
+    assert_eq!(found.gpus[1].diagnosis.bottleneck, Bottleneck::Unknown);
+    assert_eq!(found.diagnosis.bottleneck, Bottleneck::Input);
+    // With 8 at 90 % the second did more: 720 to 600.
+    let found = run(12, 50.0, 90.0, 8, 12);
+    assert_eq!(found.diagnosis, found.gpus[1].diagnosis);
+}
+
+#[test]
+fn a_gpu_with_too_few_readings_does_not_speak_for_the_host() {
+    // It did more in its two looks, 200 to 180, and nobody can say how.
+    let found = run(6, 30.0, 100.0, 2, 6);
+    assert!(found.gpus[1].diagnosis.reason.contains("too few"));
+    assert_eq!(found.diagnosis, found.gpus[0].diagnosis);
+    // Nor does one that nothing runs on.
+    let found = run(6, 0.0, 0.0, 2, 6);
+    assert_eq!(found.diagnosis.bottleneck, Bottleneck::Idle);
+    // Where no GPU has enough, that is what is said.
+    let found = run(3, 30.0, 100.0, 2, 3);
+    assert!(found.diagnosis.reason.contains("too few"));
+}
+
+#[test]
+fn a_loss_and_the_errors_that_came_with_it_are_alerts() {
+    let found = run(30, 50.0, 90.0, 10, 20);
+    let alerts: Vec<_> = found
+        .alerts
+        .iter()
+        .map(|alert| (alert.kind, alert.gpu, alert.began_seconds))
+        .collect();
+    assert_eq!(
+        alerts,
+        [
+            (AlertKind::Xid, Some(1), 10.0),
+            (AlertKind::Lost, Some(1), 10.0)
+        ]
+    );
+    let row = &found.gpus[1];
+    assert_eq!((row.xids[0].xid, row.xid_count), (79, 1));
+    assert_eq!(found.alerts[0].worst, 79.0);
+    // Looks at 10 to 19 s had no answer; it was back at 20 s.
+    let lost = found.alerts[1];
+    assert_eq!((lost.worst, lost.ended_seconds), (10.0, Some(20.0)));
+    assert_eq!((lost.episodes, lost.total_seconds), (1, 9.0));
+    // To the end: it is in force.
+    assert!(run(30, 50.0, 90.0, 10, 30).alerts[1].is_active());
+}

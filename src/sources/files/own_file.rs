@@ -1,0 +1,81 @@
+//! A file that one process writes while a run goes on.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A file that is this process's own until it is dropped. What it held before
+/// stays until the first write.
+#[derive(Debug)]
+pub struct OwnFile {
+    file: File,
+    /// Whether what it held before is still there.
+    is_old: bool,
+}
+
+impl OwnFile {
+    /// Opens a file, or makes it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::ResourceBusy`] when another process has it as its own, or
+    /// whatever stands in the way of opening it.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        // A device or a pipe holds nothing, and is shared.
+        let is_old = file.metadata()?.is_file();
+        // Where a file system has no locks, nobody can tell.
+        if is_old && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            let why = "another process is writing to it";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+        }
+        Ok(Self { file, is_old })
+    }
+}
+
+impl Write for OwnFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if std::mem::take(&mut self.is_old) {
+            self.file.set_len(0)?;
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_it_held_stays_until_the_first_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.jsonl");
+        fs::write(&path, "a longer text of before").expect("written");
+        drop(OwnFile::open(&path).expect("it opens"));
+        let read = || fs::read_to_string(&path).expect("it is there");
+        assert_eq!(read(), "a longer text of before");
+        let mut file = OwnFile::open(&path).expect("it opens");
+        file.write_all(b"now").expect("written");
+        file.write_all(b" and then").expect("written");
+        assert_eq!(read(), "now and then");
+    }
+
+    #[test]
+    fn two_cannot_have_it_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.jsonl");
+        let first = OwnFile::open(&path).expect("it opens");
+        let error = OwnFile::open(&path).expect_err("it is taken");
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        drop(first);
+        assert!(OwnFile::open(&path).is_ok());
+    }
+}
