@@ -45,7 +45,8 @@ pub struct GateBrief {
     pub monthly_waste: Option<Money>,
     /// What changes, largest first; empty when nothing but a state was checked.
     pub changes: Vec<CostChange>,
-    /// What the changes come to, by currency: what is not known is in no sum.
+    /// What the changes come to, by currency: what is not known is in no sum. Of an
+    /// audit, what it cost in the baseline and costs now.
     pub totals: Vec<PlannedTotals>,
     /// What the figures of the changes rest on, in own words only.
     pub notes: Vec<String>,
@@ -87,7 +88,16 @@ impl GateBrief {
     /// The same with what it cost in a baseline, where the sums can be compared.
     pub fn since(mut self, baseline: Option<&Baseline>) -> Self {
         let comparable = baseline.filter(|baseline| baseline.has_same_sums);
-        self.previous_monthly_cost = comparable.and_then(|baseline| baseline.monthly_cost);
+        let before = comparable.and_then(|baseline| baseline.monthly_cost);
+        if let (Some(before), Some(after)) = (before, self.monthly_cost)
+            && let Ok(delta) = after.checked_sub(before)
+        {
+            self.totals = vec![PlannedTotals {
+                before,
+                after,
+                delta,
+            }];
+        }
         self
     }
 

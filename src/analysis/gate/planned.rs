@@ -303,7 +303,7 @@ impl PlanGate<'_> {
     /// Denied names that nothing has.
     fn unlisted(&self) -> Vec<Violation> {
         let instances = || self.left().map(|(_, side)| &side.instances);
-        let types = instances().flat_map(|one| one.types.iter().flatten());
+        let types = instances().flat_map(|one| &one.types);
         let regions = instances().filter_map(|one| one.region.as_ref().ok());
         spelling::unlisted(
             self.policy,

@@ -54,7 +54,8 @@ const OF_CHECKS: &[Column] = &[
 pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
     let is_incomplete = report.outcome == GateOutcome::Incomplete;
     // The totals come first: they are never among what does not fit.
-    let totals = brief.totals.iter().map(total_row);
+    let sums = brief.totals.iter().filter(|_| !brief.changes.is_empty());
+    let totals = sums.map(total_row);
     let changes = section(
         counted(brief.changes.len() as u64, "change", "changes"),
         false,

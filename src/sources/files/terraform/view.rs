@@ -66,7 +66,7 @@ impl<'a> View<'a> {
     /// all the same; absent where it does not.
     pub(super) fn assumed(&self) -> Option<Missing> {
         let is_assumed = |key: &&str| self.values.get(key).is_empty() && self.is_unknown(key);
-        if self.expressions.is_some() || !COMPUTED.iter().any(|key| is_assumed(&key)) {
+        if self.expressions.is_some() || !COMPUTED.iter().any(is_assumed) {
             return None;
         }
         let reason = "the plan holds no configuration that would show what is written";
