@@ -267,19 +267,26 @@ fn add(row: &PlannedRow, totals: &mut BTreeMap<Currency, PlannedTotals>) {
     let Some(currency) = row.currency() else {
         return;
     };
+    // Half a row would read as though the other half were free.
+    let (Some(before), Some(after), Some(delta)) = (
+        row.monthly_before(currency),
+        row.monthly_after(currency),
+        row.monthly_delta(),
+    ) else {
+        return;
+    };
     let zero = Money::zero(currency);
     let sums = totals.entry(currency).or_insert(PlannedTotals {
         before: zero,
         after: zero,
         delta: zero,
     });
-    let plus = |sum: &mut Money, part: Option<Money>| {
-        let part = part.unwrap_or(zero);
+    let plus = |sum: &mut Money, part: Money| {
         *sum = Money::new(sum.amount() + part.amount(), currency);
     };
-    plus(&mut sums.before, row.monthly_before(currency));
-    plus(&mut sums.after, row.monthly_after(currency));
-    plus(&mut sums.delta, row.monthly_delta());
+    plus(&mut sums.before, before);
+    plus(&mut sums.after, after);
+    plus(&mut sums.delta, delta);
 }
 
 /// A resource, unless it surely runs no accelerator at either end.

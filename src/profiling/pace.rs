@@ -69,10 +69,10 @@ impl Pacer {
         let passed = at.as_nanos() / self.interval.as_nanos().max(1);
         let passed = u64::try_from(passed).unwrap_or(u64::MAX);
         self.pace.taken += 1;
-        self.pace.missed += passed.saturating_sub(self.next);
-        self.pace.late += u64::from(delay * LATE_SHARE > self.interval);
+        self.missed(passed);
+        self.pace.late += u64::from(delay.saturating_mul(LATE_SHARE) > self.interval);
         self.pace.largest_delay_seconds = self.pace.largest_delay_seconds.max(delay.as_secs_f64());
-        self.next = passed.max(self.next) + 1;
+        self.next = passed.max(self.next).saturating_add(1);
         let offset = wall.as_duration().as_secs_f64() - at.as_secs_f64();
         if let Some(before) = self.offset_seconds.replace(offset)
             && (offset - before).abs() >= CLOCK_STEP_SECONDS
@@ -85,8 +85,14 @@ impl Pacer {
     fn ended(&mut self, at: SignedDuration) {
         let passed = at.as_nanos() / self.interval.as_nanos().max(1);
         let passed = u64::try_from(passed).unwrap_or(u64::MAX);
-        self.pace.missed += passed.saturating_sub(self.next);
+        self.missed(passed);
         self.next = self.next.max(passed);
+    }
+
+    /// Looks before that one were due and not taken. A file may tell any times.
+    fn missed(&mut self, passed: u64) {
+        let missed = passed.saturating_sub(self.next);
+        self.pace.missed = self.pace.missed.saturating_add(missed);
     }
 
     /// How well it went.
@@ -151,7 +157,7 @@ impl Spacing {
             let due = (steps.seconds / interval_seconds).round() as u64;
             due.saturating_sub(steps.count)
         };
-        self.steps.values().map(of_one).sum()
+        self.steps.values().map(of_one).fold(0, u64::saturating_add)
     }
 }
 
@@ -290,6 +296,16 @@ mod tests {
         assert_eq!((pace.taken, pace.missed, pace.late), (6, 2, 2));
         assert!((pace.largest_delay_seconds - 2.4).abs() < 1e-9);
         assert_eq!(pace.wall_clock_step_seconds, 0.0);
+    }
+
+    /// A file may tell any interval and any time.
+    #[test]
+    fn no_time_is_too_large_to_be_counted() {
+        let mut pacer = Pacer::new(SignedDuration::from_nanos(1));
+        pacer.looked(SignedDuration::MAX, wall(0));
+        pacer.looked(SignedDuration::MAX, wall(1));
+        pacer.ended(SignedDuration::MAX);
+        assert_eq!((pacer.pace().taken, pacer.pace().missed), (2, u64::MAX));
     }
 
     #[test]

@@ -109,14 +109,15 @@ impl GateBrief {
     /// The delta as a headline says it; absent when there is no before.
     fn delta_words(&self) -> Option<String> {
         let deltas: Vec<Money> = self.totals.iter().map(|sums| sums.delta).collect();
-        if deltas.is_empty() {
+        if deltas.is_empty() && self.changes.is_empty() {
             return None;
         }
+        let is_known = self.changes.iter().all(|one| one.delta().is_some());
         if deltas.iter().any(|delta| !delta.amount().is_zero()) {
             let deltas: Vec<String> = deltas.into_iter().map(signed).collect();
-            return Some(format!("{} a month", deltas.join(" and ")));
+            let known = if is_known { "" } else { " as far as priced" };
+            return Some(format!("{} a month{known}", deltas.join(" and ")));
         }
-        let is_known = self.changes.iter().all(|one| one.delta().is_some());
         let words = if is_known {
             "no change of cost"
         } else {

@@ -35,7 +35,7 @@ pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
     if let Some(unread) = brief.unread(report) {
         suites.entry("plan").or_default().push(Case {
             rule: "plan".to_owned(),
-            name: "resources of other providers".to_owned(),
+            name: "what is not read".to_owned(),
             ending: Ending::Skipped(unread.to_owned()),
         });
     }

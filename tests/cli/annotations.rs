@@ -324,7 +324,10 @@ fn a_comment_on_a_plan_leads_with_what_it_costs() {
     };
     let text = gate_markdown(&report, &brief);
     let headline = text.lines().nth(1).expect("a headline");
-    assert_eq!(headline, "### ✅ +$1,200.00 a month; policy kept: 0 rules");
+    assert_eq!(
+        headline,
+        "### ✅ +$1,200.00 a month as far as priced; policy kept: 0 rules"
+    );
     insta::assert_snapshot!("gate_markdown_plan", text);
 }
 

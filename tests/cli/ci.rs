@@ -200,7 +200,10 @@ fn the_action_checks_a_plan() {
     let summary = read(folder, "summary");
     let cost = "**$12,991.08 → $38,507.86 a month**";
     assert!(summary.contains(cost), "{summary}");
-    assert!(summary.contains("+$25,516.78 a month; "), "{summary}");
+    assert!(
+        summary.contains("+$25,516.78 a month as far as priced; "),
+        "{summary}"
+    );
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
         stdout.starts_with("::error file=own.toml,line=1,"),

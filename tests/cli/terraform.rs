@@ -291,6 +291,35 @@ fn a_plan_that_lowers_the_cost_never_breaks_a_budget() {
     assert_eq!(check(&world, policy, &path, &[]).code, 100);
 }
 
+/// A p4d.24xlarge of which nobody knows what it becomes is no saving of $16,029.08.
+#[test]
+fn half_a_row_is_in_no_sum() {
+    let world = World::new();
+    let here = |instance_type: &str| json!({"instance_type": instance_type, "availability_zone": "us-east-1a"});
+    let resource = |address: &str, change: Value| {
+        json!({"address": address, "mode": "managed", "type": "aws_instance",
+               "provider_name": "registry.opentofu.org/hashicorp/aws", "change": change})
+    };
+    let plan = json!({"format_version": "1.2", "resource_changes": [
+        resource("aws_instance.a", json!({"actions": ["update"], "before": here("p4d.24xlarge"),
+            "after": {"availability_zone": "us-east-1a"},
+            "after_unknown": {"instance_type": true}})),
+        resource("aws_instance.b", json!({"actions": ["create"], "before": null,
+            "after": here("g5.xlarge"), "after_unknown": {}})),
+    ]});
+    let path = document(&world, &plan);
+    let sums = check(&world, OPEN, &path, &["--format", "json"]).json();
+    let total = &sums["plan"]["totals"][0];
+    assert_eq!(total["monthly_before"], 0.0, "{total}");
+    assert_eq!(total["monthly_after"], 734.38, "{total}");
+    let comment = check(&world, OPEN, &path, &["--format", "markdown"]).stdout;
+    let headline = comment.lines().nth(1).expect("a headline");
+    assert!(
+        headline.contains(" +$734.38 a month as far as priced; "),
+        "{headline}"
+    );
+}
+
 /// A budget of an account: the plan does not say whose the instance is.
 #[test]
 fn what_may_belong_to_a_budget_matters_only_where_it_could_break_it() {

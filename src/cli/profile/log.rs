@@ -78,7 +78,7 @@ fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
             "{} of {} looks that were due are missing; the longest time without one, {}, begins \
              {} after the start",
             count(pace.missed),
-            count(pace.taken + pace.missed),
+            count(pace.taken.saturating_add(pace.missed)),
             elapsed_words(hole.seconds),
             elapsed_words(hole.from_seconds)
         ),

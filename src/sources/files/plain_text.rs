@@ -1,6 +1,6 @@
 //! The text of a document, however it is packed.
 
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 pub(super) fn plain_text<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, input);
     let mut text: Box<dyn BufRead + 'a> = if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        let decoder = GzDecoder::new(reader);
+        let decoder = MultiGzDecoder::new(reader);
         Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder))
     } else {
         Box::new(reader)
@@ -39,5 +39,34 @@ struct Broken(Option<io::Error>);
 impl Read for Broken {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn packed(text: &str) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text.as_bytes()).expect("room");
+        encoder.finish().expect("room")
+    }
+
+    fn read(input: &[u8]) -> io::Result<String> {
+        let mut text = String::new();
+        plain_text(input)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn a_text_is_read_however_it_is_packed() {
+        let parts = [packed("\u{feff}a"), packed("b")].concat();
+        for input in ["ab".as_bytes(), "\u{feff}ab".as_bytes(), &parts] {
+            assert_eq!(read(input).expect("a text"), "ab");
+        }
+        let half = &packed("ab")[..12];
+        assert!(plain_text(half).is_ok() && read(half).is_err());
     }
 }

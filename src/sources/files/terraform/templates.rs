@@ -82,8 +82,8 @@ impl<'a> Templates<'a> {
     pub(super) fn view(&self, change: &'a Change) -> Option<View<'a>> {
         let expressions = self.configuration.expressions(&change.parts);
         match self.side {
-            Side::Before => View::before(&change.change, expressions),
-            Side::After => View::after(&change.change, expressions),
+            Side::Before => View::before(change, expressions),
+            Side::After => View::after(change, expressions),
         }
     }
 
@@ -304,14 +304,24 @@ pub(super) fn propagated_tags(
     view: &View<'_>,
     tags: &mut BTreeMap<String, Option<String>>,
 ) -> Planned<()> {
+    let mut all = Ok(());
     for tag in view.blocks("tag")?.into_iter().chain(view.blocks("tags")?) {
-        let Ok(Some(key)) = tag.text("key") else {
-            continue;
+        let key = match tag.text("key") {
+            Ok(Some(key)) => key,
+            Ok(None) => continue,
+            Err(missing) => {
+                all = Err(missing);
+                continue;
+            }
         };
-        let propagates = match tag.values.get("propagate_at_launch") {
-            Node::Bool(propagates) => *propagates,
-            Node::Text(text) => text == "true",
-            _ => false,
+        let propagates = match tag.get("propagate_at_launch") {
+            Ok(Some(Node::Bool(propagates))) => *propagates,
+            Ok(Some(Node::Text(text))) => text == "true",
+            Ok(_) => false,
+            Err(_) => {
+                tags.entry(key.to_owned()).or_insert(None);
+                continue;
+            }
         };
         if propagates {
             let value = match tag.values.get("value") {
@@ -321,5 +331,5 @@ pub(super) fn propagated_tags(
             tags.insert(key.to_owned(), value);
         }
     }
-    Ok(())
+    all
 }

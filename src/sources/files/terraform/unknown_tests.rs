@@ -129,3 +129,56 @@ fn types_that_are_named_stand_beside_unknown_ones() {
     assert_eq!(types(&weights), Ok(vec!["p4d.24xlarge"]));
     assert_eq!(weights.count, Err(Missing::AfterApply));
 }
+
+/// A plan's configuration leaves `dynamic` blocks out: what is missing there may be
+/// written all the same.
+#[test]
+fn dynamic_blocks_are_not_known() {
+    let read_with = |template: Value, group: Value| {
+        let changes = [
+            change(
+                "aws_launch_template.t",
+                "aws_launch_template",
+                &json!({"name": "t", "instance_type": "g5.xlarge",
+                    "placement": [{"group_name": "near"}]}),
+                &template,
+            ),
+            change(
+                "aws_autoscaling_group.g",
+                "aws_autoscaling_group",
+                &json!({"desired_capacity": 1, "launch_template": [{"name": "t"}],
+                    "tag": [{"key": "team", "value": "ml", "propagate_at_launch": true},
+                            {"value": "2"}, {"key": "stage", "value": "test"}]}),
+                &group,
+            ),
+        ];
+        let configuration = json!({"root_module": {"resources": [
+            {"address": "aws_launch_template.t",
+             "expressions": {"name": {"constant_value": "t"}}},
+            {"address": "aws_autoscaling_group.g", "expressions": {}}]}});
+        one(
+            &read(&document(&changes, &configuration), None),
+            "aws_autoscaling_group.g",
+        )
+    };
+    let known = read_with(json!({}), json!({}));
+    assert_eq!(known.tenancy, Ok(Tenancy::Shared));
+    assert_eq!(known.payment, on_demand(1));
+    assert_eq!(known.tags["team"].as_deref(), Some("ml"));
+    assert!(!known.tags.contains_key("stage") && !known.more_tags);
+
+    let after_apply = Missing::AfterApply;
+    let placed = read_with(json!({"placement": [{"tenancy": true}]}), json!({}));
+    assert_eq!(placed.tenancy, Err(after_apply.clone()));
+    let bought = read_with(json!({"instance_market_options": true}), json!({}));
+    assert_eq!(bought.payment, Err(after_apply));
+    let tagged = read_with(json!({"tag_specifications": true}), json!({}));
+    assert!(tagged.more_tags);
+    let named = read_with(json!({}), json!({"tag": [{}, {"key": true}, {}]}));
+    assert!(named.more_tags);
+    let passed_on = read_with(
+        json!({}),
+        json!({"tag": [{}, {}, {"propagate_at_launch": true}]}),
+    );
+    assert_eq!(passed_on.tags["stage"], None, "it may be there");
+}

@@ -1,18 +1,20 @@
 //! One side of a change: values, what of them is known only after apply, and
 //! what the configuration writes.
 
+use super::document::Change;
 use super::sieve::{NOTHING, Node};
 use crate::domain::{Missing, Planned};
 use std::collections::BTreeMap;
 
-/// What the provider computes where nobody writes it: as good as always the usual
-/// value, so that a plan lists it as known only after apply.
-const COMPUTED: [&str; 4] = [
-    "ami_type",
-    "capacity_type",
-    "instance_market_options",
-    "tenancy",
-];
+/// What the provider computes of a resource where nobody writes it: as good as
+/// always the usual value, which a plan lists as known only after apply all the same.
+fn computed(resource_type: &str) -> &'static [&'static str] {
+    match resource_type {
+        "aws_instance" | "aws_spot_instance_request" => &["instance_market_options", "tenancy"],
+        "aws_eks_node_group" => &["ami_type", "capacity_type"],
+        _ => &[],
+    }
+}
 
 /// The attributes of a resource, or of a block of it, on one side of a plan.
 #[derive(Debug, Clone, Copy)]
@@ -21,21 +23,28 @@ pub(super) struct View<'a> {
     unknown: &'a Node,
     /// Absent where the configuration is not known.
     expressions: Option<&'a Node>,
+    /// See [`computed`]; nothing within a block.
+    computed: &'static [&'static str],
 }
 
 impl<'a> View<'a> {
     /// Today: everything is known.
-    pub(super) fn before(change: &'a Node, expressions: Option<&'a Node>) -> Option<Self> {
-        Self::of(change.get("before"), &NOTHING, expressions)
+    pub(super) fn before(change: &'a Change, expressions: Option<&'a Node>) -> Option<Self> {
+        Self::of(change.change.get("before"), &NOTHING, expressions)
     }
 
     /// When the plan has been applied.
-    pub(super) fn after(change: &'a Node, expressions: Option<&'a Node>) -> Option<Self> {
-        Self::of(
-            change.get("after"),
-            change.get("after_unknown"),
-            expressions,
-        )
+    pub(super) fn after(change: &'a Change, expressions: Option<&'a Node>) -> Option<Self> {
+        let Change {
+            change,
+            resource_type,
+            ..
+        } = change;
+        let unknown = change.get("after_unknown");
+        Some(Self {
+            computed: computed(resource_type),
+            ..Self::of(change.get("after"), unknown, expressions)?
+        })
     }
 
     fn of(values: &'a Node, unknown: &'a Node, expressions: Option<&'a Node>) -> Option<Self> {
@@ -43,6 +52,7 @@ impl<'a> View<'a> {
             values,
             unknown,
             expressions,
+            computed: &[],
         })
     }
 
@@ -51,11 +61,22 @@ impl<'a> View<'a> {
     /// so does a computed one where nobody can tell.
     fn is_open(&self, key: &str) -> bool {
         let is_written = self
-            .expressions
-            .map_or(!COMPUTED.contains(&key), |expressions| {
-                !expressions.get(key).is_empty()
-            });
+            .is_written(key)
+            .unwrap_or(!self.computed.contains(&key));
         self.is_unknown(key) && is_written
+    }
+
+    /// The same of blocks. A plan's configuration leaves `dynamic` ones out, so that
+    /// what is missing there may be written all the same.
+    fn are_open(&self, key: &str) -> bool {
+        let may_be_written = !self.computed.contains(&key) || self.is_written(key) == Some(true);
+        self.is_unknown(key) && may_be_written
+    }
+
+    /// Absent where the configuration is not known.
+    fn is_written(&self, key: &str) -> Option<bool> {
+        let expressions = self.expressions?;
+        Some(!expressions.get(key).is_empty())
     }
 
     fn is_unknown(&self, key: &str) -> bool {
@@ -66,7 +87,7 @@ impl<'a> View<'a> {
     /// all the same; absent where it does not.
     pub(super) fn assumed(&self) -> Option<Missing> {
         let is_assumed = |key: &&str| self.values.get(key).is_empty() && self.is_unknown(key);
-        if self.expressions.is_some() || !COMPUTED.iter().any(is_assumed) {
+        if self.expressions.is_some() || !self.computed.iter().any(is_assumed) {
             return None;
         }
         let reason = "the plan holds no configuration that would show what is written";
@@ -103,18 +124,21 @@ impl<'a> View<'a> {
 
     /// The blocks of a name, in order.
     pub(super) fn blocks(&self, key: &str) -> Planned<Vec<Self>> {
-        let Some(list) = self.get(key)? else {
-            return Ok(Vec::new());
-        };
+        let list = self.values.get(key);
+        if list.is_empty() {
+            return if self.are_open(key) {
+                Err(Missing::AfterApply)
+            } else {
+                Ok(Vec::new())
+            };
+        }
         let unknown = self.unknown.get(key).elements();
         let written = self.expressions.map(|all| all.get(key).elements());
         let blocks = list.elements().iter().enumerate();
         let view = |(at, values): (usize, &'a Node)| {
-            // A dynamic block is written once and stands many times.
-            let written = written.and_then(|written| match written {
-                [one] => Some(one),
-                many => many.get(at),
-            });
+            // Which of them is which is only known where none is dynamic.
+            let written = written.filter(|written| written.len() == list.elements().len());
+            let written = written.and_then(|written| written.get(at));
             Self::of(values, unknown.get(at).unwrap_or(&NOTHING), written)
         };
         Ok(blocks.filter_map(view).collect())
