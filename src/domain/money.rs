@@ -128,9 +128,10 @@ impl Money {
         Ok(Self::new(self.amount - other.amount, self.currency))
     }
 
-    /// The amount as it is shown, with a sign also when it is a rise.
+    /// The amount as it is shown, with a sign also when it is a rise. What is shown
+    /// as nothing has none.
     pub fn signed(self) -> String {
-        if self.amount > Decimal::ZERO {
+        if self.rounded().amount > Decimal::ZERO {
             format!("+{self}")
         } else {
             self.to_string()

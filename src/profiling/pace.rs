@@ -227,7 +227,9 @@ impl Cadence {
             return;
         };
         pacer.ended(SignedDuration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
-        self.no_look(self.last_at.unwrap_or(0.0), end.elapsed_seconds);
+        if let Some(last) = self.last_at {
+            self.no_look(last, end.elapsed_seconds);
+        }
     }
 
     fn no_look(&mut self, from_seconds: f64, to_seconds: f64) {

@@ -1,8 +1,8 @@
 //! `gpucost diff --format markdown`: short enough for a comment, the money first.
 
 use super::diff_words::{
-    described, differences, from_to, gained, gone_title, headlines, outcome, signed,
-    signed_or_absent, tally,
+    described, differences, from_to, gained, gone_title, headlines, outcome, signed_or_absent,
+    tally,
 };
 use super::markdown::escape::{code, text};
 use super::text::{count, counted, fit, money_or_absent};
@@ -43,7 +43,7 @@ fn sentence(words: &str) -> String {
 fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
     let headline = diff.monthly_cost.change().map_or_else(
         || "GPU cost: no common sum".to_owned(),
-        |change| format!("GPU cost: {} a month", signed(change)),
+        |change| format!("GPU cost: {} a month", change.signed()),
     );
     writeln!(out, "### {headline}\n")?;
     writeln!(out, "| | before → now | change |\n|---|--:|--:|")?;

@@ -1,8 +1,8 @@
 //! `gpucost diff` for a terminal: money first, then workloads, then findings.
 
 use super::diff_words::{
-    described, differences, from_to, gained, gone_title, headlines, outcome, signed,
-    signed_or_absent, tally,
+    described, differences, from_to, gained, gone_title, headlines, outcome, signed_or_absent,
+    tally,
 };
 use super::plain_table::PlainTable;
 use super::style::TableStyle;
@@ -148,7 +148,7 @@ fn gone(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::
             fit(one.finding.about(&names), NAME_WIDTH),
             safe(&one.finding.rule),
             promised(one.finding.monthly_savings),
-            cost.map_or_else(|| ABSENT.to_owned(), signed),
+            signed_or_absent(cost),
             one.because.name().to_owned(),
             safe(&one.finding.title),
         ]);

@@ -6,18 +6,8 @@ use crate::analysis::{AuditDiff, Delta, PastWorkload, PlanOutcome, WorkloadChang
 use crate::domain::Money;
 use rust_decimal::Decimal;
 
-/// An amount with its sign, also when that is a plus.
-pub(super) fn signed(amount: Money) -> String {
-    let text = money(amount);
-    if amount.rounded().amount().is_zero() || text.starts_with('-') {
-        text
-    } else {
-        format!("+{text}")
-    }
-}
-
 pub(super) fn signed_or_absent(amount: Option<Money>) -> String {
-    amount.map_or_else(|| ABSENT.to_owned(), signed)
+    amount.map_or_else(|| ABSENT.to_owned(), Money::signed)
 }
 
 /// What a workload that came or went changes the cost by.

@@ -114,7 +114,7 @@ impl GateBrief {
         }
         let is_known = self.changes.iter().all(|one| one.delta().is_some());
         if deltas.iter().any(|delta| !delta.amount().is_zero()) {
-            let deltas: Vec<String> = deltas.into_iter().map(signed).collect();
+            let deltas: Vec<String> = deltas.into_iter().map(Money::signed).collect();
             let known = if is_known { "" } else { " as far as priced" };
             return Some(format!("{} a month{known}", deltas.join(" and ")));
         }
@@ -174,16 +174,6 @@ impl GateBrief {
 
 /// What a plan says nothing about.
 pub(super) const UNJUDGED: &str = "not held against what needs measurements";
-
-/// An amount with its sign, also when it is above zero.
-pub(super) fn signed(delta: Money) -> String {
-    let rounded = delta.rounded().amount();
-    if rounded.is_sign_positive() && !rounded.is_zero() {
-        format!("+{}", money(delta))
-    } else {
-        money(delta)
-    }
-}
 
 /// How a violation stands to the baseline, in words; absent without one.
 pub(super) fn since_baseline(violation: &Violation) -> Option<String> {
@@ -251,8 +241,8 @@ mod tests {
     #[test]
     fn amounts_carry_their_sign() {
         let cents = |cents| Money::new(Decimal::new(cents, 2), Currency::Usd);
-        assert_eq!(signed(cents(120_000)), "+$1,200.00");
-        assert_eq!(signed(cents(-5)), "-$0.05");
-        assert_eq!(signed(cents(0)), "$0.00");
+        assert_eq!(cents(120_000).signed(), "+$1,200.00");
+        assert_eq!(cents(-5).signed(), "-$0.05");
+        assert_eq!(cents(0).signed(), "$0.00");
     }
 }

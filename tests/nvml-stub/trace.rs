@@ -286,9 +286,10 @@ fn parse(text: &str, clock: &str) -> Result<Player, String> {
     let lines: Result<Vec<Line>, String> = lines
         .map(|line| {
             let line: Value = line?;
+            let at = line.get("at").and_then(Value::as_f64);
             let of = |place: usize| object(line.get("devices")?.get(place.to_string()));
             Ok(Line {
-                at: line.get("at").and_then(Value::as_f64).unwrap_or(0.0),
+                at: at.ok_or("a line of the trace has no `at`")?,
                 system: object(line.get("system")).unwrap_or_default(),
                 devices: (0..count).map(|n| of(n).unwrap_or_default()).collect(),
             })

@@ -7,7 +7,8 @@ use crate::analysis::PlannedTotals;
 use crate::analysis::gate::{
     BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
 };
-use crate::report::gate_brief::{CostChange, GateBrief, signed, since_baseline, verdict_words};
+use crate::domain::Money;
+use crate::report::gate_brief::{CostChange, GateBrief, since_baseline, verdict_words};
 use crate::report::text::{ABSENT, count, counted, minute, money, money_or_absent};
 use std::fmt::Write;
 
@@ -226,7 +227,7 @@ fn change_row(change: &CostChange) -> Row {
         text(&change.runs),
         money_or_absent(change.before),
         money_or_absent(change.after),
-        delta.map_or_else(|| ABSENT.to_owned(), signed),
+        delta.map_or_else(|| ABSENT.to_owned(), Money::signed),
     ])
 }
 
@@ -237,7 +238,7 @@ fn total_row(sums: &PlannedTotals) -> Row {
         "per month".to_owned(),
         money(sums.before),
         money(sums.after),
-        signed(sums.delta),
+        sums.delta.signed(),
     ])
 }
 

@@ -18,19 +18,24 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 /// A text as it is or, when it is gzip-compressed, as it was; without a byte order
 /// mark. What is wrong with a compressed text is told to whoever reads it.
 pub(super) fn plain_text<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, input);
-    let mut text: Box<dyn BufRead + 'a> = if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        let decoder = MultiGzDecoder::new(reader);
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder))
-    } else {
-        Box::new(reader)
-    };
+    let mut text = unpacked(input)?;
     let is_marked = match text.fill_buf() {
         Ok(start) => start.starts_with(MARK),
         Err(error) => return Ok(Box::new(BufReader::new(Broken(Some(error))))),
     };
     text.consume(if is_marked { MARK.len() } else { 0 });
     Ok(text)
+}
+
+/// Bytes as they are or, when they are gzip-compressed, as they were.
+pub(super) fn unpacked<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, input);
+    Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        let decoder = MultiGzDecoder::new(reader);
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder))
+    } else {
+        Box::new(reader)
+    })
 }
 
 /// A text of which nothing can be read, and why.

@@ -1,9 +1,9 @@
 //! Lines of a log, whatever wrote it: plain or gzip-compressed, in UTF-8 or in
 //! the UTF-16 of a redirection in PowerShell, ended by LF or CR LF.
 
-use flate2::read::MultiGzDecoder;
+use crate::sources::files::plain_text::unpacked;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,12 +105,7 @@ pub(in crate::sources::files) struct Lines {
 
 impl Lines {
     fn of(source: impl Read + 'static) -> io::Result<Self> {
-        let mut raw = BufReader::with_capacity(1 << 16, source);
-        let mut reader: Box<dyn BufRead> = if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(raw)))
-        } else {
-            Box::new(raw)
-        };
+        let mut reader = unpacked(source)?;
         let mut is_cut = false;
         let start = match reader.fill_buf() {
             Ok(start) => start,
