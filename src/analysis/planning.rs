@@ -196,6 +196,7 @@ impl Planner<'_> {
             })
             .is_some_and(|mean| mean >= self.policy.overprovisioned_below_percent);
         let may = workload.is_known_for_hours(self.policy.commit_min_days * 24.0)
+            && !workload.activity.is_empty()
             && verdict.confidence.is_some()
             && !verdict.is_idle()
             && (brought_to_size || used_when_on || verdict.is_used());

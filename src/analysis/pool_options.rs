@@ -120,8 +120,8 @@ pub(super) fn family_pools(
         .collect()
 }
 
-/// A type of a family, with its on-demand price and its usage, all of it as long
-/// as that of the type that was seen first.
+/// A type of a family, with its on-demand price and its usage in the hours in which
+/// all types of it were seen.
 struct Member<'a> {
     key: &'a PriceKey,
     on_demand: PriceQuote,
@@ -136,15 +136,14 @@ fn family_pool(
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> Option<FamilyPool> {
-    let hours = members.iter().map(|(_, hourly)| hourly.len()).max()?;
+    let hours = members.iter().map(|(_, hourly)| hourly.len()).min()?;
     let members: Vec<Member<'_>> = members
         .iter()
         .filter_map(|(key, hourly)| {
-            let missing = std::iter::repeat_n(0, hours - hourly.len());
             Some(Member {
                 key,
                 on_demand: prices.get(key).ok()?,
-                hourly: missing.chain(hourly.iter().copied()).collect(),
+                hourly: hourly[hourly.len() - hours..].to_vec(),
             })
         })
         .collect();

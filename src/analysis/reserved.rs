@@ -11,7 +11,7 @@ use crate::domain::{
 use crate::rules;
 use crate::rules::commitment_findings;
 use crate::savings::{
-    CommitmentUse, ConcurrentUsage, Coverage, InstanceCoverage, UsedInstance, coverage,
+    CommitmentUse, ConcurrentUsage, Coverage, InstanceCoverage, UsedInstance, added_up, coverage,
     used_instances,
 };
 use jiff::Timestamp;
@@ -204,8 +204,8 @@ fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
     std::cmp::Reverse(best)
 }
 
-/// Instances of each pool that ran in each hour and that nothing covers. The
-/// hours end together; one that is seen for less time did not run before.
+/// Instances of each pool that ran in each hour and that nothing covers, in the hours
+/// in which all of the pool were seen.
 fn pooled(
     workloads: &[Workload],
     used: &[UsedInstance],
@@ -219,7 +219,7 @@ fn pooled(
     let by_id: BTreeMap<&InstanceId, (&UsedInstance, &InstanceCoverage)> = instances
         .map(|(used, covered)| (&used.id, (used, covered)))
         .collect();
-    let mut sums: BTreeMap<PriceKey, Vec<Decimal>> = BTreeMap::new();
+    let mut pools: BTreeMap<PriceKey, Vec<Vec<Decimal>>> = BTreeMap::new();
     for workload in workloads {
         let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
         if !workload.key.running || !on_demand || workload.ignored.is_some() {
@@ -233,7 +233,7 @@ fn pooled(
             gaps.push(unpriced.gap(&workload.id()));
             continue;
         }
-        let needed = policy.commit_min_days * 24.0;
+        let needed = (policy.commit_min_days * 24.0).max(1.0);
         if (workload.activity.len() as f64) < needed {
             gaps.push(Gap::new(
                 "usage",
@@ -246,17 +246,17 @@ fn pooled(
             ));
             continue;
         }
-        let hourly = uncovered(workload, &by_id, window);
-        let sum = sums.entry(workload.price_key.clone()).or_default();
-        let missing = hourly.len().saturating_sub(sum.len());
-        sum.splice(..0, std::iter::repeat_n(Decimal::ZERO, missing));
-        for (sum, running) in sum.iter_mut().rev().zip(hourly.iter().rev()) {
-            *sum += running;
-        }
+        let pool = pools.entry(workload.price_key.clone()).or_default();
+        pool.push(uncovered(workload, &by_id, window));
     }
     let whole = |running: Decimal| running.floor().to_u32().unwrap_or(u32::MAX);
-    sums.into_iter()
-        .map(|(key, hourly)| (key, hourly.into_iter().map(whole).collect()))
+    let added_up = |members: Vec<Vec<Decimal>>| {
+        let members: Vec<&[Decimal]> = members.iter().map(Vec::as_slice).collect();
+        added_up(&members).into_iter().map(whole).collect()
+    };
+    pools
+        .into_iter()
+        .map(|(key, members)| (key, added_up(members)))
         .collect()
 }
 

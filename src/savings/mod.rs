@@ -37,7 +37,7 @@ pub use plan::{
     TermOffer, Terms, plan,
 };
 pub use plan_pool::{PlanPool, TypeUsage};
-pub use pool::{ConcurrentUsage, PoolRates, allocate};
+pub use pool::{ConcurrentUsage, PoolRates, added_up, allocate};
 pub use rightsize::{
     Bound, Considered, Demand, Lack, Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today,
     best, candidates, performance, rightsizing, steps, usable_vram_mib,

@@ -5,7 +5,7 @@
 //! Order: stop, else schedule, then right-size or share, then spot; then
 //! commitments by pool. Stopped workloads release what stands.
 
-use super::{ConcurrentUsage, PoolRates, SpotFigures, allocate};
+use super::{ConcurrentUsage, PoolRates, SpotFigures, added_up, allocate};
 use crate::domain::{Action, ActionKind, HourlyRate, Money, PriceKey, PriceOption, Risk, Target};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -92,7 +92,8 @@ pub struct Alternatives {
 pub struct Committable {
     /// The on-demand price of one instance of today's type.
     pub key: PriceKey,
-    /// Instances that run in each hour until the end of the window, today.
+    /// Instances that run in each hour until the end of the window, today; at least
+    /// one hour.
     pub running: Vec<u32>,
 }
 
@@ -366,17 +367,11 @@ fn purchase(
 ) -> Option<Purchase> {
     let first = &paths[*members.first()?];
     let on_demand = first.hourly?;
-    let mut running: Vec<u32> = Vec::new();
-    for index in members {
-        let (_, hours) = paths[*index].committable.as_ref()?;
-        // All end with the window; some were launched within it.
-        let missing = hours.len().saturating_sub(running.len());
-        running.splice(..0, std::iter::repeat_n(0, missing));
-        let sums = running.iter_mut().rev();
-        sums.zip(hours.iter().rev())
-            .for_each(|(sum, hour)| *sum += hour);
-    }
-    let usage = ConcurrentUsage::of(&running);
+    let running: Vec<&[u32]> = members
+        .iter()
+        .filter_map(|index| Some(paths[*index].committable.as_ref()?.1.as_slice()))
+        .collect();
+    let usage = ConcurrentUsage::of(&added_up(&running));
     let (term, count, saving) = (terms.commitments)(key)
         .into_iter()
         .filter(|term| terms.allows(term.risk))

@@ -173,6 +173,21 @@ fn pools_are_sized_on_what_is_left_and_shared_to_the_cent() {
 }
 
 #[test]
+fn a_pool_is_sized_on_the_hours_in_which_all_of_it_were_seen() {
+    // One box for four hours, which rests in the first, another for the last two.
+    let mut old = running("a", 1, 1_000);
+    let mut young = running("a", 1, 1_000);
+    for (one, hours) in [(&mut old, vec![0, 1, 1, 1]), (&mut young, vec![1, 1])] {
+        one.committable.as_mut().expect("it runs").running = hours;
+    }
+    let plan = planned(&[old, young], Risk::Medium, &[term(600, Risk::Medium)]);
+    // Both ran in all of the last two hours: 2 × 0.4 $/h × 730 h.
+    assert_eq!(plan.purchases[0].count, 2);
+    assert_eq!(plan.purchases[0].usage, ConcurrentUsage::of(&[2, 2]));
+    assert_eq!(plan.purchases[0].monthly_savings, usd(58_400));
+}
+
+#[test]
 fn spot_yields_to_a_cheaper_commitment() {
     let mut one = running("a", 1, 1_000);
     let market = |millis| SpotMarket {

@@ -76,6 +76,17 @@ impl ConcurrentUsage {
     }
 }
 
+/// What several members of a pool ran, added up hour by hour, in the hours in which
+/// all of them were seen: hours end together, and those before a member was launched
+/// tell nothing about what runs beside it from now on. Nothing without members.
+pub fn added_up<N: Copy + std::iter::Sum>(members: &[&[N]]) -> Vec<N> {
+    let hours = members.iter().map(|hourly| hourly.len()).min();
+    (1..=hours.unwrap_or_default())
+        .rev()
+        .map(|back| members.iter().map(|one| one[one.len() - back]).sum())
+        .collect()
+}
+
 /// The rates of a pool: what one instance costs per hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolRates {

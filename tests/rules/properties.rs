@@ -109,7 +109,9 @@ impl Draft {
             machine.instance.state = InstanceState::Stopped;
             return machine;
         }
-        let ran = |period: u32| period >= PERIODS - self.sampled;
+        // Nothing is measured of an instance before it is first seen.
+        let since_launch = u32::try_from(self.launched_hours_ago).expect("in the past");
+        let ran = |period: u32| period >= PERIODS - self.sampled.min(since_launch);
         if self.has_cpu {
             machine = machine.cpu(|period| ran(period).then_some(5.0));
         }
