@@ -1,6 +1,10 @@
 //! Profiled runs into an estate: each to the instance that it was taken on.
+//!
+//! An estate does not know GPUs by their unique ids. Another run may: taken on the
+//! host, it names the instance and all GPUs, so that one out of a container, which
+//! knows neither the instance nor the host's name, is known by its GPUs.
 
-use super::Profiled;
+use super::{Profiled, RunFacts};
 use crate::domain::{
     Directory, Estate, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric, Points, ProfiledRun,
     Rejected, Series, SeriesSource, Statistic,
@@ -13,10 +17,10 @@ const WHAT: &str = "profile data";
 
 /// Around the name of a host in the reason of such a gap.
 const HOST: &str = "the host name ";
-const OF_SEVERAL: &str = " stands for several instances, no instance is named, and GPUs are not \
-                          known by their unique ids";
-const OF_NONE: &str = " is of no instance that is audited, no instance is named, and GPUs are not \
-                       known by their unique ids";
+const OF_SEVERAL: &str = " stands for several instances, no instance is named, and no file that \
+                          names one has all of its GPUs";
+const OF_NONE: &str = " is of no instance that is audited, no instance is named, and no file that \
+                       names one has all of its GPUs";
 
 /// Takes the name of the file and of the host out of a gap about a profile; any
 /// other stays as it is.
@@ -42,6 +46,14 @@ pub struct NamedProfile {
     pub profiled: Profiled,
 }
 
+/// Where a run was taken.
+struct Home<'a> {
+    instance: &'a Instance,
+    joined_by: JoinedBy,
+    /// The host's index of each GPU by the run's own; empty where they are the same.
+    indices: BTreeMap<u16, u16>,
+}
+
 /// Why a run belongs to no instance.
 struct NoInstance {
     reason: String,
@@ -63,10 +75,10 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
             .then(left.name.cmp(&right.name))
     });
     let mut found = Vec::with_capacity(profiles.len());
-    let directory = Directory::of(&estate.instances);
-    for named in profiles {
-        match instance_of(&named, &estate.instances, &directory) {
-            Ok((instance, joined_by)) => found.push((instance.id.clone(), joined_by, named)),
+    let homes = homes(&profiles, &estate.instances);
+    for (named, home) in profiles.into_iter().zip(homes) {
+        match home {
+            Ok(home) => found.push((home, named)),
             Err(none) => {
                 estate
                     .gaps
@@ -91,13 +103,15 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
         points.insert(key, (series.joined_by, timed(&series.points)));
         false
     });
-    for (instance, joined_by, named) in found {
+    for (home, named) in found {
         estate.gaps.extend(outside_gap(&named));
+        let instance = home.instance.id.clone();
         let profiled = named.profiled;
         for one in &profiled.points {
-            let key = (instance.clone(), one.gpu, one.metric, one.statistic);
-            let (by, all) = points.entry(key).or_insert((joined_by, Vec::new()));
-            *by = joined_by;
+            let gpu = home.indices.get(&one.gpu).copied().unwrap_or(one.gpu);
+            let key = (instance.clone(), gpu, one.metric, one.statistic);
+            let (by, all) = points.entry(key).or_insert((home.joined_by, Vec::new()));
+            *by = home.joined_by;
             all.extend(&one.points);
         }
         let run = ProfiledRun {
@@ -151,16 +165,94 @@ fn timed(points: &Points) -> Vec<(Timestamp, f64)> {
         .collect()
 }
 
-/// The instance that a run was taken on: by its id, else by the host's name. An
-/// estate does not hold the unique ids of GPUs.
-fn instance_of<'a>(
-    named: &NamedProfile,
+/// Where each run was taken: by the instance's id, else by the host's name, else by
+/// the GPUs that it shares with a run of which that is known.
+fn homes<'a>(
+    profiles: &[NamedProfile],
+    instances: &'a [Instance],
+) -> Vec<Result<Home<'a>, NoInstance>> {
+    let directory = Directory::of(instances);
+    let mut homes: Vec<Result<Home<'a>, NoInstance>> = profiles
+        .iter()
+        .map(|named| by_name(&named.profiled.facts, instances, &directory))
+        .collect();
+    let known = KnownGpus::of(profiles, &homes);
+    for (named, home) in profiles.iter().zip(&mut homes) {
+        let facts = &named.profiled.facts;
+        if home.is_err()
+            && facts.instance_id.is_none()
+            && let Some(found) = known.host_of(facts)
+        {
+            *home = found.checked(facts);
+        }
+    }
+    homes
+}
+
+/// The GPUs of the runs whose instance is known.
+#[derive(Default)]
+struct KnownGpus<'a> {
+    hosts: BTreeMap<&'a InstanceId, (&'a Instance, JoinedBy)>,
+    /// Index on each host, by unique id.
+    indices: BTreeMap<String, BTreeMap<&'a InstanceId, u16>>,
+}
+
+impl<'a> KnownGpus<'a> {
+    fn of(profiles: &[NamedProfile], homes: &[Result<Home<'a>, NoInstance>]) -> Self {
+        let mut known = Self::default();
+        for (named, home) in profiles.iter().zip(homes) {
+            let (facts, Ok(home)) = (&named.profiled.facts, home) else {
+                continue;
+            };
+            let host = &home.instance.id;
+            known.hosts.insert(host, (home.instance, home.joined_by));
+            for (id, index) in whole_gpus(facts) {
+                if let Some(id) = id {
+                    let of_id = known.indices.entry(id.to_owned()).or_default();
+                    of_id.insert(host, index);
+                }
+            }
+        }
+        known
+    }
+
+    /// The one host that had every GPU of a run.
+    fn host_of(&self, facts: &RunFacts) -> Option<Home<'a>> {
+        let mut hosts = self
+            .hosts
+            .iter()
+            .filter_map(|(host, (instance, joined_by))| {
+                let index = |id: &str| self.indices.get(id)?.get(host).copied();
+                let indices: BTreeMap<u16, u16> = whole_gpus(facts)
+                    .map(|(id, own)| Some((own, index(id?)?)))
+                    .collect::<Option<_>>()?;
+                (!indices.is_empty()).then_some(Home {
+                    instance,
+                    joined_by: *joined_by,
+                    indices,
+                })
+            });
+        let host = hosts.next();
+        host.filter(|_| hosts.next().is_none())
+    }
+}
+
+/// Unique id and index of each GPU that is not a slice of another.
+fn whole_gpus(facts: &RunFacts) -> impl Iterator<Item = (Option<&str>, u16)> {
+    let whole = facts.gpus.iter().filter(|gpu| gpu.mig.is_none());
+    whole.map(|gpu| (gpu.uuid.as_deref(), gpu.index))
+}
+
+const ASK: &str = "audit the account and region that the run was taken in; a run on EC2 names \
+                   its instance unless it was told `--no-imds`, and a run in a container is known \
+                   by its GPUs beside one on the host";
+
+/// The instance that a run was taken on, by its id, else by the host's name.
+fn by_name<'a>(
+    facts: &RunFacts,
     instances: &'a [Instance],
     directory: &Directory<'a>,
-) -> Result<(&'a Instance, JoinedBy), NoInstance> {
-    const ASK: &str = "audit the account and region that the run was taken in; a run on \
-                       EC2 names its instance unless it was told `--no-imds`";
-    let facts = &named.profiled.facts;
+) -> Result<Home<'a>, NoInstance> {
     let host = facts.hostname.as_deref().filter(|host| !host.is_empty());
     let none = |reason: String| NoInstance { reason, hint: ASK };
     let (instance, joined_by) = match (&facts.instance_id, host) {
@@ -172,8 +264,8 @@ fn instance_of<'a>(
         }
         (None, None) => {
             return Err(none(
-                "it names neither an instance nor a host, and GPUs are not known by their \
-                 unique ids"
+                "it names neither an instance nor a host, and no file that names one has all of \
+                 its GPUs"
                     .to_owned(),
             ));
         }
@@ -187,25 +279,42 @@ fn instance_of<'a>(
             }
         },
     };
-    let differs = |given: &Option<String>, known: &str| {
-        given.as_ref().filter(|given| *given != known).cloned()
+    let home = Home {
+        instance,
+        joined_by,
+        indices: BTreeMap::new(),
     };
-    if let Some(region) = differs(&facts.region, &instance.region) {
-        return Err(none(format!(
-            "it was taken in {region}, and {} is in {}",
-            instance.id, instance.region
-        )));
+    home.checked(facts)
+}
+
+impl Home<'_> {
+    /// The same, unless a run says that it was taken in another region or on another
+    /// type.
+    fn checked(self, facts: &RunFacts) -> Result<Self, NoInstance> {
+        let instance = self.instance;
+        let differs = |given: &Option<String>, known: &str| {
+            given.as_ref().filter(|given| *given != known).cloned()
+        };
+        if let Some(region) = differs(&facts.region, &instance.region) {
+            return Err(NoInstance {
+                reason: format!(
+                    "it was taken in {region}, and {} is in {}",
+                    instance.id, instance.region
+                ),
+                hint: ASK,
+            });
+        }
+        if let Some(former) = differs(&facts.instance_type, &instance.instance_type) {
+            return Err(NoInstance {
+                reason: format!(
+                    "it was taken on {former}, and {} is {} today",
+                    instance.id, instance.instance_type
+                ),
+                hint: "profile a run on today's type",
+            });
+        }
+        Ok(self)
     }
-    if let Some(former) = differs(&facts.instance_type, &instance.instance_type) {
-        return Err(NoInstance {
-            reason: format!(
-                "it was taken on {former}, and {} is {} today",
-                instance.id, instance.instance_type
-            ),
-            hint: "profile a run on today's type",
-        });
-    }
-    Ok((instance, joined_by))
 }
 
 /// The instance of a host name; of the region, where that alone tells which.

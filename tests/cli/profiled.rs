@@ -95,7 +95,7 @@ fn scope_recording_and_masking_take_runs_along() {
         "what": "profile data",
         "where": "/home/mallory/falcon.jsonl",
         "reason": "the host name falcon-7 is of no instance that is audited, no instance is \
-                   named, and GPUs are not known by their unique ids",
+                   named, and no file that names one has all of its GPUs",
         "hint": "",
     }]);
     let path = world.estate("profiled.json", &estate);

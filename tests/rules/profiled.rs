@@ -440,6 +440,95 @@ fn hosts_are_known_by_their_names() {
     );
 }
 
+/// In a container no instance answers, the host's name is its own, and GPUs count
+/// from 0.
+#[test]
+fn a_run_in_a_container_is_known_by_the_gpus_of_one_on_the_host() {
+    let machines = || ["i-1", "i-2"].map(|id| Machine::new(id, "g4dn.12xlarge").cpu(flat(5.0)));
+    let with_gpus = |mut run: Run, ids: &[&str]| {
+        for (gpu, id) in run.facts.gpus.iter_mut().zip(ids) {
+            gpu.uuid = (!id.is_empty()).then(|| (*id).to_owned());
+        }
+        run
+    };
+    let on_host =
+        |id: &str, gpus: [&str; 4]| with_gpus(Run::of(id, 60, 200, &[(10.0, 1_000.0); 4]), &gpus);
+    let inside = |gpus: &[&str]| {
+        let run = Run::of("", 60, 100, &[(70.0, 9_000.0), (30.0, 5_000.0)]).on_host("7f3c01d2");
+        with_gpus(run, gpus)
+    };
+    let hosts = || {
+        vec![
+            on_host("i-1", ["a", "b", "c", "d"]),
+            on_host("i-2", ["e", "f", "g", "d"]),
+        ]
+    };
+    let with = |run: Run| joined(machines().into(), [vec![run], hosts()].concat());
+
+    let made = with(inside(&["d", "b"]));
+    assert_eq!(made.gaps, []);
+    let instances: Vec<&str> = made
+        .profiles
+        .iter()
+        .map(|run| run.instance.as_str())
+        .collect();
+    assert_eq!(instances, ["i-1", "i-1", "i-2"]);
+    let peak = |instance: &str, gpu: u16| {
+        let series = made.metrics.iter().find(|one| {
+            one.instance.as_str() == instance
+                && one.gpu == Some(gpu)
+                && one.metric == Metric::GpuMemoryUsed
+                && one.statistic == gpucost::domain::Statistic::Maximum
+        });
+        series
+            .expect("a series")
+            .points
+            .values()
+            .fold(0.0, f64::max)
+    };
+    // Its first GPU is the fourth of the host, its second the second.
+    let peaks = [0, 1, 2, 3].map(|gpu| peak("i-1", gpu));
+    assert_eq!(peaks, [1_000.0, 5_000.0, 1_000.0, 9_000.0]);
+    assert_eq!(peak("i-2", 3), 1_000.0);
+
+    // Of two hosts, of one in part, of none, without an id; and one that names an
+    // instance is taken at its word.
+    let mut elsewhere = inside(&["a", "b"]);
+    elsewhere.facts.instance_id = Some("i-gone".to_owned());
+    let mut other_type = inside(&["a", "b"]);
+    other_type.facts.instance_type = Some("p3.8xlarge".to_owned());
+    for (run, reason) in [
+        (
+            inside(&["a", "e"]),
+            "no file that names one has all of its GPUs",
+        ),
+        (
+            inside(&["a", "z"]),
+            "no file that names one has all of its GPUs",
+        ),
+        (
+            inside(&["a", ""]),
+            "no file that names one has all of its GPUs",
+        ),
+        (elsewhere, "the instance i-gone is not among those audited"),
+        (
+            other_type,
+            "it was taken on p3.8xlarge, and i-1 is g4dn.12xlarge today",
+        ),
+    ] {
+        let made = with(run);
+        let [gap] = made.gaps.as_slice() else {
+            panic!("one gap: {:?}", made.gaps);
+        };
+        assert!(gap.reason.ends_with(reason), "{}", gap.reason);
+        assert_eq!(made.profiles.len(), 2);
+    }
+    // The GPU that moved from one host to the other tells nothing by itself.
+    let mut alone = inside(&["d"]);
+    alone.facts.gpus.truncate(1);
+    assert_eq!(with(alone).gaps.len(), 1);
+}
+
 #[test]
 fn two_files_of_an_instance_both_count_in_any_order() {
     let early = || Run::of("i-1", 60, 200, &[(20.0, 9_000.0)]);

@@ -83,10 +83,52 @@ impl Twice {
         if std::env::var("DBG").is_ok() {
             for a in [&self.before, &self.after] {
                 eprintln!("=== purchases {:?}", a.purchases);
-                for w in &a.workloads { eprintln!("W {} {:?} actions {:#?}", w.workload.name, w.verdict.classification, w.actions.iter().map(|x| (x.kind(), x.monthly_savings(), format!("{:?}", x).chars().take(700).collect::<String>())).collect::<Vec<_>>());
-                  eprintln!("util {:?} running {:?} conf {:?}", w.workload.utilization.as_ref().map(|u| (u.n_samples, u.distribution.mean)), w.workload.running_share, w.verdict.confidence);
-                  eprintln!("cost {:?}", w.workload.cost.as_ref().map(|c| c.instances.iter().map(|i| (i.key.instance_type.clone(), i.hourly, i.monthly_hours, i.paid_ahead.clone())).collect::<Vec<_>>()));}
-                for f in &a.findings { eprintln!("F {} {} {:?} {:?}", f.rule(), f.workload(), f.title, f.recommendation);}
+                for w in &a.workloads {
+                    eprintln!(
+                        "W {} {:?} actions {:#?}",
+                        w.workload.name,
+                        w.verdict.classification,
+                        w.actions
+                            .iter()
+                            .map(|x| (
+                                x.kind(),
+                                x.monthly_savings(),
+                                format!("{:?}", x).chars().take(700).collect::<String>()
+                            ))
+                            .collect::<Vec<_>>()
+                    );
+                    eprintln!(
+                        "util {:?} running {:?} conf {:?}",
+                        w.workload
+                            .utilization
+                            .as_ref()
+                            .map(|u| (u.n_samples, u.distribution.mean)),
+                        w.workload.running_share,
+                        w.verdict.confidence
+                    );
+                    eprintln!(
+                        "cost {:?}",
+                        w.workload.cost.as_ref().map(|c| c
+                            .instances
+                            .iter()
+                            .map(|i| (
+                                i.key.instance_type.clone(),
+                                i.hourly,
+                                i.monthly_hours,
+                                i.paid_ahead.clone()
+                            ))
+                            .collect::<Vec<_>>())
+                    );
+                }
+                for f in &a.findings {
+                    eprintln!(
+                        "F {} {} {:?} {:?}",
+                        f.rule(),
+                        f.workload(),
+                        f.title,
+                        f.recommendation
+                    );
+                }
             }
         }
         for (rule, finding) in &is {
