@@ -14,12 +14,15 @@
 //! takes the next line, without it lines follow the monotonic clock by their
 //! `at`. After the last line its answers stay, or with the word `loop` the looks
 //! begin again, counters and time stamps going on. `step loop` is both.
+//!
+//! Preloaded, it is also a wall clock that somebody sets: see `clock`.
 
 #![cfg(target_os = "linux")]
 // Every export is called by the wrapper under NVML's own contract: pointers are
 // valid or null where the contract allows null.
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]
 
+mod clock;
 mod devices;
 mod events;
 mod gpm;

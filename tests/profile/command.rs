@@ -317,6 +317,48 @@ fn a_file_of_samples_says_what_the_run_said() {
 }
 
 #[test]
+fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    for step in [-3_600.0, 3_600.0] {
+        let samples = folder.path().join(format!("{step}.jsonl"));
+        let mut command = profile("eight-gpus");
+        command
+            .args([
+                "--interval",
+                "100ms",
+                "--duration",
+                "3s",
+                "--format",
+                "json",
+            ])
+            .arg("--samples")
+            .arg(&samples)
+            .env("LD_PRELOAD", stub::library())
+            .env("GPUCOST_CLOCK_STEP", format!("1 {step}"));
+        let output = run(&mut command);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let live: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        let looks = &live["looks"];
+        let found = looks["wall_clock_step_seconds"].as_f64().expect("a number");
+        assert!((found - step).abs() < 0.5, "{looks}");
+        let count = |key: &str| looks[key].as_u64().expect("a number");
+        let due = count("taken") + count("missed");
+        assert!((29..=31).contains(&due) && count("taken") > 20, "{looks}");
+        let elapsed = live["elapsed_seconds"].as_f64().expect("a number");
+        assert!((3.0..4.0).contains(&elapsed), "{elapsed}");
+        assert_eq!(gpu(&live, 1)["gpu_utilization_mean_pct"], 13.0);
+
+        let mut read = Command::new(env!("CARGO_BIN_EXE_gpucost"));
+        read.args(["profile", "--format", "json", "--read"])
+            .arg(&samples)
+            .env("GPUCOST_CACHE_DIR", "/nowhere");
+        let again: Value = serde_json::from_slice(&run(&mut read).stdout).expect("a document");
+        assert_eq!(again["looks"], *looks);
+        assert_eq!(again["gpus"], live["gpus"]);
+    }
+}
+
+#[test]
 fn one_look_of_a_command_is_no_evidence() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let mut command = profile("eight-gpus");

@@ -298,6 +298,52 @@ fn xid_errors_are_told_once_and_in_order() {
     assert_eq!(xids, [vec![], vec![63, 94], vec![], vec![31], vec![]]);
 }
 
+/// The driver stamps its samples with the wall clock.
+#[test]
+fn samples_of_the_driver_go_on_when_the_clock_is_set_back() {
+    let samples = |from: u64, count: u64, percent: u64| {
+        let each = (0..count).map(|n| format!("[{},{percent}]", from + n * 1_000));
+        let each: Vec<String> = each.collect();
+        format!(r#"{{"nvmlDeviceGetSamples.gpu":[{}]}}"#, each.join(","))
+    };
+    let mut trace = String::from(concat!(
+        r#"{"nvml_trace":1,"system":{"nvmlDeviceGetCount_v2":1},"devices":[{"gpu":0,"mig":null,"#,
+        r#""answers":{"nvmlDeviceGetUtilizationRates":[50,0],"nvmlDeviceGetSamples.gpu":[[900000000,0]]}}]}"#,
+        "\n",
+    ));
+    // The third look finds the buffer full of what is older than the second's, the
+    // fourth goes on from there; so does the last, after a leap forward.
+    for (second, taken) in [
+        samples(1_000_000_000, 2, 20),
+        samples(1_000_002_000, 2, 40),
+        samples(400_000_000, 300, 60),
+        samples(400_300_000, 3, 80),
+        samples(7_000_000_000, 1, 90),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let line = format!("{{\"at\":{second}.0,\"devices\":{{\"0\":{taken}}}}}\n");
+        trace.push_str(&line);
+    }
+    let mut source = Stage::of_text(&trace).open();
+    let taken: Vec<Vec<f64>> = (0..5)
+        .map(|second| {
+            let looks = look(&mut source, f64::from(second));
+            let fine = &reading(&looks, 0).fine;
+            fine.iter().map(|one| one.utilization_percent).collect()
+        })
+        .collect();
+    let expected = [
+        vec![20.0; 2],
+        vec![40.0; 2],
+        vec![],
+        vec![80.0; 3],
+        vec![90.0],
+    ];
+    assert_eq!(taken, expected);
+}
+
 /// A host of one GPU whose PCIe counters have 32 bits, on a link of 16 lanes.
 fn narrow_counters(generation: u32) -> Stage {
     let first = format!(

@@ -18,24 +18,25 @@ impl FineReader {
     /// What the driver took since the last time, by time. The buffer holds the
     /// last seconds or minutes, so the first time gives what came before.
     pub(super) fn take(&mut self, device: &Device<'_>, probe: &mut Probe) -> Vec<FineSample> {
-        let last = self.last_microseconds;
         if !probe.may_ask(calls::SAMPLES) {
             return Vec::new();
         }
-        let answer = match device.samples(Sampling::GpuUtilization, last) {
-            Ok(samples) => Ok(samples),
-            Err(NvmlError::NotFound | NvmlError::NoData) => return Vec::new(),
-            Err(error) => Err(error),
+        let last = self.last_microseconds;
+        let answer = match newer(device, last) {
+            Err(NvmlError::NotFound | NvmlError::NoData) => {
+                // Nothing newer, or the wall clock, which stamps samples, was set
+                // back: then what is new looks old until the clock has caught up.
+                let all = newer(device, 0).unwrap_or_default();
+                self.follow_the_clock(&all);
+                return Vec::new();
+            }
+            answer => answer,
         };
-        let answer = answer.map(|samples| {
-            let pairs = samples.iter().map(|s| (s.timestamp, percent(&s.value)));
-            pairs.collect::<Vec<(u64, f64)>>()
-        });
+        let answer = probe.heard(calls::SAMPLES, answer).unwrap_or_default();
+        self.follow_the_clock(&answer);
         // Drivers repeat samples that were taken already, and fill a buffer that
         // is not full yet with zeros.
-        let mut samples: Vec<FineSample> = probe
-            .heard(calls::SAMPLES, answer)
-            .unwrap_or_default()
+        let mut samples: Vec<FineSample> = answer
             .into_iter()
             .filter(|(at, percent)| *at > last && (0.0..=100.0).contains(percent))
             .map(|(at_microseconds, utilization_percent)| FineSample {
@@ -50,6 +51,23 @@ impl FineReader {
         }
         samples
     }
+
+    /// Reads on from the newest sample of the buffer where that is older than what
+    /// was read before: the clock was set back.
+    fn follow_the_clock(&mut self, buffer: &[(u64, f64)]) {
+        let times = buffer.iter().map(|(at, _)| *at).filter(|at| *at > 0);
+        if let Some(newest) = times.max() {
+            self.last_microseconds = self.last_microseconds.min(newest);
+        }
+    }
+}
+
+/// The samples of the buffer after an instant, as time and percentage; from 0 all of
+/// them.
+fn newer(device: &Device<'_>, microseconds: u64) -> Result<Vec<(u64, f64)>, NvmlError> {
+    let samples = device.samples(Sampling::GpuUtilization, microseconds)?;
+    let pairs = samples.iter().map(|s| (s.timestamp, percent(&s.value)));
+    Ok(pairs.collect())
 }
 
 fn percent(value: &SampleValue) -> f64 {
