@@ -82,7 +82,7 @@ impl Pacer {
     }
 
     /// The run ended: what was due before its last interval was missed.
-    fn ended(&mut self, at: SignedDuration) {
+    pub fn ended(&mut self, at: SignedDuration) {
         let passed = at.as_nanos() / self.interval.as_nanos().max(1);
         let passed = u64::try_from(passed).unwrap_or(u64::MAX);
         self.missed(passed);

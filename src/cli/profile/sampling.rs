@@ -167,8 +167,10 @@ impl Sampler<'_> {
     }
 
     fn end(&mut self, clock: &dyn Clock, exit_code: Option<i32>) -> RunEnd {
+        let elapsed = clock.elapsed();
+        self.pacer.ended(signed(elapsed));
         let end = RunEnd {
-            elapsed_seconds: clock.elapsed().as_secs_f64(),
+            elapsed_seconds: elapsed.as_secs_f64(),
             exit_code,
         };
         if let Some(writer) = self.writer.take()
