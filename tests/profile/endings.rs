@@ -110,15 +110,38 @@ fn quiet_beside_a_command_is_silent_unless_a_file_takes_the_summary() {
 }
 
 #[test]
-fn a_command_that_cannot_start_leaves_the_samples_of_before() {
+fn a_command_that_cannot_start_leaves_the_files_of_before() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let samples = folder.path().join("keep.jsonl");
-    fs::write(&samples, "a day of work\n").expect("written");
+    let file = |name: &str| folder.path().join(name);
+    let unfit = file("unfit");
+    fs::write(&unfit, "not a program\n").expect("written");
+    for program in ["/no/such/program", "no-such-program"] {
+        for (samples, record) in [("keep.jsonl", "new.trace"), ("new.jsonl", "keep.trace")] {
+            for kept in ["keep.jsonl", "keep.trace"] {
+                fs::write(file(kept), "a day of work\n").expect("written");
+            }
+            let mut command = profile("eight-gpus");
+            command.arg("--samples").arg(file(samples));
+            command.arg("--record").arg(file(record));
+            let output = run(command.args(["--", program]));
+            assert_eq!(output.status.code(), Some(2));
+            let told = text(&output.stderr);
+            assert!(told.contains("No such file or directory"), "{told}");
+            for kept in ["keep.jsonl", "keep.trace"] {
+                let kept = fs::read_to_string(file(kept)).expect("it is there");
+                assert_eq!(kept, "a day of work\n");
+            }
+            assert!(!file("new.jsonl").exists() && !file("new.trace").exists());
+        }
+    }
+    // One that is there and may not be executed.
     let mut command = profile("eight-gpus");
-    command.arg("--samples").arg(&samples);
-    let output = run(command.args(["--", "/no/such/program"]));
+    command.arg("--samples").arg(file("keep.jsonl"));
+    let output = run(command.arg("--").arg(&unfit));
     assert_eq!(output.status.code(), Some(2));
-    let kept = fs::read_to_string(&samples).expect("it is there");
+    let told = text(&output.stderr);
+    assert!(told.contains("Permission denied"), "{told}");
+    let kept = fs::read_to_string(file("keep.jsonl")).expect("it is there");
     assert_eq!(kept, "a day of work\n");
 }
 

@@ -24,7 +24,9 @@ use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Options};
 use clock::{HostClock, signed};
 use display::Display;
+use nix::errno::Errno;
 use sampling::{Ending, Processes, Sampler};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -33,6 +35,7 @@ use summary::Pricing;
 pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
     check_files(args)?;
+    check_command(args, io)?;
     match &args.read {
         Some(path) => log::summarise(path, args, &settings, io),
         None => sample(args, &settings, io),
@@ -69,11 +72,9 @@ fn sample(
     let mut display = display(args, &facts, io)?;
     display.about(pricing.hourly(), args.duration);
     let command = match args.command.first() {
-        Some(program) => Some(signals::start(&args.command, sender).map_err(|error| {
-            let what = format!("cannot run {}", program.display());
-            Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
-                .with_hint("check its name and that it may be executed")
-        })?),
+        Some(program) => Some(
+            signals::start(&args.command, sender).map_err(|error| cannot_run(program, error))?,
+        ),
         None => None,
     };
     let mut profiler = Profiler::new(facts, &settings.policy);
@@ -147,6 +148,32 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())
+}
+
+/// Fails before a file is emptied when there is no such command. One that is there may
+/// still refuse to start.
+fn check_command(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
+    let Some(program) = args.command.first() else {
+        return Ok(());
+    };
+    let named = Path::new(program);
+    let is_there = if named.components().count() > 1 {
+        named.exists()
+    } else {
+        io.variable("PATH").is_none_or(|folders| {
+            std::env::split_paths(folders).any(|folder| folder.join(named).exists())
+        })
+    };
+    if is_there {
+        return Ok(());
+    }
+    Err(cannot_run(program, Errno::ENOENT.into()))
+}
+
+fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
+    let what = format!("cannot run {}", program.display());
+    Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
+        .with_hint("check its name and that it may be executed")
 }
 
 fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
