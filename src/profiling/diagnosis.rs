@@ -115,9 +115,9 @@ impl Diagnosis {
         self.bottleneck.bound()
     }
 
-    /// Whether there were enough readings to judge by.
+    /// Whether there were readings to judge by, and enough of them.
     pub(super) fn has_enough_readings(&self) -> bool {
-        !self.missing.contains(&ENOUGH_READINGS)
+        self.tier.is_some() && !self.missing.contains(&ENOUGH_READINGS)
     }
 
     pub(super) fn unknown(

@@ -1,8 +1,11 @@
 //! Runs in which a GPU goes away.
 
-use super::scenes::{facts, finish, gpu, look, read, reading};
-use super::{AlertKind, Bottleneck, GpuSample, HostReading, Loss, Profiler, RunProfile, Sample};
-use crate::domain::Policy;
+use super::scenes::{facts, finish, gpu, look, read, reading, slice};
+use super::{
+    Activity, AlertKind, Bottleneck, GpuIdentity, GpuReading, GpuSample, HostReading, Loss,
+    Profiler, RunProfile, Sample,
+};
+use crate::domain::{Classification, Policy};
 
 /// A run of two GPUs on a host whose CPU is busy: the first works at a mean all
 /// the time, the second at another until it is lost.
@@ -53,6 +56,39 @@ fn a_gpu_with_too_few_readings_does_not_speak_for_the_host() {
     // Where no GPU has enough, that is what is said.
     let found = run(3, 30.0, 100.0, 2, 3);
     assert!(found.diagnosis.reason.contains("too few"));
+}
+
+#[test]
+fn a_gpu_that_is_gone_most_of_the_time_has_no_verdict_of_its_own() {
+    let found = run(20, 50.0, 90.0, 6, 20);
+    assert_eq!(
+        found.gpus[1].verdict.reason,
+        "30.0 % of the looks told of this GPU, 50 % needed"
+    );
+    assert_eq!(found.verdict.classification, Classification::Underutilized);
+}
+
+#[test]
+fn a_divided_gpu_does_not_speak_for_slices_with_too_few_readings() {
+    let divided = GpuIdentity {
+        is_mig_enabled: Some(true),
+        ..gpu(0)
+    };
+    let mut profiler = Profiler::new(facts(vec![divided, slice(0)]), &Policy::default());
+    for at in 0..3 {
+        let works = GpuReading {
+            utilization_percent: None,
+            activity: Some(Activity {
+                graphics_percent: Some(40.0),
+                ..Activity::default()
+            }),
+            ..reading(0.0, 4_000.0)
+        };
+        let gpus = vec![read(reading(0.0, 4_000.0)), read(works)];
+        profiler.add(&look(f64::from(at), gpus));
+    }
+    let found = finish(profiler, 3.0);
+    assert_eq!(found.diagnosis.reason, "3 readings are too few, 5 needed");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::host::HostSoFar;
 use super::pace::{GAP_AT_LEAST_SECONDS, GAP_INTERVALS};
 use super::phases::Phases;
 use super::signals::Signals;
-use super::verdict::{insufficient, judge};
+use super::verdict::{OF_ONE_GPU, OF_THE_HOST, insufficient, judge};
 use super::windows::{LookFigures, Windows};
 use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunEnd, RunFacts, RunProfile, Sample};
 use crate::catalog::has_mig;
@@ -225,7 +225,7 @@ impl Profiler {
     fn verdict(&self, missed: u64) -> Verdict {
         if self.utilization.count() > 0 {
             let looks = self.looks_told(missed);
-            return judge(self.utilization.mean(), looks, &self.policy);
+            return judge(OF_THE_HOST, self.utilization.mean(), looks, &self.policy);
         }
         insufficient(self.why_unmeasured().to_owned())
     }
@@ -257,7 +257,7 @@ impl Profiler {
             taken: self.looks,
             missed,
         };
-        judge(gpu.utilization_mean(), looks, &self.policy)
+        judge(OF_ONE_GPU, gpu.utilization_mean(), looks, &self.policy)
     }
 
     /// Phases by the GPUs in use; by MIG instances where no whole GPU tells.

@@ -3,8 +3,16 @@
 use super::diagnosis::FEWEST_READINGS;
 use crate::domain::{Classification, Confidence, Looks, Policy, Verdict, decimals_apart, floored};
 
-/// Why so many looks are too few for a verdict; `None` when they are enough.
+/// What a look that counts has told of.
+pub(super) const OF_THE_HOST: &str = "at least half of the GPUs";
+pub(super) const OF_ONE_GPU: &str = "this GPU";
+
+/// Why so many looks at a host are too few for a verdict; `None` when they are enough.
 pub fn shortfall(looks: Looks, policy: &Policy) -> Option<String> {
+    shortfall_of(OF_THE_HOST, looks, policy)
+}
+
+fn shortfall_of(what: &str, looks: Looks, policy: &Policy) -> Option<String> {
     if looks.told < u64::from(FEWEST_READINGS) {
         let words = if looks.told == 1 { "look" } else { "looks" };
         return Some(format!(
@@ -30,22 +38,22 @@ pub fn shortfall(looks: Looks, policy: &Policy) -> Option<String> {
             "{taken} of {due} looks that were due were taken ({percent} %), {needed:.0} % needed"
         )
     } else if missed == 0 {
-        format!("{percent} % of the looks told of at least half of the GPUs, {needed:.0} % needed")
+        format!("{percent} % of the looks told of {what}, {needed:.0} % needed")
     } else {
         format!(
-            "{told} of {due} looks that were due told of at least half of the GPUs \
-             ({percent} %), {needed:.0} % needed; {missed} were never taken"
+            "{told} of {due} looks that were due told of {what} ({percent} %), \
+             {needed:.0} % needed; {missed} were never taken"
         )
     })
 }
 
-/// Judges a mean utilization over looks. A run is no fortnight, so its state is not
-/// judged.
-pub(super) fn judge(mean: Option<f64>, looks: Looks, policy: &Policy) -> Verdict {
+/// Judges a mean utilization over looks that told of the host or of one GPU. A run is
+/// no fortnight, so its state is not judged.
+pub(super) fn judge(what: &str, mean: Option<f64>, looks: Looks, policy: &Policy) -> Verdict {
     let Some(mean) = mean.filter(|_| looks.told > 0) else {
         return insufficient("GPU utilization was not read".to_owned());
     };
-    if let Some(reason) = shortfall(looks, policy) {
+    if let Some(reason) = shortfall_of(what, looks, policy) {
         return insufficient(reason);
     }
     let coverage = looks.coverage();

@@ -1,5 +1,6 @@
 //! The trace, and where in it the looks are.
 
+use crate::clock;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use std::ffi::{CStr, OsString, c_char, c_int, c_void};
@@ -116,6 +117,7 @@ impl Player {
 
     fn advance(&mut self) {
         self.look += 1;
+        clock::looked();
         let last = self.lines.len();
         if self.is_stepped {
             let next = self.line.map_or(0, |line| line + 1);

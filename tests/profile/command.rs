@@ -334,7 +334,7 @@ fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
             .arg("--samples")
             .arg(&samples)
             .env("LD_PRELOAD", stub::library())
-            .env("GPUCOST_CLOCK_STEP", format!("1 {step}"));
+            .env("GPUCOST_CLOCK_STEP", format!("3 {step}"));
         let output = run(&mut command);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let live: Value = serde_json::from_slice(&output.stdout).expect("a document");
