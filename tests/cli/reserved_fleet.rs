@@ -109,6 +109,48 @@ fn a_pool_by_hand() {
     }
 }
 
+/// Of what ran before a box was launched nobody knows whether it ran in its place.
+#[test]
+fn a_pool_is_sized_on_the_hours_in_which_all_of_it_were_seen() {
+    let mut estate = three();
+    let mut other_type = estate["instances"][0].clone();
+    other_type["id"] = json!("i-four");
+    other_type["instance_type"] = json!("g5.2xlarge");
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(other_type);
+    let metrics = estate["metrics"].as_array_mut().expect("a list");
+    metrics.retain(|one| one["instance"] != "i-three");
+    // Around the clock since they were launched, 200 and 168 hours ago.
+    for (place, id, hours) in [(2, "i-three", 200), (3, "i-four", 168)] {
+        let mut cpu = series(id, None, "cpu_utilization", "average", 5.0);
+        cpu["values"] = json!([[null, (336 - hours) * 12], [5.0, hours * 12]]);
+        estate["metrics"].as_array_mut().expect("a list").push(cpu);
+        let launched = jiff::Timestamp::from_second(START_SECOND + (336 - hours) * 3_600);
+        estate["instances"][place]["launch_time"] = json!(launched.expect("a time").to_string());
+    }
+    let found = figures(&estate);
+    let pools = found["reserved_pools"].as_array().expect("a list");
+    let pool = pools
+        .iter()
+        .find(|pool| pool["instance_type"] == "g5.xlarge")
+        .expect("it runs");
+    // The one of six hours in ten ran in 19 × 6 and the last 6 of these 200.
+    assert_eq!(pool["hours"], 200);
+    assert_eq!(
+        pool["concurrency"],
+        json!([
+            {"from": 1, "to": 2, "share": 1.0},
+            {"from": 3, "to": 3, "share": 0.6},
+        ])
+    );
+    assert_eq!(option(pool, 1, "no-upfront")["count"], 2);
+    // In 16 × 6 and 6 of 168: 1.006 × (2 + 102 / 168) + 1.212; 3 × 1.006 + 1.212.
+    let family = &found["savings_plan_pools"][0];
+    assert_eq!(family["hours"], 168);
+    assert_eq!(family["on_demand_mean_hourly"], 3.834786);
+    assert_eq!(family["on_demand_peak_hourly"], 4.23);
+}
+
 #[test]
 fn a_plan_of_one_type_commits_to_what_its_reserved_instances_cost() {
     let found = figures(&three());
