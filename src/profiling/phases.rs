@@ -62,6 +62,7 @@ struct Level {
 }
 
 /// The phases of a run, and which of them each window belongs to.
+#[derive(Default)]
 pub(super) struct Phases {
     pub(super) list: Vec<Phase>,
     /// Kind of each window.

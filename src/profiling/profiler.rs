@@ -39,8 +39,6 @@ pub struct GpuStanding {
 /// How a run stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
-    /// Seconds from the start to the last look.
-    pub elapsed_seconds: f64,
     /// Looks so far.
     pub looks: u64,
     /// Mean over all GPUs and looks; absent where it is not available.
@@ -157,9 +155,7 @@ impl Profiler {
     /// How the run stands. Costs little: no more than a pass over a bounded
     /// number of windows.
     pub fn now(&self) -> Standing {
-        // Before the first look no time has passed.
-        let elapsed_seconds = self.last_at.unwrap_or(0.0);
-        let phases = self.phases(elapsed_seconds);
+        let phases = self.last_at.map(|at| self.phases(at)).unwrap_or_default();
         let diagnoses = self.diagnoses(&phases);
         let gpus = self
             .gpus
@@ -176,7 +172,6 @@ impl Profiler {
         let mut alerts = self.alerts();
         alerts.retain(Alert::is_active);
         Standing {
-            elapsed_seconds,
             looks: self.looks,
             utilization_mean_percent: self.utilization.mean(),
             gpus: gpus.collect(),

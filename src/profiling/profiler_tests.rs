@@ -23,7 +23,7 @@ fn one_of_four_in_use_is_a_quarter_of_the_host() {
     let standing = profiler.now();
     assert_eq!(standing.utilization_mean_percent, Some(20.0));
     assert_eq!(standing.gpus[0].utilization_mean_percent, Some(80.0));
-    assert_eq!((standing.looks, standing.elapsed_seconds), (100, 99.0));
+    assert_eq!(standing.looks, 100);
     let run = finish(profiler, 100.0);
     assert_eq!(
         (run.gpus_used(), run.gpu_count(), run.coverage),

@@ -149,12 +149,12 @@ impl Player {
     /// Seconds that one round takes: the last line stays as long as the one
     /// before it.
     fn span(&self) -> f64 {
-        let at = |back: usize| {
-            let place = self.lines.len().checked_sub(back)?;
-            Some(self.lines.get(place)?.at)
-        };
-        let last = at(1).unwrap_or(0.0);
-        last + at(2).map_or(1.0, |before| last - before).max(0.001)
+        match self.lines.as_slice() {
+            [.., before, last] => last.at + (last.at - before.at).max(0.001),
+            [only] => only.at + 1.0,
+            // A round of nothing is never played.
+            [] => 1.0,
+        }
     }
 
     fn play(&mut self, line: usize) {

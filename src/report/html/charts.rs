@@ -13,10 +13,9 @@ const SHOWN: usize = 8;
 /// Tags by which the cost is broken down.
 const SHOWN_TAGS: usize = 3;
 
-/// A part in percent, for drawing; 0 of nothing.
-pub(super) fn percent_of(part: Decimal, whole: Decimal) -> f64 {
-    let share = (part * Decimal::ONE_HUNDRED).checked_div(whole);
-    share.and_then(|share| share.to_f64()).unwrap_or(0.0)
+/// A part in percent; absent of nothing.
+pub(super) fn percent_of(part: Decimal, whole: Decimal) -> Option<f64> {
+    (part * Decimal::ONE_HUNDRED).checked_div(whole)?.to_f64()
 }
 
 /// Spans of a bar from 0 to 100, each in a class of the style, drawn over one
@@ -124,15 +123,14 @@ fn part_row(page: &mut Page, name: &str, part: &CostPart, most: Decimal, is_name
         html!(page, " class=\"rest\"");
     }
     html!(page, ">", name, "</th><td>");
-    let reach = |amount: Option<Money>| {
-        let percent = percent_of(amount.map(Money::amount).unwrap_or_default(), most);
-        0.0..percent
+    let reach = |amount: Option<Money>, class| {
+        let percent = percent_of(amount?.amount(), most)?;
+        (percent > 0.0).then_some((0.0..percent, class))
     };
-    let today = reach(part.monthly_cost);
-    let stays = reach(part.planned_monthly_cost);
-    let spans = [(today, "today"), (stays, "stays")];
-    let drawn = spans.iter().filter(|(span, _)| span.end > 0.0);
-    span_bar(page, &drawn.cloned().collect::<Vec<_>>());
+    let today = reach(part.monthly_cost, "today");
+    let stays = reach(part.planned_monthly_cost, "stays");
+    let drawn: Vec<_> = today.into_iter().chain(stays).collect();
+    span_bar(page, &drawn);
     html!(
         page,
         "</td><td>",

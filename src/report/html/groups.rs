@@ -2,8 +2,8 @@
 
 use super::markup::{NAME, Page, cut, html};
 use crate::analysis::{GroupSums, Groups};
-use crate::report::groups::unpriced_note;
-use crate::report::text::{count, money_or_absent};
+use crate::report::groups::{cells, unpriced_note};
+use crate::report::text::money_or_absent;
 
 /// Every group and their total.
 pub(super) fn groups(groups: &Groups, page: &mut Page) {
@@ -58,17 +58,9 @@ pub(super) fn groups(groups: &Groups, page: &mut Page) {
 }
 
 fn figures(sums: &GroupSums, page: &mut Page) {
-    html!(page, "<td class=\"n\">", count(sums.gpus), "</td>");
-    for amount in [
-        sums.monthly_cost,
-        sums.useful_cost,
-        sums.idle_cost,
-        sums.unmeasured_cost,
-        sums.stopped_cost,
-        sums.monthly_savings,
-        sums.planned_monthly_cost(),
-    ] {
-        html!(page, "<td class=\"n\">", money_or_absent(amount), "</td>");
+    let planned = money_or_absent(sums.planned_monthly_cost());
+    for cell in cells(sums).into_iter().chain([planned]) {
+        html!(page, "<td class=\"n\">", cell, "</td>");
     }
     html!(page, "</tr>\n");
 }

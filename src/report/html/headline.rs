@@ -4,7 +4,7 @@ use super::charts::{percent_of, span_bar};
 use super::markup::{Page, html};
 use crate::analysis::Audit;
 use crate::domain::Money;
-use crate::report::text::{count, counted, money, money_or_absent, rounded};
+use crate::report::text::{ABSENT, count, counted, money, money_or_absent, percent, rounded};
 use rust_decimal::Decimal;
 
 /// The headline numbers.
@@ -122,37 +122,38 @@ fn steps(audit: &Audit, today: Money, planned: Money, page: &mut Page) {
         "<th scope=\"col\">Of today</th></tr></thead>\n<tbody>\n"
     );
     let whole = today.amount();
+    let from_to = |from: Decimal, to: Decimal| {
+        let ends = percent_of(from, whole).zip(percent_of(to, whole));
+        ends.map(|(from, to)| from..to)
+    };
     row(
         page,
         "today",
-        0.0..100.0,
+        from_to(Decimal::ZERO, whole),
         "today",
         money(today),
-        whole,
-        whole,
+        percent_of(whole, whole),
     );
     let mut rest = whole;
     for (kind, saved) in &audit.totals.by_action {
-        let before = percent_of(rest, whole);
+        let before = rest;
         rest -= saved.amount();
         row(
             page,
             kind.name(),
-            percent_of(rest, whole)..before,
+            from_to(rest, before),
             "saved",
             format!("−{}", money(*saved)),
-            saved.amount(),
-            whole,
+            percent_of(saved.amount(), whole),
         );
     }
     row(
         page,
         "after the plan",
-        0.0..percent_of(planned.amount(), whole),
+        from_to(Decimal::ZERO, planned.amount()),
         "stays",
         money(planned),
-        planned.amount(),
-        whole,
+        percent_of(planned.amount(), whole),
     );
     html!(page, "</tbody>\n</table>\n");
     if let Some(share) = audit.totals.savings_percent() {
@@ -178,20 +179,19 @@ fn steps(audit: &Audit, today: Money, planned: Money, page: &mut Page) {
 fn row(
     page: &mut Page,
     label: &str,
-    span: std::ops::Range<f64>,
+    span: Option<std::ops::Range<f64>>,
     class: &'static str,
     amount: String,
-    part: Decimal,
-    whole: Decimal,
+    percent_of_today: Option<f64>,
 ) {
     html!(page, "<tr><th scope=\"row\">", label, "</th><td>");
-    span_bar(page, &[(span, class)]);
+    span_bar(page, span.map(|span| (span, class)).as_slice());
     html!(
         page,
         "</td><td>",
         amount,
         "</td><td>",
-        format!("{:.1} %", percent_of(part, whole)),
+        percent_of_today.map_or_else(|| ABSENT.to_owned(), percent),
         "</td></tr>\n"
     );
 }
