@@ -136,15 +136,15 @@ fn family_pool(
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> Option<FamilyPool> {
-    let hours = members.iter().map(|(_, hourly)| hourly.len()).min()?;
-    let members: Vec<Member<'_>> = members
+    let priced = members
         .iter()
-        .filter_map(|(key, hourly)| {
-            Some(Member {
-                key,
-                on_demand: prices.get(key).ok()?,
-                hourly: hourly[hourly.len() - hours..].to_vec(),
-            })
+        .filter_map(|(key, hourly)| Some((*key, prices.get(key).ok()?, *hourly)));
+    let hours = priced.clone().map(|(_, _, hourly)| hourly.len()).min()?;
+    let members: Vec<Member<'_>> = priced
+        .map(|(key, on_demand, hourly)| Member {
+            key,
+            on_demand,
+            hourly: hourly[hourly.len() - hours..].to_vec(),
         })
         .collect();
     let currency = members.first()?.on_demand.rate.currency();

@@ -98,14 +98,15 @@ impl<'a> Profiles<'a> {
         })
     }
 
-    /// CPU and memory of the host, as far as no other source tells: of complete
-    /// runs, and of all where the verdict rests on all of them.
+    /// CPU and memory of the host, as far as no other source tells: of runs that may
+    /// be judged, and of all where the verdict rests on all of them.
     fn add_host(&self, usage: &mut InstanceUsage, instance: &Instance) {
         let rests_on_all = matches!(usage.signal, Some((_, SeriesSource::Profile)));
-        let runs: Vec<&ProfiledRun> = self
-            .in_window(instance)
-            .filter(|run| rests_on_all || run.covers_a_command)
-            .collect();
+        let runs: Vec<&ProfiledRun> = if rests_on_all {
+            self.in_window(instance).collect()
+        } else {
+            self.complete(instance)
+        };
         let largest = |figure: fn(&ProfiledRun) -> Option<f64>| {
             runs.iter().filter_map(|run| figure(run)).reduce(f64::max)
         };

@@ -79,13 +79,13 @@ impl PlannedRow {
     /// What its cost rests on and the plan does not show.
     fn assumptions(&self) -> impl Iterator<Item = Gap> {
         let sides = [&self.before, &self.after].into_iter().flatten();
-        let priced = sides.filter(|side| side.monthly.is_ok());
+        let priced = sides.filter(|side| side.monthly.is_ok() && side.count != Some(0));
         priced.filter_map(|side| {
             let missing = side.instances.assumed.as_ref()?;
             let reason = format!("{missing}; priced as what is usual");
             let hint = "check a plan that holds its configuration and what it launches from";
             Some(Gap::new(
-                "market and tenancy",
+                "market, system and tenancy",
                 self.address.clone(),
                 reason,
                 hint,
@@ -104,9 +104,8 @@ fn monthly(side: Option<&PlannedSide>, currency: Currency) -> Option<Money> {
     }
 }
 
-/// Sums in one currency. Each is the sum of the rows that know the figure, so
-/// that columns add up; with unknown ones among them `delta` is not `after` less
-/// `before`.
+/// Sums in one currency over the rows that are known on both sides: half a row is in
+/// none of them, so that `delta` is `after` less `before`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedTotals {
     /// Per month today.

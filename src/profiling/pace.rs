@@ -117,6 +117,13 @@ struct Steps {
     seconds: f64,
 }
 
+impl Steps {
+    /// Of at least one.
+    fn mean(&self) -> f64 {
+        self.seconds / self.count as f64
+    }
+}
+
 /// How far looks are apart, by themselves, in memory that does not grow with
 /// their number.
 #[derive(Debug, Clone, Default)]
@@ -136,7 +143,8 @@ impl Spacing {
         }
     }
 
-    /// The step in the middle of all.
+    /// The mean step, without those that are gaps beside the one in the middle of all:
+    /// in a log of whole seconds looks 1.45 s apart are steps of 1 s and 2 s.
     fn usual_seconds(&self) -> Option<f64> {
         let all: u64 = self.steps.values().map(|steps| steps.count).sum();
         let mut before = 0;
@@ -144,13 +152,19 @@ impl Spacing {
             before += steps.count;
             before * 2 >= all
         })?;
-        Some(middle.seconds / middle.count as f64)
+        let most = (middle.mean() * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS);
+        let usual = self.steps.values().filter(|steps| steps.mean() <= most);
+        let sum = usual.fold(Steps::default(), |sum, steps| Steps {
+            count: sum.count + steps.count,
+            seconds: sum.seconds + steps.seconds,
+        });
+        (sum.count > 0).then(|| sum.mean())
     }
 
     /// Looks that would have come at an interval and did not.
     fn missed(&self, interval_seconds: f64) -> u64 {
         let of_one = |steps: &Steps| {
-            let each = steps.seconds / steps.count as f64 / interval_seconds;
+            let each = steps.mean() / interval_seconds;
             if each.round() <= 1.0 {
                 return 0;
             }
@@ -334,6 +348,20 @@ mod tests {
             cadence.looked(&crate::profiling::scenes::look(at_seconds, Vec::new()));
         }
         cadence
+    }
+
+    #[test]
+    fn a_log_of_whole_seconds_misses_nothing_between_them() {
+        // Looks 1.45 s apart, and then one that is 20 s late.
+        let looks = (0..1_000).map(|n| (f64::from(n) * 1.45).floor());
+        let read = cadence(None, looks.clone());
+        assert_eq!((read.pace().taken, read.pace().missed), (1_000, 0));
+        let interval = read.interval_seconds().expect("it is seen");
+        assert!((interval - 1.45).abs() < 0.01, "{interval}");
+        assert_eq!(read.longest_hole(), None);
+        let torn = cadence(None, looks.chain([1_448.0 + 21.75]));
+        // 21.75 s are 15 steps.
+        assert_eq!(torn.pace().missed, 14);
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub fn terraform_brief(
     }
     let shown = |sentence: String| bounded(&sentence, SENTENCE_WIDTH);
     let mut totals = change.totals.values();
-    let only = totals.next().filter(|_| change.totals.len() == 1);
+    // A sum that leaves something out is not what the plan costs.
+    let is_whole = change.totals.len() == 1 && change.unpriced == 0;
+    let only = totals.next().filter(|_| is_whole);
     GateBrief {
         as_of,
         subject,

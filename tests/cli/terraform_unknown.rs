@@ -68,6 +68,50 @@ fn an_unknown_tenancy_leaves_a_budget_open() {
     );
 }
 
+/// What a resource costs after the plan is not known: it does not go.
+#[test]
+fn a_row_that_is_half_known_pays_for_no_other() {
+    let resource = |address: &str, before: Value, after: Value, unknown: Value| {
+        json!({"address": address, "mode": "managed", "type": "aws_instance",
+            "change": {"actions": ["update"], "before": before, "after": after,
+                "after_unknown": unknown}})
+    };
+    let of = |name: &str| json!({"instance_type": name, "availability_zone": "us-east-1a"});
+    let policy = "[[budget]]\nmonthly_limit = 1_000\n";
+    let checked = |changes: Value| {
+        let world = World::new();
+        let plan = json!({"format_version": "1.2", "resource_changes": changes});
+        let path = document(&world, &plan);
+        let outcome = check(&world, policy, &path, &["--format", "json"]);
+        (outcome.code, outcome.json())
+    };
+    let open = json!({"availability_zone": "us-east-1a"});
+    let unknown = json!({"instance_type": true});
+    let (code, found) = checked(json!([
+        resource("aws_instance.a", of("p4d.24xlarge"), open, unknown),
+        resource("aws_instance.b", Value::Null, of("g5.12xlarge"), json!({})),
+    ]));
+    assert_eq!(code, 100, "{found}");
+    // 5.672 × 730, and not less 21.957642 × 730.
+    let title = found["violations"][0]["title"].as_str().expect("text");
+    assert!(
+        title.ends_with("the plan changes it by +$4,140.56"),
+        "{title}"
+    );
+    assert_eq!(found["plan"]["totals"][0]["monthly_delta"], 4_140.56);
+
+    // What it cost before is not known: nobody can say that it costs no more.
+    let (code, found) = checked(json!([resource(
+        "aws_instance.a",
+        of("p99.48xlarge"),
+        of("g5.12xlarge"),
+        json!({})
+    ),]));
+    assert_eq!(code, 3, "{found}");
+    assert_eq!(found["violations"], json!([]));
+    assert_eq!(found["lacks"].as_array().map(Vec::len), Some(1), "{found}");
+}
+
 /// What is usual to strip secrets: `jq 'del(.configuration)'`.
 #[test]
 fn a_plan_without_its_configuration_keeps_its_types_and_its_cost() {
@@ -92,7 +136,7 @@ fn a_plan_without_its_configuration_keeps_its_types_and_its_cost() {
     assert_eq!(totals["monthly_after"], 38_507.86);
     let gaps = document["gaps"].as_array().expect("gaps").iter();
     let assumed: Vec<&str> = gaps
-        .filter(|gap| gap["what"] == "market and tenancy")
+        .filter(|gap| gap["what"] == "market, system and tenancy")
         .map(|gap| gap["where"].as_str().expect("text"))
         .collect();
     assert_eq!(

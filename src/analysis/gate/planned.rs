@@ -131,40 +131,57 @@ impl PlanGate<'_> {
             &words,
             budget.line,
         );
-        let (mut before, mut after, mut perhaps) = (zero, zero, Decimal::ZERO);
+        let (mut after, mut delta, mut perhaps) = (zero, zero, Decimal::ZERO);
         let mut open: Vec<Gap> = Vec::new();
+        // What is not known of today matters only to whether the plan costs more.
+        let mut open_before: Vec<Gap> = Vec::new();
+        let holds_before = |side: &&PlannedSide| holds(&budget.scope, side) == Ok(true);
         for row in &self.plan.rows {
-            let was = row.monthly_before(limit.currency()).unwrap_or(zero);
-            if row
-                .before
-                .as_ref()
-                .is_some_and(|side| holds(&budget.scope, side) == Ok(true))
-            {
-                before = plus(before, was);
-            }
-            let Some(side) = &row.after else {
-                continue;
-            };
-            let cost = row.monthly_after(limit.currency());
-            match (holds(&budget.scope, side), cost) {
-                (Ok(false), _) => {}
-                (Ok(true), Some(cost)) => after = plus(after, cost),
-                (Err(reason), Some(cost)) => {
-                    perhaps += cost.amount();
-                    open.push(Gap::new("scope", row.address.clone(), reason, SCOPE));
+            let was = match row.before.as_ref().filter(holds_before) {
+                None => Some(zero),
+                Some(side) => {
+                    let cost = row.monthly_before(limit.currency());
+                    if cost.is_none() {
+                        open_before.push(unpriced(row, side, limit));
+                    }
+                    cost
                 }
-                (_, None) => open.push(unpriced(row, side, limit)),
+            };
+            let is = match &row.after {
+                None => Some(zero),
+                Some(side) => {
+                    let cost = row.monthly_after(limit.currency());
+                    match (holds(&budget.scope, side), cost) {
+                        (Ok(false), _) => Some(zero),
+                        (Ok(true), Some(cost)) => {
+                            after = plus(after, cost);
+                            Some(cost)
+                        }
+                        (Err(reason), Some(cost)) => {
+                            perhaps += cost.amount();
+                            open.push(Gap::new("scope", row.address.clone(), reason, SCOPE));
+                            None
+                        }
+                        (_, None) => {
+                            open.push(unpriced(row, side, limit));
+                            None
+                        }
+                    }
+                }
+            };
+            // Half a row would read as though it came or went.
+            if let (Some(was), Some(is)) = (was, is) {
+                delta = Money::new(
+                    delta.amount() + is.amount() - was.amount(),
+                    limit.currency(),
+                );
             }
         }
         judge.observed(format!("{after} a month after the plan"));
         if after.amount() > limit.amount() {
-            let delta = Money::new(after.amount() - before.amount(), limit.currency());
             let over = Money::new(after.amount() - limit.amount(), limit.currency());
-            let past = if delta.amount() > Decimal::ZERO {
-                Past::New
-            } else {
-                Past::Known
-            };
+            let is_new = delta.amount() > Decimal::ZERO;
+            let past = if is_new { Past::New } else { Past::Known };
             let words = Words {
                 title: format!(
                     "{scope} would cost {after} a month, {over} over its budget of {limit}; the \
@@ -179,7 +196,10 @@ impl PlanGate<'_> {
                 ..Words::default()
             };
             judge.violated(Severity::Critical, words, past);
-            return judge.done();
+            if is_new {
+                return judge.done();
+            }
+            open_before.iter().for_each(|gap| judge.lacks(gap));
         }
         // What may belong to the scope does no harm where there is room for all of it.
         let has_room = after.amount() + perhaps <= limit.amount();

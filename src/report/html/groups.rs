@@ -2,7 +2,7 @@
 
 use super::markup::{NAME, Page, cut, html};
 use crate::analysis::{GroupSums, Groups};
-use crate::report::groups::{cells, unpriced_note};
+use crate::report::groups::{NO_VALUE, cells, unpriced_note};
 use crate::report::text::money_or_absent;
 
 /// Every group and their total.
@@ -36,7 +36,9 @@ pub(super) fn groups(groups: &Groups, page: &mut Page) {
         for value in &row.values {
             html!(page, "<th scope=\"row\">");
             match value.as_deref() {
-                None => page.markup("<i>(none)</i>"),
+                None => {
+                    html!(page, "<i>", NO_VALUE, "</i>");
+                }
                 Some("") => page.markup("<i>&quot;&quot;</i>"),
                 Some(value) => page.text(cut(value, NAME)),
             }

@@ -22,8 +22,9 @@ pub(super) fn groups_section(groups: &Groups) -> Section {
         "**total**".clone_into(first);
     }
     let rows = groups.rows.iter().map(|row| {
-        let values = row.values.iter().map(|value| match value {
+        let values = row.values.iter().map(|value| match value.as_deref() {
             None => NO_VALUE.to_owned(),
+            Some("") => "\"\"".to_owned(),
             Some(value) => code(value),
         });
         group_row(values.collect(), &row.sums)

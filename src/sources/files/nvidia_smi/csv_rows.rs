@@ -62,13 +62,15 @@ impl Layout {
                 continue;
             }
             let cells = cells(&line.text);
-            if is_of_processes(&cells) {
+            let columns = header(&cells);
+            let tells = columns.iter().flatten().any(is_reading);
+            if is_of_processes(&cells) && !tells {
                 return Err(SamplesError::Processes {
                     path: input.path().to_owned(),
                     line: line.number,
                 });
             }
-            if let Some(columns) = header(&cells) {
+            if let Some(columns) = columns {
                 return Self::checked(input, line.number, None, columns, None);
             }
             first.get_or_insert_with(|| quoted(&line.text));
@@ -108,18 +110,6 @@ impl Layout {
         columns: Vec<Column>,
         guessed: Option<String>,
     ) -> Result<Self, SamplesError> {
-        let is_reading = |column: &Column| match column.field {
-            Field::Figure(figure) => !matches!(
-                figure,
-                Figure::VramTotal
-                    | Figure::PowerLimit
-                    | Figure::EnforcedPowerLimit
-                    | Figure::DefaultPowerLimit
-                    | Figure::MaxLinkGeneration
-                    | Figure::MaxLinkWidth
-            ),
-            _ => false,
-        };
         if !columns.iter().any(is_reading) {
             let message = "no column is a reading of a GPU, such as `utilization.gpu`";
             return Err(SamplesError::line(input.path(), line, message));
@@ -130,6 +120,22 @@ impl Layout {
             guessed,
         })
     }
+}
+
+/// Whether a column tells what a GPU does rather than what it is.
+fn is_reading(column: &Column) -> bool {
+    let Field::Figure(figure) = column.field else {
+        return false;
+    };
+    !matches!(
+        figure,
+        Figure::VramTotal
+            | Figure::PowerLimit
+            | Figure::EnforcedPowerLimit
+            | Figure::DefaultPowerLimit
+            | Figure::MaxLinkGeneration
+            | Figure::MaxLinkWidth
+    )
 }
 
 /// Whether a line is the header of `--query-compute-apps` or

@@ -54,9 +54,9 @@ fn seconds(text: &str) -> Option<Timestamp> {
     if !(9..=10).contains(&whole.len()) || !text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return None;
     }
-    let since = SignedDuration::try_from_secs_f64(text.parse().ok()?).ok()?;
     // A float holds microseconds of such a time, and no more.
-    Timestamp::from_microsecond(i64::try_from(since.as_micros()).ok()?).ok()
+    let microseconds = (text.parse::<f64>().ok()? * 1e6).round();
+    Timestamp::from_microsecond(microseconds as i64).ok()
 }
 
 /// Whether a word can only mean UTC.
@@ -66,9 +66,13 @@ fn is_utc(word: &str) -> bool {
 
 /// What is wrong with a time that cannot be read.
 pub(super) fn unread_time(text: &str) -> String {
-    let zone = text
-        .split_ascii_whitespace()
-        .find(|word| (2..=5).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_uppercase()));
+    let is_zone = |word: &&str| {
+        (2..=5).contains(&word.len())
+            && word.bytes().all(|b| b.is_ascii_uppercase())
+            && !is_utc(word)
+            && !["AM", "PM"].contains(word)
+    };
+    let zone = text.split_ascii_whitespace().find(is_zone);
     match zone {
         Some(zone) => format!(
             "the time `{text}` names its zone `{zone}`, a short name that several zones share"

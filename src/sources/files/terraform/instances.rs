@@ -195,7 +195,12 @@ fn mixed_group(
             overrides(&block, "override"),
         ),
     };
-    let each = each.unwrap_or_default();
+    let mut each = each.unwrap_or_default();
+    let distribution_block = mixed.block("instances_distribution").ok().flatten();
+    each.assumed = each
+        .assumed
+        .or_else(|| mixed.assumed())
+        .or_else(|| distribution_block?.assumed());
     let count = size.and_then(|size| instances_for(size, &overrides));
     Found {
         types: types_of(&overrides, &each.instance_type),
@@ -296,8 +301,9 @@ fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Fo
     match named {
         Ok(None) => {}
         Ok(Some(list)) => {
-            let names = list.elements().iter().filter_map(Node::text);
-            found.types = Types::of(names.map(|name| Ok(Some(name.to_owned()))));
+            // One that is known only after apply is there without a value.
+            let named = |one: &Node| Ok(Some(one.text().ok_or(Missing::AfterApply)?.to_owned()));
+            found.types = Types::of(list.elements().iter().map(named));
         }
         Err(missing) => found.types = Types::of([Err(missing)]),
     }

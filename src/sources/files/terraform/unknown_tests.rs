@@ -130,6 +130,66 @@ fn types_that_are_named_stand_beside_unknown_ones() {
     assert_eq!(weights.count, Err(Missing::AfterApply));
 }
 
+/// The provider computes how a group is divided where nobody writes it.
+#[test]
+fn what_nobody_writes_of_a_mixed_group_is_on_demand() {
+    let policy = |more: Value| {
+        let mut policy = json!({"launch_template": [
+            {"launch_template_specification": [{"launch_template_id": "lt-elsewhere"}],
+             "override": [{"instance_type": "p4d.24xlarge"}]}]});
+        if let Some(distribution) = more.as_object().filter(|one| !one.is_empty()) {
+            policy["instances_distribution"] = json!([distribution]);
+        }
+        json!({"desired_capacity": 4, "mixed_instances_policy": [policy]})
+    };
+    let read_with = |after: Value, unknown: Value, written: Value| {
+        let address = "aws_autoscaling_group.g";
+        let unknown = json!({"mixed_instances_policy": [unknown]});
+        let changes = [change(address, "aws_autoscaling_group", &after, &unknown)];
+        let configuration = json!({"root_module": {"resources": [
+            {"address": address, "expressions": {"mixed_instances_policy": [written]}}]}});
+        one(&read(&document(&changes, &configuration), None), address)
+    };
+    let open = json!({"instances_distribution": true});
+    let found = read_with(
+        policy(json!({})),
+        open.clone(),
+        json!({"launch_template": [{}]}),
+    );
+    assert_eq!(found.payment, on_demand(4));
+    // Written, it is known only after apply.
+    let reference = json!({"references": ["var.x"]});
+    let written = json!({"instances_distribution": [{"on_demand_base_capacity": reference}]});
+    let found = read_with(policy(json!({})), open, written.clone());
+    assert_eq!(found.payment, Err(Missing::AfterApply));
+    let base = json!({"instances_distribution": [{"on_demand_base_capacity": true}]});
+    let strategy = json!({"spot_allocation_strategy": "lowest-price"});
+    let found = read_with(policy(strategy.clone()), base.clone(), written);
+    assert_eq!(found.payment, Err(Missing::AfterApply));
+    let other = json!({"instances_distribution": [{"spot_allocation_strategy": {}}]});
+    let found = read_with(policy(strategy), base, other);
+    assert_eq!(found.payment, on_demand(4));
+}
+
+/// An element of a list that is known only after apply has no value in the plan.
+#[test]
+fn a_type_of_a_node_group_that_is_not_known_is_not_left_out() {
+    let types_of = |types: Value, unknown: Value| {
+        let address = "aws_eks_node_group.g";
+        let after = json!({"instance_types": types, "scaling_config": [{"desired_size": 2}]});
+        let unknown = json!({"instance_types": unknown});
+        let changes = [change(address, "aws_eks_node_group", &after, &unknown)];
+        let found = one(&read(&document(&changes, &Value::Null), None), address);
+        (found.types, found.more_types)
+    };
+    let open = Some(Missing::AfterApply);
+    let found = types_of(json!(["g5.xlarge", null]), json!([false, true]));
+    assert_eq!(found, (vec!["g5.xlarge".to_owned()], open.clone()));
+    assert_eq!(types_of(json!([null]), json!([true])), (vec![], open));
+    let known = types_of(json!(["g5.xlarge"]), json!([false]));
+    assert_eq!(known, (vec!["g5.xlarge".to_owned()], None));
+}
+
 /// A plan's configuration leaves `dynamic` blocks out: what is missing there may be
 /// written all the same.
 #[test]

@@ -6,12 +6,18 @@ use super::sieve::{NOTHING, Node};
 use crate::domain::{Missing, Planned};
 use std::collections::BTreeMap;
 
-/// What the provider computes of a resource where nobody writes it: as good as
-/// always the usual value, which a plan lists as known only after apply all the same.
-fn computed(resource_type: &str) -> &'static [&'static str] {
-    match resource_type {
+/// What the provider computes of a resource, or of a block by its name, where nobody
+/// writes it: as good as always the usual value, which a plan lists as known only after
+/// apply all the same.
+fn computed(of: &str) -> &'static [&'static str] {
+    match of {
         "aws_instance" | "aws_spot_instance_request" => &["instance_market_options", "tenancy"],
         "aws_eks_node_group" => &["ami_type", "capacity_type"],
+        "mixed_instances_policy" => &["instances_distribution"],
+        "instances_distribution" => &[
+            "on_demand_base_capacity",
+            "on_demand_percentage_above_base_capacity",
+        ],
         _ => &[],
     }
 }
@@ -23,7 +29,7 @@ pub(super) struct View<'a> {
     unknown: &'a Node,
     /// Absent where the configuration is not known.
     expressions: Option<&'a Node>,
-    /// See [`computed`]; nothing within a block.
+    /// See [`computed`].
     computed: &'static [&'static str],
 }
 
@@ -139,7 +145,10 @@ impl<'a> View<'a> {
             // Which of them is which is only known where none is dynamic.
             let written = written.filter(|written| written.len() == list.elements().len());
             let written = written.and_then(|written| written.get(at));
-            Self::of(values, unknown.get(at).unwrap_or(&NOTHING), written)
+            Some(Self {
+                computed: computed(key),
+                ..Self::of(values, unknown.get(at).unwrap_or(&NOTHING), written)?
+            })
         };
         Ok(blocks.filter_map(view).collect())
     }

@@ -2,6 +2,7 @@
 
 use super::super::super::samples::{ReadOptions, SamplesError};
 use super::{read, refusal};
+use crate::profiling::GpuSample;
 
 fn log(times: &[&str]) -> String {
     let mut log = "timestamp, index, utilization.gpu [%]\n".to_owned();
@@ -27,6 +28,12 @@ fn zones_and_seconds_since_1970_are_read() {
         ),
         ("1767450960", "1767450961", "2026-01-03T14:36:00Z"),
         ("1767450960.25", "1767450961.25", "2026-01-03T14:36:00.25Z"),
+        // No float is 0.507.
+        (
+            "1767450960.507",
+            "1767450961.507",
+            "2026-01-03T14:36:00.507Z",
+        ),
         (
             "Sat Jan  3 14:36:00 UTC 2026",
             "Sat Jan  3 14:36:01 UTC 2026",
@@ -56,11 +63,29 @@ fn a_time_that_cannot_be_read_is_named_as_the_cause() {
             "yesterday at noon",
             "smi.log:2: the time `yesterday at noon` cannot be read",
         ),
+        (
+            "Sat Jan  3 02:36:00 PM UTC 2026",
+            "smi.log:2: the time `Sat Jan  3 02:36:00 PM UTC 2026` cannot be read",
+        ),
     ] {
         let refused = refusal(&log(&[time, time]), &ReadOptions::default());
         assert_eq!(refused.to_string(), says);
         assert!(refused.hint().contains("--read-zone"));
     }
+}
+
+/// A script may add a process to a row of a GPU.
+#[test]
+fn a_process_beside_readings_of_a_gpu_is_a_column_that_is_not_known() {
+    let (_, samples) = read(
+        "timestamp, index, utilization.gpu [%], memory.used [MiB], pid\n\
+         2026/01/03 14:36:00, 0, 40 %, 512 MiB, 4711\n",
+    );
+    let [GpuSample::Read(reading)] = samples[0].gpus.as_slice() else {
+        panic!("{samples:?}");
+    };
+    assert_eq!(reading.utilization_percent, Some(40.0));
+    assert_eq!(reading.vram_used_mib, Some(512.0));
 }
 
 #[test]
