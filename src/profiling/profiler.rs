@@ -60,6 +60,8 @@ pub struct Profiler {
     policy: Policy,
     looks: u64,
     last_at: Option<f64>,
+    /// Seconds between looks that somebody states of a log that does not.
+    stated_interval_seconds: Option<f64>,
     /// Seconds between looks, without gaps.
     spacing: Tally,
     gpus: Vec<GpuSoFar>,
@@ -78,6 +80,15 @@ fn known_first(one: Option<f64>, other: Option<f64>) -> Ordering {
 }
 
 impl Profiler {
+    /// The same for a log whose looks somebody states to be so many seconds apart; what
+    /// a run tells itself outranks it.
+    pub fn with_interval(self, stated_seconds: Option<f64>) -> Self {
+        Self {
+            stated_interval_seconds: stated_seconds,
+            ..self
+        }
+    }
+
     /// A profiler of a host, which judges by a policy.
     pub fn new(facts: RunFacts, policy: &Policy) -> Self {
         let gpus = facts.gpus.iter().cloned().enumerate();
@@ -85,6 +96,7 @@ impl Profiler {
             policy: policy.clone(),
             looks: 0,
             last_at: None,
+            stated_interval_seconds: None,
             spacing: Tally::default(),
             gpus: gpus
                 .map(|(place, identity)| GpuSoFar::new(place, identity))
@@ -125,7 +137,8 @@ impl Profiler {
             .last_at
             .replace(at_seconds)
             .map(|last| at_seconds - last);
-        let longest = match self.facts.interval_seconds.or(self.spacing.mean()) {
+        let told = self.facts.interval_seconds.or(self.stated_interval_seconds);
+        let longest = match told.or(self.spacing.mean()) {
             Some(interval) => (interval * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS),
             None => GAP_UNKNOWN_SECONDS,
         };

@@ -372,6 +372,25 @@ fn a_log_without_interval_learns_what_a_gap_is() {
 }
 
 #[test]
+fn looks_as_far_apart_as_somebody_states_are_no_gap() {
+    let alerts = |stated_seconds| {
+        let mut unknown = facts(vec![gpu(0)]);
+        unknown.interval_seconds = None;
+        let profiler = Profiler::new(unknown, &Policy::default());
+        let mut profiler = profiler.with_interval(stated_seconds);
+        // Two hours, a look every ten minutes.
+        for at in 0..12 {
+            let gpus = vec![read(reading(5.0, 1.0))];
+            profiler.add(&look(f64::from(at) * 600.0, gpus));
+        }
+        let alerts = profiler.now().alerts;
+        alerts.iter().map(|alert| alert.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(alerts(None), []);
+    assert_eq!(alerts(Some(600.0)), [AlertKind::Underused]);
+}
+
+#[test]
 fn steps_of_the_energy_counter_are_no_peaks_of_power() {
     let kinds = |power_w: Option<f64>| -> Vec<AlertKind> {
         let readings = (0..10).map(|at| GpuReading {

@@ -93,6 +93,7 @@ fn a_row_that_is_half_known_pays_for_no_other() {
     ]));
     assert_eq!(code, 100, "{found}");
     // 5.672 × 730, and not less 21.957642 × 730.
+    assert_eq!(found["plan"]["unpriced"], 1);
     let title = found["violations"][0]["title"].as_str().expect("text");
     assert!(
         title.ends_with("the plan changes it by +$4,140.56"),

@@ -38,7 +38,8 @@ pub(super) fn summarise(
         is_spot: None,
     };
     let mut cadence = Cadence::new(&facts, args.interval.map(signed));
-    let mut profiler = Profiler::new(facts, &settings.policy);
+    let mut profiler = Profiler::new(facts, &settings.policy)
+        .with_interval(args.interval.map(|interval| interval.as_secs_f64()));
     let mut last_seconds = 0.0;
     for sample in &mut samples {
         let sample = sample.map_err(unreadable)?;
