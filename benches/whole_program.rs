@@ -8,7 +8,7 @@ use gpucost::domain::{
     Currency, HourlyRate, InstanceCost, Policy, PriceBook, PriceKey, Risk, WorkloadCost,
     WorkloadKind,
 };
-use gpucost::savings::{Bound, ConcurrentUsage, Demand, PoolRates, Today, candidates};
+use gpucost::savings::{Bound, ConcurrentUsage, Demand, INSTANCE, PoolRates, Today, candidates};
 use nix::sys::resource::{UsageWho, getrusage};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ fn cost(prices: &Prices<'_>, instance_type: &str, instances: u32) -> WorkloadCos
 fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
     let gpus_unused = noise.near(50.0, 100.0) < 20.0;
     let gpus_active = if gpus_unused { 0 } else { gpus.div_ceil(2) };
-    let gpu_p95 = if gpus_unused {
+    let gpu_peak = if gpus_unused {
         0.0
     } else {
         noise.near(35.0, 60.0)
@@ -150,13 +150,15 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         kind: WorkloadKind::Serving,
         bound: Bound::Unknown,
         instances,
-        interchangeable: true,
+        least_instances: instances.min(2),
         gpus_active,
         gpus_held: gpus_active,
         gpus_active_in_all: u64::from(gpus_active) * u64::from(instances),
-        gpu_p95: Some(gpu_p95),
-        gpu_p95_sum: Some(gpu_p95 * f64::from(gpus_active) * all),
+        gpu_peak: Some(gpu_peak),
+        gpu_sum: Some(gpu_peak * f64::from(gpus_active) * all),
         gpus_unused,
+        never_worked: gpus_unused,
+        needs_fp64: false,
         encodes: false,
         gpus_talk: gpus_active > 1,
         vram_peak_mib: if gpus_unused {
@@ -167,6 +169,9 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         cpu_p95: Some(cpu_p95),
         cpu_p95_sum: Some(cpu_p95 * all),
         memory_p95_mib: None,
+        network_gbps: Some(0.5),
+        network_gbps_sum: Some(0.5 * all),
+        nodes_talk: false,
         runs: None,
     }
 }
@@ -174,10 +179,10 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
 /// The best number of reserved instances of every pool from a year of hours.
 fn commitments() {
     let mut noise = Noise(20_261_102);
-    let pools: Vec<Vec<u32>> = (0..POOLS)
+    let pools: Vec<Vec<u64>> = (0..POOLS)
         .map(|number| {
             let level = 2.0 + (number % 50) as f64;
-            let count = |_| noise.near(level, level) as u32;
+            let count = |_| noise.near(level, level) as u64 * INSTANCE;
             (0..HOURS).map(count).collect()
         })
         .collect();

@@ -1,13 +1,17 @@
-//! What each kind of instance does with its GPUs and CPU, period by period.
+//! What instances do with their GPUs, CPUs and network, period by period: what
+//! several estates have in common, and the pieces that the others are made of.
 //!
 //! Utilization stands on a grid of half a percent and memory is constant over
 //! long stretches, as in real fleets: both compress well.
 
 use super::chance::Chance;
-use super::recording::{PERIODS, PERIODS_PER_DAY, PERIODS_PER_HOUR};
+use super::recording::{HOURS, PERIODS};
 
 /// What the driver holds on a GPU that nothing runs on.
 pub const DRIVER_ONLY_MIB: f64 = 3.0;
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1024.0 * KIB;
 
 /// One GPU over the window, one value a period.
 #[derive(Debug, Clone)]
@@ -22,6 +26,15 @@ pub struct GpuUse {
     pub maximum_memory_mib: Vec<f64>,
 }
 
+/// What an instance receives and sends, one value an hour.
+#[derive(Debug, Clone)]
+pub struct Traffic {
+    /// Bytes received.
+    pub received_bytes: Vec<f64>,
+    /// Bytes sent.
+    pub sent_bytes: Vec<f64>,
+}
+
 /// One instance over the window.
 #[derive(Debug, Clone)]
 pub struct InstanceUse {
@@ -29,11 +42,13 @@ pub struct InstanceUse {
     pub gpus: Vec<GpuUse>,
     /// Mean CPU utilization, percent.
     pub cpu_percent: Vec<f64>,
+    /// Its traffic; absent where nobody asked for it.
+    pub traffic: Option<Traffic>,
 }
 
 impl GpuUse {
     /// A GPU that computes nothing and holds the same memory throughout.
-    fn unused(memory_mib: f64) -> Self {
+    pub fn unused(memory_mib: f64) -> Self {
         Self {
             average_percent: vec![0.0; PERIODS],
             maximum_percent: vec![0.0; PERIODS],
@@ -44,17 +59,55 @@ impl GpuUse {
 
     /// Sets the utilization of a period; the maximum stands some whole percents
     /// above the average.
-    fn work(&mut self, period: usize, average_percent: f64, above_percent: i32) {
+    pub fn work(&mut self, period: usize, average_percent: f64, above_percent: i32) {
         self.average_percent[period] = average_percent;
         let maximum = average_percent.ceil() + f64::from(above_percent);
         self.maximum_percent[period] = maximum.min(100.0);
     }
 
     /// Sets the memory of a period, the same throughout it.
-    fn hold(&mut self, period: usize, memory_mib: f64) {
+    pub fn hold(&mut self, period: usize, memory_mib: f64) {
         self.average_memory_mib[period] = memory_mib;
         self.maximum_memory_mib[period] = memory_mib;
     }
+}
+
+impl Traffic {
+    /// Around so many MiB received and sent an hour, by the number of the hour.
+    ///
+    /// Series hold single precision: whole MiB below 2^24 are kept to the byte.
+    pub fn by_hour(chance: &mut Chance, mib: impl Fn(usize) -> (i32, i32)) -> Self {
+        let mut traffic = Self {
+            received_bytes: Vec::with_capacity(HOURS),
+            sent_bytes: Vec::with_capacity(HOURS),
+        };
+        for hour in 0..HOURS {
+            let (received_mib, sent_mib) = mib(hour);
+            traffic.received_bytes.push(around(chance, received_mib));
+            traffic.sent_bytes.push(around(chance, sent_mib));
+        }
+        traffic
+    }
+
+    /// Around so many MiB in every hour.
+    pub fn level(chance: &mut Chance, received_mib: i32, sent_mib: i32) -> Self {
+        Self::by_hour(chance, |_| (received_mib, sent_mib))
+    }
+
+    /// What an agent and a health check take: some 2.5 MB a day in all.
+    pub fn heartbeat(chance: &mut Chance) -> Self {
+        let mut bytes = || f64::from(chance.between(48, 56)) * KIB;
+        Self {
+            received_bytes: (0..HOURS).map(|_| bytes()).collect(),
+            sent_bytes: (0..HOURS).map(|_| bytes()).collect(),
+        }
+    }
+}
+
+/// Bytes of so many MiB, perhaps a thirty-second part more or less.
+fn around(chance: &mut Chance, mib: i32) -> f64 {
+    let step_mib = (mib / 32).max(1);
+    f64::from(mib + step_mib * chance.spread(1)) * MIB
 }
 
 /// The nearest multiple of a half.
@@ -63,174 +116,74 @@ fn to_halves(percent: f64) -> f64 {
 }
 
 /// A level with noise of up to `reach_halves` half percents either way.
-fn noisy(chance: &mut Chance, percent: f64, reach_halves: i32) -> f64 {
+pub fn noisy(chance: &mut Chance, percent: f64, reach_halves: i32) -> f64 {
     let noise = f64::from(chance.spread(reach_halves)) / 2.0;
     to_halves(percent + noise).clamp(0.0, 100.0)
 }
 
 /// A CPU around one level throughout.
-fn level_cpu(chance: &mut Chance, percent: f64, reach_halves: i32) -> Vec<f64> {
+pub fn level_cpu(chance: &mut Chance, percent: f64, reach_halves: i32) -> Vec<f64> {
     (0..PERIODS)
         .map(|_| noisy(chance, percent, reach_halves))
         .collect()
 }
 
-/// Single-GPU training runs of several hours on the first of four GPUs, with
-/// pauses between them; the launcher never starts a process for the others.
-pub fn experiments(chance: &mut Chance) -> InstanceUse {
-    let mut cpu_percent = level_cpu(chance, 1.5, 2);
-    let mut first = GpuUse::unused(DRIVER_ONLY_MIB);
-    let mut start = chance.between(0, 30) as usize;
-    while start < PERIODS {
-        let end = (start + chance.between(72, 216) as usize).min(PERIODS);
-        let level_percent = f64::from(chance.between(72, 86));
-        let memory_mib = f64::from(9 * 1024 + 64 * chance.between(0, 64));
-        for (period, cpu) in cpu_percent.iter_mut().enumerate().take(end).skip(start) {
-            let average = noisy(chance, level_percent, 14).clamp(60.0, 95.0);
-            first.work(period, average, chance.between(1, 12));
-            first.hold(period, memory_mib);
-            *cpu = noisy(chance, 11.0, 8);
-        }
-        start = end + chance.between(6, 40) as usize;
+/// Periods from one checkpoint of a training run to the next.
+const CHECKPOINT_EVERY_PERIODS: usize = 72;
+/// Periods in which it is written.
+const CHECKPOINT_PERIODS: usize = 4;
+/// What the GPUs do meanwhile, percent.
+const CHECKPOINT_PERCENT: f64 = 55.0;
+
+/// The GPUs of an instance that take every step of a training run together, so
+/// that all of them show the same whole percents. A checkpoint is written every six
+/// hours.
+pub fn in_step(
+    chance: &mut Chance,
+    gpus: usize,
+    step_percent: f64,
+    memory_mib: f64,
+) -> Vec<GpuUse> {
+    let mut gpu = GpuUse::unused(memory_mib);
+    for period in 0..PERIODS {
+        let level_percent = if period % CHECKPOINT_EVERY_PERIODS < CHECKPOINT_PERIODS {
+            CHECKPOINT_PERCENT
+        } else {
+            step_percent
+        };
+        let average = noisy(chance, level_percent, 3).round();
+        gpu.work(period, average, chance.between(1, 2));
     }
-    let unused = GpuUse::unused(DRIVER_ONLY_MIB);
-    InstanceUse {
-        gpus: vec![first, unused.clone(), unused.clone(), unused],
-        cpu_percent,
-    }
+    vec![gpu; gpus]
 }
 
-/// Demand by hour of day (UTC), percent of the day's mean: people at work in
-/// the Americas.
-const DEMAND_PERCENT: [f64; 24] = [
-    110.0, 101.0, 91.0, 82.0, 75.0, 70.0, 67.0, 66.0, 68.0, 73.0, 81.0, 91.0, 102.0, 113.0, 122.0,
-    129.0, 133.0, 135.0, 135.0, 133.0, 130.0, 126.0, 122.0, 117.0,
-];
-/// Demand on Saturday and Sunday, as a share of a working day's.
-const WEEKEND_SHARE: f64 = 0.84;
-
-/// Demand at a period as a share of its mean on working days.
-fn demand(period: usize) -> f64 {
-    let within = period % PERIODS_PER_DAY;
-    let hour = within / PERIODS_PER_HOUR;
-    let weight = (within % PERIODS_PER_HOUR) as f64 / PERIODS_PER_HOUR as f64;
-    let next = DEMAND_PERCENT[(hour + 1) % 24];
-    let share = (DEMAND_PERCENT[hour] * (1.0 - weight) + next * weight) / 100.0;
-    // The window begins on a Sunday.
-    match period / PERIODS_PER_DAY % 7 {
-        0 | 6 => share * WEEKEND_SHARE,
-        _ => share,
-    }
-}
-
-/// One chat model on each of eight GPUs, asked around the clock: quiet at night
-/// and at weekends. A new build goes out once and changes what it holds.
-pub fn chat_serving(chance: &mut Chance) -> InstanceUse {
-    let gpus = (0..8)
+/// The GPUs of an instance that work through queues of their own, which never run
+/// dry; each at a level of its own between two.
+pub fn own_queues(
+    chance: &mut Chance,
+    gpus: usize,
+    levels_percent: (i32, i32),
+    memory_mib: f64,
+) -> Vec<GpuUse> {
+    let (low, high) = levels_percent;
+    (0..gpus)
         .map(|_| {
-            let level_percent = f64::from(chance.between(198, 220)) / 10.0;
-            let release = chance.between(4 * 288, 10 * 288) as usize;
-            let before_mib = f64::from(10 * 1024 + 64 * chance.between(0, 92));
-            let after_mib = before_mib + 256.0;
-            let mut gpu = GpuUse::unused(before_mib);
+            let level_percent = f64::from(chance.between(low, high));
+            let mut gpu = GpuUse::unused(memory_mib);
             for period in 0..PERIODS {
-                let average = noisy(chance, level_percent * demand(period), 6);
-                gpu.work(period, average, chance.between(3, 18));
-                if period >= release {
-                    gpu.hold(period, after_mib);
-                }
+                let average = noisy(chance, level_percent, 3);
+                gpu.work(period, average, chance.between(1, 2));
             }
             gpu
         })
-        .collect();
-    let cpu_percent = (0..PERIODS)
-        .map(|period| noisy(chance, 14.0 * demand(period), 4))
-        .collect();
-    InstanceUse { gpus, cpu_percent }
+        .collect()
 }
 
-/// Whether the evaluation works: Tuesday and Friday, 02:00 to 06:00 UTC, which
-/// is 8 of the 168 hours of a week.
-fn is_evaluation_hour(period: usize) -> bool {
-    let hour = period % PERIODS_PER_DAY / PERIODS_PER_HOUR;
-    // The window begins on a Sunday.
-    matches!(period / PERIODS_PER_DAY % 7, 2 | 5) && (2..6).contains(&hour)
-}
-
-/// Benchmarks twice a week on four GPUs; between them the server process stays
-/// with half a GiB and computes nothing.
-pub fn nightly_evaluation(chance: &mut Chance) -> InstanceUse {
-    let mut gpus = vec![GpuUse::unused(512.0); 4];
-    for gpu in &mut gpus {
-        let memory_mib = f64::from(17 * 1024 + 64 * chance.between(0, 16));
-        for period in (0..PERIODS).filter(|period| is_evaluation_hour(*period)) {
-            let average = noisy(chance, 80.0, 16);
-            gpu.work(period, average, chance.between(1, 10));
-            gpu.hold(period, memory_mib);
-        }
-    }
-    let cpu_percent = (0..PERIODS)
-        .map(|period| {
-            if is_evaluation_hour(period) {
-                noisy(chance, 26.0, 10)
-            } else {
-                noisy(chance, 1.0, 1)
-            }
-        })
-        .collect();
-    InstanceUse { gpus, cpu_percent }
-}
-
-/// A notebook kernel that was left open with a model in memory.
-pub fn forgotten_notebook(chance: &mut Chance) -> InstanceUse {
+/// A member of a group that nothing is sent to any more.
+pub fn idle_member(chance: &mut Chance, gpus: usize) -> InstanceUse {
     InstanceUse {
-        gpus: vec![GpuUse::unused(14.0 * 1024.0)],
-        cpu_percent: level_cpu(chance, 2.0, 2),
-    }
-}
-
-/// A proof of concept that nobody switched off.
-pub fn abandoned(chance: &mut Chance) -> InstanceUse {
-    InstanceUse {
-        gpus: vec![GpuUse::unused(DRIVER_ONLY_MIB); 4],
+        gpus: vec![GpuUse::unused(DRIVER_ONLY_MIB); gpus],
         cpu_percent: level_cpu(chance, 1.0, 1),
+        traffic: Some(Traffic::heartbeat(chance)),
     }
-}
-
-/// A busy CPU beside GPUs that no agent reports: nothing can be said of them.
-pub fn unmeasured(chance: &mut Chance) -> InstanceUse {
-    InstanceUse {
-        gpus: Vec::new(),
-        cpu_percent: level_cpu(chance, 68.0, 24),
-    }
-}
-
-/// Periods from one evaluation of the model under training to the next.
-const VALIDATION_EVERY_PERIODS: usize = 72;
-
-/// One long training run on eight GPUs in step, with a validation every six
-/// hours and a restart from a checkpoint every other day.
-pub fn pretraining(chance: &mut Chance) -> InstanceUse {
-    let mut gpus: Vec<GpuUse> = (0..8)
-        .map(|_| GpuUse::unused(f64::from(33 * 1024 + 64 * chance.between(0, 32))))
-        .collect();
-    let mut cpu_percent = Vec::with_capacity(PERIODS);
-    for period in 0..PERIODS {
-        let restarts = matches!(period % (2 * PERIODS_PER_DAY), 400..404);
-        let validates = period % VALIDATION_EVERY_PERIODS < 4;
-        let step_percent = if restarts {
-            6.0
-        } else if validates {
-            noisy(chance, 42.0, 8)
-        } else {
-            noisy(chance, 82.5, 10)
-        };
-        for gpu in &mut gpus {
-            let average = noisy(chance, step_percent, 4);
-            gpu.work(period, average, chance.between(2, 9));
-        }
-        let cpu = if restarts { 12.0 } else { 38.0 };
-        cpu_percent.push(noisy(chance, cpu, 8));
-    }
-    InstanceUse { gpus, cpu_percent }
 }

@@ -1,198 +1,104 @@
-//! The inventory: 23 instances of one account, by what they are there for.
+//! Inventories: jobs, each done by some instances of one type.
 
-use super::behaviour::{self, InstanceUse};
+use super::behaviour::InstanceUse;
 use super::chance::Chance;
-use super::recording::{Card, record};
+use super::recording::{Card, LONGEST_OUTAGE_PERIODS, record};
 use gpucost::domain::{
     Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, Series, Tenancy, Volume,
     Window,
 };
 use jiff::Timestamp;
 
-/// The account that owns everything; the number AWS uses in examples.
+/// The account that owns most of it; the number AWS uses in examples.
 pub const ACCOUNT: &str = "111122223333";
 /// The region that everything runs in.
 pub const REGION: &str = "us-east-1";
 
-const V100: Card = Card {
-    total_mib: 16_160.0,
-    idle_w: 24.0,
-    held_w: 40.0,
-    full_w: 280.0,
-};
-const A100: Card = Card {
-    total_mib: 40_960.0,
-    idle_w: 50.0,
-    held_w: 62.0,
-    full_w: 380.0,
-};
-const A10G: Card = Card {
-    total_mib: 23_028.0,
-    idle_w: 57.0,
-    held_w: 60.0,
-    full_w: 280.0,
-};
-const L40S: Card = Card {
-    total_mib: 46_068.0,
-    idle_w: 78.0,
-    held_w: 82.0,
-    full_w: 330.0,
-};
-const L4: Card = Card {
-    total_mib: 23_034.0,
-    idle_w: 27.0,
-    held_w: 30.0,
-    full_w: 70.0,
-};
-
 /// Instances of one type that do one job.
-struct Job {
-    instance_type: &'static str,
+pub struct Job {
+    /// The type.
+    pub instance_type: &'static str,
     /// `Name` tag; a number follows where there are several.
-    name: &'static str,
-    count: usize,
+    pub name: &'static str,
+    /// How many they are.
+    pub count: usize,
     /// Last letter of the availability zones, taken in turn.
-    zones: &'static str,
-    launched: &'static str,
-    tags: &'static [(&'static str, &'static str)],
-    card: Card,
-    /// What it does; absent where it is stopped.
-    behaviour: Option<fn(&mut Chance) -> InstanceUse>,
+    pub zones: &'static str,
+    /// When they were launched.
+    pub launched: &'static str,
+    /// Their other tags.
+    pub tags: &'static [(&'static str, &'static str)],
+    /// Their card.
+    pub card: Card,
+    /// What they do.
+    pub doing: Doing,
+    /// What most jobs have in common.
+    pub setting: Setting,
 }
 
-const JOBS: &[Job] = &[
-    Job {
-        instance_type: "p3.8xlarge",
-        name: "experiment",
-        count: 8,
-        zones: "ab",
-        launched: "2026-07-06T14:20:31Z",
-        tags: &[
-            ("team", "research"),
-            ("owner", "mira.holm"),
-            ("env", "research"),
-            ("gpucost:kind", "training"),
-            ("gpucost:restartable", "true"),
-            ("gpucost:workload", "experiments"),
-        ],
-        card: V100,
-        behaviour: Some(behaviour::experiments),
+/// What the instances of a job do.
+pub enum Doing {
+    /// They run around the clock.
+    Work(fn(&mut Chance) -> InstanceUse),
+    /// They are stopped.
+    Rest {
+        /// Why and when, as EC2 words it.
+        stop: &'static str,
+        /// The volumes that they keep.
+        volumes_gib: &'static [u64],
     },
-    Job {
-        instance_type: "p4d.24xlarge",
-        name: "chat-serving",
-        count: 5,
-        zones: "bc",
-        launched: "2026-05-11T08:02:47Z",
-        tags: &[
-            ("team", "assistant"),
-            ("owner", "jonas.weber"),
-            ("env", "production"),
-            ("gpucost:kind", "serving"),
-            ("gpucost:workload", "chat-serving"),
-        ],
-        card: A100,
-        behaviour: Some(behaviour::chat_serving),
-    },
-    Job {
-        instance_type: "g5.12xlarge",
-        name: "nightly-eval",
-        count: 5,
-        zones: "acd",
-        launched: "2026-08-24T16:45:09Z",
-        tags: &[
-            ("team", "quality"),
-            ("owner", "aiko.sato"),
-            ("env", "staging"),
-            ("gpucost:kind", "evaluation"),
-            ("gpucost:workload", "nightly-eval"),
-        ],
-        card: A10G,
-        behaviour: Some(behaviour::nightly_evaluation),
-    },
-    Job {
-        instance_type: "g5.4xlarge",
-        name: "notebook-pavel",
-        count: 1,
-        zones: "a",
-        launched: "2026-09-29T09:31:18Z",
-        tags: &[
-            ("team", "research"),
-            ("owner", "pavel.novak"),
-            ("env", "dev"),
-            ("gpucost:kind", "development"),
-        ],
-        card: A10G,
-        behaviour: Some(behaviour::forgotten_notebook),
-    },
-    Job {
-        instance_type: "g6e.12xlarge",
-        name: "llm-poc-old",
-        count: 1,
-        zones: "d",
-        launched: "2026-03-17T11:08:55Z",
-        tags: &[
-            ("team", "solutions"),
-            ("owner", "lena.fischer"),
-            ("env", "poc"),
-        ],
-        card: L40S,
-        behaviour: Some(behaviour::abandoned),
-    },
-    Job {
-        instance_type: "g6.12xlarge",
-        name: "video-captioning-2",
-        count: 1,
-        zones: "b",
-        launched: "2026-08-03T07:55:40Z",
-        tags: &[
-            ("team", "media"),
-            ("owner", "omar.haddad"),
-            ("env", "production"),
-        ],
-        card: L4,
-        behaviour: Some(behaviour::unmeasured),
-    },
-    Job {
-        instance_type: "g5.2xlarge",
-        name: "speech-prototype",
-        count: 1,
-        zones: "c",
-        launched: "2026-06-22T13:14:02Z",
-        tags: &[("team", "speech"), ("owner", "ines.moreau"), ("env", "poc")],
-        card: A10G,
-        behaviour: None,
-    },
-    Job {
-        instance_type: "p4d.24xlarge",
-        name: "foundation-pretraining",
-        count: 1,
-        zones: "b",
-        launched: "2026-09-07T18:26:13Z",
-        tags: &[
-            ("team", "foundation"),
-            ("owner", "grace.okafor"),
-            ("env", "production"),
-            ("gpucost:kind", "training"),
-            ("gpucost:restartable", "false"),
-        ],
-        card: A100,
-        behaviour: Some(behaviour::pretraining),
-    },
-];
+}
+
+/// What most jobs have in common.
+pub struct Setting {
+    /// Number of the first instance: above 1 where another job of the same name
+    /// has those before it.
+    pub first: usize,
+    /// The account that owns them.
+    pub account: &'static str,
+    /// Their operating system.
+    pub operating_system: OperatingSystem,
+    /// Their Auto Scaling group.
+    pub auto_scaling_group: Option<&'static str>,
+    /// The capacity reservation that they run in.
+    pub capacity_reservation: Option<&'static str>,
+    /// The longest outage of the agent on them.
+    pub longest_outage_periods: i32,
+}
+
+impl Setting {
+    /// Linux in the first account, and nothing special.
+    pub const USUAL: Self = Self {
+        first: 1,
+        account: ACCOUNT,
+        operating_system: OperatingSystem::Linux,
+        auto_scaling_group: None,
+        capacity_reservation: None,
+        longest_outage_periods: LONGEST_OUTAGE_PERIODS,
+    };
+}
 
 /// Every instance with its series. Each has chance of its own, so that a change
-/// to one job leaves the figures of the others alone.
-pub fn fleet(window: Window) -> (Vec<Instance>, Vec<Series>) {
+/// to one job leaves the figures of the others alone; `seed` tells estates apart.
+pub fn fleet(jobs: &[Job], seed: u64, window: Window) -> (Vec<Instance>, Vec<Series>) {
     let mut instances = Vec::new();
     let mut metrics = Vec::new();
-    for (job_number, job) in (1_u64..).zip(JOBS) {
-        for number in 1..=job.count {
-            let mut chance = Chance::new(job_number << 32 | number as u64);
+    for (job_number, job) in (1_u64..).zip(jobs) {
+        let first = job.setting.first;
+        for number in first..first + job.count {
+            let mut chance = Chance::new((seed << 48) | (job_number << 32) | number as u64);
             let instance = instance(job, number, &mut chance);
-            if let Some(behaviour) = job.behaviour {
+            if let Doing::Work(behaviour) = job.doing {
                 let usage = behaviour(&mut chance);
-                let series = record(&instance.id, &usage, job.card, window, &mut chance);
+                let longest_outage_periods = job.setting.longest_outage_periods;
+                let series = record(
+                    &instance.id,
+                    &usage,
+                    job.card,
+                    longest_outage_periods,
+                    window,
+                    &mut chance,
+                );
                 metrics.extend(series);
             }
             instances.push(instance);
@@ -204,7 +110,8 @@ pub fn fleet(window: Window) -> (Vec<Instance>, Vec<Series>) {
 fn instance(job: &Job, number: usize, chance: &mut Chance) -> Instance {
     let id = InstanceId::new(format!("i-{}", resource_number(chance)));
     let address = (chance.between(16, 95), chance.between(4, 251));
-    let name = if job.count == 1 {
+    let setting = &job.setting;
+    let name = if job.count == 1 && setting.first == 1 {
         job.name.to_owned()
     } else {
         format!("{}-{number}", job.name)
@@ -216,36 +123,34 @@ fn instance(job: &Job, number: usize, chance: &mut Chance) -> Instance {
         .collect();
     let zone = job.zones.chars().cycle().nth(number - 1);
     let launch_time: Timestamp = job.launched.parse().expect("a constant in RFC 3339");
-    let is_stopped = job.behaviour.is_none();
+    let (state, stop, volumes) = match job.doing {
+        Doing::Work(_) => (InstanceState::Running, None, Vec::new()),
+        // An inventory asks for the volumes of stopped instances only.
+        Doing::Rest { stop, volumes_gib } => {
+            let sizes = volumes_gib.iter();
+            let volumes = sizes.map(|size_gib| volume(*size_gib, chance)).collect();
+            (InstanceState::Stopped, Some(stop.to_owned()), volumes)
+        }
+    };
     Instance {
         id,
-        account: ACCOUNT.to_owned(),
+        account: setting.account.to_owned(),
         region: REGION.to_owned(),
         zone: zone.map(|letter| format!("{REGION}{letter}")),
         instance_type: job.instance_type.to_owned(),
-        state: if is_stopped {
-            InstanceState::Stopped
-        } else {
-            InstanceState::Running
-        },
+        state,
         lifecycle: Lifecycle::OnDemand,
-        capacity_reservation_id: None,
+        capacity_reservation_id: setting.capacity_reservation.map(str::to_owned),
         capacity_block_id: None,
-        operating_system: OperatingSystem::Linux,
+        operating_system: setting.operating_system,
         tenancy: Tenancy::Shared,
         launch_time,
         attached_time: Some(launch_time),
-        state_transition_reason: is_stopped
-            .then(|| "User initiated (2026-09-18 09:12:44 GMT)".to_owned()),
+        state_transition_reason: stop,
         tags,
-        auto_scaling_group: None,
+        auto_scaling_group: setting.auto_scaling_group.map(str::to_owned),
         private_dns_name: Some(format!("ip-10-20-{}-{}.ec2.internal", address.0, address.1)),
-        // An inventory asks for the volumes of stopped instances only.
-        volumes: if is_stopped {
-            vec![volume(200, chance), volume(4096, chance)]
-        } else {
-            Vec::new()
-        },
+        volumes,
         addresses: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 //! them: with outages of the agent, and with power and temperature that follow
 //! the work.
 
-use super::behaviour::{GpuUse, InstanceUse};
+use super::behaviour::{GpuUse, InstanceUse, Traffic};
 use super::chance::Chance;
 use gpucost::domain::{
     InstanceId, JoinedBy, Metric, Points, Series, SeriesSource, Statistic, Window,
@@ -17,6 +17,8 @@ pub const PERIODS_PER_HOUR: usize = 12;
 pub const PERIODS_PER_DAY: usize = 24 * PERIODS_PER_HOUR;
 /// Periods in the window of a fortnight.
 pub const PERIODS: usize = 14 * PERIODS_PER_DAY;
+/// Hours in the window.
+pub const HOURS: usize = PERIODS / PERIODS_PER_HOUR;
 
 const HOUR_SECONDS: u32 = 3600;
 const DAY_SECONDS: u32 = 86_400;
@@ -65,7 +67,12 @@ impl Recorder<'_> {
             let instant = Timestamp::from_second(second).expect("inside the window");
             Some((instant, value?))
         });
-        let (points, rejected) = Points::clean(raw, label.metric, self.window, period_seconds);
+        let (points, rejected) = Points::clean(
+            raw,
+            (label.metric, label.statistic),
+            self.window,
+            period_seconds,
+        );
         self.series.push(Series {
             instance: self.instance.clone(),
             gpu: label.gpu,
@@ -138,6 +145,26 @@ impl Recorder<'_> {
             celsius,
         );
     }
+
+    /// EC2 counts bytes without an agent, and so without its outages.
+    fn traffic(&mut self, traffic: &Traffic) {
+        let by_direction = [
+            (Metric::NetworkIn, &traffic.received_bytes),
+            (Metric::NetworkOut, &traffic.sent_bytes),
+        ];
+        for (metric, bytes) in by_direction {
+            self.push(
+                Label {
+                    gpu: None,
+                    metric,
+                    statistic: Statistic::Sum,
+                    source: SeriesSource::Ec2,
+                },
+                HOUR_SECONDS,
+                bytes.iter().copied().map(Some),
+            );
+        }
+    }
 }
 
 /// Draw of each hour: between the card's rest and its full draw in proportion
@@ -158,12 +185,16 @@ fn hourly_power_w(usage: &GpuUse, card: Card, chance: &mut Chance) -> Vec<f64> {
         .collect()
 }
 
-/// Which periods the agent reported: all but five short outages, some 0.3 %.
-fn reported(chance: &mut Chance) -> Vec<bool> {
+/// The longest outage of the agent on most instances.
+pub const LONGEST_OUTAGE_PERIODS: i32 = 4;
+
+/// Which periods the agent reported: all but five short outages, at most some
+/// 0.3 %.
+fn reported(chance: &mut Chance, longest_outage_periods: i32) -> Vec<bool> {
     let mut reported = vec![true; PERIODS];
     for _ in 0..5 {
         let start = chance.between(0, PERIODS as i32 - 5) as usize;
-        let length = chance.between(1, 4) as usize;
+        let length = chance.between(1, longest_outage_periods) as usize;
         reported[start..start + length].fill(false);
     }
     reported
@@ -175,10 +206,11 @@ pub fn record(
     instance: &InstanceId,
     usage: &InstanceUse,
     card: Card,
+    longest_outage_periods: i32,
     window: Window,
     chance: &mut Chance,
 ) -> Vec<Series> {
-    let reported = reported(chance);
+    let reported = reported(chance, longest_outage_periods);
     let mut recorder = Recorder {
         instance,
         window,
@@ -196,6 +228,9 @@ pub fn record(
     );
     for (index, gpu) in (0_u16..).zip(&usage.gpus) {
         recorder.gpu(index, gpu, card, &reported, chance);
+    }
+    if let Some(traffic) = &usage.traffic {
+        recorder.traffic(traffic);
     }
     recorder.series
 }

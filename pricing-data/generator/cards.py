@@ -46,6 +46,24 @@ MIG_CARDS = {
     "RTX-PRO-4500-Blackwell-32GB": [("RTX PRO 4500", "32768")],
 }
 
+# (name in the MIG table, profile) -> (MiB that another driver shows for the profile,
+# where it was seen). A workload has to fit under every driver: the smaller figure counts.
+MIG_REPORTED = {
+    ("A100-40GB", "1g.10gb"): ("9856", "`nvidia-smi` and NVIDIA's MIG user guide, 9.62 GiB"),
+    ("A100-40GB", "2g.10gb"): ("9856", "`nvidia-smi`, driver 550.54.14"),
+    ("A100-40GB", "3g.20gb"): ("19968", "`nvidia-smi`, driver 550.54.14"),
+    ("A100-40GB", "4g.20gb"): ("19968", "NVIDIA's MIG user guide, 19.50 GiB"),
+    ("A100-40GB", "7g.40gb"): ("40192", "NVIDIA's MIG user guide, 39.25 GiB"),
+    ("H100-80GB", "3g.40gb"): ("40320", "`nvidia-smi`, driver 535.104.12"),
+    ("H100-80GB", "4g.40gb"): ("40320", "not seen: as large as 3g.40gb, four memory slices"),
+    **{
+        ("RTX-PRO-6000-Blackwell-96GB", f"1g.24gb{variant}"): (
+            "23674", "`nvidia-smi`, bigstack-oss/cubecos issue 312, 23.12 GiB",
+        )
+        for variant in ("", "+me", "+gfx", "+me.all", "-me")
+    },
+}
+
 # nvidia-smi product name -> hardware table name, for the captures.
 SMI_NAMES = {
     "Tesla T4": "T4", "NVIDIA T4G": "T4G", "NVIDIA A10G": "A10G", "NVIDIA L4": "L4",

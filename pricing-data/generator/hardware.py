@@ -6,7 +6,8 @@ from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 
 from .cards import (
-    CONFIRMED, DRIVER_REPORTED, HARDWARE_NAMES, MIG_CARDS, OTHER_CARDS, SMI_NAMES,
+    CONFIRMED, DRIVER_REPORTED, HARDWARE_NAMES, MIG_CARDS, MIG_REPORTED, OTHER_CARDS,
+    SMI_NAMES,
 )
 from .tables import (
     Cells, Key, Row, SourceError, Table, index, note, number, plain, read_table,
@@ -148,6 +149,16 @@ def placements(row: Row) -> str:
     return " ".join(map(str, starts))
 
 
+def slice_memory(row: Row) -> str:
+    """MiB of a profile: the smallest figure that any driver has shown for it."""
+    observed = number(row, "memory_gib_observed")
+    # Down, so that a slice never promises more than was seen.
+    figures = [int((Decimal(observed) * 1024).to_integral_value(ROUND_FLOOR))] if observed else []
+    if other := MIG_REPORTED.get((row["gpu"], row["profile"])):
+        figures.append(int(other[0]))
+    return str(min(figures)) if figures else ""
+
+
 def build_mig_profiles(source: Path, gpu_specs: Table) -> Table:
     """The profiles of the cards in gpu_specs.csv, smallest first."""
     table = read_table(
@@ -157,16 +168,16 @@ def build_mig_profiles(source: Path, gpu_specs: Table) -> Table:
     )
     known = {(row["gpu_model"], row["memory_mib"]) for row in gpu_specs.rows}
     rows: dict[tuple[str, int, int, int, str], Cells] = {}
-    for (gpu, profile), row in index(table, "gpu", "profile").items():
+    profiles = index(table, "gpu", "profile")
+    if missing := sorted(set(MIG_REPORTED) - set(profiles)):
+        raise SourceError(f"hardware/mig_profiles.csv:1: no row for {missing}")
+    for (gpu, profile), row in profiles.items():
         if gpu not in MIG_CARDS:
             raise row.error(f"unknown card {gpu!r}")
-        observed = number(row, "memory_gib_observed")
-        mebibytes = Decimal(observed or 0) * 1024
         cells = {
             "profile": profile, "compute_slices": whole(row, "compute_slices"),
             "memory_slices": whole(row, "memory_slices"),
-            # Down, so that a slice never promises more than was seen.
-            "memory_mib": str(mebibytes.to_integral_value(ROUND_FLOOR)) if observed else "",
+            "memory_mib": slice_memory(row),
             "max_instances": whole(row, "max_instances"), "placement_starts": placements(row),
             "placement_size": whole(row, "placement_size"),
         }

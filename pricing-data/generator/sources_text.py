@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from .aws_shapes import MEMORY_CORRECTIONS
-from .cards import DRIVER_REPORTED
+from .cards import DRIVER_REPORTED, MIG_REPORTED
 from .tables import SourceError
 
 
@@ -19,9 +19,12 @@ def fill(text: str, marker: str, table: Iterable[tuple[str, ...]]) -> str:
 
 
 def build_sources(text: str) -> str:
-    """The text with both tables as the program has them."""
+    """The text with its tables as the program has them."""
     corrections = [("Model", "AWS reports (MiB)", "Here (MiB)", "Reason"), ("---",) * 4]
     corrections += [(name, *cells) for name, cells in sorted(MEMORY_CORRECTIONS.items())]
     reported = [("Card", "MiB", "Seen in"), ("---",) * 3]
     reported += [(name, *cells) for name, cells in sorted(DRIVER_REPORTED.items())]
-    return fill(fill(text, "corrections", corrections), "reported", reported)
+    slices = [("Card in the MIG table", "Profile", "MiB", "Seen in"), ("---",) * 4]
+    slices += [(*key, *cells) for key, cells in sorted(MIG_REPORTED.items())]
+    text = fill(fill(text, "corrections", corrections), "reported", reported)
+    return fill(text, "slices", slices)

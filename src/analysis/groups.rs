@@ -4,7 +4,8 @@
 
 use super::totals::{gpus, plus};
 use super::{Audit, AuditedWorkload, CostSplit};
-use crate::domain::Money;
+use crate::domain::{Action, Money};
+use crate::savings::UnusedCommitment;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -123,6 +124,26 @@ impl GroupSums {
         self.monthly_cost?.checked_sub(self.monthly_savings?).ok()
     }
 
+    /// What is paid for and does not run is idle, and belongs to no workload.
+    fn add_unused(&mut self, one: &UnusedCommitment, cost: Money) {
+        let zero = Money::zero(cost.currency());
+        let saved = |amount: fn(&Action) -> Money| {
+            let amounts = one.actions.iter().map(|action| amount(action).amount());
+            Money::new(amounts.sum(), cost.currency())
+        };
+        for (sum, part) in [
+            (&mut self.monthly_cost, cost),
+            (&mut self.useful_cost, zero),
+            (&mut self.idle_cost, cost),
+            (&mut self.unmeasured_cost, zero),
+            (&mut self.stopped_cost, zero),
+            (&mut self.monthly_savings, saved(Action::monthly_savings)),
+            (&mut self.monthly_waste, saved(Action::certain)),
+        ] {
+            *sum = plus(*sum, Some(part));
+        }
+    }
+
     fn add(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
         self.workloads += 1;
         self.instances += one.workload.instances.len() as u64;
@@ -134,9 +155,13 @@ impl GroupSums {
         let split = CostSplit::of(one, cost);
         let saved = |waste_only: bool| {
             let actions = one.actions.iter();
-            let amounts = actions
-                .filter(|action| !waste_only || one.is_waste(action))
-                .map(|action| action.monthly_savings().amount());
+            let amounts = actions.map(|action| {
+                if waste_only {
+                    action.certain().amount()
+                } else {
+                    action.monthly_savings().amount()
+                }
+            });
             Money::new(amounts.sum(), cost.currency())
         };
         for (sum, part) in [
@@ -185,6 +210,19 @@ impl Groups {
             let cost = cost.filter(|cost| cost.currency() == audit.totals.currency);
             sums.entry(values).or_default().add(one, cost);
             total.add(one, cost);
+        }
+        for one in &audit.unused {
+            let cost = one.monthly_cost;
+            let Some(cost) = cost.filter(|cost| cost.currency() == audit.totals.currency) else {
+                continue;
+            };
+            let value = |key: &GroupKey| match key {
+                GroupKey::Region => one.region.clone(),
+                _ => None,
+            };
+            let values = keys.iter().map(value).collect();
+            sums.entry(values).or_default().add_unused(one, cost);
+            total.add_unused(one, cost);
         }
         let mut rows: Vec<GroupRow> = sums
             .into_iter()

@@ -1,8 +1,8 @@
 //! What a workload does: declared by a tag, or guessed from names.
 
 use crate::catalog::time_zone;
-use crate::domain::{KindBasis, WorkloadKind};
-use crate::savings::TIME_ZONE_TAG;
+use crate::domain::{KindBasis, WorkloadKind, says_production};
+use crate::savings::{DOUBLE_PRECISION, PRECISION_TAG, TIME_ZONE_TAG};
 use std::collections::BTreeMap;
 
 /// Tags that declare the kind, by precedence; compared without regard to case.
@@ -96,6 +96,8 @@ pub fn is_vocabulary(key: &str, value: &str) -> bool {
     (among(KIND_TAGS) && kind_of_value(value).is_some())
         || (among(RESTARTABLE_TAGS) && (says(value, YES) || says(value, NO)))
         || (among(&[TIME_ZONE_TAG]) && time_zone(value).is_some())
+        || (among(&[PRECISION_TAG]) && value.trim().eq_ignore_ascii_case(DOUBLE_PRECISION))
+        || says_production(key, value)
 }
 
 /// The kind that a name suggests.

@@ -1,6 +1,7 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
+mod alternatives;
 mod breakdown;
 mod charges;
 mod comparison;
@@ -9,8 +10,10 @@ pub mod gate;
 mod groups;
 mod inventory;
 mod kinds;
+mod lifetime;
 mod owned;
 mod pairing;
+mod parts;
 mod past;
 mod planned_prices;
 mod planning;
@@ -19,10 +22,12 @@ mod profiled;
 mod question;
 mod reserved;
 mod run_cost;
+mod seen_gpus;
 mod sizing;
 mod split;
 mod spot;
 mod standing;
+mod stopping;
 mod terraform;
 mod totals;
 mod workloads;
@@ -34,6 +39,7 @@ pub use diff::{AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome,
 pub use groups::{GroupKey, GroupRow, GroupSums, Groups};
 pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
+pub use parts::Part;
 pub use past::{PastAudit, PastFinding, PastTotals, PastWorkload};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
@@ -43,6 +49,7 @@ pub use reserved::{
     best_option,
 };
 pub use run_cost::{PricedHost, RunCost, instance_cost};
+pub use seen_gpus::{contradictions, unnamed_gpus};
 pub use sizing::{Candidate, Sized, Sizing};
 pub use split::CostSplit;
 pub use spot::{
@@ -52,18 +59,16 @@ pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price
 pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
 pub use workloads::{instance_shape, price_key};
 
-use self::owned::{Owned, alternatives_of_paid, unweighed};
-use self::planning::Planner;
+use self::owned::{Owned, unweighed};
+use self::planning::{Planned, Planner};
+use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, ApiUsage, Classification, Confidence, Estate, EstateSource, Finding, Gap,
-    Money, Policy, PurchaseOption, Risk, Verdict, WeekUsage, Window, Workload,
+    Action, ApiUsage, Estate, EstateSource, Finding, Gap, Money, Policy, Risk, Verdict, WeekUsage,
+    Window, Workload,
 };
 use crate::rules::{self, Silence, Subject};
-use crate::savings::{
-    Alternatives, Offers, Purchase, nothing_less_would_do, off_in_unused_hours,
-    one_year_no_upfront, rightsizing, share,
-};
+use crate::savings::{Alternatives, Offers, Purchase, UnusedCommitment};
 use jiff::Timestamp;
 
 /// One workload with its verdict and its part of the plan.
@@ -73,6 +78,9 @@ pub struct AuditedWorkload {
     pub workload: Workload,
     /// Its verdict.
     pub verdict: Verdict,
+    /// Its members apart by how each behaves, those that work last; those that a tag
+    /// takes out of advice are in none.
+    pub parts: Vec<Part>,
     /// What could be done about it, each alternative on its own.
     pub offers: Offers,
     /// What the plan chose from.
@@ -93,14 +101,10 @@ impl AuditedWorkload {
         })
     }
 
-    /// Whether an action ends money that is certain to end: measured idleness
-    /// and orphaned things.
-    pub fn is_waste(&self, action: &Action) -> bool {
-        match action.kind() {
-            ActionKind::Release => true,
-            ActionKind::Stop => self.verdict.confidence == Some(Confidence::Measured),
-            _ => false,
-        }
+    /// The members that are neither idle nor idle so far, with what they are judged
+    /// to be: what every lever but a stop is about.
+    pub fn working(&self) -> Option<&Part> {
+        self.parts.iter().find(|part| part.idle.is_none())
     }
 }
 
@@ -125,6 +129,13 @@ pub struct Audit {
     pub gaps: Vec<Gap>,
     /// The commitments that the plan buys, by what they cover.
     pub purchases: Vec<Purchase>,
+    /// The risk that the user accepts.
+    pub accepted: Risk,
+    /// The risk at which the plan was made: the accepted one, or a lower one whose plan
+    /// costs less.
+    pub plan_risk: Risk,
+    /// What is paid for and does not run.
+    pub unused: Vec<UnusedCommitment>,
     /// Sums.
     pub totals: Totals,
     /// How far the GPUs are used.
@@ -141,83 +152,79 @@ pub struct Audit {
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let owned = Owned::of(estate, &prices, policy);
-    let (workloads, week, mut gaps) =
-        workloads::group(estate, &prices, policy, &owned.paid_hours());
+    let (groups, week, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
     gaps.extend(estate.gaps.iter().cloned());
 
-    let mut judged = Vec::with_capacity(workloads.len());
-    let mut findings = Vec::new();
-    let mut silences = Vec::with_capacity(workloads.len());
-    let mut price_use = PriceUse::default();
-    let planner = Planner {
-        prices: &prices,
-        policy,
-        accepted,
-    };
-    let mut alternatives = Vec::with_capacity(workloads.len());
-    for workload in workloads {
-        let verdict = judge(&workload, policy, estate.as_of);
-        let is_paid_ahead = workload.sunk().is_some();
-        let weighing = Weighing {
+    // The plan at a level is the cheapest among those of that level and those below.
+    let planned = |risk: Risk| {
+        let planner = Planner {
             prices: &prices,
             policy,
-            accepted,
-            as_of: estate.as_of,
+            owned: &owned,
+            estate,
+            accepted: risk,
         };
-        let mut offers = if is_paid_ahead {
-            Offers {
-                stop: stop(&workload, &verdict),
-                ..Offers::default()
-            }
+        planner.plan(&groups)
+    };
+    let mut levels = Risk::ALL.iter().filter(|risk| **risk <= accepted);
+    let lowest = levels.next().copied().unwrap_or(accepted);
+    let Planned {
+        risk: plan_risk,
+        offers,
+        alternatives,
+        plan,
+        prices_used: mut price_use,
+        gaps: plan_gaps,
+    } = levels.fold(planned(lowest), |best, risk| {
+        let next = planned(*risk);
+        if next.saved() >= best.saved() {
+            next
         } else {
-            weighing.offers(&workload, &verdict)
-        };
-        offers.nothing_less_would_do = weighing.nothing_less(&workload, &verdict, &offers);
-        price_use.record(&workload, &offers);
-        if workload.ignored.is_none() {
-            let (fired, silent) = rules::run(&Subject {
-                workload: &workload,
-                verdict: &verdict,
-                offers: &offers,
+            best
+        }
+    });
+    gaps.extend(plan_gaps);
+
+    let mut findings = Vec::new();
+    let mut audited = Vec::with_capacity(groups.len());
+    let of_workloads = groups.into_iter().zip(offers).zip(alternatives);
+    for (((group, offers), alternatives), actions) in of_workloads.zip(plan.actions) {
+        let mut silent = Vec::new();
+        for (part, offers) in group.parts.iter().zip(&offers.by_part) {
+            let (fired, lacking) = rules::run(&Subject {
+                workload: &part.workload,
+                group: &group.workload,
+                verdict: &part.verdict,
+                offers,
                 policy,
                 as_of: estate.as_of,
             });
             findings.extend(fired);
-            gaps.extend(unpriced_gap(&workload, &silent));
-            gaps.extend(silent.iter().map(Silence::gap));
-            silences.push(silent);
-        } else {
-            gaps.extend(unpriced_gap(&workload, &[]));
-            silences.push(Vec::new());
+            silent.extend(lacking);
         }
-        gaps.extend(unweighed(&workload, &offers));
-        alternatives.push(if is_paid_ahead {
-            alternatives_of_paid(&workload, &offers)
-        } else {
-            planner.alternatives(&workload, &verdict, &offers, &mut price_use)
+        silent.dedup();
+        gaps.extend(unpriced_gap(&group.workload, &silent));
+        gaps.extend(silent.iter().map(Silence::gap));
+        gaps.extend(unweighed(&group.workload, offers.whole.stop.is_some()));
+        let Grouped {
+            workload,
+            verdict,
+            parts,
+        } = group;
+        audited.push(AuditedWorkload {
+            workload,
+            verdict,
+            parts,
+            offers: offers.whole,
+            alternatives,
+            actions,
+            silent,
         });
-        judged.push((workload, verdict, offers));
     }
-    let plan = planner.plan(&alternatives, &mut price_use);
-    let mut audited: Vec<AuditedWorkload> = judged
-        .into_iter()
-        .zip(alternatives)
-        .zip(plan.actions)
-        .zip(silences)
-        .map(
-            |((((workload, verdict, offers), alternatives), actions), silent)| AuditedWorkload {
-                workload,
-                verdict,
-                offers,
-                alternatives,
-                actions,
-                silent,
-            },
-        )
-        .collect();
     findings.extend(owned.findings(&mut price_use));
+    let unused = owned.unused(&mut price_use);
 
-    let totals = Totals::of(&audited, &mut gaps);
+    let totals = Totals::of(&audited, &unused, &mut gaps);
     sort(&mut audited, &mut findings, &mut gaps);
     Audit {
         as_of: estate.as_of,
@@ -229,6 +236,9 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         week,
         workloads: audited,
         purchases: plan.purchases,
+        accepted,
+        plan_risk,
+        unused,
         findings,
         gaps,
         totals,
@@ -243,117 +253,6 @@ fn unpriced_gap(workload: &Workload, silent: &[Silence]) -> Option<Gap> {
     let gap = workload.unpriced.as_ref()?.gap(&workload.id());
     let is_said = silent.iter().any(|said| said.lack.what == gap.what);
     (!is_said).then_some(gap)
-}
-
-fn judge(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
-    if workload.key.running {
-        return rules::classify(workload, policy, as_of);
-    }
-    Verdict {
-        classification: Classification::InsufficientData,
-        state: None,
-        confidence: None,
-        reason: "stopped".to_owned(),
-        idle_power_percent: None,
-    }
-}
-
-/// What alternatives are weighed by.
-struct Weighing<'a> {
-    prices: &'a Prices<'a>,
-    policy: &'a Policy,
-    accepted: Risk,
-    as_of: Timestamp,
-}
-
-impl Weighing<'_> {
-    /// What could be done about a workload, each alternative on its own.
-    fn offers(&self, workload: &Workload, verdict: &Verdict) -> Offers {
-        let works = matches!(
-            verdict.classification,
-            Classification::Underutilized | Classification::WellUtilized
-        );
-        let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
-        let long_enough = workload.is_known_for_hours(self.policy.commit_min_days * 24.0);
-        Offers {
-            stop: stop(workload, verdict),
-            release: self.release(workload),
-            rightsize: if verdict.is_shrinkable() {
-                rightsizing(workload, self.prices, self.policy, self.accepted)
-            } else {
-                None
-            },
-            schedule: off_in_unused_hours(workload, verdict, self.policy).ok(),
-            share: share(workload, verdict, self.policy, self.accepted).ok(),
-            // What is overprovisioned shrinks first; a commitment would fix it.
-            commit: if works && on_demand && long_enough {
-                one_year_no_upfront(workload, self.prices, self.policy)
-            } else {
-                None
-            },
-            nothing_less_would_do: false,
-        }
-    }
-
-    /// Whether no lever for what is used too little saves, at this risk or another.
-    fn nothing_less(&self, workload: &Workload, verdict: &Verdict, offers: &Offers) -> bool {
-        let is_offered =
-            offers.rightsize.is_some() || offers.schedule.is_some() || offers.share.is_some();
-        verdict.is_shrinkable()
-            && workload.ignored.is_none()
-            && !is_offered
-            && nothing_less_would_do(workload, verdict, self.prices, self.policy)
-    }
-
-    /// Ends what stands while a workload is stopped, unless it stopped so lately
-    /// that it may be started again.
-    fn release(&self, workload: &Workload) -> Option<Action> {
-        let lately = workload.stopped_within(self.policy.idle_grace(), self.as_of);
-        if workload.key.running || lately {
-            return None;
-        }
-        let standing = &workload.standing;
-        let mut detail = standing.priced.join("; ");
-        if !standing.unpriced.is_empty() {
-            let unpriced = standing.unpriced.join(", ");
-            detail.push_str(&format!("; unpriced and not counted: {unpriced}"));
-        }
-        let monthly = standing.monthly?;
-        Action::saving(
-            ActionKind::Release,
-            None,
-            detail,
-            monthly,
-            monthly,
-            Risk::Low,
-        )
-    }
-}
-
-/// Stops what computes nothing. Power alone never justifies it.
-fn stop(workload: &Workload, verdict: &Verdict) -> Option<Action> {
-    let cost = workload.cost.as_ref()?;
-    if !verdict.is_idle() || verdict.idle_power_percent.is_some() {
-        return None;
-    }
-    let mut detail = "stop: nothing computes on it; volumes stay and keep their price".to_owned();
-    let mut ends = cost.compute_monthly;
-    if let Some(sunk) = cost.sunk() {
-        detail.push_str(&format!(
-            ", and {} a month are paid ahead by {}",
-            sunk.monthly.amount(),
-            sunk.in_words()
-        ));
-        ends = ends.checked_sub(sunk.monthly).ok()?;
-    }
-    Action::saving(
-        ActionKind::Stop,
-        None,
-        detail,
-        ends,
-        cost.compute_monthly,
-        Risk::Low,
-    )
 }
 
 /// The stated total orders.

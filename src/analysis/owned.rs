@@ -5,12 +5,11 @@ use super::PriceUse;
 use super::workloads::PaidHours;
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Currency, Estate, Finding, Gap, Money, Policy, PriceKey, PriceOption,
-    PurchaseOption, Workload,
+    CapacityReservation, Estate, Finding, Gap, Policy, PriceKey, PurchaseOption, SavingsPlan,
+    Workload,
 };
 use crate::rules::commitment_findings;
-use crate::savings::{Alternatives, Coverage, Offers, existing_coverage};
-use std::collections::BTreeMap;
+use crate::savings::{Coverage, Unused, UnusedCommitment, existing_coverage};
 
 /// The commitments of an estate and what they cover.
 pub(super) struct Owned<'a> {
@@ -30,6 +29,10 @@ impl<'a> Owned<'a> {
         }
     }
 
+    pub(super) fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
     /// What is paid for from now on, by instance.
     pub(super) fn paid_hours(&self) -> PaidHours {
         let covered = self.coverage.instances.iter();
@@ -38,44 +41,54 @@ impl<'a> Owned<'a> {
             .collect()
     }
 
+    /// The capacity reservation of an id, where the account may lower it; `None` for
+    /// one that cannot be lowered, and for one that is not in sight, which is somebody
+    /// else's.
+    pub(super) fn lowerable(&self, id: &str) -> Option<&CapacityReservation> {
+        let mut all = self.estate.commitments.capacity_reservations.iter();
+        let found = all.find(|one| one.id == id)?;
+        found.can_be_cancelled(self.estate.as_of).then_some(found)
+    }
+
+    /// A savings plan that may cover what a price is of and whose rate for it nobody
+    /// knows: whether anything pays beside it cannot be said.
+    pub(super) fn plan_of_unknown_rate(&self, key: &PriceKey) -> Option<&'a SavingsPlan> {
+        self.estate.commitments.savings_plans.iter().find(|plan| {
+            let option = plan.kind.price_option(plan.term);
+            plan.end > self.estate.as_of
+                && plan.may_cover(&key.region, key.family())
+                && option.is_some_and(|option| self.prices.get(&key.with_option(option)).is_err())
+        })
+    }
+
     /// Every finding about what was bought, with the prices behind its figures.
     pub(super) fn findings(&self, prices_used: &mut PriceUse) -> Vec<Finding> {
-        let reservations = &self.estate.commitments.capacity_reservations;
-        let findings = commitment_findings(
-            reservations,
-            &self.coverage,
-            self.prices,
-            self.policy,
-            self.estate.as_of,
-        );
-        for finding in findings.iter().filter(|one| one.monthly_savings.is_some()) {
-            let about = reservations.iter().find(|one| one.id == finding.workload());
-            let found = about.and_then(|one| self.prices.find(&on_demand_key(one)).ok());
-            if let Some(found) = found {
-                prices_used.insert(found);
-            }
-        }
-        findings
+        commitment_findings(&self.unused(prices_used), &self.coverage, self.estate.as_of)
     }
-}
 
-fn on_demand_key(one: &CapacityReservation) -> PriceKey {
-    PriceKey {
-        region: one.region.clone(),
-        instance_type: one.instance_type.clone(),
-        operating_system: one.operating_system,
-        tenancy: one.tenancy,
-        option: PriceOption::OnDemand,
-        zone: None,
+    /// What is paid for and does not run, with the prices behind its figures.
+    pub(super) fn unused(&self, prices_used: &mut PriceUse) -> Vec<UnusedCommitment> {
+        let unused = Unused {
+            coverage: &self.coverage,
+            prices: self.prices,
+            policy: self.policy,
+            window: self.estate.window,
+            as_of: self.estate.as_of,
+        };
+        let (rows, quotes) = unused.rows();
+        for found in quotes {
+            prices_used.insert(found);
+        }
+        rows
     }
 }
 
 /// Why the hours of a workload that no commitment covers get no advice: what
 /// moving it would save on them depends on who takes over the others.
-pub(super) fn unweighed(workload: &Workload, offers: &Offers) -> Option<Gap> {
+pub(super) fn unweighed(workload: &Workload, is_stopped: bool) -> Option<Gap> {
     let sunk = workload.sunk()?;
     let is_mixed = workload.key.purchase_option == PurchaseOption::Mixed;
-    if !is_mixed || workload.ignored.is_some() || offers.stop.is_some() {
+    if !is_mixed || workload.ignored.is_some() || is_stopped {
         return None;
     }
     Some(Gap::new(
@@ -88,20 +101,4 @@ pub(super) fn unweighed(workload: &Workload, offers: &Offers) -> Option<Gap> {
         ),
         "`gpucost reserved` shows how well they are used; decide when they end",
     ))
-}
-
-/// What is left to choose from where commitments pay for hours: nothing but to
-/// end the others.
-pub(super) fn alternatives_of_paid(workload: &Workload, offers: &Offers) -> Alternatives {
-    let cost = workload.monthly_cost();
-    let may_end = cost.is_some() && workload.ignored.is_none();
-    Alternatives {
-        cost: cost.unwrap_or(Money::zero(Currency::Usd)),
-        today: None,
-        end: offers.stop.clone().filter(|_| may_end),
-        schedule: None,
-        resizes: Vec::new(),
-        spot: BTreeMap::new(),
-        committable: None,
-    }
 }

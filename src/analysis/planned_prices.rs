@@ -56,12 +56,16 @@ pub(super) fn price(
     let count = instances.count.as_ref().ok().copied();
     let gpus = count.and_then(|count| {
         let name = only_type(instances).ok()?;
+        if !is_accelerated(name) {
+            return Some(Decimal::ZERO);
+        }
         Some(shape(name)?.gpu.as_ref()?.share.count() * Decimal::from(count))
     });
     let mut quotes = Vec::new();
     let monthly = cost(address, instances, prices, hours_per_month, &mut quotes);
     PlannedSide {
         instances: instances.clone(),
+        is_accelerated: may_be_accelerated(instances),
         count,
         gpus,
         monthly,
@@ -148,8 +152,10 @@ fn cost(
         let (key, quote) = prices.find(&key).map_err(|none| {
             let what = if shape(instance_type).is_some() {
                 none.to_string()
-            } else {
+            } else if is_accelerated(instance_type) {
                 format!("the book does not know {instance_type}, which looks accelerated")
+            } else {
+                format!("the book does not know {instance_type}")
             };
             Gap::new("price", address, what, READ_PRICES)
         })?;

@@ -1,35 +1,78 @@
 //! From what could be done about each workload to one plan.
 
 use super::PriceUse;
-use crate::catalog::{Prices, bundled_interruption_band, family};
+use super::owned::Owned;
+use super::parts::Part;
+use super::stopping::stop;
+use super::workloads::Grouped;
+use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, Money, Policy, PriceBasis, PriceKey, PriceOption,
-    PurchaseOption, Risk, Verdict, Workload,
+    Action, ActionKind, CommitmentTerm, Estate, Gap, HourlyActivity, Money, Policy, PriceBasis,
+    PriceKey, PriceOption, PurchaseOption, Risk, Timeline, Verdict, Workload,
 };
 use crate::savings::{
-    Alternatives, Checkpointing, Committable, Offers, Plan, ResizeOffer, ScheduleOffer, SpotCase,
-    SpotFigures, SpotMarket, Stage, TermOffer, Terms, nodes_of_job, plan, spot_offer, spot_price,
+    Alternatives, Offers, Plan, Stop, TermOffer, Terms, nothing_less_would_do, off_in_unused_hours,
+    one_year_no_upfront, plan, rightsizing, share,
 };
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 /// What a plan is made by.
 pub(super) struct Planner<'a> {
     pub prices: &'a Prices<'a>,
     pub policy: &'a Policy,
+    pub owned: &'a Owned<'a>,
+    pub estate: &'a Estate,
     pub accepted: Risk,
 }
 
+/// What could be done about one workload.
+pub(super) struct GroupOffers {
+    /// About all of it.
+    pub whole: Offers,
+    /// About each of its parts, in their order.
+    pub by_part: Vec<Offers>,
+}
+
+/// A plan at one level of risk, with everything that it was chosen from.
+pub(super) struct Planned {
+    pub risk: Risk,
+    pub offers: Vec<GroupOffers>,
+    pub alternatives: Vec<Alternatives>,
+    pub plan: Plan,
+    pub prices_used: PriceUse,
+    pub gaps: Vec<Gap>,
+}
+
+impl Planned {
+    /// Everything that it saves.
+    pub fn saved(&self) -> Decimal {
+        let actions = self.plan.actions.iter().flatten();
+        actions
+            .map(|action| action.monthly_savings().amount())
+            .sum()
+    }
+}
+
 impl Planner<'_> {
-    /// Composes the plan, and notes the prices that its spot and commitment
-    /// figures rest on.
-    pub fn plan(&self, alternatives: &[Alternatives], prices_used: &mut PriceUse) -> Plan {
+    /// Composes the plan, and notes the prices that its figures rest on.
+    pub fn plan(&self, groups: &[Grouped]) -> Planned {
+        let mut prices_used = PriceUse::default();
+        let mut gaps = Vec::new();
+        let mut offers = Vec::with_capacity(groups.len());
+        let mut alternatives = Vec::with_capacity(groups.len());
+        for group in groups {
+            let found = self.offers(group, &mut gaps);
+            prices_used.record(&group.workload, &found.whole);
+            alternatives.push(self.alternatives(group, &found.whole, &mut prices_used, &mut gaps));
+            offers.push(found);
+        }
         let composed = plan(
-            alternatives,
+            &alternatives,
             &Terms {
                 accepted: self.accepted,
                 hours_per_month: self.policy.hours_per_month,
+                window_hours: self.window_hours(),
                 commitments: &|key| self.terms(key),
             },
         );
@@ -39,12 +82,174 @@ impl Planner<'_> {
                 prices_used.insert(found);
             }
         }
-        composed
+        Planned {
+            risk: self.accepted,
+            offers,
+            alternatives,
+            plan: composed,
+            prices_used,
+            gaps,
+        }
+    }
+
+    /// Whole hours of the window.
+    fn window_hours(&self) -> usize {
+        let window = self.estate.window;
+        let empty = Timeline::new(window, self.estate.period_seconds);
+        HourlyActivity::of(&empty, None, window.start).len()
+    }
+
+    /// What could be done about a workload, and about each of its parts.
+    fn offers(&self, group: &Grouped, gaps: &mut Vec<Gap>) -> GroupOffers {
+        let by_part: Vec<Offers> = group
+            .parts
+            .iter()
+            .map(|part| self.offers_of(group, part, gaps))
+            .collect();
+        let mut whole = Offers::default();
+        for (part, offers) in group.parts.iter().zip(&by_part) {
+            if part.idle.is_some() {
+                whole.stop = [whole.stop.take(), offers.stop.clone()]
+                    .into_iter()
+                    .flatten()
+                    .reduce(|sum, next| together(sum, next, &group.workload));
+            } else {
+                whole = Offers {
+                    stop: whole.stop.take(),
+                    ..offers.clone()
+                };
+            }
+        }
+        GroupOffers { whole, by_part }
+    }
+
+    fn offers_of(&self, group: &Grouped, part: &Part, gaps: &mut Vec<Gap>) -> Offers {
+        let (workload, verdict) = (&part.workload, &part.verdict);
+        if !workload.key.running {
+            return Offers {
+                release: self.release(workload),
+                ..Offers::default()
+            };
+        }
+        if let Some(state) = part.idle {
+            // Power alone never justifies a stop, and little of it neither.
+            let may_stop = state.is_idle() && verdict.idle_power_percent.is_none();
+            return Offers {
+                stop: may_stop
+                    .then(|| stop(group, workload, self.owned))
+                    .flatten(),
+                ..Offers::default()
+            };
+        }
+        if workload.sunk().is_some() {
+            return Offers {
+                nothing_less_would_do: self.nothing_less(workload, verdict, &Offers::default()),
+                ..Offers::default()
+            };
+        }
+        let hold = self.hold(workload);
+        let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
+        let may_move = hold != Hold::Fixed;
+        let mut offers = Offers {
+            rightsize: (verdict.is_shrinkable() && may_move)
+                .then(|| rightsizing(workload, self.prices, self.policy, self.accepted))
+                .flatten(),
+            // Capacity that is held for the hours on is paid in the hours off.
+            schedule: (hold == Hold::Free)
+                .then(|| off_in_unused_hours(workload, verdict, self.policy).ok())
+                .flatten(),
+            share: may_move
+                .then(|| share(workload, verdict, self.policy, self.accepted).ok())
+                .flatten(),
+            // What is overprovisioned shrinks first; a commitment would fix it.
+            commit: (verdict.is_used() && on_demand)
+                .then(|| one_year_no_upfront(workload, self.prices, self.policy))
+                .flatten()
+                .filter(|_| {
+                    self.owned
+                        .plan_of_unknown_rate(&workload.price_key)
+                        .is_none()
+                }),
+            ..Offers::default()
+        };
+        if let Hold::Lowerable(words) = &hold {
+            if let Some(found) = &mut offers.rightsize {
+                found.action = held(&found.action, words);
+            }
+            if let Some(found) = &mut offers.share {
+                found.action = held(&found.action, words);
+            }
+        }
+        if verdict.is_shrinkable()
+            && let Some(lack) = missing_measurement(workload, self.policy)
+        {
+            gaps.push(lack);
+        }
+        offers.nothing_less_would_do = self.nothing_less(workload, verdict, &offers);
+        offers
+    }
+
+    /// Whether no lever for what is used too little saves, at this risk or another.
+    fn nothing_less(&self, workload: &Workload, verdict: &Verdict, offers: &Offers) -> bool {
+        let is_offered =
+            offers.rightsize.is_some() || offers.schedule.is_some() || offers.share.is_some();
+        verdict.is_shrinkable()
+            && !is_offered
+            && nothing_less_would_do(workload, verdict, self.prices, self.policy)
+    }
+
+    /// Ends what stands while a workload is stopped, unless it stopped so lately
+    /// that it may be started again.
+    fn release(&self, workload: &Workload) -> Option<Action> {
+        if workload.stopped_within(self.policy.idle_grace(), self.estate.as_of) {
+            return None;
+        }
+        let standing = &workload.standing;
+        let mut detail = standing.priced.join("; ");
+        if !standing.unpriced.is_empty() {
+            let unpriced = standing.unpriced.join(", ");
+            detail.push_str(&format!("; unpriced and not counted: {unpriced}"));
+        }
+        let monthly = standing.monthly?;
+        let action = Action::saving(
+            ActionKind::Release,
+            None,
+            detail,
+            monthly,
+            monthly,
+            Risk::Low,
+        )?;
+        Some(action.of_which_certain(monthly))
+    }
+
+    /// What capacity reservations do to moving a workload.
+    pub(super) fn hold(&self, workload: &Workload) -> Hold {
+        let mut lowered: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+        for member in &workload.members {
+            let Some(id) = &member.capacity_reservation else {
+                continue;
+            };
+            let Some(reservation) = self.owned.lowerable(id) else {
+                return Hold::Fixed;
+            };
+            lowered.entry(id).or_insert((reservation.total, 0)).1 += 1;
+        }
+        if lowered.is_empty() {
+            return Hold::Free;
+        }
+        let words = lowered.iter().map(|(id, (total, less))| {
+            let rest = total.saturating_sub(*less);
+            format!("lower the capacity reservation {id} from {total} to {rest} in the same step")
+        });
+        Hold::Lowerable(words.collect::<Vec<_>>().join("; "))
     }
 
     /// Standard reserved instances, and EC2 Instance Savings Plans whose rates were
     /// read; of the same price the former.
     fn terms(&self, key: &PriceKey) -> Vec<TermOffer> {
+        if self.owned.plan_of_unknown_rate(key).is_some() {
+            return Vec::new();
+        }
         CommitmentTerm::ALL
             .into_iter()
             .flat_map(|term| {
@@ -79,186 +284,64 @@ impl Planner<'_> {
             })
             .collect()
     }
+}
 
-    /// What could be done about a workload, for the plan to choose from.
-    pub fn alternatives(
-        &self,
-        workload: &Workload,
-        verdict: &Verdict,
-        offers: &Offers,
-        prices_used: &mut PriceUse,
-    ) -> Alternatives {
-        let cost = workload.monthly_cost();
-        let mut alternatives = Alternatives {
-            // Without a price there is nothing to plan, and this is not read.
-            cost: cost.unwrap_or(Money::zero(Currency::Usd)),
-            today: None,
-            end: None,
-            schedule: None,
-            resizes: Vec::new(),
-            spot: BTreeMap::new(),
-            committable: None,
-        };
-        if cost.is_none() || workload.ignored.is_some() {
-            return alternatives;
-        }
-        alternatives.end = offers.stop.clone().or_else(|| offers.release.clone());
-        let Some(stage) = stage(workload) else {
-            return alternatives;
-        };
-        alternatives.schedule = offers.schedule.as_ref().map(|found| ScheduleOffer {
-            on_share: Decimal::ONE - found.schedule.saved_share,
-            on: found.schedule.off_hours.iter().map(|off| !off).collect(),
-            risk: found.action.risk(),
-            detail: found.action.detail().to_owned(),
-        });
-        alternatives.resizes = resizes(&stage, offers);
-        if workload.key.purchase_option == PurchaseOption::OnDemand {
-            alternatives.spot = self.spot_markets(workload, &stage, &alternatives, prices_used);
-            alternatives.committable = self.committable(workload, verdict, &alternatives);
-        }
-        alternatives.today = Some(stage);
-        alternatives
-    }
+/// What capacity reservations do to moving a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// It runs in none.
+    Free,
+    /// They can be lowered in the same step, in these words.
+    Lowerable(String),
+    /// They cannot: whatever leaves them goes on being paid.
+    Fixed,
+}
 
-    /// The spot market of today's type and of those that it could move to.
-    fn spot_markets(
-        &self,
-        workload: &Workload,
-        stage: &Stage,
-        alternatives: &Alternatives,
-        prices_used: &mut PriceUse,
-    ) -> BTreeMap<String, SpotMarket> {
-        let moves = alternatives.resizes.iter().map(|offer| {
-            (
-                &offer.target.instance_type,
-                offer.hourly,
-                offer.target.count,
-            )
-        });
-        let today = (&stage.instance_type, stage.hourly, stage.count);
-        let mut markets = BTreeMap::new();
-        for (name, on_demand, count) in moves.chain([today]) {
-            let key = workload
-                .price_key
-                .with_type(name)
-                .with_option(PriceOption::Spot);
-            if family(key.family()).is_some_and(|facts| facts.launchable == Some(false)) {
-                continue;
-            }
-            let offer = spot_offer(&SpotCase {
-                on_demand,
-                spot: spot_price(self.prices, &key),
-                band: bundled_interruption_band(&key).map(|(band, _)| band),
-                nodes: nodes_of_job(workload.kind, count as usize, workload.runs_on_one_gpu()),
-                kind: workload.kind,
-                restartable: workload.restartable,
-                accepted: self.accepted,
-                checkpointing: Checkpointing::default(),
-                least_interruptions_per_day: self.policy.spot_interruptions_per_day,
-            });
-            if let Ok(offer) = offer {
-                for found in &offer.figures.spot.quotes {
-                    prices_used.insert(found.clone());
-                }
-                let market = SpotMarket {
-                    hourly: offer.figures.spot.rate,
-                    effective_hourly: offer.effective,
-                    risk: offer.risk,
-                    detail: in_words(name, &offer.figures, offer.effective),
-                    figures: Some(offer.figures),
-                };
-                markets.insert(name.clone(), market);
-            }
-        }
-        markets
-    }
+/// A move out of a capacity reservation: one action that says both.
+fn held(action: &Action, words: &str) -> Action {
+    let mut caveats = action.caveats().to_vec();
+    caveats.push(
+        "the money goes on as unused capacity unless the capacity reservation is lowered in the \
+         same step"
+            .to_owned(),
+    );
+    action.clone().and_also(words).with_caveats(caveats)
+}
 
-    /// Usage that may be committed to: measured long enough, not idle, and either
-    /// used well or brought to its size or its hours by another action. A
-    /// commitment on what is overprovisioned would fix that for a year.
-    fn committable(
-        &self,
-        workload: &Workload,
-        verdict: &Verdict,
-        alternatives: &Alternatives,
-    ) -> Option<Committable> {
-        let brought_to_size = alternatives
-            .resizes
-            .iter()
-            .any(|offer| offer.risk <= self.accepted);
-        let scheduled = alternatives.schedule.as_ref();
-        let used_when_on = scheduled
-            .filter(|offer| offer.risk <= self.accepted)
-            .and_then(|offer| {
-                let mean = workload.utilization.as_ref()?.distribution.mean;
-                Some(mean / offer.on_share.to_f64()?)
+/// Two stops of one workload as one action.
+fn together(left: Stop, right: Stop, workload: &Workload) -> Stop {
+    let action = match (left.action, right.action) {
+        (Some(left), Some(right)) => {
+            let sum = |left: Money, right: Money| left.checked_add(right).unwrap_or(left);
+            let cost = workload.monthly_cost().unwrap_or(left.monthly_savings());
+            let detail = format!("{}; {}", left.detail(), right.detail());
+            let saved = sum(left.monthly_savings(), right.monthly_savings());
+            let caveats = [left.caveats(), right.caveats()].concat();
+            Action::saving(ActionKind::Stop, None, detail, saved, cost, Risk::Low).map(|action| {
+                action
+                    .of_which_certain(sum(left.certain(), right.certain()))
+                    .with_caveats(caveats)
             })
-            .is_some_and(|mean| mean >= self.policy.overprovisioned_below_percent);
-        let may = workload.is_known_for_hours(self.policy.commit_min_days * 24.0)
-            && !workload.activity.is_empty()
-            && verdict.confidence.is_some()
-            && !verdict.is_idle()
-            && (brought_to_size || used_when_on || verdict.is_used());
-        may.then(|| Committable {
-            key: workload.price_key.with_option(PriceOption::OnDemand),
-            running: workload.activity.instances().collect(),
-        })
+        }
+        (one, other) => one.or(other),
+    };
+    let mut members = [left.members, right.members].concat();
+    members.sort();
+    Stop {
+        action,
+        members,
+        caveats: [left.caveats, right.caveats].concat(),
     }
 }
 
-/// How a workload runs today; absent when it does not, or has no price.
-fn stage(workload: &Workload) -> Option<Stage> {
-    let cost = workload.cost.as_ref()?;
-    let parts = cost.instances.iter().map(|one| one.monthly().amount());
-    Some(Stage {
-        instance_type: workload.key.instance_type.clone(),
-        count: u32::try_from(workload.instances.len()).ok()?,
-        hourly: HourlyRate::new(cost.per_instance(), cost.hourly.currency())?,
-        monthly: parts.sum(),
-    })
-}
-
-/// Right-sizing and sharing, at today's running time.
-fn resizes(stage: &Stage, offers: &Offers) -> Vec<ResizeOffer> {
-    let currency = stage.hourly.currency();
-    let moved = offers
-        .rightsize
-        .as_ref()
-        .and_then(|found| Some((&found.action, HourlyRate::new(found.hourly, currency)?)));
-    let shared = offers
-        .share
-        .as_ref()
-        .map(|found| (&found.action, stage.hourly));
-    [moved, shared]
-        .into_iter()
-        .flatten()
-        .filter_map(|(action, hourly)| {
-            let target = action.target()?.clone();
-            let monthly = stage.monthly - action.monthly_savings().amount();
-            Some(ResizeOffer {
-                kind: action.kind(),
-                target,
-                hourly,
-                monthly,
-                risk: action.risk(),
-                detail: action.detail().to_owned(),
-            })
-        })
-        .collect()
-}
-
-fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String {
-    let percent = (figures.overhead * Decimal::ONE_HUNDRED)
-        .round_dp(2)
-        .normalize();
-    format!(
-        "{name} on spot at {}/h ({}); checkpoints each {:#} and lost work take {percent} % of the \
-         time, so that an hour of work costs {}/h instead of {}/h",
-        figures.spot.rate.amount().normalize(),
-        figures.spot.basis,
-        figures.checkpoint_interval,
-        effective.amount().round_dp(6).normalize(),
-        figures.on_demand.amount().normalize(),
-    )
+/// The gap of a measurement that keeps right-sizing and sharing silent.
+fn missing_measurement(workload: &Workload, policy: &Policy) -> Option<Gap> {
+    let lack = crate::savings::Demand::of(workload, policy).err()?;
+    let what = lack.measurement()?;
+    Some(Gap::new(
+        what,
+        workload.id(),
+        format!("{lack}; silent: right-sizing, sharing"),
+        "`gpucost metrics setup` prints the CloudWatch agent configuration",
+    ))
 }

@@ -8,8 +8,8 @@ use crate::domain::{
     PriceQuote,
 };
 use crate::savings::{
-    BILLED_HOURS_PER_MONTH, ConcurrentUsage, PlanPool, PoolRates, TypeUsage, covers_other_sizes,
-    instalments, months,
+    BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolRates, TypeUsage,
+    covers_other_sizes, instalments, instances, months,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// What is sold to instances of one key; `None` without an on-demand price.
 pub(super) fn reserved_pool(
     key: &PriceKey,
-    hourly: &[u32],
+    hourly: &[u64],
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> Option<ReservedPool> {
@@ -79,7 +79,7 @@ fn instances_option(
         committed: rates.committed(count, term).rounded(),
         downside: rates.downside_when_halved(usage, count, term).rounded(),
         full_use_share: (count > 0)
-            .then(|| Decimal::from(usage.hours_with_at_least(count)).checked_div(hours))
+            .then(|| usage.hours_with_at_least(count).checked_div(hours))
             .flatten(),
         quotes: vec![quote],
     }
@@ -96,13 +96,13 @@ fn break_even_month(replaced: Decimal, paid: Instalments, term: CommitmentTerm) 
     })
 }
 
-/// A key and the instances of it that ran in each hour.
-type KeyUsage<'a> = (&'a PriceKey, &'a Vec<u32>);
+/// A key and the instances of it that ran in each hour, in billionths.
+type KeyUsage<'a> = (&'a PriceKey, &'a Vec<u64>);
 
 /// The pools of EC2 Instance Savings Plans; a type whose rate under a plan is
 /// not known becomes a gap.
 pub(super) fn family_pools(
-    usage: &BTreeMap<PriceKey, Vec<u32>>,
+    usage: &BTreeMap<PriceKey, Vec<u64>>,
     prices: &Prices<'_>,
     policy: &Policy,
     gaps: &mut Vec<Gap>,
@@ -120,12 +120,11 @@ pub(super) fn family_pools(
         .collect()
 }
 
-/// A type of a family, with its on-demand price and its usage in the hours in which
-/// all types of it were seen.
+/// A type of a family, with its on-demand price and its usage.
 struct Member<'a> {
     key: &'a PriceKey,
     on_demand: PriceQuote,
-    hourly: Vec<u32>,
+    hourly: &'a [u64],
 }
 
 fn family_pool(
@@ -139,19 +138,19 @@ fn family_pool(
     let priced = members
         .iter()
         .filter_map(|(key, hourly)| Some((*key, prices.get(key).ok()?, *hourly)));
-    let hours = priced.clone().map(|(_, _, hourly)| hourly.len()).min()?;
+    let hours = priced.clone().map(|(_, _, hourly)| hourly.len()).max()?;
     let members: Vec<Member<'_>> = priced
         .map(|(key, on_demand, hourly)| Member {
             key,
             on_demand,
-            hourly: hourly[hourly.len() - hours..].to_vec(),
+            hourly,
         })
         .collect();
     let currency = members.first()?.on_demand.rate.currency();
     let cost_in = |hour: usize| -> Decimal {
         let costs = members
             .iter()
-            .map(|member| member.on_demand.rate.amount() * Decimal::from(member.hourly[hour]));
+            .map(|member| member.on_demand.rate.amount() * instances(member.hourly[hour]));
         costs.sum()
     };
     let costs: Vec<Decimal> = (0..hours).map(cost_in).collect();
@@ -199,7 +198,7 @@ fn plan_option(
                 full.push(TypeUsage {
                     plan: quote.rate,
                     on_demand: member.on_demand.rate,
-                    hourly: member.hourly.clone(),
+                    hourly: member.hourly.to_vec(),
                 });
                 quotes.push(quote);
             }
@@ -218,7 +217,11 @@ fn plan_option(
     let halved: Vec<TypeUsage> = full
         .iter()
         .map(|used| TypeUsage {
-            hourly: used.hourly.iter().map(|running| running / 2).collect(),
+            hourly: used
+                .hourly
+                .iter()
+                .map(|running| running / INSTANCE / 2 * INSTANCE)
+                .collect(),
             ..used.clone()
         })
         .collect();
@@ -244,7 +247,7 @@ fn plan_option(
     let plan_cost = |hour: usize| -> Decimal {
         let costs = full
             .iter()
-            .map(|used| used.plan.amount() * Decimal::from(used.hourly[hour]));
+            .map(|used| used.plan.amount() * instances(used.hourly[hour]));
         costs.sum()
     };
     let used_up = (0..hours).filter(|hour| plan_cost(*hour) >= amount).count();

@@ -113,6 +113,7 @@ impl<'a> Profiles<'a> {
         usage.memory_p95_mib = largest(|run| run.memory_p95_mib);
         if usage.cpu_p95.is_none() {
             usage.cpu_p95 = largest(|run| run.cpu_p95_percent);
+            usage.cpu_samples = None;
             usage.cpu_is_of_runs = usage.cpu_p95.is_some();
         }
     }
@@ -129,7 +130,7 @@ impl<'a> Profiles<'a> {
         if !has_runs || !workload.key.running {
             return;
         }
-        let verdict = rules::classify(workload, self.policy, self.estate.as_of);
+        let verdict = rules::classify(workload.measured(), self.policy, self.estate.as_of);
         if verdict.classification != Classification::InsufficientData {
             return;
         }

@@ -1,18 +1,19 @@
 //! What a fleet should commit to on today's usage, pool by pool, and how well
 //! that which it has bought is used.
 
+use super::PriceUse;
+use super::alternatives::unknown_rate;
+use super::owned::Owned;
 use super::pool_options::{family_pools, reserved_pool};
-use super::workloads::{self, PaidHours};
+use super::workloads::{self, Grouped, PaidHours};
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, CommitmentTerm, Estate, Gap, Instalments, InstanceId, Money, Policy,
-    PriceKey, PriceQuote, PurchaseOption, Window, Workload,
+    CapacityReservation, CommitmentTerm, Estate, Gap, Instalments, InstanceId, Member, Money,
+    Policy, PriceKey, PriceQuote, PurchaseOption, Window, Workload,
 };
-use crate::rules;
-use crate::rules::commitment_findings;
 use crate::savings::{
-    CommitmentUse, ConcurrentUsage, Coverage, InstanceCoverage, UsedInstance, added_up, coverage,
-    used_instances,
+    CommitmentUse, ConcurrentUsage, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
+    pooled_hours, used_instances,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -151,26 +152,24 @@ impl ReservedFleet {
 /// Sizes the commitments of a fleet on today's usage.
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let owned = Owned::of(estate, &prices, policy);
     // As EC2 bills them: what is covered is taken off hour by hour below.
-    let (workloads, _, mut gaps) = workloads::group(estate, &prices, policy, &PaidHours::new());
+    let (groups, _, mut gaps) = workloads::group(estate, &prices, policy, &PaidHours::new());
     gaps.extend(estate.gaps.iter().cloned());
     let used = used_instances(estate, &prices);
-    let covered = coverage(
-        &used,
-        &estate.commitments,
-        estate.window,
-        estate.as_of,
+    let fleet = Fleet {
+        owned: &owned,
+        used: used.iter().map(|one| (&one.id, one)).collect(),
+        covered: owned
+            .coverage()
+            .instances
+            .iter()
+            .map(|one| (&one.id, one))
+            .collect(),
+        window: estate.window,
         policy,
-    );
-    let usage = pooled(
-        &workloads,
-        &used,
-        &covered,
-        estate.window,
-        estate.as_of,
-        policy,
-        &mut gaps,
-    );
+    };
+    let usage = fleet.pooled(&groups, &mut gaps);
     let mut reserved: Vec<ReservedPool> = usage
         .iter()
         .filter_map(|(key, hourly)| reserved_pool(key, hourly, &prices, policy))
@@ -184,16 +183,16 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
             pool.family.clone(),
         )
     });
-    let capacity = capacity(estate, &covered, &prices, policy);
+    let capacity = capacity(estate, &owned.unused(&mut PriceUse::default()));
     gaps.sort();
     gaps.dedup();
     ReservedFleet {
         as_of: estate.as_of,
         window: estate.window,
-        instances: workloads.iter().map(|one| one.instances.len()).sum(),
+        instances: groups.iter().map(|one| one.workload.instances.len()).sum(),
         reserved,
         families,
-        commitments: covered.commitments,
+        commitments: owned.coverage().commitments.clone(),
         capacity,
         gaps,
     }
@@ -204,114 +203,117 @@ fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
     std::cmp::Reverse(best)
 }
 
-/// Instances of each pool that ran in each hour and that nothing covers, in the hours
-/// in which all of the pool were seen.
-fn pooled(
-    workloads: &[Workload],
-    used: &[UsedInstance],
-    covered: &Coverage,
+/// The fleet, instance by instance.
+struct Fleet<'a> {
+    owned: &'a Owned<'a>,
+    used: BTreeMap<&'a InstanceId, &'a UsedInstance>,
+    covered: BTreeMap<&'a InstanceId, &'a InstanceCoverage>,
     window: Window,
-    as_of: Timestamp,
-    policy: &Policy,
-    gaps: &mut Vec<Gap>,
-) -> BTreeMap<PriceKey, Vec<u32>> {
-    let instances = used.iter().zip(&covered.instances);
-    let by_id: BTreeMap<&InstanceId, (&UsedInstance, &InstanceCoverage)> = instances
-        .map(|(used, covered)| (&used.id, (used, covered)))
-        .collect();
-    let mut pools: BTreeMap<PriceKey, Vec<Vec<Decimal>>> = BTreeMap::new();
-    for workload in workloads {
-        let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
-        if !workload.key.running || !on_demand || workload.ignored.is_some() {
-            continue;
-        }
-        // What computes nothing is stopped: committing to it would keep the waste.
-        if rules::classify(workload, policy, as_of).is_idle() {
-            continue;
-        }
-        if let Some(unpriced) = &workload.unpriced {
-            gaps.push(unpriced.gap(&workload.id()));
-            continue;
-        }
-        let needed = (policy.commit_min_days * 24.0).max(1.0);
-        if (workload.activity.len() as f64) < needed {
-            gaps.push(Gap::new(
-                "usage",
-                workload.id(),
-                format!(
-                    "seen for {} whole hours of the {needed:.0} that a commitment is sized on",
-                    workload.activity.len()
-                ),
-                "ask again when it has run longer, or lower `commit_min_days` of the policy",
-            ));
-            continue;
-        }
-        let pool = pools.entry(workload.price_key.clone()).or_default();
-        pool.push(uncovered(workload, &by_id, window));
-    }
-    let whole = |running: Decimal| running.floor().to_u32().unwrap_or(u32::MAX);
-    let added_up = |members: Vec<Vec<Decimal>>| {
-        let members: Vec<&[Decimal]> = members.iter().map(Vec::as_slice).collect();
-        added_up(&members).into_iter().map(whole).collect()
-    };
-    pools
-        .into_iter()
-        .map(|(key, members)| (key, added_up(members)))
-        .collect()
+    policy: &'a Policy,
 }
 
-/// Instances of a workload that ran in each hour, less those that were covered.
-/// Where the window does not begin with an hour, each hour is netted with the
-/// one of the commitments that it begins in.
-fn uncovered(
-    workload: &Workload,
-    by_id: &BTreeMap<&InstanceId, (&UsedInstance, &InstanceCoverage)>,
-    window: Window,
-) -> Vec<Decimal> {
-    let own: Vec<_> = workload
-        .instances
-        .iter()
-        .filter_map(|id| by_id.get(id))
-        .filter(|(_, covered)| !covered.parts.is_empty())
-        .collect();
-    let covered_in = |hour: usize| -> Decimal {
-        own.iter()
-            .map(|(used, covered)| {
-                let ran = Decimal::from(u8::from(used.running.get(hour) == Some(&true)));
-                // What nobody covered is open as a whole.
-                ran - covered.uncovered.get(hour).copied().unwrap_or(ran)
+impl Fleet<'_> {
+    /// Instances of each pool that ran in each hour of the window and that nothing
+    /// covers, in billionths. Each is pooled by its own system and tenancy; what is idle
+    /// is stopped, and committing to it would keep the waste.
+    fn pooled(&self, groups: &[Grouped], gaps: &mut Vec<Gap>) -> BTreeMap<PriceKey, Vec<u64>> {
+        let mut pools: BTreeMap<PriceKey, BTreeMap<&InstanceId, MemberHours>> = BTreeMap::new();
+        for group in groups {
+            let workload = &group.workload;
+            let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
+            if !workload.key.running || !on_demand || workload.ignored.is_some() {
+                continue;
+            }
+            if let Some(unpriced) = &workload.unpriced {
+                gaps.push(unpriced.gap(&workload.id()));
+                continue;
+            }
+            let mut short = 0;
+            for (member, usage) in workload.members.iter().zip(&workload.usage) {
+                if member.is_idle() || member.ignored.is_some() {
+                    continue;
+                }
+                if let Some(plan) = self.owned.plan_of_unknown_rate(&member.price_key) {
+                    gaps.push(unknown_rate(&plan.id, &member.price_key, workload));
+                    continue;
+                }
+                let is_seen = !member.activity.is_empty();
+                if !is_seen || usage.running.observed_days() < self.policy.commit_min_days {
+                    short += 1;
+                    continue;
+                }
+                let pool = pools.entry(member.price_key.clone()).or_default();
+                pool.insert(&member.id, MemberHours::of(self.uncovered(member)));
+            }
+            if short > 0 {
+                gaps.push(self.too_short(workload, short));
+            }
+        }
+        let begins = self.window.start.as_second();
+        let first_hour = (begins + HOUR_SECONDS - 1).div_euclid(HOUR_SECONDS) * HOUR_SECONDS;
+        let hours = (self.window.end.as_second() - first_hour).max(0) / HOUR_SECONDS;
+        pools
+            .into_iter()
+            .map(|(key, members)| {
+                let members: Vec<MemberHours> = members.into_values().collect();
+                (key, pooled_hours(&members, hours as usize))
             })
-            .sum()
-    };
-    let begins = window.start.as_second();
-    workload
-        .activity
-        .hours()
-        .zip(workload.activity.instances())
-        .map(|(hour, running)| {
-            let index = (hour.start.as_second() - begins).max(0) / HOUR_SECONDS;
-            (Decimal::from(running) - covered_in(index as usize)).max(Decimal::ZERO)
-        })
-        .collect()
+            .collect()
+    }
+
+    fn too_short(&self, workload: &Workload, short: usize) -> Gap {
+        let members = workload.members.iter();
+        let least = members
+            .map(|member| member.activity.len())
+            .min()
+            .unwrap_or(0);
+        Gap::new(
+            "usage",
+            workload.id(),
+            format!(
+                "{short} of {} instances were seen for {least} whole hours or little more; a \
+                 commitment is sized on {:.0}",
+                workload.members.len(),
+                self.policy.commit_min_days * 24.0
+            ),
+            "ask again when it has run longer, or lower `commit_min_days` of the policy",
+        )
+    }
+
+    /// How much of each hour an instance ran and nobody covered, in billionths. Where the
+    /// window does not begin with an hour, each hour is netted with the one of the
+    /// commitments that it begins in.
+    fn uncovered(&self, member: &Member) -> Vec<u64> {
+        let (used, covered) = (self.used.get(&member.id), self.covered.get(&member.id));
+        let begins = self.window.start.as_second();
+        member
+            .activity
+            .hours()
+            .zip(member.activity.instances())
+            .map(|(hour, ran)| {
+                let index = ((hour.start.as_second() - begins).max(0) / HOUR_SECONDS) as usize;
+                let is_used = used.is_some_and(|used| used.running.get(index) == Some(&true));
+                let open = covered
+                    .filter(|covered| is_used && !covered.parts.is_empty())
+                    .and_then(|covered| covered.uncovered.get(index));
+                let open = open.copied().unwrap_or(Decimal::ONE);
+                (Decimal::from(ran) * open).floor().to_u64().unwrap_or(ran)
+            })
+            .collect()
+    }
 }
 
-/// The capacity reservations that have not ended, with what their free room
-/// costs by the rule that finds it.
-fn capacity(
-    estate: &Estate,
-    covered: &Coverage,
-    prices: &Prices<'_>,
-    policy: &Policy,
-) -> Vec<CapacityUse> {
+/// The capacity reservations that have not ended, with what their free room costs.
+fn capacity(estate: &Estate, unused: &[UnusedCommitment]) -> Vec<CapacityUse> {
     let all = &estate.commitments.capacity_reservations;
-    let findings = commitment_findings(all, covered, prices, policy, estate.as_of);
     all.iter()
         .filter(|one| one.end.is_none_or(|end| end > estate.as_of))
         .map(|one| CapacityUse {
-            unused_monthly: findings
+            unused_monthly: unused
                 .iter()
-                .find(|finding| finding.workload() == one.id)
-                .and_then(|finding| finding.monthly_savings),
+                .find(|row| row.id == one.id)
+                .and_then(|row| row.monthly_cost)
+                .filter(|cost| !cost.amount().is_zero()),
             reservation: one.clone(),
         })
         .collect()

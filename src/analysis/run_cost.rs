@@ -1,17 +1,16 @@
 //! What a run on a host cost, and what its work could run on instead: the same
 //! right-sizing as an audit's, from a profile.
 
-use super::Sized;
+use super::{Sized, contradictions};
 use crate::catalog::Prices;
 use crate::domain::{
-    ACTIVE_PERCENT, GpuModel, GpuOffer, GpuShare, HourlyRate, InstanceCost, InstanceShape, Money,
-    NoPrice, Policy, PriceKey, Risk, WorkloadCost, WorkloadKind,
+    ACTIVE_PERCENT, GpuOffer, GpuShare, HourlyRate, InstanceCost, InstanceShape, Money, NoPrice,
+    Policy, PriceKey, Risk, WorkloadCost, WorkloadKind,
 };
 use crate::profiling::{GpuProfile, RunProfile};
 use crate::savings::{Demand, Lack, Today};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
-use std::cmp::Ordering;
 
 /// VRAM from which a GPU that computes nothing counts as holding a model.
 const HELD_VRAM_PERCENT: f64 = 5.0;
@@ -141,24 +140,14 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
     let devices = whole_devices(host.shape.gpu.as_ref())?;
     let gpus: Vec<&GpuProfile> = profile.whole().collect();
     let name = &host.shape.instance_type;
-    if let Some(seen) = another_model(&gpus, host.shape) {
-        return Err(format!(
-            "{seen} was seen, which {name} does not have; check `--type`"
-        ));
+    if let Some(reason) = contradictions(&profile.facts.gpus, host.shape).first() {
+        return Err(format!("{reason}; check `--type`"));
     }
     let seen = gpus.len();
-    match seen.cmp(&usize::from(devices)) {
-        Ordering::Equal => {}
-        Ordering::Less => {
-            return Err(format!(
-                "{seen} of the {devices} GPUs of {name} can be seen from here"
-            ));
-        }
-        Ordering::Greater => {
-            return Err(format!(
-                "{seen} GPUs were seen, and {name} has {devices}; check `--type`"
-            ));
-        }
+    if seen < usize::from(devices) {
+        return Err(format!(
+            "{seen} of the {devices} GPUs of {name} can be seen from here"
+        ));
     }
     let used: Vec<&GpuProfile> = gpus
         .iter()
@@ -188,13 +177,15 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         kind: host.kind,
         bound: profile.diagnosis.bound(),
         instances: 1,
-        interchangeable: false,
+        least_instances: 1,
         gpus_active: count(used.len()),
         gpus_held: count(held),
         gpus_active_in_all: used.len() as u64,
-        gpu_p95: p95_sum.map(|sum| sum / used.len() as f64),
-        gpu_p95_sum: p95_sum,
+        gpu_peak: p95_sum.map(|sum| sum / used.len() as f64),
+        gpu_sum: p95_sum,
         gpus_unused: false,
+        never_worked: false,
+        needs_fp64: false,
         encodes: gpus
             .iter()
             .any(|gpu| gpu.encoder_percent.is_some_and(|encoder| encoder.max > 0.0)),
@@ -203,18 +194,11 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         cpu_p95,
         cpu_p95_sum: cpu_p95,
         memory_p95_mib: profile.host.memory_used_mib.map(|figures| figures.p95),
+        network_gbps: None,
+        network_gbps_sum: None,
+        nodes_talk: false,
         runs: Some("this run".to_owned()),
     })
-}
-
-/// A model that was seen and that the type does not have, as far as both are
-/// known.
-fn another_model(gpus: &[&GpuProfile], shape: &InstanceShape) -> Option<GpuModel> {
-    let offered = &shape.gpu.as_ref()?.model;
-    let names = gpus.iter().filter_map(|gpu| gpu.identity.name.as_deref());
-    names
-        .map(GpuModel::from_driver_name)
-        .find(|seen| seen != offered && !matches!(seen, GpuModel::Other(_)))
 }
 
 fn whole_devices(offer: Option<&GpuOffer>) -> Result<u16, String> {

@@ -2,7 +2,7 @@
 
 use super::AuditedWorkload;
 use crate::catalog::Prices;
-use crate::domain::{Classification, Money, Policy, Risk, Workload, WorkloadKind};
+use crate::domain::{Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind};
 use crate::savings::{Considered, Demand, Today, candidates, steps};
 
 /// One workload with every type that it could move to.
@@ -97,14 +97,17 @@ impl Sizing {
         policy: &Policy,
         accepted: Risk,
     ) -> Self {
-        let workload = &audited.workload;
+        let whole = &audited.workload;
+        // What is idle stops; the others are sized without it.
+        let working = audited.working();
+        let workload = working.map_or(whole, |part| &part.workload);
         Self {
-            id: workload.id(),
-            name: workload.name.clone(),
-            region: workload.key.region.clone(),
-            instance_type: workload.key.instance_type.clone(),
+            id: whole.id(),
+            name: whole.name.clone(),
+            region: whole.key.region.clone(),
+            instance_type: whole.key.instance_type.clone(),
             instances: u32::try_from(workload.instances.len()).unwrap_or(u32::MAX),
-            kind: workload.kind,
+            kind: whole.kind,
             monthly: workload.cost.as_ref().map(|cost| cost.compute_monthly),
             outcome: outcome(audited, workload, prices, policy, accepted),
         }
@@ -118,7 +121,9 @@ fn outcome(
     policy: &Policy,
     accepted: Risk,
 ) -> Result<Sized, String> {
-    let verdict = &audited.verdict;
+    let verdict = audited
+        .working()
+        .map_or(&audited.verdict, |part| &part.verdict);
     if let Some(reason) = &workload.ignored {
         return Err(format!("ignored: {reason}"));
     }
@@ -127,6 +132,9 @@ fn outcome(
     }
     if verdict.is_idle() {
         return Err("idle: stop it instead".to_owned());
+    }
+    if verdict.state == Some(UsageState::IdleSoFar) {
+        return Err("idle so far: nothing to size it by".to_owned());
     }
     if verdict.classification == Classification::InsufficientData {
         return Err(format!("{}: {}", verdict.classification, verdict.reason));

@@ -3,7 +3,7 @@
 
 use super::owned::Owned;
 use super::workloads;
-use crate::catalog::{Prices, bundled_interruption_band};
+use crate::catalog::{Prices, bundled_interruption_band, family};
 use crate::domain::{
     Estate, Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote,
     PurchaseOption, Risk, SpotHistory, Workload, WorkloadKind,
@@ -138,14 +138,16 @@ pub fn assess_fleet(
     gaps.extend(estate.gaps.iter().cloned());
     let mut assessments: Vec<SpotAssessment> = workloads
         .iter()
-        .map(|workload| {
+        .map(|group| {
+            let workload = &group.workload;
+            let kind = workload.declared_kind();
             let job = SpotJob {
-                kind: workload.kind,
+                kind,
                 restartable: workload.restartable,
                 nodes: nodes_of_job(
-                    workload.kind,
+                    kind,
                     workload.instances.len(),
-                    workload.runs_on_one_gpu(),
+                    workload.runs_on_one_gpu(policy),
                 ),
                 checkpointing,
                 accepted,
@@ -233,6 +235,7 @@ fn assess(
     let case = on_demand.as_ref().map(|quote| SpotCase {
         on_demand: quote.rate,
         spot: spot_price(prices, &spot_key),
+        is_launchable: is_launchable(&spot_key),
         band: band.map(|(band, _)| band),
         nodes: job.nodes,
         kind: job.kind,
@@ -266,6 +269,11 @@ fn assess(
         eligibility,
         key: spot_key,
     }
+}
+
+/// Whether AWS launches new instances of a type, as far as the catalog knows.
+pub(super) fn is_launchable(key: &PriceKey) -> bool {
+    family(key.family()).is_none_or(|facts| facts.launchable != Some(false))
 }
 
 fn zones(prices: &Prices<'_>, key: &PriceKey) -> Vec<ZonePrice> {

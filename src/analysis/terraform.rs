@@ -11,11 +11,14 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// The accelerated instances of a resource at one end of a plan, priced.
+/// The instances of a resource at one end of a plan, priced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedSide {
     /// What the plan says.
     pub instances: PlannedInstances,
+    /// Whether they may carry accelerators. Those of the other end do where they do not:
+    /// an update came from a CPU type or leads to one.
+    pub is_accelerated: bool,
     /// How many run; absent where the plan does not say.
     pub count: Option<u64>,
     /// Their accelerators; absent where that is not known.
@@ -26,7 +29,8 @@ pub struct PlannedSide {
     pub quotes: Vec<(PriceKey, u64, PriceQuote)>,
 }
 
-/// A resource that runs accelerated instances before or after.
+/// A resource that runs accelerated instances before or after, with what it runs at the
+/// other end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRow {
     /// Its address.
@@ -35,13 +39,23 @@ pub struct PlannedRow {
     pub resource_type: String,
     /// What happens to it.
     pub action: PlanAction,
-    /// Today; absent where it runs none.
+    /// Today; absent for what is made.
     pub before: Option<PlannedSide>,
-    /// When the plan has been applied; absent where it runs none.
+    /// When the plan has been applied; absent for what is destroyed.
     pub after: Option<PlannedSide>,
 }
 
 impl PlannedRow {
+    /// Its accelerated instances today; `None` where it runs none.
+    pub fn accelerated_before(&self) -> Option<&PlannedSide> {
+        self.before.as_ref().filter(|side| side.is_accelerated)
+    }
+
+    /// The same when the plan has been applied.
+    pub fn accelerated_after(&self) -> Option<&PlannedSide> {
+        self.after.as_ref().filter(|side| side.is_accelerated)
+    }
+
     /// What it costs today; nothing where it runs nothing, `None` where that is
     /// not known.
     pub fn monthly_before(&self, currency: Currency) -> Option<Money> {
@@ -128,9 +142,9 @@ pub struct PlannedChange {
     /// Resources that run accelerated instances: the largest rise first, what is
     /// not known before all, then by address.
     pub rows: Vec<PlannedRow>,
-    /// Instances today, as far as they are counted.
+    /// Instances of the rows today, as far as they are counted.
     pub instances_before: u64,
-    /// Instances when the plan has been applied, as far as they are counted.
+    /// The same when the plan has been applied.
     pub instances_after: u64,
     /// By currency.
     pub totals: BTreeMap<Currency, PlannedTotals>,
@@ -206,8 +220,8 @@ const RUNS_NOTHING: [&str; 11] = [
     "tls",
 ];
 
-/// Prices the accelerated instances of a plan by the hour around the clock: a
-/// plan does not say for how long they run.
+/// Prices the resources of a plan that run accelerated instances at either end, by the
+/// hour around the clock: a plan does not say for how long they run.
 pub fn price_plan(
     plan: &TerraformPlan,
     prices: &Prices<'_>,
@@ -294,19 +308,21 @@ fn row(
     prices: &Prices<'_>,
     hours_per_month: Decimal,
 ) -> Option<PlannedRow> {
-    let side = |side: &Option<PlannedInstances>| {
-        let instances = side.as_ref().filter(|one| may_be_accelerated(one))?;
-        Some(price(&resource.address, instances, prices, hours_per_month))
-    };
-    let (before, after) = (side(&resource.before), side(&resource.after));
-    if before.is_none() && after.is_none() {
+    let mut ends = [&resource.before, &resource.after].into_iter().flatten();
+    if !ends.any(may_be_accelerated) {
         return None;
     }
+    // A CPU type at the other end is priced too: what goes or comes with an update belongs
+    // to the difference.
+    let side = |end: &Option<PlannedInstances>| {
+        let instances = end.as_ref()?;
+        Some(price(&resource.address, instances, prices, hours_per_month))
+    };
     Some(PlannedRow {
         address: resource.address.clone(),
         resource_type: resource.resource_type.clone(),
         action: resource.action,
-        before,
-        after,
+        before: side(&resource.before),
+        after: side(&resource.after),
     })
 }

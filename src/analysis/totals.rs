@@ -2,10 +2,10 @@
 
 use super::AuditedWorkload;
 use crate::domain::{
-    AcceleratorKind, ActionKind, Classification, Currency, Gap, Money, PriceKey, PriceOrigin,
-    PriceQuote, StorageQuote, StorageResource, Workload,
+    AcceleratorKind, Action, ActionKind, Classification, Currency, Gap, Money, PriceKey,
+    PriceOrigin, PriceQuote, StorageQuote, StorageResource, Unpriced, Workload,
 };
-use crate::savings::Offers;
+use crate::savings::{Offers, UnusedCommitment};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -64,6 +64,9 @@ pub struct Totals {
     /// What of today's cost commitments are paid, whether anything runs or not;
     /// absent when nothing is paid ahead.
     pub sunk_monthly_cost: Option<Money>,
+    /// What of today's cost is paid for and does not run: unused room of capacity
+    /// reservations, unused parts of commitments; absent when there is none.
+    pub unused_monthly_cost: Option<Money>,
     /// What each kind of action saves, in the order of the plan: from today's
     /// cost, one after the other, they lead to the planned one.
     pub by_action: BTreeMap<ActionKind, Money>,
@@ -87,6 +90,13 @@ impl Totals {
         plus(self.monthly_waste, self.monthly_optimization)
     }
 
+    /// Twelve months of the savings; absent when nothing is priced.
+    pub fn annual_savings(&self) -> Option<Money> {
+        let monthly = self.monthly_savings()?;
+        let months = Decimal::from(12);
+        Some(Money::new(monthly.amount() * months, monthly.currency()))
+    }
+
     /// Savings as a percentage of today's cost; absent when nothing is priced.
     pub fn savings_percent(&self) -> Option<Decimal> {
         let (savings, cost) = (
@@ -98,15 +108,20 @@ impl Totals {
 
     /// Adds up. Where currencies meet, the sums are in dollars, and workloads in
     /// another currency are left out and become a gap: yuan are not dollars.
-    pub(super) fn of(audited: &[AuditedWorkload], gaps: &mut Vec<Gap>) -> Self {
-        let mut currencies = audited
-            .iter()
-            .filter_map(|one| one.workload.monthly_cost().map(Money::currency));
+    pub(super) fn of(
+        audited: &[AuditedWorkload],
+        unused: &[UnusedCommitment],
+        gaps: &mut Vec<Gap>,
+    ) -> Self {
+        let of_workloads = audited.iter().filter_map(|one| one.workload.monthly_cost());
+        let of_unused = unused.iter().filter_map(|one| one.monthly_cost);
+        let mut currencies = of_workloads.chain(of_unused).map(Money::currency);
         let currency = match currencies.next() {
             Some(first) if currencies.all(|other| other == first) => first,
             _ => Currency::Usd,
         };
-        let nothing = audited.is_empty().then_some(Money::zero(currency));
+        let is_empty = audited.is_empty() && unused.is_empty();
+        let nothing = is_empty.then_some(Money::zero(currency));
         let mut totals = Self {
             currency,
             instances: 0,
@@ -117,6 +132,7 @@ impl Totals {
             monthly_waste: nothing,
             monthly_optimization: nothing,
             sunk_monthly_cost: None,
+            unused_monthly_cost: None,
             by_action: BTreeMap::new(),
             by_classification: BTreeMap::new(),
             running_by_classification: BTreeMap::new(),
@@ -127,51 +143,72 @@ impl Totals {
         for one in audited {
             totals.add(one, gaps);
         }
+        for one in unused {
+            totals.add_unused(one, gaps);
+        }
         totals
+    }
+
+    fn add_unused(&mut self, one: &UnusedCommitment, gaps: &mut Vec<Gap>) {
+        let Some(cost) = one.monthly_cost else {
+            gaps.push(Gap::new(
+                "price",
+                &one.id,
+                format!("{}: {}", one.name, one.detail),
+                Unpriced::NO_SOURCE,
+            ));
+            return;
+        };
+        if !self.is_in_currency(&one.id, cost, gaps) {
+            return;
+        }
+        self.unused_monthly_cost = plus(self.unused_monthly_cost, Some(cost));
+        if one.committed_until.is_some() {
+            self.sunk_monthly_cost = plus(self.sunk_monthly_cost, Some(cost));
+        }
+        self.add_money(cost, one.planned_monthly_cost(), &one.actions);
+    }
+
+    /// Adds a cost with what the plan does about it.
+    fn add_money(&mut self, cost: Money, planned: Option<Money>, actions: &[Action]) {
+        let zero = Money::zero(self.currency);
+        let (mut waste, mut optimization) = (zero.amount(), zero.amount());
+        for action in actions {
+            let saved = action.monthly_savings().amount();
+            let certain = action.certain().amount();
+            waste += certain;
+            optimization += saved - certain;
+            let step = self.by_action.entry(action.kind()).or_insert(zero);
+            *step = Money::new(step.amount() + saved, self.currency);
+        }
+        let money = |amount| Some(Money::new(amount, self.currency));
+        self.monthly_cost = plus(self.monthly_cost, Some(cost));
+        self.planned_monthly_cost = plus(self.planned_monthly_cost, planned.or(Some(cost)));
+        self.monthly_waste = plus(self.monthly_waste, money(waste));
+        self.monthly_optimization = plus(self.monthly_optimization, money(optimization));
     }
 
     fn add(&mut self, one: &AuditedWorkload, gaps: &mut Vec<Gap>) {
         let cost = one
             .workload
             .monthly_cost()
-            .filter(|cost| self.is_in_currency(one, *cost, gaps));
+            .filter(|cost| self.is_in_currency(&one.workload.id(), *cost, gaps));
         self.count(one, cost);
         let Some(cost) = cost else {
             return;
         };
-        let zero = Money::zero(self.currency);
-        let (mut waste, mut optimization) = (Some(zero), Some(zero));
-        for action in &one.actions {
-            let sum = if one.is_waste(action) {
-                &mut waste
-            } else {
-                &mut optimization
-            };
-            *sum = plus(*sum, Some(action.monthly_savings()));
-            let step = self.by_action.entry(action.kind()).or_insert(zero);
-            *step = Money::new(
-                step.amount() + action.monthly_savings().amount(),
-                self.currency,
-            );
-        }
-        self.monthly_cost = plus(self.monthly_cost, Some(cost));
         let sunk = one.workload.sunk().map(|sunk| sunk.monthly);
         self.sunk_monthly_cost = plus(self.sunk_monthly_cost, sunk);
-        self.planned_monthly_cost = plus(
-            self.planned_monthly_cost,
-            one.planned_monthly_cost().or(Some(cost)),
-        );
-        self.monthly_waste = plus(self.monthly_waste, waste);
-        self.monthly_optimization = plus(self.monthly_optimization, optimization);
+        self.add_money(cost, one.planned_monthly_cost(), &one.actions);
     }
 
-    fn is_in_currency(&self, one: &AuditedWorkload, cost: Money, gaps: &mut Vec<Gap>) -> bool {
+    fn is_in_currency(&self, id: &str, cost: Money, gaps: &mut Vec<Gap>) -> bool {
         if cost.currency() == self.currency {
             return true;
         }
         gaps.push(Gap::new(
             "sum",
-            one.workload.id(),
+            id,
             format!(
                 "costs {} and is left out of the {} sums",
                 cost.currency(),
@@ -187,6 +224,7 @@ impl Totals {
         let instances = workload.instances.len() as u64;
         let class = one.verdict.classification;
         self.instances += instances;
+        self.stopped_instances += workload.stopped_now();
         self.gpus += gpus(workload);
         self.ignored_workloads += u64::from(workload.ignored.is_some());
         self.by_classification
@@ -198,7 +236,6 @@ impl Totals {
             running.add(workload, cost);
             workload.cost.is_none()
         } else {
-            self.stopped_instances += instances;
             self.stopped.add(workload, cost);
             !workload.standing.unpriced.is_empty()
         };

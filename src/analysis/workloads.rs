@@ -1,15 +1,19 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
 use super::kinds;
+use super::lifetime::has_ended;
+use super::parts::{Part, PartSum, PartSums};
 use super::profiled::Profiles;
 use super::standing::standing_costs;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Estate, Gap, GpuOffer, Group, HourlyActivity, HourlyRate, Instance, InstanceCost, InstanceId,
-    InstanceShape, InstanceState, InstanceUsage, Lifecycle, Money, PaidAhead, Policy, PriceKey,
-    PriceOption, PurchaseOption, Rejected, Series, Signal, StandingCosts, Timeline, Unpriced,
-    UtilizationSummary, WeekUsage, Workload, WorkloadCost, WorkloadKey,
+    Classification, Estate, Gap, GpuOffer, Group, HourlyActivity, Instance, InstanceCost,
+    InstanceId, InstanceShape, InstanceState, InstanceUsage, Lifecycle, Measured, Member,
+    PaidAhead, Policy, PriceKey, PriceOption, PurchaseOption, Rejected, Series, StandingCosts,
+    Timeline, Unpriced, UsageState, UtilizationSummary, Verdict, WeekUsage, Workload, WorkloadCost,
+    WorkloadKey,
 };
+use crate::rules;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
@@ -41,6 +45,23 @@ pub fn price_key(instance: &Instance) -> Option<PriceKey> {
 /// What commitments pay for, by instance.
 pub(super) type PaidHours = BTreeMap<InstanceId, PaidAhead>;
 
+/// A workload with its verdict, and its members apart by how each behaves.
+#[derive(Debug)]
+pub(super) struct Grouped {
+    pub workload: Workload,
+    pub verdict: Verdict,
+    /// Its members that are not ignored, by state: those that work last.
+    pub parts: Vec<Part>,
+}
+
+impl Grouped {
+    /// The members that are neither idle nor idle so far: what every lever but a
+    /// stop is about.
+    pub fn working(&self) -> Option<&Part> {
+        self.parts.iter().find(|part| part.idle.is_none())
+    }
+}
+
 /// Groups the instances of an estate by what they do and how they are paid for;
 /// what stands in the way becomes gaps. Beside them how much all their GPUs are
 /// used by hour of the week.
@@ -49,13 +70,22 @@ pub(super) fn group(
     prices: &Prices<'_>,
     policy: &Policy,
     paid: &PaidHours,
-) -> (Vec<Workload>, WeekUsage, Vec<Gap>) {
+) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
     let mut gaps = Vec::new();
     let mut week = week_in_zone(estate, policy);
     let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
     for one in &estate.metrics {
         series.entry(&one.instance).or_default().push(one);
     }
+    let profiles = Profiles::new(estate, policy);
+    let gather = Gather {
+        estate,
+        prices,
+        policy,
+        paid,
+        series: &series,
+        profiles: &profiles,
+    };
     let mut groups: BTreeMap<WorkloadKey, Vec<&Instance>> = BTreeMap::new();
     for instance in &estate.instances {
         if instance.launch_time > estate.as_of {
@@ -80,23 +110,14 @@ pub(super) fn group(
             continue;
         }
         groups
-            .entry(key(instance, policy, paid))
+            .entry(gather.key(instance))
             .or_default()
             .push(instance);
     }
-    let profiles = Profiles::new(estate, policy);
     let workloads = groups
         .into_iter()
         .map(|(key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
-            let gather = Gather {
-                estate,
-                prices,
-                policy,
-                paid,
-                series: &series,
-                profiles: &profiles,
-            };
             gather.workload(key, &instances, &mut week, &mut gaps)
         })
         .collect();
@@ -112,31 +133,6 @@ fn week_in_zone(estate: &Estate, policy: &Policy) -> WeekUsage {
     WeekUsage::new(estate.window, estate.period_seconds, &zone, name)
 }
 
-fn key(instance: &Instance, policy: &Policy, paid: &PaidHours) -> WorkloadKey {
-    let running = instance.state.is_running();
-    let covered = paid.get(&instance.id).filter(|_| running);
-    let group = if let Some(name) = &instance.auto_scaling_group {
-        Group::AutoScaling(name.clone())
-    } else if let Some(value) = instance
-        .tags
-        .get(&policy.workload_tag)
-        .filter(|value| !value.trim().is_empty())
-    {
-        Group::Tag(value.clone())
-    } else {
-        Group::Alone(instance.id.clone())
-    };
-    WorkloadKey {
-        account: instance.account.clone(),
-        region: instance.region.clone(),
-        instance_type: instance.instance_type.clone(),
-        purchase_option: covered
-            .map_or_else(|| instance.purchase_option(), PaidAhead::purchase_option),
-        running,
-        group,
-    }
-}
-
 struct Gather<'a> {
     estate: &'a Estate,
     prices: &'a Prices<'a>,
@@ -146,14 +142,60 @@ struct Gather<'a> {
     profiles: &'a Profiles<'a>,
 }
 
+/// Everything that was measured of a group.
+struct MeasuredGroup {
+    usage: Vec<InstanceUsage>,
+    /// Of each member by itself.
+    states: Vec<Verdict>,
+    activities: Vec<HourlyActivity>,
+    utilization: Option<UtilizationSummary>,
+    activity: HourlyActivity,
+    parts: PartSums,
+}
+
 impl<'a> Gather<'a> {
+    fn key(&self, instance: &Instance) -> WorkloadKey {
+        let running = instance.state.is_running() || !self.has_ended(instance);
+        let covered = self.paid.get(&instance.id).filter(|_| running);
+        let group = if let Some(name) = &instance.auto_scaling_group {
+            Group::AutoScaling(name.clone())
+        } else if let Some(value) = instance
+            .tags
+            .get(&self.policy.workload_tag)
+            .filter(|value| !value.trim().is_empty())
+        {
+            Group::Tag(value.clone())
+        } else {
+            Group::Alone(instance.id.clone())
+        };
+        WorkloadKey {
+            account: instance.account.clone(),
+            region: instance.region.clone(),
+            instance_type: instance.instance_type.clone(),
+            purchase_option: covered
+                .map_or_else(|| instance.purchase_option(), PaidAhead::purchase_option),
+            running,
+            priced: price_key(instance).is_some_and(|key| self.prices.find(&key).is_ok()),
+            group,
+        }
+    }
+
+    /// Whether a stopped instance will not run again, as far as its past tells.
+    fn has_ended(&self, instance: &Instance) -> bool {
+        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let series = self.series_of(instance);
+        let (_, timeline) = InstanceUsage::measure(instance, None, series, window, period);
+        let stopped_at = self.stopped_at(instance);
+        has_ended(&timeline, stopped_at, self.estate.as_of, self.policy)
+    }
+
     fn workload(
         &self,
         key: WorkloadKey,
         instances: &[&Instance],
         week: &mut WeekUsage,
         gaps: &mut Vec<Gap>,
-    ) -> Workload {
+    ) -> Grouped {
         let id = key.id();
         let shape = instance_shape(self.estate, &key.instance_type).cloned();
         if shape.is_none() {
@@ -167,19 +209,18 @@ impl<'a> Gather<'a> {
                 "report the type; it is listed as unknown and unpriced",
             ));
         }
-        let offer = shape.as_ref().and_then(|shape| shape.gpu.as_ref());
-        let (usage, utilization, activity) = self.measure(instances, offer, week);
+        let found = self.measure(instances, shape.as_ref(), week);
         let tags = common_tags(instances);
         let name = name(&key.group, instances);
         let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
         let running = key.running;
-        let (cost, unpriced) = match running.then(|| self.cost(instances, &usage)) {
+        let (cost, unpriced) = match running.then(|| self.cost(instances, &found.usage)) {
             Some(Ok(cost)) => (Some(cost), None),
             Some(Err(unpriced)) => (None, Some(unpriced)),
             None => (None, None),
         };
         if running {
-            usage_gaps(&id, &usage, gaps);
+            usage_gaps(&id, &found.usage, gaps);
         }
         let standing = if running {
             StandingCosts::default()
@@ -194,7 +235,30 @@ impl<'a> Gather<'a> {
                 Unpriced::NO_SOURCE,
             ));
         }
-        let first = instances.first().copied();
+        let members: Vec<Member> = instances
+            .iter()
+            .zip(found.states.iter().zip(found.activities))
+            .map(|(instance, (verdict, activity))| Member {
+                id: instance.id.clone(),
+                zone: instance.zone.clone(),
+                is_running: instance.state.is_running(),
+                first_seen: instance.first_seen(),
+                stopped_at: if instance.state.is_running() {
+                    None
+                } else {
+                    self.stopped_at(instance)
+                },
+                price_key: price_key(instance).map_or_else(
+                    || PriceKey::linux_on_demand(&key.region, &key.instance_type),
+                    |key| key.in_zone(None),
+                ),
+                capacity_reservation: instance.capacity_reservation_id.clone(),
+                ignored: ignored(instance),
+                activity,
+                state: verdict.state.filter(|_| running),
+                confidence: verdict.confidence.filter(|_| running),
+            })
+            .collect();
         let mut workload = Workload {
             name,
             kind,
@@ -203,44 +267,26 @@ impl<'a> Gather<'a> {
                 .iter()
                 .map(|instance| instance.id.clone())
                 .collect(),
-            ignored: instances.iter().find_map(|instance| {
-                let reason = instance.tags.get(kinds::IGNORE_TAG)?.trim();
-                Some(
-                    if reason.is_empty() {
-                        "no reason given"
-                    } else {
-                        reason
-                    }
-                    .to_owned(),
-                )
-            }),
+            ignored: members
+                .iter()
+                .all(|member| member.ignored.is_some())
+                .then(|| members.iter().find_map(|member| member.ignored.clone()))
+                .flatten(),
             restartable: kinds::is_restartable(&tags),
             tags,
-            price_key: first.and_then(price_key).map_or_else(
+            price_key: members.first().map_or_else(
                 || PriceKey::linux_on_demand(&key.region, &key.instance_type),
-                |key| key.in_zone(None),
+                |member| member.price_key.clone(),
             ),
+            members,
             cost,
             unpriced,
-            stopped_at: if running {
-                Vec::new()
-            } else {
-                instances
-                    .iter()
-                    .map(|instance| self.stopped_at(instance))
-                    .collect()
-            },
             standing,
-            running_share: running_share(&usage),
-            youngest_launch: instances
-                .iter()
-                .map(|instance| instance.launch_time)
-                .max()
-                .unwrap_or(self.estate.as_of),
-            utilization,
+            running_share: running_share(&found.usage),
+            utilization: found.utilization,
             profile: None,
-            activity,
-            usage,
+            activity: found.activity,
+            usage: found.usage,
             shape,
             key,
         };
@@ -248,7 +294,47 @@ impl<'a> Gather<'a> {
             .stand_in(&mut workload, instances, |instance| {
                 self.series_of(instance)
             });
-        workload
+        let verdict = self.judge(&workload, found.states);
+        let parts = found
+            .parts
+            .parts(&workload, &verdict, self.policy, self.estate.as_of);
+        Grouped {
+            workload,
+            verdict,
+            parts,
+        }
+    }
+
+    /// The verdict on a group: its class over all GPUs, its state from the members.
+    fn judge(&self, workload: &Workload, members: Vec<Verdict>) -> Verdict {
+        if !workload.key.running {
+            return Verdict {
+                classification: Classification::InsufficientData,
+                state: None,
+                confidence: None,
+                reason: "stopped".to_owned(),
+                idle_power_percent: None,
+            };
+        }
+        let mut verdict = rules::classify(workload.measured(), self.policy, self.estate.as_of);
+        if members.len() == 1 || verdict.classification == Classification::InsufficientData {
+            return verdict;
+        }
+        let states: Vec<Option<UsageState>> = members.iter().map(|one| one.state).collect();
+        let rests = |state: &Option<UsageState>| {
+            state.is_some_and(|state| state.is_idle() || state == UsageState::IdleSoFar)
+        };
+        if states.iter().all(rests) {
+            // The most cautious of them; each part says its own.
+            verdict.state = [UsageState::IdleSoFar, UsageState::IdleHeld]
+                .into_iter()
+                .find(|state| states.contains(&Some(*state)))
+                .or(Some(UsageState::Idle));
+            verdict.confidence = members.iter().filter_map(|one| one.confidence).min();
+        } else if states.iter().all(Option::is_none) {
+            verdict.state = None;
+        }
+        verdict
     }
 
     fn series_of(&self, instance: &Instance) -> &'a [&'a Series] {
@@ -263,49 +349,65 @@ impl<'a> Gather<'a> {
         instance.stopped_at()
     }
 
-    /// Every instance by itself, and the statistics and hours over all their GPUs.
+    /// Every instance by itself, and the statistics and hours over all their GPUs, and
+    /// over those of each part.
     fn measure(
         &self,
         instances: &[&Instance],
-        offer: Option<&GpuOffer>,
+        shape: Option<&InstanceShape>,
         week: &mut WeekUsage,
-    ) -> (
-        Vec<InstanceUsage>,
-        Option<UtilizationSummary>,
-        HourlyActivity,
-    ) {
+    ) -> MeasuredGroup {
         let (window, period) = (self.estate.window, self.estate.period_seconds);
-        // Utilization outranks power: where some instances deliver only power,
-        // they count as running and unmeasured.
-        let mut sums: BTreeMap<Option<Signal>, Timeline> = BTreeMap::new();
-        let mut usage = Vec::with_capacity(instances.len());
+        let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
+        let mut all = PartSum::new(window, period);
+        let mut found = MeasuredGroup {
+            usage: Vec::with_capacity(instances.len()),
+            states: Vec::with_capacity(instances.len()),
+            activities: Vec::with_capacity(instances.len()),
+            utilization: None,
+            activity: HourlyActivity::of(&Timeline::new(window, period), None, window.end),
+            parts: PartSums::new(window, period),
+        };
         for instance in instances {
             let (measured, timeline) =
                 self.profiles
                     .measure(instance, offer, self.series_of(instance));
-            sums.entry(measured.signal.map(|(signal, _)| signal))
-                .or_insert_with(|| Timeline::new(window, period))
-                .add(&timeline);
-            usage.push(measured);
+            let verdict = rules::classify(
+                Measured {
+                    shape,
+                    usage: std::slice::from_ref(&measured),
+                    utilization: measured.summary.as_ref(),
+                    first_seen: instance.first_seen(),
+                    profile: None,
+                },
+                self.policy,
+                self.estate.as_of,
+            );
+            let signal = measured.signal;
+            let hours = HourlyActivity::of(
+                &timeline,
+                signal.map(|(signal, _)| signal),
+                instance.first_seen(),
+            );
+            all.add(&timeline, signal, instance.first_seen());
+            if ignored(instance).is_none() {
+                found
+                    .parts
+                    .add(verdict.state, &timeline, signal, instance.first_seen());
+            }
+            found.activities.push(hours);
+            found.states.push(verdict);
+            found.usage.push(measured);
         }
-        let best = usage.iter().filter_map(|usage| usage.signal).min();
-        let mut sum = best
-            .and_then(|(signal, _)| sums.remove(&Some(signal)))
-            .unwrap_or_else(|| Timeline::new(window, period));
-        for other in sums.values() {
-            sum.add_running_only(other);
+        if all.is_of_utilization() {
+            week.add(&all.timeline());
         }
-        let utilization = best.and_then(|(signal, source)| sum.summary(signal, source));
-        if best.is_some_and(|(signal, _)| signal == Signal::GpuUtilization) {
-            week.add(&sum);
+        let (utilization, activity) = all.figures();
+        MeasuredGroup {
+            utilization,
+            activity,
+            ..found
         }
-        let first_seen = instances.iter().map(|instance| instance.first_seen()).min();
-        let activity = HourlyActivity::of(
-            &sum,
-            best.map(|(signal, _)| signal),
-            first_seen.unwrap_or(window.end),
-        );
-        (usage, utilization, activity)
     }
 
     /// Every instance at its own rate and running time; why not as soon as one
@@ -320,8 +422,6 @@ impl<'a> Gather<'a> {
             hint: Unpriced::NO_SOURCE,
         };
         let mut costs = Vec::with_capacity(instances.len());
-        let mut hourly: Option<HourlyRate> = None;
-        let mut monthly: Option<Money> = None;
         for (instance, usage) in instances.iter().zip(usage) {
             let key = price_key(instance).ok_or_else(|| paid_ahead(instance))?;
             let (key, quote) = self
@@ -339,33 +439,28 @@ impl<'a> Gather<'a> {
                     no_source("its commitments and its price do not add up to one".to_owned())
                 })?,
             };
-            let cost = InstanceCost {
+            costs.push(InstanceCost {
                 key,
                 quote,
                 paid_ahead,
                 hourly: rate,
                 monthly_hours,
-            };
-            let month = cost.monthly();
-            monthly = Some(match monthly {
-                None => month,
-                Some(sum) => sum
-                    .checked_add(month)
-                    .map_err(|mismatch| no_source(mismatch.to_string()))?,
             });
-            let sum = hourly.map_or(Decimal::ZERO, HourlyRate::amount) + rate.amount();
-            hourly = HourlyRate::new(sum, rate.currency());
-            costs.push(cost);
         }
-        let (Some(hourly), Some(monthly)) = (hourly, monthly) else {
-            return Err(no_source("the sum is beyond every price".to_owned()));
-        };
-        Ok(WorkloadCost {
-            instances: costs,
-            hourly,
-            compute_monthly: monthly.rounded(),
-        })
+        WorkloadCost::of(costs)
+            .ok_or_else(|| no_source("its prices are in two currencies or beyond any".to_owned()))
     }
+}
+
+/// The reason of the tag that takes an instance out of advice.
+fn ignored(instance: &Instance) -> Option<String> {
+    let reason = instance.tags.get(kinds::IGNORE_TAG)?.trim();
+    let given = if reason.is_empty() {
+        "no reason given"
+    } else {
+        reason
+    };
+    Some(given.to_owned())
 }
 
 /// Why an instance has no hourly price at all.

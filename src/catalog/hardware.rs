@@ -115,11 +115,33 @@ pub fn shape(instance_type: &str) -> Option<&'static InstanceShape> {
     SHAPES.get(instance_type)
 }
 
+static NETWORK_GBPS: LazyLock<BTreeMap<String, Decimal>> = LazyLock::new(|| {
+    rows(SHAPES_CSV)
+        .filter_map(|row| {
+            let name = row.get("instance_type")?.to_owned();
+            Some((name, row.parsed("network_gbps")?))
+        })
+        .collect()
+});
+
 /// Network bandwidth of a type that lasts, Gbit/s.
 pub fn network_gbps(instance_type: &str) -> Option<Decimal> {
-    rows(SHAPES_CSV)
-        .find(|row| row.get("instance_type") == Some(instance_type))?
-        .parsed("network_gbps")
+    NETWORK_GBPS.get(instance_type).copied()
+}
+
+/// Data center GPUs whose double precision runs at half of single precision or more;
+/// on the others it is a thirty-second or a sixty-fourth (NVIDIA's data sheets).
+const FULL_RATE_FP64: [GpuModel; 5] = [
+    GpuModel::V100,
+    GpuModel::A100,
+    GpuModel::H100,
+    GpuModel::H200,
+    GpuModel::B200,
+];
+
+/// Whether a GPU computes double precision at full rate.
+pub fn has_full_rate_fp64(model: &GpuModel) -> bool {
+    FULL_RATE_FP64.contains(model)
 }
 
 /// Every type of the book in order of name.
@@ -319,9 +341,22 @@ mod tests {
             (half.placement_size, &half.placement_starts[..]),
             (4, &[0, 4][..])
         );
-        assert!(
-            half.memory_mib
-                .is_some_and(|mib| (19_900..20_480).contains(&mib))
+        // Drivers differ; the smallest figure counts.
+        let memory: Vec<_> = a100
+            .iter()
+            .map(|profile| (profile.name.as_str(), profile.memory_mib))
+            .collect();
+        assert_eq!(
+            memory,
+            [
+                ("1g.5gb", Some(4_864)),
+                ("1g.5gb+me", Some(4_864)),
+                ("1g.10gb", Some(9_856)),
+                ("2g.10gb", Some(9_856)),
+                ("3g.20gb", Some(19_968)),
+                ("4g.20gb", Some(19_968)),
+                ("7g.40gb", Some(40_192)),
+            ]
         );
         assert!(profiles("g5.xlarge").is_empty(), "an A10G has no MIG");
     }

@@ -134,8 +134,8 @@ pub fn bundled_origins() -> BTreeMap<(String, Date), u64> {
     lists
 }
 
-/// The bundled price of a storage resource: long-standing list prices of one
-/// region, undated and marked so.
+/// The bundled price of a storage resource; the long-standing list prices of us-east-1
+/// are undated, and marked so.
 pub fn bundled_storage_quote(region: &str, resource: StorageResource) -> Option<StorageQuote> {
     let row = rows(STORAGE_CSV).find(|row| {
         row.get("resource") == Some(resource.name()) && row.get("region") == Some(region)
@@ -358,19 +358,57 @@ mod tests {
     }
 
     #[test]
-    fn storage_has_prices_in_one_region_only() {
-        let gp3 = bundled_storage_quote("us-east-1", StorageResource::Gp3).expect("known");
-        assert_eq!(gp3.unit_price.amount(), Decimal::new(8, 2));
-        assert_eq!(gp3.effective_date, None);
-        assert_eq!(gp3.source, "long-standing-list-price");
-        assert_eq!(
-            bundled_storage_quote("eu-west-1", StorageResource::Gp3),
-            None
-        );
-        assert_eq!(
-            bundled_storage_quote("us-east-1", StorageResource::Io1),
-            None
-        );
+    fn storage_has_prices_where_a_source_states_them() {
+        use StorageResource::{Gp2, Gp3, Io1, Io2, PublicIpv4, Sc1, St1};
+        let known = |region, resource| {
+            let quote = bundled_storage_quote(region, resource)?;
+            let price = quote.unit_price.amount().to_string();
+            Some((price, quote.effective_date, quote.source))
+        };
+        let of = |price: &str, date: Option<Date>, source: &str| {
+            Some((price.to_owned(), date, source.to_owned()))
+        };
+        let page = Some(jiff::civil::date(2021, 7, 14));
+        let listed = |month, day| Some(jiff::civil::date(2026, month, day));
+        for (region, resource, expected) in [
+            (
+                "us-east-1",
+                Gp3,
+                of("0.08", None, "long-standing-list-price"),
+            ),
+            ("eu-west-1", Gp3, of("0.088", page, "ebs-price-page")),
+            ("eu-west-1", Gp2, of("0.11", page, "ebs-price-page")),
+            ("sa-east-1", St1, of("0.086", page, "ebs-price-page")),
+            ("eu-north-1", Sc1, of("0.01596", page, "ebs-price-page")),
+            ("us-west-2", Io2, of("0.125", page, "ebs-price-page")),
+            (
+                "us-west-2",
+                Gp3,
+                of("0.08", listed(10, 4), "aws-price-list"),
+            ),
+            (
+                "ap-northeast-1",
+                Io2,
+                of("0.142", listed(9, 10), "aws-price-list"),
+            ),
+            (
+                "il-central-1",
+                PublicIpv4,
+                of(
+                    "0.005",
+                    Some(jiff::civil::date(2024, 2, 1)),
+                    "public-ipv4-charge",
+                ),
+            ),
+            // No source states them.
+            ("eu-west-1", Io2, None),
+            ("us-east-1", Io1, None),
+            ("il-central-1", Gp3, None),
+            ("us-gov-west-1", PublicIpv4, None),
+            ("cn-north-1", Gp3, None),
+        ] {
+            assert_eq!(known(region, resource), expected, "{region} {resource:?}");
+        }
     }
 
     #[test]

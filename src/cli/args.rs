@@ -1,5 +1,6 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
+use super::demo::DemoChoice;
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
 use clap::{Args, Subcommand, ValueEnum};
@@ -177,9 +178,16 @@ pub(super) struct EstateArgs {
         help_heading = "Estate"
     )]
     pub from: Option<PathBuf>,
-    /// Analyse the estate that ships inside the program
-    #[arg(long, help_heading = "Estate")]
-    pub demo: bool,
+    /// Analyse an estate that ships inside the program; `starter` unless named
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        num_args = 0..=1,
+        default_missing_value = "starter",
+        help_heading = "Estate"
+    )]
+    pub demo: Option<DemoChoice>,
     /// Record what was gathered, for `--from` (`.gz` compresses)
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub save: Option<PathBuf>,

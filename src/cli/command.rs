@@ -1,7 +1,11 @@
 //! The commands.
 
-use super::args::{AuditArgs, ExplainArgs, InventoryArgs, MetricsArgs, PricingArgs, ReservedArgs};
+use super::args::{
+    AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsAction, MetricsArgs, PricingArgs,
+    ReservedArgs,
+};
 use super::check_args::{CheckArgs, PolicyAction};
+use super::demo::DemoChoice;
 use super::diff::DiffArgs;
 use super::profile::ProfileArgs;
 use super::rightsize_flags::RightsizeArgs;
@@ -27,7 +31,7 @@ pub(super) enum Command {
     /// Find out what GPUs cost, what is wasted, why, and what to do first
     ///
     /// Reads instances, prices and GPU metrics of an AWS account (read-only), a
-    /// recorded estate (`--from`) or the built-in demo (`--demo`).
+    /// recorded estate (`--from`) or a built-in demo (`--demo`).
     Audit(Box<AuditArgs>),
     /// Hold the audit against a policy, for CI: exit code 100 when it is violated
     ///
@@ -79,6 +83,38 @@ pub(super) enum Command {
     },
     /// Print the manual page
     Man,
+}
+
+impl Command {
+    /// Whether it is only asked for the names of the demos.
+    pub(super) fn lists_demos(&self) -> bool {
+        let asked = self.estate().and_then(|estate| estate.demo);
+        asked == Some(DemoChoice::List)
+    }
+
+    /// The flags of the estate that it is about; absent where it takes none.
+    fn estate(&self) -> Option<&EstateArgs> {
+        match self {
+            Self::Audit(args) => Some(&args.estate),
+            Self::Check(args) => Some(&args.estate),
+            Self::Inventory(args) => Some(&args.estate),
+            Self::Metrics(args) => match &args.action {
+                Some(MetricsAction::Setup(setup)) => Some(&setup.estate),
+                None => Some(&args.estate),
+            },
+            Self::Rightsize(args) => Some(&args.estate),
+            Self::Spot(args) => Some(&args.estate),
+            Self::Reserved(args) => Some(&args.estate),
+            Self::Explain(args) => Some(&args.estate),
+            Self::Policy { .. }
+            | Self::Diff(_)
+            | Self::Pricing(_)
+            | Self::Profile(_)
+            | Self::IamPolicy
+            | Self::Completions { .. }
+            | Self::Man => None,
+        }
+    }
 }
 
 /// The whole command line, for parsing, completions and the manual.

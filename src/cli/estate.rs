@@ -1,5 +1,5 @@
-//! Getting the estate that a command works on: the demo, a recorded file, or a
-//! live account.
+//! Getting the estate that a command works on: a demo, a recorded file, or a live
+//! account.
 
 use super::Io;
 use super::args::{AwsArgs, EstateArgs, MetricsSource, OutputArgs};
@@ -13,8 +13,8 @@ use crate::domain::{Commitments, Estate, PriceBook};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::AwsOptions;
 use crate::sources::files::{
-    CommitmentsError, EstateError, demo_estate, read_commitments, read_estate, read_own_prices,
-    write_estate, write_whole,
+    CommitmentsError, EstateError, read_commitments, read_estate, read_own_prices, write_estate,
+    write_whole,
 };
 use jiff::SignedDuration;
 use std::path::Path;
@@ -76,7 +76,7 @@ pub(super) fn last_estate(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    if args.demo || args.from.is_some() {
+    if args.demo.is_some() || args.from.is_some() {
         return estate(args, settings, io);
     }
     let scope = Scope::of(args)?;
@@ -116,8 +116,8 @@ fn obtain(
         Some(path) => bought(path)?,
         None => Commitments::default(),
     };
-    let mut estate = if args.demo {
-        demo_estate().map_err(unreadable)?
+    let mut estate = if let Some(choice) = args.demo {
+        choice.demo().estate().map_err(unreadable)?
     } else if let Some(path) = &args.from {
         read_estate(path).map_err(unreadable)?
     } else {

@@ -8,6 +8,7 @@ mod check;
 mod check_args;
 mod check_plan;
 mod command;
+mod demo;
 mod diff;
 mod estate;
 mod exit;
@@ -45,7 +46,9 @@ use exit::Failure;
 
 /// Runs one command.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
-    let parsed = command()
+    let program = command();
+    let arguments = demo::tell_apart(arguments.into_iter().collect(), &program);
+    let parsed = program
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -53,6 +56,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         Err(error) => return usage(&error, io),
     };
     let done = match &cli.command {
+        asked if asked.lists_demos() => demo::list(io),
         Command::Audit(audit) => audit::run(audit, io),
         Command::Check(check) => check::run(check, io),
         Command::Policy { action } => policy::run(action, io),

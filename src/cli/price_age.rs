@@ -32,10 +32,10 @@ impl PriceAge {
         })
     }
 
-    /// The same for an estate. The prices of the demo are old by design.
+    /// The same for an estate. The prices of a demo are old by design.
     pub(super) fn of_estate(args: &EstateArgs, settings: &SettingsFile) -> Result<Self, Failure> {
         Ok(Self {
-            warned: !args.demo,
+            warned: args.demo.is_none(),
             ..Self::of(args.max_price_age.as_deref(), settings)?
         })
     }

@@ -233,19 +233,28 @@ fn demand(
         kind,
         bound: args.bound.unwrap_or(Bound::Unknown),
         instances: count,
-        interchangeable: count > 1 && kind == WorkloadKind::Serving,
+        least_instances: if kind == WorkloadKind::Serving {
+            Policy::default().min_replicas.min(count)
+        } else {
+            count
+        },
         gpus_active: gpus,
         gpus_held: gpus,
         gpus_active_in_all: u64::from(count) * u64::from(gpus),
-        gpu_p95: sees_work.then_some(p95),
-        gpu_p95_sum: sees_work.then_some(p95 * all),
+        gpu_peak: sees_work.then_some(p95),
+        gpu_sum: sees_work.then_some(p95 * all),
         gpus_unused: gpus == 0 && held_percent.is_some_and(|percent| percent < 5.0),
+        never_worked: !sees_work,
+        needs_fp64: false,
         encodes: false,
         gpus_talk: gpus > 1 && !args.independent_gpus,
         vram_peak_mib,
         cpu_p95: args.cpu_p95,
         cpu_p95_sum: args.cpu_p95.map(|p95| p95 * f64::from(count)),
         memory_p95_mib: args.memory_peak,
+        network_gbps: None,
+        network_gbps_sum: None,
+        nodes_talk: false,
         runs: None,
     })
 }

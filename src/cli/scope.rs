@@ -1,10 +1,12 @@
 //! What of an estate is looked at, and the flags that say so.
 
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
+use super::demo::DemoChoice;
 use super::exit::Failure;
 use crate::domain::{Estate, Instance, PurchaseOption};
 use crate::report::Invocation;
 use crate::savings::shows_running;
+use crate::sources::files::Demo;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +28,7 @@ impl Scope {
     /// Reads the flags; `--region` selects in recorded estates only, because a
     /// live account was asked about these regions alone.
     pub(super) fn of(args: &EstateArgs) -> Result<Self, Failure> {
-        let is_recorded = args.demo || args.from.is_some();
+        let is_recorded = args.demo.is_some() || args.from.is_some();
         let names = args.aws.region.as_deref().filter(|_| is_recorded);
         Ok(Self {
             regions: match names {
@@ -153,8 +155,11 @@ fn tags(flag: &str, texts: &[String]) -> Result<Vec<Tag>, Failure> {
 /// that is redacted leaves the house: what the user typed is not shown in it.
 pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocation {
     let mut scope = Words::new(args.redact);
-    if args.demo {
-        scope.flag("--demo");
+    match args.demo.map(DemoChoice::demo) {
+        // Without a name it says the same.
+        Some(Demo::Starter) => scope.flag("--demo"),
+        Some(demo) => scope.open("--demo", Some(demo.name().to_owned())),
+        None => {}
     }
     let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
     scope.named("--config", args.out.config.as_ref().map(path), "FILE");

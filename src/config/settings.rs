@@ -170,6 +170,9 @@ const POLICY_KEYS: &[&str] = &[
     "spot_interruptions_per_day",
     "serving_target_percent",
     "slowdown_limit",
+    "max_latency_ratio",
+    "min_replicas",
+    "ended_after_hours",
     "workload_tag",
     "time_zone",
 ];
@@ -317,6 +320,15 @@ impl Reader<'_> {
                     self.set(value, 1.0, 100.0, &mut policy.serving_target_percent);
                 }
                 "slowdown_limit" => self.set(value, 1.0, 10.0, &mut policy.slowdown_limit),
+                "max_latency_ratio" => self.set(value, 1.0, 100.0, &mut policy.max_latency_ratio),
+                "min_replicas" => {
+                    if let Some(count) = self.number(value, 1.0, 1_000.0) {
+                        policy.min_replicas = count.ceil() as u32;
+                    }
+                }
+                "ended_after_hours" => {
+                    self.set(value, 0.0, 8_760.0, &mut policy.ended_after_hours);
+                }
                 "workload_tag" => {
                     if let Some(tag) = self.string(value) {
                         policy.workload_tag = tag;

@@ -52,8 +52,10 @@ pub struct Action {
     target: Option<Target>,
     detail: String,
     monthly_savings: Money,
+    certain: Money,
     lost_work: Option<Money>,
     risk: Risk,
+    caveats: Vec<String>,
 }
 
 impl Action {
@@ -76,9 +78,46 @@ impl Action {
             target,
             detail: detail.into(),
             monthly_savings,
+            certain: Money::zero(monthly_savings.currency()),
             lost_work: None,
             risk,
+            caveats: Vec::new(),
         })
+    }
+
+    /// The same with more to do in the same step.
+    #[must_use]
+    pub fn and_also(mut self, words: &str) -> Self {
+        self.detail.push_str("; ");
+        self.detail.push_str(words);
+        self
+    }
+
+    /// The same at another risk.
+    #[must_use]
+    pub fn at(mut self, risk: Risk) -> Self {
+        self.risk = risk;
+        self
+    }
+
+    /// The same with how much of its saving is certain to come: money that ends for
+    /// nothing. At most the saving.
+    #[must_use]
+    pub fn of_which_certain(mut self, certain: Money) -> Self {
+        if certain.currency() == self.monthly_savings.currency() {
+            let most = self.monthly_savings.amount();
+            let amount = certain.rounded().amount().min(most);
+            self.certain = Money::new(amount, certain.currency());
+        }
+        self
+    }
+
+    /// The same with what would stop an engineer who knows the system, the gravest
+    /// first.
+    #[must_use]
+    pub fn with_caveats(mut self, caveats: Vec<String>) -> Self {
+        self.caveats = caveats;
+        self
     }
 
     /// Tells what it sets aside per month for work that is lost and done again.
@@ -104,6 +143,17 @@ impl Action {
     /// Saved per month, in whole cents.
     pub fn monthly_savings(&self) -> Money {
         self.monthly_savings
+    }
+
+    /// What of the saving is certain to come, in whole cents: waste. The rest is
+    /// optimization.
+    pub fn certain(&self) -> Money {
+        self.certain
+    }
+
+    /// What would stop an engineer who knows the system, the gravest first.
+    pub fn caveats(&self) -> &[String] {
+        &self.caveats
     }
 
     /// What of the cost that it leaves per month is for work that interruptions

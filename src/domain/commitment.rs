@@ -2,7 +2,7 @@
 //! and capacity reservations. An estate holds active ones only.
 
 use super::instance::named_enum;
-use super::{CommitmentTerm, Currency, OperatingSystem, PaymentOption, Tenancy};
+use super::{CommitmentTerm, Currency, OperatingSystem, PaymentOption, PriceOption, Tenancy};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -122,6 +122,11 @@ pub struct CapacityReservation {
     pub available: u32,
     /// Whether it is a Capacity Block, which is paid for ahead.
     pub capacity_block: bool,
+    /// First instant in which it holds capacity; absent where a recording does not
+    /// tell, and then it holds from before the window on.
+    pub start: Option<Timestamp>,
+    /// Until when it cannot be lowered or cancelled; absent when it always can.
+    pub committed_until: Option<Timestamp>,
     /// When it ends; absent when somebody has to cancel it.
     pub end: Option<Timestamp>,
 }
@@ -135,6 +140,35 @@ pub struct Commitments {
     pub savings_plans: Vec<SavingsPlan>,
     /// Capacity reservations.
     pub capacity_reservations: Vec<CapacityReservation>,
+}
+
+impl CapacityReservation {
+    /// Whether somebody may lower or cancel it at an instant.
+    pub fn can_be_cancelled(&self, as_of: Timestamp) -> bool {
+        !self.capacity_block && self.committed_until.is_none_or(|until| until <= as_of)
+    }
+}
+
+impl SavingsPlanKind {
+    /// What a rate under such a plan is the price of; absent for one that covers no
+    /// instances.
+    pub fn price_option(self, term: CommitmentTerm) -> Option<PriceOption> {
+        match self {
+            Self::Ec2Instance => Some(PriceOption::Ec2InstanceSavingsPlan(term)),
+            Self::Compute => Some(PriceOption::ComputeSavingsPlan(term)),
+            Self::Other => None,
+        }
+    }
+}
+
+impl SavingsPlan {
+    /// Whether it may cover instances of a region and family, whatever its rates.
+    pub fn may_cover(&self, region: &str, family: &str) -> bool {
+        let is_of_instances = self.kind != SavingsPlanKind::Other;
+        let same =
+            |own: &Option<String>, other: &str| own.as_deref().is_none_or(|own| own == other);
+        is_of_instances && same(&self.region, region) && same(&self.family, family)
+    }
 }
 
 impl Commitments {

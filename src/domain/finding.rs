@@ -120,6 +120,8 @@ pub struct Recommendation {
     pub to: String,
     /// What to do and check, in order.
     pub steps: Vec<String>,
+    /// What would stop an engineer who knows the system, the gravest first.
+    pub caveats: Vec<String>,
 }
 
 /// One matter worth attention. Cannot be built without evidence.

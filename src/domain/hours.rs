@@ -138,12 +138,13 @@ impl HourlyActivity {
             })
     }
 
-    /// How many instances ran in each hour, the running time of all of them
-    /// rounded down: a part of an hour does not pay for a whole one.
-    pub fn instances(&self) -> impl Iterator<Item = u32> + '_ {
+    /// How many instances ran in each hour, in billionths: a part of an hour counts
+    /// as a part.
+    pub fn instances(&self) -> impl Iterator<Item = u64> + '_ {
+        let per_hour = u64::from(self.periods_per_hour);
         self.instance_periods
             .iter()
-            .map(|periods| periods / self.periods_per_hour)
+            .map(move |periods| u64::from(*periods) * 1_000_000_000 / per_hour)
     }
 
     /// Whether any hour that ran tells what every GPU did in it.

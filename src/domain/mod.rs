@@ -9,6 +9,7 @@ mod gap;
 mod gpu;
 mod hours;
 mod instance;
+mod member;
 mod money;
 mod names;
 mod paid_ahead;
@@ -16,6 +17,7 @@ mod policy;
 mod price;
 mod profiled;
 mod prose;
+mod samples;
 mod series;
 mod shape;
 mod spot;
@@ -47,6 +49,7 @@ pub use instance::{
     Address, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, PurchaseOption,
     Tenancy, Volume,
 };
+pub use member::{Measured, Member};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use names::{is_unsafe, safe, shell_word, spreadsheet_safe};
 pub use paid_ahead::{PaidAhead, PaidPart, Sunk};
@@ -57,6 +60,7 @@ pub use price::{
 };
 pub use profiled::{Looks, ProfileBasis, ProfiledRun};
 pub use prose::{decimals_apart, floored, separated};
+pub use samples::Samples;
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spot::SpotHistory;
@@ -66,10 +70,10 @@ pub use terraform::{
 };
 pub use time::{RunningTime, Window, floor_to_period};
 pub use timeline::{ACTIVE_PERCENT, Signal, Timeline, UtilizationSummary};
-pub use usage::{GpuUsage, InstanceUsage, VramSummary};
+pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
 pub use verdict::{Classification, UsageState, Verdict};
 pub use week::{HOURS_OF_A_WEEK, WeekHour, WeekUsage};
 pub use workload::{
     Group, InstanceCost, KindBasis, StandingCosts, Unpriced, Workload, WorkloadCost, WorkloadKey,
-    WorkloadKind,
+    WorkloadKind, says_production,
 };

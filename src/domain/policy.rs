@@ -41,6 +41,14 @@ pub struct Policy {
     pub serving_target_percent: f64,
     /// How many times as long work without a deadline may take elsewhere.
     pub slowdown_limit: f64,
+    /// How many times as long a request may take on a slower card or slice below
+    /// `--risk high`.
+    pub max_latency_ratio: f64,
+    /// Replicas below which no service shrinks.
+    pub min_replicas: u32,
+    /// Hours after which a stopped instance has ended, unless it was stopped for
+    /// half as long before.
+    pub ended_after_hours: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
     /// Time zone of the week of workloads without a tag for it, by its name in the
@@ -55,6 +63,13 @@ impl Policy {
     /// forgotten: [`Self::idle_min_days`].
     pub fn idle_grace(&self) -> SignedDuration {
         SignedDuration::from_secs((self.idle_min_days * 86_400.0) as i64)
+    }
+
+    /// Whether something was observed for as many days as idleness takes, less a
+    /// period at either end, which a window may cut off.
+    pub fn is_long_enough(&self, observed_seconds: i64, period_seconds: u32) -> bool {
+        let observed = observed_seconds + 2 * i64::from(period_seconds);
+        observed as f64 >= self.idle_min_days * 86_400.0
     }
 }
 
@@ -77,6 +92,9 @@ impl Default for Policy {
             spot_interruptions_per_day: 1.0,
             serving_target_percent: 80.0,
             slowdown_limit: 1.25,
+            max_latency_ratio: 2.5,
+            min_replicas: 2,
+            ended_after_hours: 72.0,
             workload_tag: "gpucost:workload".to_owned(),
             time_zone: None,
             discount_percent: BTreeMap::new(),

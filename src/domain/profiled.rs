@@ -173,6 +173,8 @@ impl InstanceUsage {
         timeline.run_in(is_of_run, visible);
         let whole = Self::measure(instance, offer, series, window, period_seconds).0;
         let mut found = self.with_gpus_of(profiled, &timeline);
+        let expected = timeline.ran().filter(|ran| *ran).count() as u64;
+        found.expect_samples(expected);
         found.keep_larger(&whole.gpus);
         (found, timeline)
     }
@@ -191,6 +193,19 @@ impl InstanceUsage {
         found
     }
 
+    /// Says how many samples of each GPU its runs should have brought.
+    fn expect_samples(&mut self, expected: u64) {
+        for gpu in &mut self.gpus {
+            gpu.samples.expected = expected;
+            if let Some(maxima) = &mut gpu.maxima {
+                maxima.samples.expected = expected;
+            }
+            if let Some(vram) = &mut gpu.vram {
+                vram.samples.expected = expected;
+            }
+        }
+    }
+
     /// Takes the larger peak of memory, and the activity of a GPU that these
     /// figures did not see working.
     fn keep_larger(&mut self, others: &[GpuUsage]) {
@@ -207,7 +222,9 @@ impl InstanceUsage {
             }
             if gpu.is_active() != Some(true) && other.is_active() == Some(true) {
                 gpu.utilization = other.utilization;
-                gpu.n_samples = other.n_samples;
+                gpu.samples = other.samples;
+                gpu.demand_peak = other.demand_peak;
+                gpu.maxima = other.maxima;
             }
             let sessions = [gpu.encoder_sessions_max, other.encoder_sessions_max];
             gpu.encoder_sessions_max = sessions.into_iter().flatten().reduce(f64::max);
@@ -219,7 +236,7 @@ impl InstanceUsage {
     pub fn sees_every_gpu(&self, visible_gpus: usize, timeline: &Timeline) -> bool {
         let expected = timeline.ran().filter(|ran| *ran).count() as u64;
         let seen = self.gpus.iter().filter(|gpu| {
-            gpu.utilization.is_some() && gpu.n_samples > 0 && gpu.n_samples * 2 >= expected
+            gpu.utilization.is_some() && gpu.samples.count > 0 && gpu.samples.count * 2 >= expected
         });
         self.signal
             .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)

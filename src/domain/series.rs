@@ -1,7 +1,7 @@
 //! Time series as a metrics source delivered them, cleaned once at the door.
 
 use super::instance::named_enum;
-use super::{InstanceId, Window};
+use super::{InstanceId, Window, mean};
 use jiff::Timestamp;
 
 named_enum! {
@@ -53,6 +53,17 @@ named_enum! {
     }
 }
 
+impl Statistic {
+    /// One value for several readings of a period; `None` of nothing.
+    fn of(self, readings: &[f64]) -> Option<f64> {
+        match self {
+            Self::Average => mean(readings),
+            Self::Maximum => readings.iter().copied().reduce(f64::max),
+            Self::Sum => readings.iter().copied().reduce(|sum, next| sum + next),
+        }
+    }
+}
+
 named_enum! {
     /// Who measured.
     SeriesSource {
@@ -87,7 +98,7 @@ pub struct Rejected {
     pub negative: u64,
     /// A percentage over 100.
     pub over_100: u64,
-    /// A second point for a period; the last one was kept.
+    /// A second point with the same time; the last one was kept.
     pub duplicate: u64,
     /// At or after `as_of`.
     pub future: u64,
@@ -137,18 +148,19 @@ impl Points {
         }
     }
 
-    /// Cleans raw points in any order: drops what is not a number, negative,
-    /// an impossible percentage, or in the future, keeps the last of
-    /// duplicates, counts each; points before the window are left out
-    /// silently.
+    /// Cleans raw points in any order: drops what is not a number, negative, an
+    /// impossible percentage, or in the future, and counts each; points before the
+    /// window are left out silently. Several readings inside one period become one
+    /// value by the statistic: the mean of averages, the largest of maxima, the sum
+    /// of sums. Of readings with one and the same time the last wins.
     pub fn clean(
         raw: impl IntoIterator<Item = (Timestamp, f64)>,
-        metric: Metric,
+        (metric, statistic): (Metric, Statistic),
         window: Window,
         period_seconds: u32,
     ) -> (Self, Rejected) {
         let mut rejected = Rejected::default();
-        let mut kept: Vec<(u32, f32)> = Vec::new();
+        let mut kept: Vec<(Timestamp, f64)> = Vec::new();
         for (time, value) in raw {
             if time >= window.end {
                 rejected.future += 1;
@@ -160,21 +172,25 @@ impl Points {
             } else if metric.is_percent() && value > 100.0 {
                 rejected.over_100 += 1;
             } else {
-                let seconds = time.as_second() - window.start.as_second();
-                let index = seconds / i64::from(period_seconds.max(1));
-                let index = u32::try_from(index).unwrap_or(u32::MAX);
-                kept.push((index, value as f32));
+                kept.push((time, value));
             }
         }
         // A stable sort keeps the order of arrival among duplicates.
-        kept.sort_by_key(|(index, _)| *index);
+        kept.sort_by_key(|(time, _)| *time);
+        let index = |time: Timestamp| {
+            let seconds = time.as_second() - window.start.as_second();
+            let index = seconds / i64::from(period_seconds.max(1));
+            u32::try_from(index).unwrap_or(u32::MAX)
+        };
         let mut points = Self::empty(window, period_seconds);
-        let mut kept = kept.into_iter().peekable();
-        while let Some((index, value)) = kept.next() {
-            if kept.peek().is_some_and(|(next, _)| *next == index) {
-                rejected.duplicate += 1;
-            } else {
-                points.push(index, value);
+        for readings in kept.chunk_by(|(left, _), (right, _)| index(*left) == index(*right)) {
+            let mut distinct: Vec<f64> = Vec::with_capacity(1);
+            for same in readings.chunk_by(|(left, _), (right, _)| left == right) {
+                rejected.duplicate += same.len() as u64 - 1;
+                distinct.extend(same.last().map(|(_, value)| *value));
+            }
+            if let (Some((time, _)), Some(value)) = (readings.first(), statistic.of(&distinct)) {
+                points.push(index(*time), value as f32);
             }
         }
         (points, rejected)
@@ -290,7 +306,12 @@ mod tests {
             (at(6_000), 50.0),
             (at(2_999), 99.0),
         ];
-        let (points, rejected) = Points::clean(raw, Metric::GpuUtilization, window(), 300);
+        let (points, rejected) = Points::clean(
+            raw,
+            (Metric::GpuUtilization, Statistic::Average),
+            window(),
+            300,
+        );
         assert_eq!(
             points.iter().collect::<Vec<_>>(),
             vec![(0, 10.0), (3, 13.0)]
@@ -308,10 +329,31 @@ mod tests {
     }
 
     #[test]
+    fn readings_inside_a_period_are_combined_by_their_statistic() {
+        // 3 000 to 3 299 is the first period. The reading at 3 060 came twice.
+        let raw = [
+            (at(3_240), 30.0),
+            (at(3_000), 10.0),
+            (at(3_060), 99.0),
+            (at(3_060), 50.0),
+            (at(3_300), 7.0),
+        ];
+        let of = |statistic| {
+            let metric = Metric::GpuMemoryUsed;
+            let (points, rejected) = Points::clean(raw, (metric, statistic), window(), 300);
+            assert_eq!(rejected.duplicate, 1);
+            points.values().collect::<Vec<_>>()
+        };
+        assert_eq!(of(Statistic::Average), [30.0, 7.0], "(10 + 50 + 30) / 3");
+        assert_eq!(of(Statistic::Maximum), [50.0, 7.0]);
+        assert_eq!(of(Statistic::Sum), [90.0, 7.0]);
+    }
+
+    #[test]
     fn memory_may_exceed_one_hundred() {
         let (points, rejected) = Points::clean(
             [(at(3_000), 16_384.5)],
-            Metric::GpuMemoryUsed,
+            (Metric::GpuMemoryUsed, Statistic::Maximum),
             window(),
             300,
         );
@@ -321,7 +363,12 @@ mod tests {
 
     #[test]
     fn decimal_readings_come_back_as_written() {
-        let (points, _) = Points::clean([(at(3_000), 33.3)], Metric::GpuUtilization, window(), 300);
+        let (points, _) = Points::clean(
+            [(at(3_000), 33.3)],
+            (Metric::GpuUtilization, Statistic::Average),
+            window(),
+            300,
+        );
         assert_eq!(points.values().next(), Some(33.3));
     }
 }

@@ -72,6 +72,11 @@ impl RunningTime {
         })
     }
 
+    /// Days that it existed inside the window.
+    pub fn observed_days(self) -> f64 {
+        self.observed_seconds as f64 / 86_400.0
+    }
+
     /// Hours it ran.
     pub fn hours(self) -> Decimal {
         Decimal::from(self.running_seconds) / Decimal::from(3600)

@@ -2,13 +2,13 @@
 
 use super::instance::named_enum;
 use super::{Distribution, Policy, SeriesSource, Window, quantile};
+use jiff::{SignedDuration, Timestamp};
 
 /// A GPU below this percentage at its 99th percentile was never active, and a
 /// period whose maximum is below it was idle.
 pub const ACTIVE_PERCENT: f64 = 1.0;
 
-/// Average of a period from which a GPU worked in it; two such periods in a row
-/// are a job.
+/// Average of a period from which a GPU worked in it.
 const WORKING_PERCENT: f64 = 5.0;
 
 named_enum! {
@@ -138,7 +138,7 @@ impl Timeline {
     }
 
     /// The periods that count: at least half of the running GPUs reported.
-    pub(super) fn counted(&self) -> impl Iterator<Item = (usize, &Slot)> {
+    pub(super) fn counted(&self) -> impl DoubleEndedIterator<Item = (usize, &Slot)> {
         self.slots
             .iter()
             .zip(&self.running_gpus)
@@ -157,6 +157,27 @@ impl Timeline {
     /// Whether anything ran, period by period.
     pub fn ran(&self) -> impl Iterator<Item = bool> + '_ {
         self.running_gpus.iter().map(|gpus| *gpus > 0)
+    }
+
+    /// The end of the last period in which anything ran.
+    pub fn last_ran(&self) -> Option<Timestamp> {
+        let last = self.running_gpus.iter().rposition(|gpus| *gpus > 0)?;
+        let seconds = (last as i64 + 1) * i64::from(self.period_seconds);
+        Some(self.window.start + SignedDuration::from_secs(seconds))
+    }
+
+    /// The longest stretch, in seconds, in which nothing ran before it ran again.
+    pub fn longest_stop_seconds(&self) -> i64 {
+        let (mut longest, mut stopped) = (0, 0);
+        for ran in self.ran() {
+            if ran {
+                longest = longest.max(stopped);
+                stopped = 0;
+            } else {
+                stopped += i64::from(self.period_seconds);
+            }
+        }
+        longest
     }
 
     /// Number of periods in which anything ran.
@@ -191,7 +212,9 @@ impl Timeline {
             } else {
                 None
             },
-            has_consecutive_activity: self.has_consecutive_average_at_least(WORKING_PERCENT),
+            working_periods_a_week: self.most_a_week_at_least(WORKING_PERCENT),
+            observed_seconds: self.observed_seconds(),
+            largest_sum_percent: self.largest_sum_percent(),
             saturated_hours_share: self.share_of_hours_above(95.0),
             distribution,
             n_samples: n_samples as u64,
@@ -199,19 +222,43 @@ impl Timeline {
         })
     }
 
-    /// Whether any two consecutive periods had a GPU at or above a percentage.
-    fn has_consecutive_average_at_least(&self, percent: f64) -> bool {
-        let mut previous: Option<usize> = None;
-        for (index, slot) in self.counted() {
-            if slot.max_average < percent {
-                continue;
+    /// In how many periods of any seven days a GPU's average was at or above a
+    /// percentage, at most.
+    fn most_a_week_at_least(&self, percent: f64) -> u64 {
+        let week = 604_800 / self.period_seconds.max(1) as usize;
+        let working: Vec<usize> = self
+            .counted()
+            .filter(|(_, slot)| slot.max_average >= percent)
+            .map(|(index, _)| index)
+            .collect();
+        let mut first = 0;
+        let mut most = 0;
+        for (last, index) in working.iter().enumerate() {
+            while index - working[first] >= week {
+                first += 1;
             }
-            if previous.is_some_and(|before| before + 1 == index) {
-                return true;
-            }
-            previous = Some(index);
+            most = most.max(last - first + 1);
         }
-        false
+        most as u64
+    }
+
+    /// From the first period that counts to the end of the last one.
+    fn observed_seconds(&self) -> i64 {
+        let mut counted = self.counted().map(|(index, _)| index);
+        let first = counted.next().unwrap_or(0);
+        let last = counted.next_back().unwrap_or(first);
+        (last - first + 1) as i64 * i64::from(self.period_seconds)
+    }
+
+    /// The largest sum over all GPUs that ran in a period, percent of one GPU; those
+    /// that did not report count as the mean of the others.
+    fn largest_sum_percent(&self) -> f64 {
+        self.counted()
+            .map(|(index, slot)| {
+                let running = self.running_gpus[index].max(slot.reported);
+                slot.sum_average / f64::from(slot.reported) * f64::from(running)
+            })
+            .fold(0.0, f64::max)
     }
 
     /// Share (0–1) of the hours with data whose mean is above a percentage.
@@ -261,8 +308,12 @@ pub struct UtilizationSummary {
     pub idle_share: Option<f64>,
     /// 99th percentile over time of the largest maximum; absent without maxima.
     pub maximum_p99: Option<f64>,
-    /// Whether two consecutive periods had a GPU average of at least 5 %.
-    pub has_consecutive_activity: bool,
+    /// Periods of any seven days in which a GPU averaged at least 5 %, at most.
+    pub working_periods_a_week: u64,
+    /// From the first period that counts to the end of the last one.
+    pub observed_seconds: i64,
+    /// Largest sum over all GPUs in one period, percent of one GPU, from averages.
+    pub largest_sum_percent: f64,
     /// Share of hours with a mean above 95 %.
     pub saturated_hours_share: f64,
     /// Periods that count.

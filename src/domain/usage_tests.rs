@@ -57,7 +57,7 @@ fn series(
     let raw = values
         .into_iter()
         .map(|(period, value)| (at(period * 300), value));
-    let (points, rejected) = Points::clean(raw, metric, window(), 300);
+    let (points, rejected) = Points::clean(raw, (metric, statistic), window(), 300);
     Series {
         instance: InstanceId::new("i-1"),
         gpu,
@@ -107,7 +107,8 @@ fn unused_gpus_count_in_the_mean_and_not_in_the_maximum() {
     assert_eq!(summary.max, 80.0);
     assert_eq!(summary.idle_share, Some(0.0));
     assert_eq!(summary.coverage(), 1.0);
-    assert!(summary.has_consecutive_activity);
+    assert_eq!(summary.working_periods_a_week, 120);
+    assert_eq!(summary.largest_sum_percent, 80.0);
     let active: Vec<_> = usage.gpus.iter().map(GpuUsage::is_active).collect();
     assert_eq!(active, [Some(true), Some(false), Some(false), Some(false)]);
 }
@@ -250,7 +251,7 @@ fn hours_above_ninety_five_percent_are_counted_by_hour() {
 }
 
 #[test]
-fn one_active_period_is_not_consecutive_activity() {
+fn every_period_at_five_percent_counts_as_working() {
     let all = [series(
         Metric::GpuUtilization,
         Statistic::Average,
@@ -259,7 +260,7 @@ fn one_active_period_is_not_consecutive_activity() {
     )];
     let usage = measure(1, InstanceState::Running, 0, &all);
     let summary = usage.summary.expect("data");
-    assert!(!summary.has_consecutive_activity);
+    assert_eq!(summary.working_periods_a_week, 12);
 }
 
 #[test]

@@ -41,12 +41,21 @@ named_enum! {
         Idle = "idle",
         /// Nothing runs and memory is held.
         IdleHeld = "idle-held",
+        /// Nothing ran in all that was seen, which is too little to call it idle.
+        IdleSoFar = "idle-so-far",
         /// Close to what the GPUs can do.
         Saturated = "saturated",
         /// Low on average with high peaks.
         Bursty = "bursty",
         /// None of these.
         Steady = "steady",
+    }
+}
+
+impl UsageState {
+    /// Whether nothing computes, memory held or not.
+    pub fn is_idle(self) -> bool {
+        matches!(self, Self::Idle | Self::IdleHeld)
     }
 }
 
@@ -68,7 +77,7 @@ pub struct Verdict {
 impl Verdict {
     /// Whether nothing computes on it, memory held or not.
     pub fn is_idle(&self) -> bool {
-        matches!(self.state, Some(UsageState::Idle | UsageState::IdleHeld))
+        self.state.is_some_and(UsageState::is_idle)
     }
 
     /// Whether the GPUs are used enough to keep what there is.
@@ -87,5 +96,6 @@ impl Verdict {
             self.classification,
             Classification::Overprovisioned | Classification::Underutilized
         ) && !self.is_idle()
+            && self.state != Some(UsageState::IdleSoFar)
     }
 }

@@ -2,9 +2,9 @@
 
 use super::instance::named_enum;
 use super::{
-    Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Money,
-    PaidAhead, PriceKey, PriceQuote, ProfileBasis, PurchaseOption, StorageQuote, StorageResource,
-    Sunk, UtilizationSummary, VramSummary,
+    Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Measured,
+    Member, Money, PaidAhead, Policy, PriceKey, PriceQuote, ProfileBasis, PurchaseOption, Samples,
+    StorageQuote, StorageResource, Sunk, UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -41,6 +41,20 @@ named_enum! {
     }
 }
 
+/// Tags that tell the environment, and its values that mean production.
+const ENVIRONMENT_TAGS: [&str; 4] = ["env", "environment", "stage", "tier"];
+const PRODUCTION: [&str; 4] = ["prod", "production", "prd", "live"];
+
+fn is_among(names: &[&str], name: &str) -> bool {
+    let name = name.trim();
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether a tag says that something is in production.
+pub fn says_production(key: &str, value: &str) -> bool {
+    is_among(&ENVIRONMENT_TAGS, key) && is_among(&PRODUCTION, value)
+}
+
 /// What makes instances one workload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkloadKey {
@@ -52,8 +66,12 @@ pub struct WorkloadKey {
     pub instance_type: String,
     /// How its hours are paid for.
     pub purchase_option: PurchaseOption,
-    /// Whether its instances run.
+    /// Whether its instances run, now or again: one that is up half of the time is
+    /// the same workload at every hour. What has ended is apart.
     pub running: bool,
+    /// Whether their hours have a price: members without one are apart, so that they
+    /// hide no dollar of the others.
+    pub priced: bool,
     /// What groups them.
     pub group: Group,
 }
@@ -77,7 +95,11 @@ impl WorkloadKey {
             Group::AutoScaling(name) => ("asg", name),
             Group::Tag(name) => ("tag", name),
         };
-        let state = if self.running { "" } else { "/stopped" };
+        let state = match (self.running, self.priced) {
+            (false, _) => "/stopped",
+            (true, true) => "",
+            (true, false) => "/unpriced",
+        };
         format!(
             "{}/{}/{}/{}/{prefix}:{name}{state}",
             self.account, self.region, self.instance_type, self.purchase_option
@@ -105,8 +127,20 @@ pub struct InstanceCost {
 
 impl InstanceCost {
     /// What it costs a month at today's running time, unrounded.
-    pub fn monthly(&self) -> Money {
+    pub fn monthly_exact(&self) -> Money {
         self.hourly.times_hours(self.monthly_hours)
+    }
+
+    /// The same in whole cents: what sums add up.
+    pub fn monthly(&self) -> Money {
+        self.monthly_exact().rounded()
+    }
+
+    /// What of it stopping does not end, in whole cents.
+    pub fn sunk_monthly(&self) -> Money {
+        let paid = self.paid_ahead.as_ref();
+        let hourly = paid.map_or(Decimal::ZERO, PaidAhead::sunk_hourly);
+        Money::new(hourly * self.monthly_hours, self.hourly.currency()).rounded()
     }
 
     /// Whether any of its hours costs the price.
@@ -117,6 +151,23 @@ impl InstanceCost {
 }
 
 impl WorkloadCost {
+    /// The cost of some instances, each rounded to cents. `None` without any, and
+    /// when their rates do not add up to one.
+    pub fn of(instances: Vec<InstanceCost>) -> Option<Self> {
+        let currency = instances.first()?.hourly.currency();
+        let nothing = Money::zero(currency);
+        let monthly = instances
+            .iter()
+            .try_fold(nothing, |sum, one| sum.checked_add(one.monthly()))
+            .ok()?;
+        let hourly: Decimal = instances.iter().map(|one| one.hourly.amount()).sum();
+        Some(Self {
+            hourly: HourlyRate::new(hourly, currency)?,
+            compute_monthly: monthly,
+            instances,
+        })
+    }
+
     /// What of it stopping does not end; absent when nothing is paid ahead.
     pub fn sunk(&self) -> Option<Sunk> {
         let mut commitments = BTreeMap::new();
@@ -125,14 +176,20 @@ impl WorkloadCost {
             let Some(paid) = &one.paid_ahead else {
                 continue;
             };
-            monthly += paid.sunk_hourly() * one.monthly_hours;
+            monthly += one.sunk_monthly().amount();
             let parts = paid.parts.iter();
             commitments.extend(parts.map(|part| (part.commitment.clone(), part.end)));
         }
         (!commitments.is_empty()).then(|| Sunk {
-            monthly: Money::new(monthly, self.hourly.currency()).rounded(),
+            monthly: Money::new(monthly, self.hourly.currency()),
             commitments,
         })
+    }
+
+    /// All of it per month, unrounded.
+    pub fn monthly_exact(&self) -> Decimal {
+        let instances = self.instances.iter();
+        instances.map(|one| one.monthly_exact().amount()).sum()
     }
 
     /// Mean hourly rate of one instance.
@@ -148,7 +205,8 @@ pub struct WorkloadCost {
     pub instances: Vec<InstanceCost>,
     /// All its instances together while they run.
     pub hourly: HourlyRate,
-    /// Compute per month at today's running time, rounded to cents.
+    /// Compute per month at today's running time: the sum of its instances, each
+    /// rounded to cents.
     pub compute_monthly: Money,
 }
 
@@ -208,9 +266,11 @@ pub struct Workload {
     pub kind_basis: KindBasis,
     /// Its instances, ascending by id.
     pub instances: Vec<InstanceId>,
+    /// Each of them, in their order.
+    pub members: Vec<Member>,
     /// Tags that all of them share.
     pub tags: BTreeMap<String, String>,
-    /// Why it is taken out of advice.
+    /// Why all of it is taken out of advice.
     pub ignored: Option<String>,
     /// Whether a tag declares that it may be interrupted and restarted.
     pub restartable: bool,
@@ -222,15 +282,10 @@ pub struct Workload {
     pub cost: Option<WorkloadCost>,
     /// Why it runs without a price; absent when it has one or does not run.
     pub unpriced: Option<Unpriced>,
-    /// When each of its instances stopped, in their order, as far as that is
-    /// known; empty while they run.
-    pub stopped_at: Vec<Option<Timestamp>>,
-    /// What it costs beside compute while stopped.
+    /// What it costs beside compute once it has ended.
     pub standing: StandingCosts,
     /// Mean over its instances of the share of the window that each ran, 0–1.
     pub running_share: Option<Decimal>,
-    /// When the youngest of its instances was launched.
-    pub youngest_launch: Timestamp,
     /// Per instance.
     pub usage: Vec<InstanceUsage>,
     /// Over all its GPUs; absent when no GPU signal arrived.
@@ -258,10 +313,106 @@ impl Workload {
     /// Whether any of its instances is known to have stopped less than a while
     /// ago: it may be started again any day.
     pub fn stopped_within(&self, while_ago: SignedDuration, as_of: Timestamp) -> bool {
-        self.stopped_at
+        self.members
             .iter()
-            .flatten()
-            .any(|stopped| as_of.duration_since(*stopped) < while_ago)
+            .filter_map(|member| member.stopped_at)
+            .any(|stopped| as_of.duration_since(stopped) < while_ago)
+    }
+
+    /// How many of its instances do not run now.
+    pub fn stopped_now(&self) -> u64 {
+        let members = self.members.iter();
+        members.filter(|member| !member.is_running).count() as u64
+    }
+
+    /// What a verdict on it rests on.
+    pub fn measured(&self) -> Measured<'_> {
+        Measured {
+            shape: self.shape.as_ref(),
+            usage: &self.usage,
+            utilization: self.utilization.as_ref(),
+            first_seen: self.first_seen(),
+            profile: self.profile.as_ref(),
+        }
+    }
+
+    /// When the last of its instances was first seen.
+    pub fn first_seen(&self) -> Timestamp {
+        let members = self.members.iter();
+        let latest = members.map(|member| member.first_seen).max();
+        latest.unwrap_or(Timestamp::MIN)
+    }
+
+    /// The kind that a tag declares; unknown where it is guessed. A guess may make
+    /// advice stricter, never more permissive.
+    pub fn declared_kind(&self) -> WorkloadKind {
+        match self.kind_basis {
+            KindBasis::Declared => self.kind,
+            KindBasis::Guessed | KindBasis::Unknown => WorkloadKind::Unknown,
+        }
+    }
+
+    /// Whether requests may wait for it: a service, or nobody said that it is not.
+    pub fn may_serve(&self) -> bool {
+        matches!(
+            self.declared_kind(),
+            WorkloadKind::Serving | WorkloadKind::Unknown
+        )
+    }
+
+    /// Whether a tag or a word of its name says production.
+    pub fn is_production(&self) -> bool {
+        let by_tag = self
+            .tags
+            .iter()
+            .any(|(key, value)| says_production(key, value));
+        let mut words = self.name.split(|c: char| !c.is_ascii_alphanumeric());
+        by_tag || words.any(|word| is_among(&PRODUCTION, word))
+    }
+
+    /// The zones that its instances are in, each with how many; those of unknown
+    /// zone are left out.
+    pub fn zones(&self) -> BTreeMap<&str, u32> {
+        let mut zones = BTreeMap::new();
+        for zone in self.members.iter().filter_map(|one| one.zone.as_deref()) {
+            *zones.entry(zone).or_insert(0) += 1;
+        }
+        zones
+    }
+
+    /// The same with some of its instances alone, which were measured together:
+    /// `None` for none of them.
+    pub fn part(
+        &self,
+        keep: impl Fn(&Member) -> bool,
+        utilization: Option<UtilizationSummary>,
+        activity: HourlyActivity,
+    ) -> Option<Self> {
+        fn kept<T: Clone>(all: &[T], is_kept: &[bool]) -> Vec<T> {
+            let pairs = all.iter().zip(is_kept);
+            pairs
+                .filter(|(_, kept)| **kept)
+                .map(|(one, _)| one.clone())
+                .collect()
+        }
+        let is_kept: Vec<bool> = self.members.iter().map(keep).collect();
+        if !is_kept.contains(&true) {
+            return None;
+        }
+        let members = kept(&self.members, &is_kept);
+        Some(Self {
+            instances: kept(&self.instances, &is_kept),
+            cost: self
+                .cost
+                .as_ref()
+                .and_then(|cost| WorkloadCost::of(kept(&cost.instances, &is_kept))),
+            usage: kept(&self.usage, &is_kept),
+            price_key: members.first()?.price_key.clone(),
+            members,
+            utilization,
+            activity,
+            ..self.clone()
+        })
     }
 
     /// GPUs in all its instances as a number (0.125 for an eighth); absent for
@@ -288,41 +439,55 @@ impl Workload {
         self.profile.as_ref()?.in_words()
     }
 
-    /// Whether it was there, and measured, for so many hours. A run of so many
-    /// hours says nothing about the others.
-    pub fn is_known_for_hours(&self, hours: f64) -> bool {
-        let measured = self.utilization.as_ref();
-        // A window that begins inside an hour lacks one whole hour.
+    /// Whether a commitment may be sized by one of its instances: on demand, not idle,
+    /// there for as many days as the policy asks, with its hours proved and its GPUs
+    /// measured by themselves. A run of so many hours says nothing about the others.
+    pub fn is_committable(&self, place: usize, policy: &Policy) -> bool {
+        let (Some(member), Some(usage)) = (self.members.get(place), self.usage.get(place)) else {
+            return false;
+        };
+        let summary = usage.summary.as_ref();
         self.rests_on_runs().is_none()
-            && measured.is_some_and(|summary| summary.sampled_hours() >= hours)
-            && self.activity.len() as f64 + 1.0 >= hours
+            && member.ignored.is_none()
+            && !member.is_idle()
+            && !member.activity.is_empty()
+            && usage.running.observed_days() >= policy.commit_min_days
+            && usage.running.proved
+            && usage
+                .cpu_samples
+                .is_some_and(|samples| samples.suffice(policy))
+            && summary.is_some_and(|summary| summary.suffices(policy))
     }
 
-    /// Whether each instance has several GPUs and never used more than one: what
-    /// it runs does not span GPUs, and so no instances either.
-    pub fn runs_on_one_gpu(&self) -> bool {
-        self.measures_every_gpu()
+    /// Whether each instance has several GPUs of which all but one are never used:
+    /// what it runs does not span GPUs, and so no instances either.
+    pub fn runs_on_one_gpu(&self, policy: &Policy) -> bool {
+        let Some(visible) = self.measured().visible_gpus() else {
+            return false;
+        };
+        visible > 1
             && self.usage.iter().all(|usage| {
-                let active = usage
-                    .gpus
-                    .iter()
-                    .filter(|gpu| gpu.is_active() != Some(false));
-                usage.gpus.len() > 1 && active.count() <= 1
+                let unused = usage.gpus.iter().filter(|gpu| gpu.is_never_used(policy));
+                usage.gpus.len() == visible && unused.count() + 1 >= visible
             })
     }
 
-    /// Whether every GPU of every instance was measured by itself. Half of the
-    /// GPUs are enough for a mean, never for calling all of them idle.
-    pub fn measures_every_gpu(&self) -> bool {
-        let (Some(summary), Some(total)) = (&self.utilization, self.visible_gpus()) else {
-            return false;
-        };
-        let visible = total as usize / self.instances.len().max(1);
-        !self.usage.is_empty()
-            && self
-                .usage
-                .iter()
-                .all(|usage| usage.measures_every_gpu(visible, summary.period_seconds))
+    /// Whether one of its GPUs is known not to be used: never over the window, or not by
+    /// the runs of complete commands that are all that was measured.
+    pub fn never_uses(&self, gpu: &GpuUsage, policy: &Policy) -> bool {
+        match self.rests_on_runs() {
+            Some(_) => gpu.works() == Some(false),
+            None => gpu.is_never_used(policy),
+        }
+    }
+
+    /// Whether a lever may rest on a fact that was seen so much: of profiled runs
+    /// their share counts, because they are as long as they are.
+    pub fn suffices(&self, samples: Samples, policy: &Policy) -> bool {
+        match self.rests_on_runs() {
+            Some(_) => samples.coverage() >= policy.min_coverage,
+            None => samples.suffice(policy),
+        }
     }
 
     /// Whether every instance delivered a GPU signal.
@@ -333,23 +498,7 @@ impl Workload {
     /// The fullest card: largest peak and p95 of any GPU; absent unless every
     /// measured GPU reports its memory.
     pub fn vram(&self) -> Option<VramSummary> {
-        let mut all = self.gpus().map(|gpu| gpu.vram);
-        let first = all.next()??;
-        all.try_fold(first, |fullest, vram| {
-            let vram = vram?;
-            Some(VramSummary {
-                peak_mib: fullest.peak_mib.max(vram.peak_mib),
-                p95_mib: match (fullest.p95_mib, vram.p95_mib) {
-                    (Some(left), Some(right)) => Some(left.max(right)),
-                    _ => None,
-                },
-                n_samples: fullest.n_samples.min(vram.n_samples),
-                total_mib: match (fullest.total_mib, vram.total_mib) {
-                    (Some(left), Some(right)) => Some(left.min(right)),
-                    _ => None,
-                },
-            })
-        })
+        self.measured().vram()
     }
 
     /// Hourly cost over the GPUs and their mean utilization: what an hour of a
@@ -376,16 +525,9 @@ impl Workload {
             one.paid_ahead = None;
             one.hourly = one.quote.rate;
         }
-        let currency = instances.first()?.hourly.currency();
-        let hourly: Decimal = instances.iter().map(|one| one.hourly.amount()).sum();
-        let monthly: Decimal = instances.iter().map(|one| one.monthly().amount()).sum();
         let mut open = self.clone();
         open.key.purchase_option = PurchaseOption::OnDemand;
-        open.cost = Some(WorkloadCost {
-            instances,
-            hourly: HourlyRate::new(hourly, currency)?,
-            compute_monthly: Money::new(monthly, currency).rounded(),
-        });
+        open.cost = Some(WorkloadCost::of(instances)?);
         Some(open)
     }
 
@@ -413,6 +555,7 @@ mod tests {
             instance_type: "p3.8xlarge".to_owned(),
             purchase_option: PurchaseOption::OnDemand,
             running,
+            priced: true,
             group,
         };
         assert_eq!(key(Group::Alone(InstanceId::new("i-7")), true).id(), "i-7");

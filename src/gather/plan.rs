@@ -43,23 +43,25 @@ struct Rank {
 type SeriesKey = (InstanceId, Option<u16>, Metric);
 type Chosen = BTreeMap<SeriesKey, (Rank, JoinedBy, BTreeMap<String, String>)>;
 
-/// Plans the queries of one region's running instances. `visible_gpus` tells
-/// how many GPUs the guest of an instance sees, when its type is known.
+/// Plans the queries of one region's instances, but for those that stopped before the
+/// window. `visible_gpus` tells how many GPUs the guest of an instance sees, when its
+/// type is known.
 pub fn plan_metrics(
     instances: &[Instance],
+    window: Window,
     visible_gpus: impl Fn(&Instance) -> Option<u16>,
     discovered: &[DiscoveredMetric],
     agent_namespace: &str,
     period_seconds: u32,
 ) -> MetricsPlan {
-    let running: Vec<&Instance> = instances
+    let asked: Vec<&Instance> = instances
         .iter()
-        .filter(|instance| instance.state.is_running())
+        .filter(|instance| may_have_run(instance, window))
         .collect();
-    let directory = Directory::of(running.iter().copied());
+    let directory = Directory::of(asked.iter().copied());
     let mut plan = MetricsPlan::default();
     let chosen = choose(discovered, &directory);
-    for instance in running {
+    for instance in asked {
         let series = resolve(instance, visible_gpus(instance), &chosen, &mut plan.gaps);
         plan.queries
             .extend(instance_queries(instance, period_seconds));
@@ -90,6 +92,14 @@ pub fn plan_metrics(
         }
     }
     plan
+}
+
+/// Whether an instance may have run in the window: a box that works at night is stopped
+/// when an audit finds it by day.
+fn may_have_run(instance: &Instance, window: Window) -> bool {
+    instance
+        .stopped_at()
+        .is_none_or(|stopped| stopped > window.start)
 }
 
 /// The instance that the dimensions of a series name.

@@ -40,8 +40,16 @@ fn found(metric: Metric, dimensions: &[(&str, &str)]) -> DiscoveredMetric {
     }
 }
 
+fn window() -> Window {
+    Window {
+        start: at(86_400),
+        end: at(2 * 86_400),
+    }
+}
+
 fn plan(instances: &[Instance], gpus: u16, discovered: &[DiscoveredMetric]) -> MetricsPlan {
-    plan_metrics(instances, |_| Some(gpus), discovered, "CWAgent", 300)
+    let visible = |_: &Instance| Some(gpus);
+    plan_metrics(instances, window(), visible, discovered, "CWAgent", 300)
 }
 
 /// Queries for average utilization, as (instance, GPU, number of dimensions).
@@ -164,6 +172,30 @@ fn series_of_a_former_type_are_left_behind() {
         utilization(&plan(&instances, 4, &discovered)),
         [("i-1".to_owned(), Some(0), 3)]
     );
+}
+
+#[test]
+fn who_stopped_before_the_window_is_not_asked_for() {
+    // The window is the second of January 1970.
+    let stopped = |id: &str, reason: Option<&str>| Instance {
+        state: InstanceState::Stopped,
+        state_transition_reason: reason.map(str::to_owned),
+        ..instance(id, id)
+    };
+    let instances = [
+        instance("i-runs", "a"),
+        stopped("i-before", Some("User initiated (1970-01-01 23:59:59 GMT)")),
+        stopped("i-within", Some("User initiated (1970-01-02 08:00:00 GMT)")),
+        stopped("i-unknown", None),
+    ];
+    let asked: Vec<String> = plan(&instances, 1, &[])
+        .queries
+        .iter()
+        .map(|query| query.instance.to_string())
+        .collect();
+    let mut distinct = asked.clone();
+    distinct.dedup();
+    assert_eq!(distinct, ["i-runs", "i-within", "i-unknown"]);
 }
 
 #[test]

@@ -116,7 +116,7 @@ pub async fn gather(
     let mut regions = inventories(&session, &names, &mut gaps).await?;
     progress("shapes and metrics");
     regions = stream::iter(regions)
-        .map(|region| discovered(region, options, period_seconds))
+        .map(|region| discovered(region, options, window, period_seconds))
         .buffered(REGIONS_AT_ONCE)
         .collect()
         .await;
@@ -248,7 +248,12 @@ async fn inventories(
 }
 
 /// Adds shapes and the plan of metric queries to a region.
-async fn discovered(mut region: Region, options: &GatherOptions, period_seconds: u32) -> Region {
+async fn discovered(
+    mut region: Region,
+    options: &GatherOptions,
+    window: Window,
+    period_seconds: u32,
+) -> Region {
     if region.instances.is_empty() {
         return region;
     }
@@ -307,6 +312,7 @@ async fn discovered(mut region: Region, options: &GatherOptions, period_seconds:
             };
             region.plan = plan_metrics(
                 &region.instances,
+                window,
                 visible,
                 &found,
                 &options.agent_namespace,
@@ -397,7 +403,12 @@ fn to_series(queries: &[MetricQuery], values: Vec<MetricValues>, window: Window)
         .iter()
         .zip(values)
         .filter_map(|(query, raw)| {
-            let (points, rejected) = Points::clean(raw, query.metric, window, query.period_seconds);
+            let (points, rejected) = Points::clean(
+                raw,
+                (query.metric, query.statistic),
+                window,
+                query.period_seconds,
+            );
             // A series without any point is no series; one whose points were
             // all bad is worth a gap.
             let is_empty = points.is_empty() && rejected.total() == 0;

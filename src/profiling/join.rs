@@ -64,8 +64,9 @@ type SeriesKey = (InstanceId, u16, Metric, Statistic);
 
 /// Adds runs to an estate: the points as series of the source `profile`, the rest
 /// as [`ProfiledRun`]. What belongs to no instance, or to several, is a gap, and
-/// so is what lies outside the window. Of two runs in the same period the one
-/// that began later counts, in whatever order they come; a run that the estate
+/// so is what lies outside the window. Of two runs in the same period the larger
+/// maxima count, and the averages of the one that began later, in whatever order
+/// they come; a run that the estate
 /// has already is replaced.
 pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
     profiles.sort_by(|left, right| {
@@ -136,7 +137,12 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
     for ((instance, gpu, metric, statistic), (joined_by, raw)) in points {
         // Runs that share a period are no fault of anybody's: only impossible
         // values are counted.
-        let (points, rejected) = Points::clean(raw, metric, estate.window, estate.period_seconds);
+        let (points, rejected) = Points::clean(
+            combined(raw, statistic),
+            (metric, statistic),
+            estate.window,
+            estate.period_seconds,
+        );
         estate.metrics.push(Series {
             instance,
             gpu: Some(gpu),
@@ -151,6 +157,23 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
             },
         });
     }
+}
+
+/// Points of several runs with the times of their periods: of maxima the largest
+/// counts, of others that of the later run.
+fn combined(
+    raw: Vec<(Timestamp, f64)>,
+    statistic: Statistic,
+) -> impl Iterator<Item = (Timestamp, f64)> {
+    let mut by_time: BTreeMap<Timestamp, f64> = BTreeMap::new();
+    for (time, value) in raw {
+        let kept = by_time.entry(time).or_insert(value);
+        *kept = match statistic {
+            Statistic::Maximum => kept.max(value),
+            Statistic::Average | Statistic::Sum => value,
+        };
+    }
+    by_time.into_iter()
 }
 
 /// Points with their times.

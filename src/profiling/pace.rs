@@ -23,8 +23,9 @@ const PARTS: f64 = 64.0;
 pub struct Pace {
     /// Looks taken.
     pub taken: u64,
-    /// Looks that were due and not taken.
-    pub missed: u64,
+    /// Looks that were due and not taken; absent where nothing tells when any
+    /// was due.
+    pub missed: Option<u64>,
     /// Looks taken late.
     pub late: u64,
     /// The longest delay of a look.
@@ -52,7 +53,10 @@ impl Pacer {
         Self {
             interval,
             next: 0,
-            pace: Pace::default(),
+            pace: Pace {
+                missed: Some(0),
+                ..Pace::default()
+            },
             offset_seconds: None,
         }
     }
@@ -92,7 +96,8 @@ impl Pacer {
     /// Looks before that one were due and not taken. A file may tell any times.
     fn missed(&mut self, passed: u64) {
         let missed = passed.saturating_sub(self.next);
-        self.pace.missed = self.pace.missed.saturating_add(missed);
+        let before = self.pace.missed.unwrap_or(0);
+        self.pace.missed = Some(before.saturating_add(missed));
     }
 
     /// How well it went.
@@ -274,7 +279,7 @@ impl Cadence {
                 taken: self.taken,
                 missed: self
                     .interval_seconds()
-                    .map_or(0, |interval| self.spacing.missed(interval)),
+                    .map(|interval| self.spacing.missed(interval)),
                 ..Pace::default()
             },
         }
@@ -284,7 +289,7 @@ impl Cadence {
     pub fn longest_hole(&self) -> Option<Hole> {
         let least = (self.interval_seconds()? * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS);
         self.longest
-            .filter(|hole| hole.seconds > least && self.pace().missed > 0)
+            .filter(|hole| hole.seconds > least && self.pace().missed > Some(0))
     }
 }
 
@@ -309,7 +314,7 @@ mod tests {
         assert_eq!(due, [0, 1_000, 2_000, 3_000, 4_000, 7_000]);
         let pace = pacer.pace();
         // Those due at 5 s and 6 s were never taken; 2 150 and 6 400 were late.
-        assert_eq!((pace.taken, pace.missed, pace.late), (6, 2, 2));
+        assert_eq!((pace.taken, pace.missed, pace.late), (6, Some(2), 2));
         assert!((pace.largest_delay_seconds - 2.4).abs() < 1e-9);
         assert_eq!(pace.wall_clock_step_seconds, 0.0);
     }
@@ -321,7 +326,8 @@ mod tests {
         pacer.looked(SignedDuration::MAX, wall(0));
         pacer.looked(SignedDuration::MAX, wall(1));
         pacer.ended(SignedDuration::MAX);
-        assert_eq!((pacer.pace().taken, pacer.pace().missed), (2, u64::MAX));
+        let pace = pacer.pace();
+        assert_eq!((pace.taken, pace.missed), (2, Some(u64::MAX)));
     }
 
     #[test]
@@ -331,7 +337,7 @@ mod tests {
             pacer.looked(SignedDuration::from_secs(at), wall(time));
         }
         let pace = pacer.pace();
-        assert_eq!((pace.taken, pace.missed, pace.late), (4, 0, 0));
+        assert_eq!((pace.taken, pace.missed, pace.late), (4, Some(0), 0));
         assert!((pace.wall_clock_step_seconds + 3_600.0).abs() < 1e-6);
     }
 
@@ -355,13 +361,13 @@ mod tests {
         // Looks 1.45 s apart, and then one that is 20 s late.
         let looks = (0..1_000).map(|n| (f64::from(n) * 1.45).floor());
         let read = cadence(None, looks.clone());
-        assert_eq!((read.pace().taken, read.pace().missed), (1_000, 0));
+        assert_eq!((read.pace().taken, read.pace().missed), (1_000, Some(0)));
         let interval = read.interval_seconds().expect("it is seen");
         assert!((interval - 1.45).abs() < 0.01, "{interval}");
         assert_eq!(read.longest_hole(), None);
         let torn = cadence(None, looks.chain([1_448.0 + 21.75]));
         // 21.75 s are 15 steps.
-        assert_eq!(torn.pace().missed, 14);
+        assert_eq!(torn.pace().missed, Some(14));
     }
 
     #[test]
@@ -373,7 +379,7 @@ mod tests {
             exit_code: Some(0),
         }));
         let pace = read.pace();
-        assert_eq!((pace.taken, pace.missed, pace.late), (6, 2, 2));
+        assert_eq!((pace.taken, pace.missed, pace.late), (6, Some(2), 2));
         let hole = read.longest_hole().expect("a hole of 3.4 s");
         assert!((hole.seconds - 3.4).abs() < 1e-9);
         assert_eq!(hole.from_seconds, 3.0);
@@ -383,7 +389,7 @@ mod tests {
             elapsed_seconds: 10.0,
             exit_code: Some(0),
         }));
-        assert_eq!(cut.pace().missed, 7);
+        assert_eq!(cut.pace().missed, Some(7));
         assert_eq!(cut.longest_hole().map(|hole| hole.seconds), Some(8.0));
     }
 
@@ -394,7 +400,7 @@ mod tests {
         let halves = (0..20).chain(172_819..172_839).map(f64::from);
         let log = cadence(None, halves);
         assert_eq!(log.interval_seconds(), Some(1.0));
-        assert_eq!(log.pace().missed, 172_799);
+        assert_eq!(log.pace().missed, Some(172_799));
         assert_eq!(
             log.longest_hole(),
             Some(Hole {
@@ -405,17 +411,22 @@ mod tests {
         // A program that waits a second after each look of 80 ms misses none, and
         // one look that came late neither.
         let waits = cadence(None, (0..100).map(|look| f64::from(look) * 1.08));
-        assert_eq!(waits.pace().missed, 0);
+        assert_eq!(waits.pace().missed, Some(0));
         assert_eq!(waits.longest_hole(), None);
         let late = cadence(None, [0.0, 1.0, 2.0, 3.4, 4.0, 5.0]);
-        assert_eq!(late.pace().missed, 0);
+        assert_eq!(late.pace().missed, Some(0));
         // Every second look of a log whose interval is given.
         let given = Some(SignedDuration::from_secs(1));
         let mut halved = Cadence::new(&facts(None), given);
         for at_seconds in [0.0, 2.0, 4.0, 6.0] {
             halved.looked(&crate::profiling::scenes::look(at_seconds, Vec::new()));
         }
-        assert_eq!(halved.pace().missed, 3);
-        assert_eq!(cadence(None, [5.0]).pace().missed, 0);
+        assert_eq!(halved.pace().missed, Some(3));
+        // One look tells no interval, unless somebody does.
+        assert_eq!(cadence(None, [5.0]).pace().missed, None);
+        assert_eq!(cadence(Some(1.0), [0.0]).pace().missed, Some(0));
+        let mut alone = Cadence::new(&facts(None), given);
+        alone.looked(&crate::profiling::scenes::look(5.0, Vec::new()));
+        assert_eq!(alone.pace().missed, Some(0));
     }
 }

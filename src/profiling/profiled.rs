@@ -124,7 +124,7 @@ impl Reducer {
             inside: Looks {
                 told: self.gpu_looks,
                 taken: pace.taken,
-                missed: pace.missed,
+                missed: pace.missed.unwrap_or(0),
             },
             outside,
             points: self.periods.points(),

@@ -198,11 +198,13 @@ impl Profiler {
     pub fn finish(self, end: RunEnd, pace: Pace) -> RunProfile {
         let phases = self.phases(end.elapsed_seconds);
         let diagnoses = self.diagnoses(&phases);
-        let coverage = self.looks_told(pace.missed).coverage();
+        // What nobody can tell to be missing is not counted.
+        let missed = pace.missed.unwrap_or(0);
+        let coverage = self.looks_told(missed).coverage();
         let diagnosis = self.overall(&diagnoses);
-        let verdict = self.verdict(pace.missed);
+        let verdict = self.verdict(missed);
         let gpus = self.gpus.iter().zip(diagnoses).map(|(gpu, diagnosis)| {
-            let verdict = self.verdict_of(gpu, pace.missed);
+            let verdict = self.verdict_of(gpu, missed);
             gpu.profile(diagnosis, verdict)
         });
         RunProfile {

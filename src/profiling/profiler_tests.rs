@@ -86,7 +86,7 @@ fn too_little_is_insufficient_with_its_reason() {
     let run = half.finish(
         end,
         Pace {
-            missed: 51,
+            missed: Some(51),
             ..Pace::default()
         },
     );

@@ -2,15 +2,15 @@
 //! here are serialized, so a refactor elsewhere cannot change it by accident.
 
 use super::SCHEMA_VERSION;
+use super::finding_json::FindingView;
 use super::gaps::GapView;
 use super::groups::GroupsView;
-use super::text::{json_document, json_figure, json_money, json_rate};
+use super::text::{currency_code, json_document, json_figure, json_money, json_rate};
 use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{
-    Action, Classification, Evidence, Finding, GpuUsage, Money, Observation, PriceOrigin, Sunk,
-    UtilizationSummary, Workload,
+    Action, Classification, GpuUsage, Money, PriceOrigin, Sunk, UtilizationSummary, Workload,
 };
-use crate::savings::Purchase;
+use crate::savings::{Purchase, UnusedCommitment};
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,6 +38,7 @@ struct Document {
     groups: Option<GroupsView>,
     workloads: Vec<WorkloadView>,
     purchases: Vec<PurchaseView>,
+    unused_commitments: Vec<UnusedView>,
     findings: Vec<FindingView>,
     gaps: Vec<GapView>,
     api: Api,
@@ -70,7 +71,10 @@ struct Summary {
     monthly_waste: Option<f64>,
     monthly_optimization: Option<f64>,
     savings_percent: Option<f64>,
+    annual_savings: Option<f64>,
     sunk_monthly_cost: Option<f64>,
+    unused_monthly_cost: Option<f64>,
+    plan_risk: &'static str,
     savings_by_action: BTreeMap<&'static str, Option<f64>>,
     by_classification: BTreeMap<&'static str, ClassView>,
     funnel: FunnelView,
@@ -86,9 +90,38 @@ struct PurchaseView {
     region: String,
     operating_system: &'static str,
     tenancy: &'static str,
+    currency: &'static str,
     on_demand_hourly: Option<f64>,
     effective_hourly: Option<f64>,
     monthly_savings: Option<f64>,
+}
+
+/// What is paid for and does not run.
+#[derive(Serialize)]
+struct UnusedView {
+    id: String,
+    kind: &'static str,
+    name: String,
+    region: Option<String>,
+    currency: Option<&'static str>,
+    monthly_cost: Option<f64>,
+    committed_until: Option<String>,
+    detail: String,
+    plan: PlanView,
+}
+
+/// One instance of a workload.
+#[derive(Serialize)]
+struct MemberView {
+    id: String,
+    zone: Option<String>,
+    running: bool,
+    state: Option<&'static str>,
+    confidence: Option<&'static str>,
+    ignored: Option<String>,
+    capacity_reservation: Option<String>,
+    running_share: Option<f64>,
+    monthly_cost: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -118,11 +151,13 @@ struct WorkloadView {
     kind: &'static str,
     kind_basis: &'static str,
     instances: Vec<String>,
+    members: Vec<MemberView>,
     instance_type: String,
     gpu: Option<GpuView>,
     running: bool,
     purchase_option: &'static str,
     tags: BTreeMap<String, String>,
+    currency: Option<&'static str>,
     monthly_cost: Option<f64>,
     hourly_cost: Option<f64>,
     sunk_monthly_cost: Option<f64>,
@@ -189,49 +224,14 @@ struct ActionView {
     monthly_savings: Option<f64>,
     lost_work_monthly_cost: Option<f64>,
     risk: &'static str,
+    waste_monthly_savings: Option<f64>,
+    caveats: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct TargetView {
     instance_type: String,
     count: u32,
-}
-
-#[derive(Serialize)]
-struct FindingView {
-    id: String,
-    rule: &'static str,
-    workload: String,
-    severity: &'static str,
-    confidence: &'static str,
-    title: String,
-    monthly_savings: Option<f64>,
-    kind: &'static str,
-    evidence: Vec<EvidenceView>,
-    recommendation: RecommendationView,
-}
-
-#[derive(Serialize)]
-struct RecommendationView {
-    action: String,
-    to: String,
-    steps: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct EvidenceView {
-    metric: &'static str,
-    statistic: Option<&'static str>,
-    figure: Option<&'static str>,
-    observed: f64,
-    comparator: &'static str,
-    threshold: f64,
-    unit: &'static str,
-    window_start: Option<String>,
-    window_end: Option<String>,
-    n_samples: Option<u64>,
-    coverage: Option<f64>,
-    origin: String,
 }
 
 #[derive(Serialize)]
@@ -260,7 +260,8 @@ impl Document {
             groups: None,
             workloads: audit.workloads.iter().map(workload).collect(),
             purchases: audit.purchases.iter().map(purchase).collect(),
-            findings: audit.findings.iter().map(finding).collect(),
+            unused_commitments: audit.unused.iter().map(unused).collect(),
+            findings: audit.findings.iter().map(FindingView::of).collect(),
             gaps: GapView::list(&audit.gaps),
             api: Api {
                 calls: audit.api.calls,
@@ -281,6 +282,7 @@ fn purchase(purchase: &Purchase) -> PurchaseView {
         region: key.region.clone(),
         operating_system: key.operating_system.name(),
         tenancy: key.tenancy.name(),
+        currency: purchase.monthly_savings.currency().code(),
         on_demand_hourly: json_rate(purchase.on_demand_hourly.amount()),
         effective_hourly: json_rate(purchase.term.effective_hourly.amount()),
         monthly_savings: json_money(purchase.monthly_savings),
@@ -316,7 +318,10 @@ fn summary(audit: &Audit) -> Summary {
         savings_percent: totals
             .savings_percent()
             .and_then(|percent| percent.round_dp(2).to_f64()),
+        annual_savings: totals.annual_savings().and_then(json_money),
         sunk_monthly_cost: totals.sunk_monthly_cost.and_then(json_money),
+        unused_monthly_cost: totals.unused_monthly_cost.and_then(json_money),
+        plan_risk: audit.plan_risk.name(),
         savings_by_action: totals
             .by_action
             .iter()
@@ -366,6 +371,7 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         kind: workload.kind.name(),
         kind_basis: workload.kind_basis.name(),
         instances: workload.instances.iter().map(ToString::to_string).collect(),
+        members: members(workload),
         instance_type: workload.key.instance_type.clone(),
         gpu: workload
             .shape
@@ -379,6 +385,7 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         running: workload.key.running,
         purchase_option: workload.key.purchase_option.name(),
         tags: workload.tags.clone(),
+        currency: currency_code(workload.monthly_cost()),
         monthly_cost: workload.monthly_cost().and_then(json_money),
         hourly_cost: workload
             .cost
@@ -407,6 +414,50 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         plan: PlanView {
             actions: actions.iter().map(action).collect(),
             planned_monthly_cost: audited.planned_monthly_cost().and_then(json_money),
+        },
+    }
+}
+
+fn members(workload: &Workload) -> Vec<MemberView> {
+    let costs = workload
+        .cost
+        .as_ref()
+        .map_or(&[][..], |cost| &cost.instances);
+    workload
+        .members
+        .iter()
+        .zip(&workload.usage)
+        .enumerate()
+        .map(|(place, (member, usage))| MemberView {
+            id: member.id.to_string(),
+            zone: member.zone.clone(),
+            running: member.is_running,
+            state: member.state.map(|state| state.name()),
+            confidence: member.confidence.map(|confidence| confidence.name()),
+            ignored: member.ignored.clone(),
+            capacity_reservation: member.capacity_reservation.clone(),
+            running_share: usage
+                .running
+                .share()
+                .and_then(|share| share.round_dp(4).to_f64()),
+            monthly_cost: costs.get(place).and_then(|one| json_money(one.monthly())),
+        })
+        .collect()
+}
+
+fn unused(one: &UnusedCommitment) -> UnusedView {
+    UnusedView {
+        id: one.id.clone(),
+        kind: one.kind,
+        name: one.name.clone(),
+        region: one.region.clone(),
+        currency: currency_code(one.monthly_cost),
+        monthly_cost: one.monthly_cost.and_then(json_money),
+        committed_until: one.committed_until.map(|time| time.to_string()),
+        detail: one.detail.clone(),
+        plan: PlanView {
+            actions: one.actions.iter().map(action).collect(),
+            planned_monthly_cost: one.planned_monthly_cost().and_then(json_money),
         },
     }
 }
@@ -462,68 +513,8 @@ fn action(action: &Action) -> ActionView {
         detail: action.detail().to_owned(),
         monthly_savings: json_money(action.monthly_savings()),
         lost_work_monthly_cost: action.lost_work().and_then(json_money),
+        waste_monthly_savings: json_money(action.certain()),
         risk: action.risk().name(),
-    }
-}
-
-fn finding(finding: &Finding) -> FindingView {
-    FindingView {
-        id: finding.id(),
-        rule: finding.rule(),
-        workload: finding.workload().to_owned(),
-        severity: finding.severity.name(),
-        confidence: finding.confidence.name(),
-        title: finding.title.clone(),
-        monthly_savings: finding.monthly_savings.and_then(json_money),
-        kind: finding.kind.name(),
-        evidence: finding.evidence().iter().map(evidence).collect(),
-        recommendation: RecommendationView {
-            action: finding.recommendation.action.clone(),
-            to: finding.recommendation.to.clone(),
-            steps: finding.recommendation.steps.clone(),
-        },
-    }
-}
-
-fn evidence(evidence: &Evidence) -> EvidenceView {
-    let view = EvidenceView {
-        metric: "",
-        statistic: None,
-        figure: None,
-        observed: json_figure(evidence.observed),
-        comparator: evidence.comparator.name(),
-        threshold: json_figure(evidence.threshold),
-        unit: evidence.unit,
-        window_start: None,
-        window_end: None,
-        n_samples: None,
-        coverage: None,
-        origin: String::new(),
-    };
-    match &evidence.observation {
-        Observation::Sampled {
-            metric,
-            statistic,
-            figure,
-            source,
-            window,
-            n_samples,
-            coverage,
-        } => EvidenceView {
-            metric: metric.name(),
-            statistic: Some(statistic.name()),
-            figure: Some(figure),
-            window_start: Some(window.start.to_string()),
-            window_end: Some(window.end.to_string()),
-            n_samples: Some(*n_samples),
-            coverage: Some(json_figure(*coverage)),
-            origin: source.name().to_owned(),
-            ..view
-        },
-        Observation::Fact { name, origin } => EvidenceView {
-            metric: name,
-            origin: origin.clone(),
-            ..view
-        },
+        caveats: action.caveats().to_vec(),
     }
 }

@@ -8,12 +8,12 @@ use super::paid_ahead::paid_ahead_section;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
 use super::text::{
-    ABSENT, count, counted, fit, minute, money, money_or_absent, percent, rounded, safe,
+    ABSENT, count, counted, fit, minute, money, money_or_absent, percent, rounded, safe, wrap,
 };
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
     Action, Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
-    Workload, decimals_apart, floored,
+    decimals_apart, floored,
 };
 use rust_decimal::Decimal;
 use std::fmt::Write;
@@ -48,6 +48,7 @@ fn draw(
     purchases(audit, style, out)?;
     waterfall(audit, style, out)?;
     paid_ahead_section(audit, style, out)?;
+    unused(audit, style, out)?;
     findings(audit, style, out)?;
     ignored(audit, style, out)?;
     gap_section(&audit.gaps, style, out)?;
@@ -102,7 +103,10 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
     let percent = totals.savings_percent().map_or(String::new(), |share| {
         format!("{} % less", rounded(share, 1))
     });
-    let rows: [(&str, Option<Money>, String); 4] = [
+    let a_year = totals.annual_savings().map_or(String::new(), |saved| {
+        format!("a month; {} a year", money(saved))
+    });
+    let rows: [(&str, Option<Money>, String); 5] = [
         ("Monthly cost", totals.monthly_cost, notes.join(", ")),
         (
             "Waste",
@@ -112,8 +116,9 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
         (
             "Optimization",
             totals.monthly_optimization,
-            "advice: what the plan saves beside".to_owned(),
+            "additional optimization savings".to_owned(),
         ),
+        ("Savings", totals.monthly_savings(), a_year),
         ("After the plan", totals.planned_monthly_cost, percent),
     ];
     for (label, amount, note) in rows {
@@ -246,33 +251,43 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
             audited.workload.id(),
         )
     });
-    if planned.is_empty() {
+    let releases = audit.unused.iter().any(|one| !one.actions.is_empty());
+    if planned.is_empty() && !releases {
         return Ok(());
     }
-    let heading = "PLAN  each action works on what the one before left; these savings add up";
-    writeln!(out, "{}", style.heading(heading))?;
-    let steps: Vec<(&Workload, &Action)> = planned
-        .iter()
-        .flat_map(|audited| {
-            audited
-                .actions
-                .iter()
-                .map(|action| (&audited.workload, action))
-        })
-        .collect();
+    let cheaper = if audit.plan_risk < audit.accepted {
+        format!("; the plan of --risk {} costs less", audit.plan_risk)
+    } else {
+        String::new()
+    };
+    let heading = format!(
+        "PLAN  saving a month, risk; each action works on what the one before left{cheaper}"
+    );
+    writeln!(out, "{}", style.heading(&heading))?;
+    let of_workloads = planned.iter().flat_map(|audited| {
+        let name = audited.workload.name.as_str();
+        audited.actions.iter().map(move |action| (name, action))
+    });
+    let of_unused = audit.unused.iter().flat_map(|one| {
+        let actions = one.actions.iter();
+        actions.map(|action| (one.id.as_str(), action))
+    });
+    let steps: Vec<(&str, &Action)> = of_workloads.chain(of_unused).collect();
     let (shown, hidden) = steps.split_at(style.shown(steps.len(), SHOWN_ACTIONS));
-    for (workload, action) in shown {
+    for (name, action) in shown {
         let what = action.target().map_or(String::new(), |target| {
             format!(" to {} × {}", target.count, target.instance_type)
         });
         let line = format!(
-            "{:>14}  {}: {}{}",
+            "{:>14}  {:<6}  {}: {}{}",
             money(action.monthly_savings()),
-            safe(&workload.name),
+            action.risk().name(),
+            safe(name),
             action.kind(),
             what,
         );
         writeln!(out, "{}", fit(&line, style.width))?;
+        caveats(action.caveats(), 24, style, out)?;
     }
     // Two currencies have no sum.
     let worth = hidden
@@ -281,6 +296,49 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         .reduce(|sum, part| sum?.checked_add(part?).ok())
         .flatten();
     left_out(hidden.len(), "action", "actions", worth, out)?;
+    writeln!(out)
+}
+
+/// What would stop an engineer, one line each.
+fn caveats(
+    caveats: &[String],
+    indent: usize,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    for caveat in caveats {
+        let width = style.width.saturating_sub(indent + 2);
+        for (index, line) in wrap(&safe(caveat), width).iter().enumerate() {
+            let sign = if index == 0 { "!" } else { " " };
+            writeln!(out, "{:indent$}{sign} {line}", "")?;
+        }
+    }
+    Ok(())
+}
+
+/// What is paid for and does not run.
+fn unused(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if audit.unused.is_empty() {
+        return Ok(());
+    }
+    let heading = "UNUSED  part of the monthly cost, paid for and not running";
+    writeln!(out, "{}", style.heading(heading))?;
+    for one in &audit.unused {
+        let until = one.committed_until.map_or(String::new(), |until| {
+            format!(
+                ", committed until {}",
+                until.to_zoned(jiff::tz::TimeZone::UTC).date()
+            )
+        });
+        let line = format!(
+            "{:>14}  {} {}: {}{until}",
+            money_or_absent(one.monthly_cost),
+            one.kind,
+            safe(&one.id),
+            safe(&one.name),
+        );
+        writeln!(out, "{}", fit(&line, style.width))?;
+    }
     writeln!(out)
 }
 
@@ -388,7 +446,8 @@ fn finding(
         format!(": {}", finding.recommendation.to)
     };
     let what = format!("→ {}{to}", finding.recommendation.action);
-    writeln!(out, "{indent}{}", fit(&what, width))
+    writeln!(out, "{indent}{}", fit(&what, width))?;
+    caveats(&finding.recommendation.caveats, 16, style, out)
 }
 
 pub(super) fn evidence(evidence: &Evidence) -> String {

@@ -1,7 +1,7 @@
 //! `gpucost diff --format json`.
 
 use super::SCHEMA_VERSION;
-use super::text::{json_document, json_money};
+use super::text::{currency_code, json_document, json_money};
 use crate::analysis::{
     AuditDiff, ChangedField, Delta, GoneFinding, PastAudit, PastFinding, PastWorkload, PlanOutcome,
     WorkloadChange,
@@ -88,6 +88,7 @@ struct WorkloadView<'a> {
     running: bool,
     purchase_option: &'a str,
     classification: &'a str,
+    currency: Option<&'static str>,
     monthly_cost: Option<f64>,
 }
 
@@ -96,6 +97,7 @@ struct ChangeView<'a> {
     old_id: &'a str,
     new_id: &'a str,
     name: &'a str,
+    currency: Option<&'static str>,
     monthly_cost: DeltaView,
     planned_monthly_cost: Option<f64>,
     fields: Vec<FieldView<'a>>,
@@ -115,6 +117,7 @@ struct FindingView<'a> {
     workload: &'a str,
     severity: &'a str,
     title: &'a str,
+    currency: Option<&'static str>,
     monthly_savings: Option<f64>,
 }
 
@@ -204,6 +207,7 @@ fn workload(one: &PastWorkload) -> WorkloadView<'_> {
         running: one.running,
         purchase_option: &one.purchase_option,
         classification: &one.classification,
+        currency: currency_code(one.monthly_cost),
         monthly_cost: amount(one.monthly_cost),
     }
 }
@@ -218,6 +222,7 @@ fn change<'a>(change: &'a WorkloadChange<'_>) -> ChangeView<'a> {
         old_id: &change.old.id,
         new_id: &change.new.id,
         name: &change.new.name,
+        currency: currency_code(change.new.monthly_cost.or(change.old.monthly_cost)),
         monthly_cost: delta(change.monthly_cost()),
         planned_monthly_cost: amount(change.old.planned_monthly_cost),
         fields: change.fields.iter().map(field).collect(),
@@ -231,13 +236,17 @@ fn finding(one: &PastFinding) -> FindingView<'_> {
         workload: &one.workload,
         severity: &one.severity,
         title: &one.title,
+        currency: currency_code(one.monthly_savings),
         monthly_savings: amount(one.monthly_savings),
     }
 }
 
 fn gone<'a>(one: &'a GoneFinding<'_>) -> GoneView<'a> {
     GoneView {
-        finding: finding(one.finding),
+        finding: FindingView {
+            currency: currency_code(one.finding.monthly_savings.or(one.workload_saved)),
+            ..finding(one.finding)
+        },
         because: one.because.name(),
         workload_monthly_saved: amount(one.workload_saved),
     }

@@ -10,7 +10,7 @@ use super::text::{
     spreadsheet_safe, tags_cell,
 };
 use crate::analysis::{ListedInstance, Listing};
-use crate::domain::{Instance, InstanceShape, Money, StandingCosts};
+use crate::domain::{Currency, Instance, InstanceShape, Money, StandingCosts};
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,6 +44,7 @@ struct InstanceView {
     gpu: Option<GpuView>,
     vcpu: Option<u32>,
     memory_mib: Option<u64>,
+    currency: Option<&'static str>,
     hourly_cost: Option<f64>,
     price_origin: Option<&'static str>,
     price_effective_date: Option<String>,
@@ -113,6 +114,7 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
             }),
         vcpu: shape.map(|shape| shape.vcpu),
         memory_mib: shape.map(|shape| shape.memory_mib),
+        currency: currency(listed).map(Currency::code),
         hourly_cost: quote
             .as_ref()
             .and_then(|quote| json_rate(quote.rate.amount())),
@@ -138,6 +140,12 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
 /// What a stopped instance costs each month; absent when nothing is priced.
 fn standing_monthly(standing: Option<&StandingCosts>) -> Option<Money> {
     standing.and_then(|costs| costs.monthly)
+}
+
+/// The currency of what it costs; absent when nothing of it is priced.
+fn currency(listed: &ListedInstance<'_>) -> Option<Currency> {
+    let running = listed.quote.as_ref().map(|quote| quote.rate.currency());
+    running.or(standing_monthly(listed.standing.as_ref()).map(Money::currency))
 }
 
 /// Volumes or addresses of an instance; absent when they were not read: they
@@ -188,10 +196,6 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
             standing,
         } = listed;
         let standing = standing_monthly(standing.as_ref());
-        let currency = quote
-            .as_ref()
-            .map(|quote| quote.rate.currency())
-            .or(standing.map(Money::currency));
         let offer = shape.and_then(|shape| shape.gpu.as_ref());
         let text = spreadsheet_safe;
         let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
@@ -213,7 +217,7 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
             instance.tenancy.to_string(),
             instance.launch_time.to_string(),
             text(instance.auto_scaling_group.as_deref().unwrap_or("")),
-            currency.map_or(String::new(), |currency| currency.to_string()),
+            currency(listed).map_or(String::new(), |currency| currency.to_string()),
             quote.as_ref().map_or(String::new(), |quote| {
                 quote.rate.amount().round_dp(6).normalize().to_string()
             }),

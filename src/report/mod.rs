@@ -10,6 +10,7 @@ mod diff_markdown;
 mod diff_table;
 mod diff_words;
 mod explain;
+mod finding_json;
 mod focus;
 mod gaps;
 mod gate_brief;

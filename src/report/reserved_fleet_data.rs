@@ -2,7 +2,7 @@
 
 use super::SCHEMA_VERSION;
 use super::gaps::GapView;
-use super::text::{json_document, json_money, json_rate, spreadsheet_safe};
+use super::text::{currency_code, json_document, json_money, json_rate, spreadsheet_safe};
 use crate::analysis::{
     CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, best_option,
 };
@@ -115,6 +115,7 @@ struct CapacityView {
     total: u32,
     available: u32,
     capacity_block: bool,
+    currency: Option<&'static str>,
     unused_monthly: Option<f64>,
     end: Option<String>,
 }
@@ -178,7 +179,7 @@ fn reserved(pool: &ReservedPool) -> ReservedView {
 pub(super) fn concurrency(usage: &ConcurrentUsage) -> Vec<(u32, u32, Decimal)> {
     let mut steps: Vec<(u32, u32, Decimal)> = Vec::new();
     for k in 1..=usage.peak() {
-        let hours = Decimal::from(usage.hours_with_at_least(k));
+        let hours = usage.hours_with_at_least(k);
         let ran = hours
             .checked_div(Decimal::from(usage.hours()))
             .unwrap_or_default();
@@ -263,6 +264,7 @@ fn capacity(one: &CapacityUse) -> CapacityView {
         total: held.total,
         available: held.available,
         capacity_block: held.capacity_block,
+        currency: currency_code(one.unused_monthly),
         unused_monthly: one.unused_monthly.and_then(json_money),
         end: held.end.map(|end| end.to_string()),
     }

@@ -47,12 +47,12 @@ struct WorkloadView {
 struct DemandView {
     gpus_active: u16,
     gpus_held: u16,
-    gpu_p95: Option<f64>,
+    gpu_peak: Option<f64>,
     vram_peak_mib: f64,
     cpu_p95: Option<f64>,
     memory_p95_mib: Option<f64>,
     bound: &'static str,
-    interchangeable: bool,
+    least_instances: u32,
 }
 
 #[derive(Serialize)]
@@ -120,12 +120,12 @@ fn demand(demand: &Demand) -> DemandView {
     DemandView {
         gpus_active: demand.gpus_active,
         gpus_held: demand.gpus_held,
-        gpu_p95: demand.gpu_p95.map(json_figure),
+        gpu_peak: demand.gpu_peak.map(json_figure),
         vram_peak_mib: json_figure(demand.vram_peak_mib),
         cpu_p95: demand.cpu_p95.map(json_figure),
         memory_p95_mib: demand.memory_p95_mib.map(json_figure),
         bound: demand.bound.name(),
-        interchangeable: demand.interchangeable,
+        least_instances: demand.least_instances,
     }
 }
 

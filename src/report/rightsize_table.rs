@@ -88,9 +88,9 @@ fn uses(demand: &Demand) -> String {
     }
     parts.extend(
         demand
-            .gpu_p95
+            .gpu_peak
             .filter(|_| demand.gpus_active > 0)
-            .map(|p95| format!("{} of each at p95", percent(p95))),
+            .map(|peak| format!("{} of each at peak", percent(peak))),
     );
     parts.push(format!("VRAM peak {:.0} MiB", demand.vram_peak_mib));
     parts.push(match demand.cpu_p95 {
@@ -102,8 +102,8 @@ fn uses(demand: &Demand) -> String {
         None => "host memory unknown".to_owned(),
     });
     parts.push(format!("bound by: {}", demand.bound));
-    if demand.interchangeable {
-        parts.push("instances stand in for each other".to_owned());
+    if demand.least_instances < demand.instances {
+        parts.push(format!("at least {} replicas", demand.least_instances));
     }
     parts.join(" · ")
 }

@@ -4,7 +4,7 @@ use super::SCHEMA_VERSION;
 use super::gaps::GapView;
 use super::text::{json_document, json_figure, json_money, json_rate, spreadsheet_safe};
 use crate::analysis::{SpotAssessment, SpotReport, ZonePrice};
-use crate::domain::HourlyRate;
+use crate::domain::{Currency, HourlyRate, Money};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
@@ -115,6 +115,16 @@ fn per_hour(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
+/// The currency of everything that has a price.
+fn currency(found: &SpotAssessment) -> Option<Currency> {
+    let zones = found.zones.iter().map(|zone| &zone.quote);
+    let mut quotes = found.on_demand.iter().chain(zones);
+    let workload = found.workload.as_ref();
+    let cost = workload.and_then(|workload| workload.monthly_cost);
+    let of_quote = quotes.next().map(|quote| quote.rate.currency());
+    of_quote.or(cost.map(Money::currency))
+}
+
 fn view(found: &SpotAssessment) -> SpotView {
     let figures = found.figures.as_ref();
     let interruptions = figures.map(|figures| figures.interruptions);
@@ -139,10 +149,7 @@ fn view(found: &SpotAssessment) -> SpotView {
         kind: found.job.kind.name(),
         restartable: found.job.restartable,
         nodes: found.job.nodes,
-        currency: found
-            .on_demand
-            .as_ref()
-            .map(|quote| quote.rate.currency().code()),
+        currency: currency(found).map(Currency::code),
         on_demand_hourly: rate(found.on_demand.as_ref().map(|quote| quote.rate)),
         on_demand_date: found
             .on_demand

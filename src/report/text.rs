@@ -133,6 +133,12 @@ pub(super) fn json_money(money: Money) -> Option<f64> {
     money.rounded().amount().to_f64()
 }
 
+/// The currency that the amounts of a row are in, by its code; absent where the row has
+/// no amount.
+pub(super) fn currency_code(amount: Option<Money>) -> Option<&'static str> {
+    amount.map(|amount| amount.currency().code())
+}
+
 /// An hourly rate as a JSON number with up to six decimals.
 pub(super) fn json_rate(rate: Decimal) -> Option<f64> {
     rate.round_dp(6).normalize().to_f64()

@@ -3,8 +3,8 @@
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, Policy, ProfileBasis, Signal, UsageState,
-    UtilizationSummary, Verdict, Workload, WorkloadKind, decimals_apart, floored,
+    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, Measured, Policy, ProfileBasis, Signal,
+    UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
 };
 use jiff::Timestamp;
 
@@ -15,10 +15,11 @@ const BUSY_POWER_PERCENT: f64 = 60.0;
 /// Share of hours close to 100 % from which a workload is saturated.
 pub(super) const SATURATED_HOURS_SHARE: f64 = 0.10;
 
-/// Judges a workload as of an instant: by what was measured over the window, else
-/// over profiled runs of complete commands.
-pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
-    match &workload.profile {
+/// Judges instances as of an instant: by what was measured over the window, else
+/// over profiled runs of complete commands. Whether several of them are idle is told
+/// of each alone, never of all together.
+pub fn classify(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Verdict {
+    match workload.profile {
         None => over_the_window(workload, policy, as_of),
         Some(ProfileBasis::NotEnough(why)) => {
             let verdict = over_the_window(workload, policy, as_of);
@@ -35,8 +36,8 @@ pub fn classify(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdi
 
 /// Runs tell how busy the GPUs are while the command works, and nothing about the
 /// time between: no state, so that nothing is stopped or scheduled.
-fn over_runs(workload: &Workload, policy: &Policy, runs: &str) -> Verdict {
-    let Some(utilization) = &workload.utilization else {
+fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
+    let Some(utilization) = workload.utilization else {
         return insufficient(without_periods(workload).to_owned());
     };
     let (classification, reason) = class(utilization.distribution.mean, policy);
@@ -49,8 +50,8 @@ fn over_runs(workload: &Workload, policy: &Policy, runs: &str) -> Verdict {
     }
 }
 
-fn over_the_window(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Verdict {
-    let Some(utilization) = &workload.utilization else {
+fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Verdict {
+    let Some(utilization) = workload.utilization else {
         return insufficient(without_periods(workload).to_owned());
     };
     let hours = utilization.sampled_hours();
@@ -75,7 +76,7 @@ fn over_the_window(workload: &Workload, policy: &Policy, as_of: Timestamp) -> Ve
 }
 
 /// Why no period counts.
-fn without_periods(workload: &Workload) -> &'static str {
+fn without_periods(workload: Measured<'_>) -> &'static str {
     let signals = workload.usage.iter().filter_map(|usage| usage.signal);
     match signals.map(|(signal, _)| signal).min() {
         None => "no GPU metric was delivered",
@@ -99,21 +100,25 @@ fn insufficient(reason: String) -> Verdict {
 }
 
 fn by_utilization(
-    workload: &Workload,
+    workload: Measured<'_>,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
 ) -> Verdict {
     let (classification, reason) = class(utilization.distribution.mean, policy);
-    let confidence = if utilization.coverage() >= policy.measured_coverage {
-        Confidence::Measured
-    } else {
-        Confidence::Derived
-    };
+    let state = state(workload, utilization, policy, as_of);
+    let is_measured = utilization.coverage() >= policy.measured_coverage
+        // Idleness is told of every GPU, so that the one seen least counts.
+        && (!state.is_some_and(UsageState::is_idle)
+            || workload.gpus().all(|gpu| sees_all_of(gpu, policy)));
     Verdict {
         classification,
-        state: state(workload, utilization, policy, as_of),
-        confidence: Some(confidence),
+        state,
+        confidence: Some(if is_measured {
+            Confidence::Measured
+        } else {
+            Confidence::Derived
+        }),
         reason,
         idle_power_percent: None,
     }
@@ -127,17 +132,38 @@ fn class(mean: f64, policy: &Policy) -> (Classification, String) {
     (classification, reason)
 }
 
-/// First that holds: idle, idle-held, saturated, bursty, steady. `None` when
-/// the GPUs look idle but maxima or memory were not measured: without maxima a
+fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
+    let vram = gpu.vram.map(|vram| vram.samples);
+    [
+        Some(gpu.samples),
+        gpu.maxima.map(|maxima| maxima.samples),
+        vram,
+    ]
+    .into_iter()
+    .flatten()
+    .all(|samples| samples.coverage() >= policy.measured_coverage)
+}
+
+/// First that holds: idle, idle-held, idle-so-far, saturated, bursty, steady. `None`
+/// when the GPUs look idle but maxima or memory were not measured: without maxima a
 /// short job is not seen, without memory idle and idle-held look the same.
 fn state(
-    workload: &Workload,
+    workload: Measured<'_>,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
 ) -> Option<UsageState> {
-    if computes_nothing(workload, utilization, policy, as_of)? {
-        let held = workload.vram()?.peak_percent()? >= policy.idle_held_vram_percent;
+    let is_old_enough = is_old_enough(workload, utilization, policy, as_of);
+    let computes_nothing = computes_nothing(workload, utilization)?;
+    if computes_nothing && !is_old_enough && utilization.max < ACTIVE_PERCENT {
+        return Some(UsageState::IdleSoFar);
+    }
+    if computes_nothing && is_old_enough {
+        let vram = workload.vram()?;
+        if !vram.samples.suffice(policy) {
+            return None;
+        }
+        let held = vram.peak_percent()? >= policy.idle_held_vram_percent;
         return Some(if held {
             UsageState::IdleHeld
         } else {
@@ -158,39 +184,45 @@ fn state(
     })
 }
 
-/// Whether it computes nothing; `None` when only maxima could tell and there
-/// are none.
-fn computes_nothing(
-    workload: &Workload,
-    utilization: &UtilizationSummary,
-    policy: &Policy,
-    as_of: Timestamp,
-) -> Option<bool> {
+/// Whether one instance computes nothing; `None` when only maxima could tell and
+/// there are none. Of several nothing is said: each is judged by itself.
+fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) -> Option<bool> {
+    let [only] = workload.usage else {
+        return Some(false);
+    };
     // A maximum is at least its average, so that averages alone can rule it out.
-    let is_ruled_out = !workload.measures_every_gpu()
+    let measures_every_gpu = workload
+        .visible_gpus()
+        .is_some_and(|visible| only.measures_every_gpu(visible, utilization.period_seconds));
+    let is_ruled_out = !measures_every_gpu
         || workload.gpus().any(GpuUsage::encodes)
-        || utilization.has_consecutive_activity
-        || utilization.distribution.p99 >= ACTIVE_PERCENT
-        || !is_old_enough(workload, utilization, policy, as_of);
+        || utilization.working_periods_a_week > spared_periods(utilization)
+        || utilization.distribution.p99 >= ACTIVE_PERCENT;
     if is_ruled_out {
         return Some(false);
     }
     utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
 }
 
+/// Periods of a week in which an idle GPU may have worked: one, which is a health check
+/// and no job. What works for an hour a week is not idle, whatever the period.
+fn spared_periods(utilization: &UtilizationSummary) -> u64 {
+    u64::from(utilization.period_seconds < 3_600)
+}
+
 /// Nothing is called idle before it was observed, and existed, for a week.
 fn is_old_enough(
-    workload: &Workload,
+    workload: Measured<'_>,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
 ) -> bool {
-    utilization.sampled_hours() >= policy.idle_min_days * 24.0
-        && as_of.duration_since(workload.youngest_launch) > policy.idle_grace()
+    policy.is_long_enough(utilization.observed_seconds, utilization.period_seconds)
+        && as_of.duration_since(workload.first_seen) > policy.idle_grace()
 }
 
 fn by_power(
-    workload: &Workload,
+    workload: Measured<'_>,
     utilization: &UtilizationSummary,
     policy: &Policy,
     as_of: Timestamp,
@@ -198,7 +230,6 @@ fn by_power(
     let (mean, p99) = (utilization.distribution.mean, utilization.distribution.p99);
     let idle_power_percent = workload
         .shape
-        .as_ref()
         .and_then(|shape| shape.gpu.as_ref())
         .and_then(gpu_spec)
         .and_then(|spec| spec.idle_power_percent());
@@ -236,16 +267,15 @@ fn by_power(
              than {BUSY_POWER_PERCENT} % of the limit"
         ));
     }
-    let is_idle = is_old_enough(workload, utilization, policy, as_of)
-        && !workload.gpus().any(GpuUsage::encodes);
+    let state = match workload.usage {
+        [_] if workload.gpus().any(GpuUsage::encodes) => None,
+        [_] if is_old_enough(workload, utilization, policy, as_of) => Some(UsageState::Idle),
+        [_] => Some(UsageState::IdleSoFar),
+        _ => None,
+    };
     verdict(
         Classification::Overprovisioned,
-        is_idle.then_some(UsageState::Idle),
+        state,
         format!("power {power} is at most {of_idle}"),
     )
-}
-
-/// Whether saturation matters: only where somebody waits for an answer.
-pub(super) fn saturation_is_a_risk(kind: WorkloadKind) -> bool {
-    kind == WorkloadKind::Serving
 }

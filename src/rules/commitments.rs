@@ -2,12 +2,11 @@
 //! no workload: capacity that is held and not used, commitments that nobody
 //! uses up, and those that end soon. Each is about the id of a commitment.
 
-use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Comparator, Confidence, Evidence, Finding, FindingKind, Judgement,
-    Observation, Policy, PriceKey, PriceOption, Recommendation, Severity, floored,
+    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Money, Observation,
+    Recommendation, Severity, floored,
 };
-use crate::savings::{CommitmentUse, Coverage};
+use crate::savings::{CommitmentUse, Coverage, UnusedCommitment};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -28,19 +27,14 @@ const EXPIRES_WITHIN_DAYS: i64 = 60;
 /// Below this share a commitment is underused, percent.
 const LEAST_UTILIZATION_PERCENT: Decimal = Decimal::from_parts(80, 0, 0, false, 0);
 
-/// Every finding about the capacity reservations and commitments of an estate,
-/// in their order: reservations first.
+/// Every finding about unused capacity and the commitments of an estate, in their
+/// order: reservations first.
 pub fn commitment_findings(
-    reservations: &[CapacityReservation],
+    unused: &[UnusedCommitment],
     coverage: &Coverage,
-    prices: &Prices<'_>,
-    policy: &Policy,
     as_of: Timestamp,
 ) -> Vec<Finding> {
-    let idle = reservations
-        .iter()
-        .filter(|one| one.end.is_none_or(|end| end > as_of))
-        .filter_map(|one| idle_capacity(one, prices, policy));
+    let idle = unused.iter().filter_map(idle_capacity);
     let commitments = coverage
         .commitments
         .iter()
@@ -49,70 +43,52 @@ pub fn commitment_findings(
         .flatten();
     idle.chain(commitments).collect()
 }
-
-/// Room that nothing runs in costs as much as the instance that would fill it. A
-/// Capacity Block is paid for ahead: giving its room up saves nothing.
-fn idle_capacity(
-    one: &CapacityReservation,
-    prices: &Prices<'_>,
-    policy: &Policy,
-) -> Option<Finding> {
-    if one.available == 0 || one.capacity_block {
+/// Room that nothing runs in costs as much as the instance that would fill it. What
+/// cannot be lowered is paid whatever is done, and what a commitment pays for is worth
+/// nothing until that ends: of both nothing is said.
+fn idle_capacity(one: &UnusedCommitment) -> Option<Finding> {
+    let mean = one.mean_room?.to_f64()?;
+    let is_paid = one.monthly_cost.is_some_and(|cost| cost.amount().is_zero());
+    if one.committed_until.is_some() || is_paid {
         return None;
     }
-    let key = PriceKey {
-        region: one.region.clone(),
-        instance_type: one.instance_type.clone(),
-        operating_system: one.operating_system,
-        tenancy: one.tenancy,
-        option: PriceOption::OnDemand,
-        zone: None,
-    };
-    let quote = prices.get(&key).ok();
-    let room = Decimal::from(one.available);
-    let price = quote.as_ref().map_or_else(
-        || format!("no price for {key}: unpriced"),
-        |quote| {
-            format!(
-                "{} × {} {}/h × {} h ({}, {})",
-                one.available,
-                quote.rate.currency(),
-                quote.rate.amount().normalize(),
-                policy.hours_per_month.normalize(),
-                quote.effective_date,
-                quote.source
-            )
-        },
-    );
+    let savings = one.actions.first().map(|action| action.monthly_savings());
+    let caveats = one
+        .actions
+        .first()
+        .map_or(&[][..], |action| action.caveats());
     let judgement = Judgement {
         severity: Severity::Critical,
-        confidence: Confidence::Measured,
-        kind: FindingKind::Waste,
-        title: format!(
-            "capacity for {} of {} {} in {} is held and not used",
-            one.available, one.total, one.instance_type, one.zone
-        ),
-        monthly_savings: quote.map(|quote| quote.rate.times_hours(policy.hours_per_month * room)),
+        confidence: if one.is_shared {
+            Confidence::Derived
+        } else {
+            Confidence::Measured
+        },
+        kind: if one.is_shared {
+            FindingKind::Optimization
+        } else {
+            FindingKind::Waste
+        },
+        title: format!("capacity for {} is held and not used", one.name),
+        monthly_savings: savings.filter(|saving: &Money| !saving.amount().is_zero()),
         recommendation: Recommendation {
             action: "lower or cancel the reservation".to_owned(),
-            to: format!("{} × {}", one.total - one.available, one.instance_type),
+            to: String::new(),
             steps: vec![
-                price,
-                "reserved instances and savings plans with room left pay for idle capacity \
-                 too: check that none does"
-                    .to_owned(),
+                one.detail.clone(),
                 "ask who holds it: capacity of this type may not come back".to_owned(),
             ],
+            caveats: caveats.to_vec(),
         },
     };
     let decisive = Evidence {
         observation: Observation::Fact {
-            name: "instances that the reservation has room for",
-            origin: "ec2:DescribeCapacityReservations".to_owned(),
+            name: "instances that the reservation had room for, on average",
+            origin: "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization".to_owned(),
         },
-        observed: f64::from(one.available),
-        comparator: Comparator::AtLeast,
-        threshold: 1.0,
+        observed: mean,
+        comparator: Comparator::GreaterThan,
+        threshold: 0.0,
         unit: "instances",
     };
     Some(Finding::new(
@@ -156,6 +132,7 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
                     .to_owned(),
                 "check whether other accounts of the organization use it".to_owned(),
             ],
+            caveats: Vec::new(),
         },
     };
     let decisive = Evidence {
@@ -203,6 +180,7 @@ fn expiring(one: &CommitmentUse) -> Option<Finding> {
                 ),
                 "right-size first, then buy for what is left".to_owned(),
             ],
+            caveats: Vec::new(),
         },
     };
     let decisive = Evidence {

@@ -1,15 +1,16 @@
 //! Catches GPUs that compute nothing and hold nothing for days.
 //!
-//! Must not be fooled by a quiet CPU or network, by a job of an hour a week (two
-//! consecutive active periods are enough to spare it), by a box launched this
-//! week, by an encoder at work, or by a box whose memory was not measured. Power alone may call a GPU
+//! Must not be fooled by a quiet CPU or network, by a job of an hour a week (more than
+//! one active period a week is enough to spare it), by a box launched this
+//! week, by an encoder at work, by a box whose memory was not measured, or by busy
+//! neighbours in its group: every member is judged by itself. Power alone may call a GPU
 //! idle but never recommends a stop by itself.
 
 use super::classification::IDLE_POWER_MARGIN_POINTS;
 use super::compute_optimizer::second_opinion;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Group, Judgement, Recommendation,
+    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation,
     Severity, Statistic, UsageState, decimals_apart,
 };
 
@@ -62,18 +63,18 @@ impl Rule for IdleGpu {
             .collect();
         let confidence = subject.confidence();
         let decimals = decimals_apart(decisive.observed, decisive.threshold);
-        let stop = subject.offers.stop.as_ref();
+        let stop = subject.offers.stopping();
         let judgement = Judgement {
             severity: META.severity,
             confidence,
-            kind: if confidence == Confidence::Measured {
+            kind: if confidence == Confidence::Measured && stop.is_some() {
                 FindingKind::Waste
             } else {
                 FindingKind::Optimization
             },
             title: format!(
                 "{} computes nothing: {} {:.decimals$} % (p99) for {:.0} days",
-                subject.fleet(),
+                subject.members(),
                 if by_power {
                     "power stays at"
                 } else {
@@ -108,18 +109,13 @@ fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
         if subject.workload.has_instance_store() {
             steps.push("copy what is needed from the instance store: a stop erases it".to_owned());
         }
-        steps.push(match &subject.workload.key.group {
-            Group::AutoScaling(name) => format!(
-                "set the desired size of the Auto Scaling group {name} to 0: it replaces what is \
-                 stopped by hand"
-            ),
-            _ => "stop the instances, and terminate them a week later".to_owned(),
-        });
+        steps.extend(subject.stop_steps());
         steps.extend(subject.paid_ahead());
     }
     Recommendation {
         action: if by_power { "confirm" } else { "stop" }.to_owned(),
-        to: String::new(),
+        to: subject.idle_members(),
         steps,
+        caveats: subject.stop_caveats(),
     }
 }

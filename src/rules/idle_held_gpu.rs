@@ -48,32 +48,32 @@ impl Rule for IdleHeldGpu {
         let judgement = Judgement {
             severity: META.severity,
             confidence,
-            kind: if confidence == Confidence::Measured {
+            kind: if confidence == Confidence::Measured && subject.offers.stopping().is_some() {
                 FindingKind::Waste
             } else {
                 FindingKind::Optimization
             },
             title: format!(
                 "{} holds {:.1} GiB of VRAM and computes nothing for {:.0} days",
-                subject.fleet(),
+                subject.members(),
                 subject.workload.vram()?.peak_mib / 1024.0,
                 summary.sampled_hours() / 24.0
             ),
             monthly_savings: subject
                 .offers
-                .stop
-                .as_ref()
+                .stopping()
                 .map(|action| action.monthly_savings()),
             recommendation: Recommendation {
                 action: "save the work and stop".to_owned(),
-                to: String::new(),
+                to: subject.idle_members(),
+                caveats: subject.stop_caveats(),
                 steps: [
                     "find the process that holds the memory (`nvidia-smi`) and its owner",
                     "save notebooks and models: a stop frees the VRAM and the instance store",
-                    "stop the instance; start it again on demand",
                 ]
                 .map(str::to_owned)
                 .into_iter()
+                .chain(subject.stop_steps())
                 .chain(subject.paid_ahead())
                 .collect(),
             },

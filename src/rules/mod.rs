@@ -10,6 +10,7 @@ mod subject;
 
 mod idle_gpu;
 mod idle_held_gpu;
+mod idle_so_far;
 mod off_hours;
 mod overprovisioned_gpu;
 mod saturated_gpu;

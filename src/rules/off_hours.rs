@@ -84,6 +84,7 @@ impl Rule for OffHours {
                     )
                 },
                 steps: found.steps.clone(),
+                caveats: found.action.caveats().to_vec(),
             },
         };
         Some(Finding::new(

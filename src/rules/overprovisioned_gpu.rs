@@ -31,7 +31,7 @@ impl Rule for OverprovisionedGpu {
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         if subject.verdict.classification != Classification::Overprovisioned
-            || subject.verdict.is_idle()
+            || !subject.verdict.is_shrinkable()
             || subject.offers.nothing_less_would_do
         {
             return None;

@@ -33,6 +33,7 @@ pub trait Rule: Sync {
 pub const RULES: &[&dyn Rule] = &[
     &super::idle_gpu::IdleGpu,
     &super::idle_held_gpu::IdleHeldGpu,
+    &super::idle_so_far::IdleSoFar,
     &super::off_hours::OffHours,
     &super::overprovisioned_gpu::OverprovisionedGpu,
     &super::saturated_gpu::SaturatedGpu,

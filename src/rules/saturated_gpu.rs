@@ -2,11 +2,11 @@
 //!
 //! Must not be fooled by training and batch, where a full GPU is the aim.
 
-use super::classification::{SATURATED_HOURS_SHARE, saturation_is_a_risk};
+use super::classification::SATURATED_HOURS_SHARE;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, KindBasis, Recommendation, Severity,
-    Statistic, UsageState, decimals_apart, floored,
+    Statistic, UsageState, WorkloadKind, decimals_apart, floored,
 };
 
 /// The rule.
@@ -25,7 +25,8 @@ impl Rule for SaturatedGpu {
     }
 
     fn applies(&self, subject: &Subject<'_>) -> bool {
-        subject.workload.key.running && saturation_is_a_risk(subject.workload.kind)
+        // Only where somebody waits for an answer.
+        subject.workload.key.running && subject.workload.kind == WorkloadKind::Serving
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
@@ -73,6 +74,7 @@ impl Rule for SaturatedGpu {
                     "compare latency in saturated hours with the rest".to_owned(),
                     "add a replica or raise the scaling limit".to_owned(),
                 ],
+                caveats: Vec::new(),
             },
         };
         Some(Finding::new(

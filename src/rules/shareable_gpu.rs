@@ -53,7 +53,7 @@ impl Rule for ShareableGpu {
             observation: Observation::Fact {
                 name: "cards that hold every tenant",
                 origin: format!(
-                    "VRAM peak with headroom and utilization p95 of {} GPUs, {}",
+                    "VRAM peak with headroom and peak utilization of {} GPUs, {}",
                     found.tenants.len(),
                     summary.source
                 ),
@@ -63,19 +63,19 @@ impl Rule for ShareableGpu {
             threshold: total as f64,
             unit: "GPUs",
         };
-        let fewest = subject.workload.gpus().map(|gpu| gpu.n_samples).min()?;
+        let fewest = subject.workload.gpus().map(|gpu| gpu.samples.count).min()?;
         let shared = found.cards.iter().filter(|card| card.slices.len() > 1);
         let fullest = Evidence {
             observation: Observation::Sampled {
                 metric: Metric::GpuUtilization,
                 statistic: Statistic::Average,
-                figure: "largest sum of p95 on a shared card",
+                figure: "largest sum of peaks on a shared card",
                 source: summary.source,
                 window: summary.window,
                 n_samples: fewest,
                 coverage: coverage(fewest, summary),
             },
-            observed: shared.map(|card| card.p95_percent).fold(0.0, f64::max),
+            observed: shared.map(|card| card.peak_percent).fold(0.0, f64::max),
             comparator: Comparator::AtMost,
             threshold: SHARED_TARGET_PERCENT,
             unit: "%",
@@ -100,6 +100,7 @@ impl Rule for ShareableGpu {
                 .to_owned(),
                 to: format!("{} × {}", target.count, target.instance_type),
                 steps: found.steps.clone(),
+                caveats: found.action.caveats().to_vec(),
             },
         };
         Some(Finding::new(

@@ -65,6 +65,7 @@ impl Rule for SteadyOnDemand {
                     "check what the payer account already holds".to_owned(),
                     format!("price of {} ({})", quote.effective_date, quote.source),
                 ],
+                caveats: Vec::new(),
             },
         };
         Some(Finding::new(

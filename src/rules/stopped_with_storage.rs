@@ -68,7 +68,12 @@ impl Rule for StoppedWithStorage {
             severity: META.severity,
             // The bill is a fact; that nobody comes back is one only after a
             // known while.
-            confidence: if subject.workload.stopped_at.contains(&None) {
+            confidence: if subject
+                .workload
+                .members
+                .iter()
+                .any(|member| member.stopped_at.is_none())
+            {
                 Confidence::Derived
             } else {
                 Confidence::Measured
@@ -80,6 +85,7 @@ impl Rule for StoppedWithStorage {
                 action: "release the storage".to_owned(),
                 to: String::new(),
                 steps,
+                caveats: Vec::new(),
             },
         };
         Some(Finding::new(

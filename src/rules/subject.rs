@@ -1,18 +1,20 @@
 //! What a rule is asked about, and the parts rules share.
 
 use crate::domain::{
-    Comparator, Confidence, Evidence, Metric, Observation, Policy, Recommendation, Signal,
-    Statistic, Unpriced, UtilizationSummary, Verdict, Workload,
+    Comparator, Confidence, Evidence, GpuUsage, Group, Member, Metric, Observation, Policy,
+    Recommendation, Signal, Statistic, Unpriced, UtilizationSummary, Verdict, Workload,
 };
-use crate::savings::Offers;
+use crate::savings::{NamedMembers, Offers};
 use jiff::Timestamp;
 
 /// One workload with everything known and judged about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// The workload.
+    /// The members that are asked about: all of a workload that behave alike.
     pub workload: &'a Workload,
-    /// Its verdict.
+    /// All of it, for what belongs to no member.
+    pub group: &'a Workload,
+    /// The verdict on these members.
     pub verdict: &'a Verdict,
     /// What could be done about it.
     pub offers: &'a Offers,
@@ -72,11 +74,10 @@ impl Subject<'_> {
         match need {
             Need::Utilization => self.verdict.confidence.is_some(),
             Need::PerGpuUtilization => {
-                let measured = self
-                    .workload
-                    .gpus()
-                    .filter(|gpu| gpu.utilization.is_some())
-                    .count() as u64;
+                let is_known = |gpu: &&GpuUsage| {
+                    gpu.utilization.is_some() && self.workload.suffices(gpu.samples, self.policy)
+                };
+                let measured = self.workload.gpus().filter(is_known).count() as u64;
                 measured > 0 && Some(measured) == self.workload.visible_gpus()
             }
             // A verdict without a state but for memory and power lacks maxima.
@@ -90,7 +91,11 @@ impl Subject<'_> {
             Need::HourlyMaxima => self.workload.activity.is_measured(),
             // Power alone never tells what memory holds; rules that read it
             // judge without.
-            Need::Vram => self.is_judged_by_power() || self.workload.vram().is_some(),
+            Need::Vram => {
+                let vram = self.workload.vram();
+                self.is_judged_by_power()
+                    || vram.is_some_and(|vram| self.workload.suffices(vram.samples, self.policy))
+            }
             Need::Price => self.workload.monthly_cost().is_some(),
         }
     }
@@ -154,8 +159,8 @@ impl Subject<'_> {
                 figure: "peak",
                 source: summary.source,
                 window: summary.window,
-                n_samples: vram.n_samples,
-                coverage: coverage(vram.n_samples, summary),
+                n_samples: vram.samples.count,
+                coverage: vram.samples.coverage(),
             },
             observed: vram.peak_percent()?,
             comparator,
@@ -185,6 +190,46 @@ impl Subject<'_> {
         fleet
     }
 
+    /// The same as a part of its group, such as `150 of 200 × g5.xlarge`.
+    pub fn members(&self) -> String {
+        let (own, all) = (self.workload.instances.len(), self.group.instances.len());
+        if own == all {
+            return self.fleet();
+        }
+        format!("{own} of {all} × {}", self.workload.key.instance_type)
+    }
+
+    /// The members by name; empty where they are the whole group.
+    pub fn idle_members(&self) -> String {
+        if self.workload.instances.len() == self.group.instances.len() {
+            return String::new();
+        }
+        let all: Vec<&Member> = self.workload.members.iter().collect();
+        NamedMembers(&all).to_string()
+    }
+
+    /// How to stop them.
+    pub fn stop_steps(&self) -> Vec<String> {
+        match &self.workload.key.group {
+            Group::AutoScaling(name) => vec![
+                format!(
+                    "lower the minimum size and the scaling policies of the Auto Scaling group \
+                     {name} first: it replaces what is stopped by hand"
+                ),
+                "then terminate each with `aws autoscaling \
+                 terminate-instance-in-auto-scaling-group --should-decrement-desired-capacity`"
+                    .to_owned(),
+            ],
+            _ => vec!["stop the instances, and terminate them a week later".to_owned()],
+        }
+    }
+
+    /// What would stop an engineer from stopping them.
+    pub fn stop_caveats(&self) -> Vec<String> {
+        let stop = self.offers.stop.as_ref();
+        stop.map(|stop| stop.caveats.clone()).unwrap_or_default()
+    }
+
     /// What stopping does not end, as a step of a recommendation.
     pub fn paid_ahead(&self) -> Option<String> {
         let sunk = self.workload.sunk()?;
@@ -209,11 +254,13 @@ impl Subject<'_> {
                 action: found.advice.clone(),
                 to: format!("{} × {}", target.count, target.instance_type),
                 steps: found.steps.clone(),
+                caveats: found.action.caveats().to_vec(),
             },
             None => Recommendation {
                 action: otherwise.to_owned(),
                 to: String::new(),
                 steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+                caveats: Vec::new(),
             },
         }
     }

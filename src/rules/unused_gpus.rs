@@ -1,13 +1,12 @@
 //! Catches GPUs of a multi-GPU instance that are never active while others are.
 //!
-//! Must not be fooled by a GPU that reports nothing (absent is not idle), or by
-//! an instance that is idle as a whole.
+//! Must not be fooled by a GPU that reports nothing or little (absent is not idle), by
+//! one that works for an hour now and then, or by an instance that is idle as a whole.
 
-use super::subject::coverage;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Evidence, Finding, FindingKind, GpuUsage, Judgement, Metric,
-    Observation, Severity, Statistic,
+    Observation, Samples, Severity, Statistic,
 };
 
 /// The rule.
@@ -42,19 +41,21 @@ impl Rule for UnusedGpus {
         let unused: Vec<&GpuUsage> = subject
             .workload
             .gpus()
-            .filter(|gpu| gpu.is_active() == Some(false))
+            .filter(|gpu| subject.workload.never_uses(gpu, subject.policy))
+            .collect();
+        let rarely: Vec<f64> = subject
+            .workload
+            .gpus()
+            .filter_map(GpuUsage::rarely_used_hours)
             .collect();
         let total = subject.workload.visible_gpus()?;
         if unused.is_empty() || unused.len() as u64 == total {
             return None;
         }
-        let busiest_unused = unused
-            .iter()
-            .filter_map(|gpu| gpu.utilization)
-            .map(|utilization| utilization.p99)
-            .fold(0.0, f64::max);
+        let maxima = unused.iter().filter_map(|gpu| gpu.maxima);
+        let largest = maxima.clone().map(|one| one.largest).fold(0.0, f64::max);
+        let samples = maxima.map(|one| one.samples).reduce(Samples::poorer)?;
         let summary = subject.utilization()?;
-        let fewest_samples = unused.iter().map(|gpu| gpu.n_samples).min()?;
         let holding = unused
             .iter()
             .filter(|gpu| gpu.is_allocated() == Some(true))
@@ -62,24 +63,27 @@ impl Rule for UnusedGpus {
         let decisive = Evidence {
             observation: Observation::Fact {
                 name: "GPUs never active",
-                origin: format!("{} utilization per GPU, p99 < 1 %", summary.source),
+                origin: format!(
+                    "{} utilization per GPU, every maximum < 1 %",
+                    summary.source
+                ),
             },
             observed: unused.len() as f64,
             comparator: Comparator::AtLeast,
             threshold: 1.0,
             unit: "GPUs",
         };
-        let p99 = Evidence {
+        let maximum = Evidence {
             observation: Observation::Sampled {
                 metric: Metric::GpuUtilization,
-                statistic: Statistic::Average,
-                figure: "largest p99 of the unused",
+                statistic: Statistic::Maximum,
+                figure: "largest of the unused",
                 source: summary.source,
                 window: summary.window,
-                n_samples: fewest_samples,
-                coverage: coverage(fewest_samples, summary),
+                n_samples: samples.count,
+                coverage: samples.coverage(),
             },
-            observed: busiest_unused,
+            observed: largest,
             comparator: Comparator::LessThan,
             threshold: ACTIVE_PERCENT,
             unit: "%",
@@ -89,14 +93,15 @@ impl Rule for UnusedGpus {
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} of {total} GPUs of {} are never used{}",
+                "{} of {total} GPUs of {} are never used{}{}",
                 unused.len(),
-                subject.fleet(),
+                subject.members(),
                 if holding > 0 {
                     format!(", {holding} of them hold VRAM")
                 } else {
                     String::new()
-                }
+                },
+                rarely_used(&rarely)
             ),
             monthly_savings: subject
                 .offers
@@ -113,7 +118,19 @@ impl Rule for UnusedGpus {
             subject.workload.id(),
             judgement,
             decisive,
-            vec![p99],
+            vec![maximum],
         ))
+    }
+}
+
+/// GPUs that work for less than an hour in a hundred, such as `, 1 more is rarely used
+/// (3.0 h)`.
+fn rarely_used(hours: &[f64]) -> String {
+    let Some(most) = hours.iter().copied().reduce(f64::max) else {
+        return String::new();
+    };
+    match hours.len() {
+        1 => format!(", 1 more is rarely used ({most:.1} h)"),
+        many => format!(", {many} more are rarely used (at most {most:.1} h)"),
     }
 }

@@ -24,28 +24,39 @@ pub struct Commitment {
     pub break_even_utilization: Decimal,
 }
 
-/// One reserved instance of one year without upfront for each instance of the
-/// workload. Reserved hours are billed used or not, so the saving is today's
-/// cost less the full month. `None` when the type sells none or it does not pay.
+/// One reserved instance of one year without upfront for each instance that was seen
+/// long enough and that runs for more of the hours than it takes to pay. Reserved hours
+/// are billed used or not, so the saving of each is today's cost less the full month.
+/// `None` when none pays. The price told is that of the first instance.
 pub fn one_year_no_upfront(
     workload: &Workload,
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> Option<Commitment> {
     let cost = workload.cost.as_ref()?;
-    let key = workload.price_key.with_option(ONE_YEAR_NO_UPFRONT);
-    let quote = prices.get(&key).ok()?;
-    if quote.rate.currency() != cost.hourly.currency() {
-        return None;
+    let currency = cost.hourly.currency();
+    let mut saved = Decimal::ZERO;
+    let mut count = 0_u32;
+    let mut first: Option<(PriceKey, PriceQuote, Decimal)> = None;
+    for (place, (member, one)) in workload.members.iter().zip(&cost.instances).enumerate() {
+        if !workload.is_committable(place, policy) {
+            continue;
+        }
+        let key = member.price_key.with_option(ONE_YEAR_NO_UPFRONT);
+        let Some(quote) = prices.get(&key).ok() else {
+            continue;
+        };
+        let fee = quote.rate.times_hours(policy.hours_per_month).rounded();
+        let saving = one.monthly().amount() - fee.amount();
+        if fee.currency() != currency || saving <= Decimal::ZERO {
+            continue;
+        }
+        saved += saving;
+        count += 1;
+        first.get_or_insert((key, quote, one.hourly.amount()));
     }
-    let count = workload.instances.len();
-    let on_demand = cost.per_instance();
+    let (key, quote, on_demand) = first?;
     let break_even = quote.rate.amount() / on_demand;
-    let committed = Money::new(
-        quote.rate.amount() * policy.hours_per_month * Decimal::from(count),
-        quote.rate.currency(),
-    )
-    .rounded();
     let action = Action::saving(
         ActionKind::Commit,
         None,
@@ -56,7 +67,7 @@ pub fn one_year_no_upfront(
             on_demand.normalize(),
             (break_even * Decimal::ONE_HUNDRED).round_dp(1)
         ),
-        cost.compute_monthly.checked_sub(committed).ok()?,
+        Money::new(saved, currency),
         cost.compute_monthly,
         Risk::Medium,
     )?;

@@ -11,12 +11,15 @@ mod packing;
 mod plan;
 mod plan_pool;
 mod pool;
+mod pool_members;
+mod purchase;
 mod rightsize;
 mod schedule;
 mod sharing;
 mod size_flexibility;
 mod spot;
 mod spot_offer;
+mod unused;
 
 pub use calculator::{
     BILLED_HOURS_PER_MONTH, CommitmentFigures, PricedCommitment, ReservedComparison,
@@ -25,27 +28,33 @@ pub use calculator::{
 pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
-    CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, UsedInstance, coverage,
-    existing_coverage, normalization_factor, shows_running, used_instances,
+    CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, Room, UsedInstance,
+    coverage, existing_coverage, normalization_factor, shows_running, used_instances,
 };
 pub use exhausted::nothing_less_would_do;
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
-pub use offers::Offers;
+pub use offers::{NamedMembers, Offers, Stop};
 pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
 pub use plan::{
-    Alternatives, Committable, Plan, Purchase, ResizeOffer, ScheduleOffer, SpotMarket, Stage,
-    TermOffer, Terms, plan,
+    Alternatives, Committable, Plan, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket, Stage,
+    StageMember, TermOffer, Terms, plan,
 };
 pub use plan_pool::{PlanPool, TypeUsage};
-pub use pool::{ConcurrentUsage, PoolRates, added_up, allocate};
+pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
+pub use pool_members::{MemberHours, pooled_hours};
+pub use purchase::{Purchase, PurchaseShare};
 pub use rightsize::{
-    Bound, Considered, Demand, Lack, Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today,
-    best, candidates, performance, rightsizing, steps, usable_vram_mib,
+    Bound, Considered, DOUBLE_PRECISION, Demand, Lack, MovedInstance, PRECISION_TAG, Projection,
+    Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats, performance,
+    rightsizing, steps, usable_vram_mib,
 };
-pub use schedule::{NoSchedule, OffWindow, Schedule, WEEK_HOURS, WeekCounterEvidence, schedule};
+pub use schedule::{
+    NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,
+};
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share};
 pub use size_flexibility::{covers_other_sizes, normalized_units};
 pub use spot::{SpotBasis, SpotPrice, spot_history, spot_price, time_weighted_mean};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,
 };
+pub use unused::{Unused, UnusedCommitment};

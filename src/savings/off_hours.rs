@@ -3,7 +3,7 @@
 use super::schedule::{NoSchedule, Schedule, WEEK_HOURS, schedule};
 use crate::catalog;
 use crate::domain::{
-    Action, ActionKind, Group, Money, Policy, PurchaseOption, Risk, Verdict, Workload,
+    Action, ActionKind, Group, Money, Policy, PurchaseOption, Risk, Verdict, Workload, WorkloadKind,
 };
 use jiff::tz::TimeZone;
 
@@ -45,6 +45,17 @@ pub fn off_in_unused_hours(
     if verdict.confidence.is_none() || verdict.is_idle() {
         return Err(NoSchedule::NotWorking);
     }
+    let mut ran = workload
+        .usage
+        .iter()
+        .filter(|usage| usage.running.running_seconds > 0);
+    let is_measured = ran.all(|usage| {
+        let summary = usage.summary.as_ref();
+        summary.is_some_and(|summary| summary.suffices(policy))
+    });
+    if !is_measured {
+        return Err(NoSchedule::Unmeasured);
+    }
     let pays_by_the_hour = matches!(
         workload.key.purchase_option,
         PurchaseOption::OnDemand | PurchaseOption::Spot
@@ -65,17 +76,50 @@ pub fn off_in_unused_hours(
         detail(&found, &zone.name),
         Money::new(monthly.amount() * found.saved_share, monthly.currency()),
         monthly,
-        Risk::Low,
+        risk(workload),
     )
     .ok_or(NoSchedule::StoppedAlready)?;
     let warnings = warnings(workload, &found, &zone);
     Ok(Scheduling {
         steps: steps(workload, &found, &zone, &warnings),
         zone: format!("{}, {}", zone.name, zone.basis),
+        action: action.with_caveats(caveats(workload)),
         warnings,
         schedule: found,
-        action,
     })
+}
+
+/// Low where a tag declares work that nobody waits for, high where requests or
+/// production may, medium between.
+fn risk(workload: &Workload) -> Risk {
+    if workload.is_production() || workload.kind == WorkloadKind::Serving {
+        return Risk::High;
+    }
+    match workload.declared_kind() {
+        WorkloadKind::Development | WorkloadKind::Evaluation | WorkloadKind::Batch => Risk::Low,
+        WorkloadKind::Training | WorkloadKind::Serving | WorkloadKind::Unknown => Risk::Medium,
+    }
+}
+
+fn caveats(workload: &Workload) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if workload.kind == WorkloadKind::Serving {
+        caveats.push("requests in the hours off fail".to_owned());
+    } else if workload.is_production() {
+        caveats.push("production: whatever calls it in the hours off fails".to_owned());
+    } else if workload.declared_kind() == WorkloadKind::Unknown {
+        caveats.push("workload kind not declared: requests in the hours off would fail".to_owned());
+    }
+    if is_scarce(workload) {
+        caveats.push("P4 and P5 capacity may not come back".to_owned());
+    }
+    caveats
+}
+
+fn is_scarce(workload: &Workload) -> bool {
+    let instance_type = workload.key.instance_type.as_str();
+    let mut families = SCARCE_FAMILIES.iter();
+    families.any(|scarce| instance_type.starts_with(scarce))
 }
 
 fn detail(found: &Schedule, zone: &str) -> String {
@@ -146,11 +190,7 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
             "confirm that nothing on the instance store is needed: every stop erases it".to_owned(),
         );
     }
-    let family = workload.key.instance_type.as_str();
-    if SCARCE_FAMILIES
-        .iter()
-        .any(|scarce| family.starts_with(scarce))
-    {
+    if is_scarce(workload) {
         warnings.push(
             "P4 and P5 capacity may not come back: a start can fail for want of capacity, and a \
              reservation that holds it costs as much as running"

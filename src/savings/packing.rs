@@ -2,7 +2,7 @@
 
 use crate::catalog::MigProfile;
 
-/// Highest p95 of a slice, and sum of the p95 of all tenants of a card, percent.
+/// Highest peak of a slice, and sum of the peaks of all tenants of a card, percent.
 pub const SHARED_TARGET_PERCENT: f64 = 80.0;
 
 /// Most processes that MPS serves on one card at once.
@@ -13,8 +13,8 @@ const MPS_CLIENTS: usize = 48;
 pub struct Tenant {
     /// Memory that it needs, headroom included, MiB.
     pub vram_needed_mib: f64,
-    /// 95th percentile of its utilization of a whole card, percent.
-    pub p95_percent: f64,
+    /// What it must have room for of a whole card, percent.
+    pub peak_percent: f64,
 }
 
 /// Where a tenant goes on a card.
@@ -32,14 +32,14 @@ pub struct Slice {
 pub struct SharedCard {
     /// The tenants.
     pub slices: Vec<Slice>,
-    /// Sum of their p95, percent of the card.
-    pub p95_percent: f64,
+    /// Sum of their peaks, percent of the card.
+    pub peak_percent: f64,
     vram_mib: f64,
 }
 
 impl SharedCard {
     fn put(&mut self, index: usize, tenant: Tenant, placement: Option<(MigProfile, u8)>) {
-        self.p95_percent += tenant.p95_percent;
+        self.peak_percent += tenant.peak_percent;
         self.vram_mib += tenant.vram_needed_mib;
         self.slices.push(Slice {
             tenant: index,
@@ -77,7 +77,7 @@ pub fn total_slices(profiles: &[MigProfile]) -> u8 {
     slices.max().unwrap_or(0)
 }
 
-/// The slices that hold a tenant, smallest first: its memory fits, and its p95
+/// The slices that hold a tenant, smallest first: its memory fits, and its peak
 /// over the slice's share of the compute stays within the target. Variants of a
 /// profile with media engines or graphics are left out, and so are whole cards
 /// and profiles whose memory nobody has seen.
@@ -92,7 +92,7 @@ fn allowed<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'a MigProfil
                 .memory_mib
                 .is_some_and(|mib| tenant.vram_needed_mib <= mib as f64);
             let share = f64::from(total) / f64::from(profile.compute_slices);
-            holds && tenant.p95_percent * share <= SHARED_TARGET_PERCENT
+            holds && tenant.peak_percent * share <= SHARED_TARGET_PERCENT
         })
         .collect();
     found.sort_by_key(|profile| (profile.placement_size, profile.compute_slices));
@@ -117,7 +117,7 @@ pub fn pack_mig(tenants: &[Tenant], profiles: &[MigProfile]) -> Vec<SharedCard> 
             };
             size(right_allowed)
                 .cmp(&size(left_allowed))
-                .then(right.p95_percent.total_cmp(&left.p95_percent))
+                .then(right.peak_percent.total_cmp(&left.peak_percent))
                 .then(left_index.cmp(right_index))
         },
     );
@@ -131,7 +131,7 @@ pub fn pack_mig(tenants: &[Tenant], profiles: &[MigProfile]) -> Vec<SharedCard> 
             continue;
         }
         let place = |card: &SharedCard| {
-            (card.p95_percent + tenant.p95_percent <= SHARED_TARGET_PERCENT)
+            (card.peak_percent + tenant.peak_percent <= SHARED_TARGET_PERCENT)
                 .then(|| {
                     allowed.iter().find_map(|profile| {
                         let start = card.free_start(profile, total)?;
@@ -158,7 +158,7 @@ pub fn pack_mig(tenants: &[Tenant], profiles: &[MigProfile]) -> Vec<SharedCard> 
 }
 
 /// Tenants beside each other through MPS, those with most memory first: a card
-/// holds the memory of all of them, and their p95 add up to the target at most.
+/// holds the memory of all of them, and their peaks add up to the target at most.
 /// One that is above it by itself keeps a card alone.
 pub fn pack_mps(tenants: &[Tenant], card_mib: f64) -> Vec<SharedCard> {
     let mut waiting: Vec<(usize, &Tenant)> = tenants.iter().enumerate().collect();
@@ -166,7 +166,7 @@ pub fn pack_mps(tenants: &[Tenant], card_mib: f64) -> Vec<SharedCard> {
         right
             .vram_needed_mib
             .total_cmp(&left.vram_needed_mib)
-            .then(right.p95_percent.total_cmp(&left.p95_percent))
+            .then(right.peak_percent.total_cmp(&left.peak_percent))
             .then(left_index.cmp(right_index))
     });
     let mut cards: Vec<SharedCard> = Vec::new();
@@ -174,7 +174,7 @@ pub fn pack_mps(tenants: &[Tenant], card_mib: f64) -> Vec<SharedCard> {
         let fits = |card: &&mut SharedCard| {
             card.slices.len() < MPS_CLIENTS
                 && card.vram_mib + tenant.vram_needed_mib <= card_mib
-                && card.p95_percent + tenant.p95_percent <= SHARED_TARGET_PERCENT
+                && card.peak_percent + tenant.peak_percent <= SHARED_TARGET_PERCENT
         };
         match cards.iter_mut().find(fits) {
             Some(card) => card.put(index, *tenant, None),

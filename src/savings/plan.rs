@@ -5,10 +5,22 @@
 //! Order: stop, else schedule, then right-size or share, then spot; then
 //! commitments by pool. Stopped workloads release what stands.
 
-use super::{ConcurrentUsage, PoolRates, SpotFigures, added_up, allocate};
-use crate::domain::{Action, ActionKind, HourlyRate, Money, PriceKey, PriceOption, Risk, Target};
+use super::SpotFigures;
+use super::purchase::{PoolMember, Pooled, Purchase, committed_rate, pooled, purchase};
+use crate::domain::{
+    Action, ActionKind, HourlyRate, InstanceId, Money, PriceKey, PriceOption, Risk, Target,
+};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
+
+/// One instance at some point of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageMember {
+    /// Its rate while it runs.
+    pub hourly: HourlyRate,
+    /// What it costs per month, not rounded.
+    pub monthly: Decimal,
+}
 
 /// How a workload runs at some point of the plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,23 +29,53 @@ pub struct Stage {
     pub instance_type: String,
     /// How many instances.
     pub count: u32,
-    /// Mean rate of one instance while it runs.
-    pub hourly: HourlyRate,
+    /// What takes the place of each instance of today, in their order; of a group
+    /// that moves to another number each is a share of one.
+    pub members: Vec<StageMember>,
+}
+
+impl Stage {
+    /// Mean rate of one instance while it runs; zero without any.
+    pub fn per_instance(&self) -> Decimal {
+        let rates = self.members.iter().map(|one| one.hourly.amount());
+        rates
+            .sum::<Decimal>()
+            .checked_div(Decimal::from(self.members.len()))
+            .unwrap_or_default()
+    }
+
     /// All of them per month, not rounded.
-    pub monthly: Decimal,
+    pub fn monthly(&self) -> Decimal {
+        self.members.iter().map(|one| one.monthly).sum()
+    }
+
+    fn in_share(&self, share: Decimal) -> Self {
+        let mut less = self.clone();
+        less.members.iter_mut().for_each(|one| one.monthly *= share);
+        less
+    }
 }
 
 /// Running only in the hours that are used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleOffer {
-    /// Share of today's hours that remain, 0–1.
-    pub on_share: Decimal,
-    /// Whether it runs in each of the hours that [`Committable::running`] counts.
-    pub on: Vec<bool>,
+    /// The hours.
+    pub hours: ScheduledHours,
     /// How much risk it carries.
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
+    /// What would stop an engineer.
+    pub caveats: Vec<String>,
+}
+
+/// The hours that a schedule leaves on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScheduledHours {
+    /// Share of today's hours that remain, 0–1.
+    pub on_share: Decimal,
+    /// Whether it runs in each hour until the end of the window.
+    pub on: Vec<bool>,
 }
 
 /// Another type or number of instances.
@@ -41,16 +83,47 @@ pub struct ScheduleOffer {
 pub struct ResizeOffer {
     /// [`ActionKind::Rightsize`] or [`ActionKind::Share`].
     pub kind: ActionKind,
-    /// Where it leads.
-    pub target: Target,
-    /// Mean rate of one new instance.
-    pub hourly: HourlyRate,
-    /// All of them per month at today's running time, not rounded.
-    pub monthly: Decimal,
+    /// Where it leads, in today's hours and those that slower work takes more.
+    pub to: Stage,
+    /// How many times as long the work takes, at least 1.
+    pub slowdown: f64,
+    /// The hours that a schedule must leave on there, which slower work makes longer;
+    /// absent where they are those of today.
+    pub scheduled: Option<ScheduledHours>,
+    /// What each costs per month around the clock's share of today, without those
+    /// longer hours, not rounded: what a schedule takes its share of.
+    pub monthly_at_todays_hours: Decimal,
     /// How much risk it carries.
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
+    /// What would stop an engineer.
+    pub caveats: Vec<String>,
+}
+
+impl ResizeOffer {
+    /// Whether an action of a plan takes it.
+    pub fn leads_to(&self, action: &Action) -> bool {
+        self.kind == action.kind() && Some(&self.target()) == action.target()
+    }
+
+    /// Where it leads under a schedule, or without one.
+    pub fn stage(&self, schedule: Option<&ScheduledHours>) -> Stage {
+        let Some(schedule) = schedule else {
+            return self.to.clone();
+        };
+        let hours = self.scheduled.as_ref().unwrap_or(schedule);
+        let all = self.to.monthly();
+        let share = (self.monthly_at_todays_hours * hours.on_share).checked_div(all);
+        self.to.in_share(share.unwrap_or(Decimal::ONE))
+    }
+
+    fn target(&self) -> Target {
+        Target {
+            instance_type: self.to.instance_type.clone(),
+            count: self.to.count,
+        }
+    }
 }
 
 /// Buying one instance type on the spot market.
@@ -71,11 +144,13 @@ pub struct SpotMarket {
 /// What could be done about one workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alternatives {
+    /// The workload's id.
+    pub id: String,
     /// What it costs per month today, in cents.
     pub cost: Money,
-    /// How it runs today; absent when it does not.
+    /// How those of its instances run that nothing ends; absent when none does.
     pub today: Option<Stage>,
-    /// Stop it, or release what stands.
+    /// Stop the idle ones, or release the storage of what has ended.
     pub end: Option<Action>,
     /// Run it only in the hours that are used.
     pub schedule: Option<ScheduleOffer>,
@@ -83,18 +158,22 @@ pub struct Alternatives {
     pub resizes: Vec<ResizeOffer>,
     /// The spot market of today's type and of those it could move to.
     pub spot: BTreeMap<String, SpotMarket>,
-    /// What a commitment would be sized by; absent when it may have none.
-    pub committable: Option<Committable>,
+    /// The instances that a commitment would be sized by.
+    pub committable: Vec<Committable>,
 }
 
-/// Usage that a commitment may cover.
+/// An instance that a commitment may cover.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committable {
-    /// The on-demand price of one instance of today's type.
+    /// Its id: young ones follow each other by it.
+    pub id: InstanceId,
+    /// Its place among the members of the stage.
+    pub place: usize,
+    /// The on-demand price of today's type, in its own system and tenancy.
     pub key: PriceKey,
-    /// Instances that run in each hour until the end of the window, today; at least
-    /// one hour.
-    pub running: Vec<u32>,
+    /// How much of each hour it ran until the end of the window, in billionths, since
+    /// it was first seen; at least one hour.
+    pub seen: Vec<u64>,
 }
 
 /// A commitment that is sold for a type.
@@ -108,23 +187,6 @@ pub struct TermOffer {
     pub effective_hourly: HourlyRate,
     /// How much risk it carries.
     pub risk: Risk,
-}
-
-/// Commitments bought together for instances that are alike.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Purchase {
-    /// The on-demand price that they replace.
-    pub key: PriceKey,
-    /// What is bought.
-    pub term: TermOffer,
-    /// How many.
-    pub count: u32,
-    /// The on-demand rate of one instance.
-    pub on_demand_hourly: HourlyRate,
-    /// The usage that it was sized by: what the pool runs after all other actions.
-    pub usage: ConcurrentUsage,
-    /// Saved per month, in cents; the sum of its parts.
-    pub monthly_savings: Money,
 }
 
 /// What to do, by workload and by pool.
@@ -142,13 +204,15 @@ pub struct Terms<'a> {
     pub accepted: Risk,
     /// Hours in a month.
     pub hours_per_month: Decimal,
+    /// Whole hours of the window, on which every pool is sized.
+    pub window_hours: usize,
     /// The commitments that are sold for an on-demand price, in order of
     /// preference among equals.
     pub commitments: &'a dyn Fn(&PriceKey) -> Vec<TermOffer>,
 }
 
 impl Terms<'_> {
-    fn allows(&self, risk: Risk) -> bool {
+    pub(super) fn allows(&self, risk: Risk) -> bool {
         risk <= self.accepted
     }
 
@@ -164,24 +228,26 @@ impl Terms<'_> {
 /// Composes the plan.
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
     let paths: Vec<Path> = workloads.iter().map(|one| Path::of(one, terms)).collect();
-    let mut actions: Vec<Vec<Action>> = paths.iter().map(|path| path.actions.clone()).collect();
-    let mut pools: BTreeMap<PriceKey, Vec<usize>> = BTreeMap::new();
-    for (index, path) in paths.iter().enumerate() {
-        if let Some((key, _)) = &path.committable {
-            pools.entry(key.clone()).or_default().push(index);
+    let mut pools: BTreeMap<PriceKey, Vec<PoolMember<'_>>> = BTreeMap::new();
+    for (workload, path) in paths.iter().enumerate() {
+        for member in &path.committable {
+            let own = PoolMember {
+                workload,
+                id: &path.id,
+                left: path.left.amount(),
+                member,
+            };
+            pools.entry(member.key.clone()).or_default().push(own);
         }
     }
+    let mut committed: Vec<Vec<(Money, String, Risk)>> = vec![Vec::new(); paths.len()];
     let mut purchases = Vec::new();
-    for (key, members) in pools {
-        let Some(purchase) = purchase(&key, &members, &paths, terms) else {
+    for (key, mut members) in pools {
+        members.sort_by(|left, right| left.member.id.cmp(&right.member.id));
+        let Some(purchase) = purchase(&key, &members, terms) else {
             continue;
         };
-        let weights: Vec<Decimal> = members
-            .iter()
-            .map(|index| paths[*index].left.amount())
-            .collect();
-        let parts = allocate(purchase.monthly_savings, &weights);
-        for (index, part) in members.iter().zip(parts) {
+        for share in &purchase.shares {
             let detail = format!(
                 "{} × {}, {}, at {}/h instead of {}/h in every hour: {} of the {} that they save",
                 purchase.count,
@@ -189,151 +255,143 @@ pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
                 purchase.term.name,
                 purchase.term.effective_hourly.amount().normalize(),
                 purchase.on_demand_hourly.amount().normalize(),
-                part.amount(),
+                share.monthly_savings.amount(),
                 purchase.monthly_savings.amount(),
             );
-            actions[*index].extend(Action::saving(
-                ActionKind::Commit,
-                None,
-                detail,
-                part,
-                paths[*index].left,
-                purchase.term.risk,
-            ));
+            committed[share.workload].push((share.monthly_savings, detail, purchase.term.risk));
         }
         purchases.push(purchase);
     }
+    let actions = paths
+        .into_iter()
+        .zip(committed)
+        .map(|(path, committed)| path.with_commitments(committed))
+        .collect();
     Plan { actions, purchases }
 }
 
 /// One workload on its way through the plan.
 struct Path {
+    id: String,
     actions: Vec<Action>,
     /// What is left of its cost, in cents.
     left: Money,
-    /// The pool that it is part of, and instances by hour.
-    committable: Option<(PriceKey, Vec<u32>)>,
-    /// The rate of one instance at the end; absent when it does not run.
-    hourly: Option<HourlyRate>,
+    /// The instances that are parts of pools.
+    committable: Vec<Pooled>,
 }
 
 impl Path {
     fn of(workload: &Alternatives, terms: &Terms<'_>) -> Self {
         let mut path = Self {
+            id: workload.id.clone(),
             actions: Vec::new(),
             left: workload.cost,
-            committable: None,
-            hourly: None,
+            committable: Vec::new(),
         };
         if let Some(end) = workload.end.as_ref().filter(|end| terms.allows(end.risk())) {
+            let left = path.left.amount() - end.monthly_savings().amount();
+            path.left = Money::new(left, path.left.currency());
             path.actions.push(end.clone());
-            return path;
         }
-        let Some(mut stage) = workload.today.clone() else {
+        let Some(today) = workload.today.clone() else {
             return path;
         };
+        // What is left beside those that stay without a lever of their own.
+        let others = path.left.amount() - cents(today.monthly());
+        let mut stage = today;
         let schedule = workload
             .schedule
             .as_ref()
-            .filter(|offer| terms.allows(offer.risk));
-        let mut scheduled = false;
-        if let Some(offer) = schedule {
-            let monthly = stage.monthly * offer.on_share;
-            scheduled = path.take(
-                ActionKind::Schedule,
-                None,
-                &offer.detail,
-                monthly,
-                offer.risk,
-            );
-            if scheduled {
-                stage.monthly = monthly;
-            }
+            .filter(|offer| terms.allows(offer.risk))
+            .filter(|offer| {
+                let less = stage.in_share(offer.hours.on_share);
+                path.take(
+                    Step {
+                        kind: ActionKind::Schedule,
+                        target: None,
+                        detail: &offer.detail,
+                        risk: offer.risk,
+                        caveats: &offer.caveats,
+                    },
+                    others + less.monthly(),
+                )
+            });
+        let hours = schedule.map(|offer| &offer.hours);
+        if let Some(hours) = hours {
+            stage = stage.in_share(hours.on_share);
         }
-        let remaining_share = schedule
-            .filter(|_| scheduled)
-            .map_or(Decimal::ONE, |offer| offer.on_share);
+        let today_count = stage.count;
+        let mut slowdown = 1.0;
+        let mut on = hours;
         let resize = workload
             .resizes
             .iter()
             .filter(|offer| terms.allows(offer.risk))
-            .min_by(|left, right| {
-                (left.monthly, left.kind, &left.target.instance_type).cmp(&(
-                    right.monthly,
-                    right.kind,
-                    &right.target.instance_type,
-                ))
-            });
-        let today_count = stage.count;
-        if let Some(offer) = resize {
-            let monthly = offer.monthly * remaining_share;
-            let target = Some(offer.target.clone());
-            if path.take(offer.kind, target, &offer.detail, monthly, offer.risk) {
-                stage = Stage {
-                    instance_type: offer.target.instance_type.clone(),
-                    count: offer.target.count,
-                    hourly: offer.hourly,
-                    monthly,
-                };
+            .map(|offer| (offer, offer.stage(hours)))
+            .min_by_key(|(offer, to)| (to.monthly(), offer.kind, to.instance_type.clone()));
+        if let Some((offer, to)) = resize {
+            let step = Step {
+                kind: offer.kind,
+                target: Some(offer.target()),
+                detail: &offer.detail,
+                risk: offer.risk,
+                caveats: &offer.caveats,
+            };
+            if path.take(step, others + to.monthly()) {
+                stage = to;
+                slowdown = offer.slowdown;
+                on = hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours));
             }
         }
-        let running = workload.committable.as_ref().map(|usage| {
-            let key = usage.key.with_type(&stage.instance_type);
-            let on = schedule.filter(|_| scheduled).map(|offer| &offer.on);
-            let running: Vec<u32> = usage
-                .running
-                .iter()
-                .enumerate()
-                .map(|(hour, running)| {
-                    let is_on = on.is_none_or(|on| on.get(hour).copied().unwrap_or(true));
-                    if is_on {
-                        (running * stage.count).div_ceil(today_count.max(1))
-                    } else {
-                        0
-                    }
-                })
-                .collect();
-            (key, running)
-        });
+        let pooled = pooled(workload, &stage, on, slowdown, today_count);
         let market = workload
             .spot
             .get(&stage.instance_type)
             .filter(|market| terms.allows(market.risk));
         if let Some(market) = market {
-            let committed = running.as_ref().and_then(|(key, running)| {
-                committed_rate(&terms.best_commitment(key)?, running, stage.count)
+            let committed = pooled.first().and_then(|first| {
+                committed_rate(&terms.best_commitment(&first.key)?, &pooled, &stage, terms)
             });
             let rate = market.effective_hourly.amount();
             let beats = committed.is_none_or(|committed| rate < committed);
-            let monthly_at = |rate| stage.monthly * rate / stage.hourly.amount();
-            let monthly = monthly_at(rate);
-            if beats && path.take(ActionKind::Spot, None, &market.detail, monthly, market.risk) {
+            let monthly_at = |rate: Decimal| {
+                let monthly = (stage.monthly() * rate).checked_div(stage.per_instance());
+                others + monthly.unwrap_or(stage.monthly())
+            };
+            let step = Step {
+                kind: ActionKind::Spot,
+                target: None,
+                detail: &market.detail,
+                risk: market.risk,
+                caveats: &[],
+            };
+            if beats && path.take(step, monthly_at(rate)) {
                 path.set_aside(monthly_at(market.hourly.amount()));
                 return path;
             }
         }
-        path.hourly = Some(stage.hourly);
-        path.committable = running;
+        path.committable = pooled;
         path
     }
 
     /// Takes an action that leaves a monthly cost, if it saves a cent.
-    fn take(
-        &mut self,
-        kind: ActionKind,
-        target: Option<Target>,
-        detail: &str,
-        monthly: Decimal,
-        risk: Risk,
-    ) -> bool {
+    fn take(&mut self, step: Step<'_>, monthly: Decimal) -> bool {
         let after = Money::new(monthly, self.left.currency()).rounded();
         let action = self.left.checked_sub(after).ok().and_then(|saving| {
-            Action::saving(kind, target, detail.to_owned(), saving, self.left, risk)
+            Action::saving(
+                step.kind,
+                step.target,
+                step.detail.to_owned(),
+                saving,
+                self.left,
+                step.risk,
+            )
         });
         let Some(action) = action else {
             return false;
         };
-        self.actions.push(action);
+        self.actions
+            .push(action.with_caveats(step.caveats.to_vec()));
         self.left = after;
         true
     }
@@ -348,54 +406,36 @@ impl Path {
             action.set_aside(lost_work);
         }
     }
+
+    /// One action for its parts in all pools.
+    fn with_commitments(mut self, parts: Vec<(Money, String, Risk)>) -> Vec<Action> {
+        let saved: Decimal = parts.iter().map(|(saving, _, _)| saving.amount()).sum();
+        let details: Vec<String> = parts.iter().map(|(_, detail, _)| detail.clone()).collect();
+        if let Some(risk) = parts.iter().map(|(_, _, risk)| *risk).max() {
+            self.actions.extend(Action::saving(
+                ActionKind::Commit,
+                None,
+                details.join("; "),
+                Money::new(saved, self.left.currency()),
+                self.left,
+                risk,
+            ));
+        }
+        self.actions
+    }
 }
 
-/// What an hour of work would cost under a commitment for every instance, which
-/// is paid in the hours in which it rests too. `None` when it never runs.
-fn committed_rate(term: &TermOffer, running: &[u32], count: u32) -> Option<Decimal> {
-    let worked: u64 = running.iter().map(|instances| u64::from(*instances)).sum();
-    let paid = Decimal::from(running.len()) * Decimal::from(count);
-    (term.effective_hourly.amount() * paid).checked_div(Decimal::from(worked))
+/// An action before its saving is known.
+struct Step<'a> {
+    kind: ActionKind,
+    target: Option<Target>,
+    detail: &'a str,
+    risk: Risk,
+    caveats: &'a [String],
 }
 
-/// The commitment that saves most on what a pool's workloads still run on demand.
-fn purchase(
-    key: &PriceKey,
-    members: &[usize],
-    paths: &[Path],
-    terms: &Terms<'_>,
-) -> Option<Purchase> {
-    let first = &paths[*members.first()?];
-    let on_demand = first.hourly?;
-    let running: Vec<&[u32]> = members
-        .iter()
-        .filter_map(|index| Some(paths[*index].committable.as_ref()?.1.as_slice()))
-        .collect();
-    let usage = ConcurrentUsage::of(&added_up(&running));
-    let (term, count, saving) = (terms.commitments)(key)
-        .into_iter()
-        .filter(|term| terms.allows(term.risk))
-        .filter_map(|term| {
-            let rates = PoolRates::new(on_demand, term.effective_hourly).ok()?;
-            let count = rates.best_count(&usage);
-            let saving = rates.monthly_savings(&usage, count, terms.hours_per_month);
-            Some((term, count, saving.amount()))
-        })
-        // Of equals the first, in the order of preference.
-        .reduce(|best, next| if next.2 > best.2 { next } else { best })?;
-    let left: Decimal = members
-        .iter()
-        .map(|index| paths[*index].left.amount())
-        .sum();
-    let monthly_savings = Money::new(saving.min(left), first.left.currency()).rounded();
-    (count > 0 && monthly_savings.amount() > Decimal::ZERO).then(|| Purchase {
-        key: key.clone(),
-        term,
-        count,
-        on_demand_hourly: on_demand,
-        usage,
-        monthly_savings,
-    })
+fn cents(amount: Decimal) -> Decimal {
+    amount.round_dp_with_strategy(2, rust_decimal::RoundingStrategy::MidpointAwayFromZero)
 }
 
 #[cfg(test)]

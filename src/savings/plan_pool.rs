@@ -9,6 +9,7 @@
 //! best commitment is one of these levels.
 
 use super::calculator::{BILLED_HOURS_PER_MONTH, MONTHS_BEFORE_HALVING, months};
+use super::pool::instances;
 use crate::domain::{CommitmentTerm, Currency, CurrencyMismatch, HourlyRate, Money};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -20,8 +21,8 @@ pub struct TypeUsage {
     pub plan: HourlyRate,
     /// On-demand rate of one instance.
     pub on_demand: HourlyRate,
-    /// Instances that ran in each hour of the window.
-    pub hourly: Vec<u32>,
+    /// Instances that ran in each hour of the window, in billionths.
+    pub hourly: Vec<u64>,
 }
 
 /// Usage that is covered by the part of a commitment between two levels.
@@ -77,10 +78,10 @@ impl PlanPool {
                 if count == 0 {
                     continue;
                 }
-                let to = from + used.plan.amount() * Decimal::from(count);
+                let to = from + used.plan.amount() * instances(count);
                 let worth = worth(used);
                 *bands.entry(Band { from, to, worth }).or_insert(0) += 1;
-                on_demand += used.on_demand.amount() * Decimal::from(count);
+                on_demand += used.on_demand.amount() * instances(count);
                 from = to;
             }
         }
@@ -152,6 +153,7 @@ impl PlanPool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pool::INSTANCE;
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -164,7 +166,7 @@ mod tests {
         TypeUsage {
             plan: rate(plan),
             on_demand: rate(on_demand),
-            hourly: hourly.to_vec(),
+            hourly: hourly.iter().map(|n| u64::from(*n) * INSTANCE).collect(),
         }
     }
 
@@ -238,7 +240,7 @@ mod tests {
                 .iter()
                 .flat_map(|used| {
                     let rates = (used.plan.amount(), used.on_demand.amount());
-                    std::iter::repeat_n(rates, used.hourly[hour] as usize)
+                    std::iter::repeat_n(rates, (used.hourly[hour] / INSTANCE) as usize)
                 })
                 .collect();
             running.sort_by_key(|(plan, on_demand)| *plan / *on_demand);
@@ -287,7 +289,7 @@ mod tests {
                             .iter()
                             .enumerate()
                             .filter(|(index, _)| chosen & (1 << index) != 0)
-                            .map(|(_, used)| used.plan.amount() * Decimal::from(used.hourly[hour]))
+                            .map(|(_, used)| used.plan.amount() * instances(used.hourly[hour]))
                             .sum(),
                     );
                 }

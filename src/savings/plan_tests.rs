@@ -1,3 +1,5 @@
+use super::super::ConcurrentUsage;
+use super::super::pool::INSTANCE;
 use super::*;
 use crate::domain::{CommitmentTerm, Currency};
 use proptest::prelude::*;
@@ -13,48 +15,90 @@ fn rate(millis: i64) -> HourlyRate {
     HourlyRate::new(Decimal::new(millis, 3), Currency::Usd).expect("positive")
 }
 
+/// What takes the place of so many instances of today, `count` in all.
+fn stage(instance_type: &str, count: u32, millis: i64, today: u32) -> Stage {
+    let monthly = Decimal::new(millis, 3) * Decimal::from(count) * Decimal::from(730);
+    // Thirds of a cent would not add up again.
+    let all = Decimal::from(today);
+    let whole = (monthly / all).round_dp(3);
+    let member = |place| StageMember {
+        hourly: rate(millis),
+        monthly: if place == 0 {
+            monthly - whole * (all - Decimal::ONE)
+        } else {
+            whole
+        },
+    };
+    Stage {
+        instance_type: instance_type.to_owned(),
+        count,
+        members: (0..today).map(member).collect(),
+    }
+}
+
 /// Instances of a type that run all the time.
 fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
-    let monthly = Decimal::new(millis, 3) * Decimal::from(count) * Decimal::from(730);
+    let today = stage(instance_type, count, millis, count);
+    let member = |place| Committable {
+        id: InstanceId::new(format!("i-{place}")),
+        place,
+        key: PriceKey::linux_on_demand("us-east-1", instance_type),
+        seen: vec![INSTANCE; HOURS],
+    };
     Alternatives {
-        cost: Money::new(monthly, Currency::Usd).rounded(),
-        today: Some(Stage {
-            instance_type: instance_type.to_owned(),
-            count,
-            hourly: rate(millis),
-            monthly,
-        }),
+        id: instance_type.to_owned(),
+        cost: Money::new(today.monthly(), Currency::Usd).rounded(),
         end: None,
         schedule: None,
         resizes: Vec::new(),
         spot: BTreeMap::new(),
-        committable: Some(Committable {
-            key: PriceKey::linux_on_demand("us-east-1", instance_type),
-            running: vec![count; HOURS],
-        }),
+        committable: (0..count as usize).map(member).collect(),
+        today: Some(today),
     }
 }
 
-fn resize(kind: ActionKind, name: &str, count: u32, millis: i64, risk: Risk) -> ResizeOffer {
+/// The same instances, seen for some hours in which they ran or not; what they cost
+/// follows.
+fn seen(mut one: Alternatives, hours: &[u64]) -> Alternatives {
+    let share = Decimal::from(hours.iter().sum::<u64>()) / Decimal::from(hours.len());
+    one.today = one.today.map(|today| today.in_share(share));
+    let monthly = one.today.as_ref().map_or(Decimal::ZERO, Stage::monthly);
+    one.cost = Money::new(monthly, Currency::Usd).rounded();
+    for member in &mut one.committable {
+        member.seen = hours.iter().map(|ran| ran * INSTANCE).collect();
+    }
+    one
+}
+
+fn resize(
+    kind: ActionKind,
+    name: &str,
+    (count, today): (u32, u32),
+    millis: i64,
+    risk: Risk,
+) -> ResizeOffer {
+    let to = stage(name, count, millis, today);
     ResizeOffer {
         kind,
-        target: Target {
-            instance_type: name.to_owned(),
-            count,
-        },
-        hourly: rate(millis),
-        monthly: Decimal::new(millis, 3) * Decimal::from(count) * Decimal::from(730),
+        slowdown: 1.0,
+        scheduled: None,
+        monthly_at_todays_hours: to.monthly(),
+        to,
         risk,
         detail: "resize".to_owned(),
+        caveats: Vec::new(),
     }
 }
 
 fn half_off() -> ScheduleOffer {
     ScheduleOffer {
-        on_share: Decimal::new(5, 1),
-        on: vec![true, true, false, false],
+        hours: ScheduledHours {
+            on_share: Decimal::new(5, 1),
+            on: vec![true, true, false, false],
+        },
         risk: Risk::Low,
         detail: "half".to_owned(),
+        caveats: Vec::new(),
     }
 }
 
@@ -73,6 +117,7 @@ fn planned(workloads: &[Alternatives], accepted: Risk, sold: &[TermOffer]) -> Pl
         &Terms {
             accepted,
             hours_per_month: Decimal::from(730),
+            window_hours: HOURS,
             commitments: &|_| sold.to_vec(),
         },
     )
@@ -80,7 +125,7 @@ fn planned(workloads: &[Alternatives], accepted: Risk, sold: &[TermOffer]) -> Pl
 
 fn savings(plan: &Plan) -> Vec<Vec<(ActionKind, String)>> {
     let of = |action: &Action| {
-        let saving = action.monthly_savings().amount().to_string();
+        let saving = format!("{:.2}", action.monthly_savings().amount());
         (action.kind(), saving)
     };
     plan.actions
@@ -96,8 +141,8 @@ fn each_action_works_on_what_the_one_before_left() {
     let mut one = running("big", 2, 4_000);
     one.schedule = Some(half_off());
     one.resizes = vec![
-        resize(ActionKind::Rightsize, "small", 2, 2_000, Risk::Low),
-        resize(ActionKind::Share, "big", 1, 4_100, Risk::Medium),
+        resize(ActionKind::Rightsize, "small", (2, 2), 2_000, Risk::Low),
+        resize(ActionKind::Share, "big", (1, 2), 4_100, Risk::Medium),
     ];
     one.spot.insert(
         "small".to_owned(),
@@ -139,6 +184,8 @@ fn what_ends_takes_no_other_action_and_no_part_of_a_pool() {
         Risk::Low,
     );
     idle.schedule = Some(half_off());
+    idle.today = None;
+    idle.committable.clear();
     let busy = running("big", 1, 1_000);
     let plan = planned(&[idle, busy], Risk::Medium, &[term(600, Risk::Medium)]);
     let kinds: Vec<Vec<ActionKind>> = plan
@@ -167,24 +214,77 @@ fn pools_are_sized_on_what_is_left_and_shared_to_the_cent() {
         .actions
         .iter()
         .filter_map(|actions| actions.last())
-        .map(|action| action.monthly_savings().amount().to_string())
+        .map(|action| format!("{:.2}", action.monthly_savings().amount()))
         .collect();
     assert_eq!(parts, ["233.60", "116.80", "233.60"]);
 }
 
 #[test]
-fn a_pool_is_sized_on_the_hours_in_which_all_of_it_were_seen() {
-    // One box for four hours, which rests in the first, another for the last two.
-    let mut old = running("a", 1, 1_000);
-    let mut young = running("a", 1, 1_000);
-    for (one, hours) in [(&mut old, vec![0, 1, 1, 1]), (&mut young, vec![1, 1])] {
-        one.committable.as_mut().expect("it runs").running = hours;
-    }
+fn what_is_bought_for_a_young_member_is_paid() {
+    // One box for four hours, which rests in the first, another for the last two: it
+    // ran in both, and so in both before. N(t) = 1 2 2 2 at 0.6 of the price: two units
+    // are used in 4 and 3 hours of four.
+    let old = seen(running("a", 1, 1_000), &[0, 1, 1, 1]);
+    let young = seen(running("a", 1, 1_000), &[1, 1]);
     let plan = planned(&[old, young], Risk::Medium, &[term(600, Risk::Medium)]);
-    // Both ran in all of the last two hours: 2 × 0.4 $/h × 730 h.
-    assert_eq!(plan.purchases[0].count, 2);
-    assert_eq!(plan.purchases[0].usage, ConcurrentUsage::of(&[2, 2]));
-    assert_eq!(plan.purchases[0].monthly_savings, usd(58_400));
+    let [bought] = &plan.purchases[..] else {
+        panic!("one pool");
+    };
+    assert_eq!(bought.count, 2);
+    let n = [1, 2, 2, 2].map(|n| n * INSTANCE);
+    assert_eq!(bought.usage, ConcurrentUsage::of(&n));
+    // (7 − 8 × 0.6) / 4 × 730.
+    assert_eq!(bought.monthly_savings, usd(40_150));
+    assert_eq!(bought.shares.iter().map(|one| one.young).sum::<u32>(), 1);
+}
+
+#[test]
+fn six_boxes_up_half_of_the_time_and_one_young_buy_one() {
+    // The reckoning of fleets, on four hours: five boxes up in two of them, a sixth seen
+    // for the last hour alone, in which it ran: it ran in all of them. N(t) = 1 6 6 1,
+    // and only one unit is used in more than 60 % of the hours.
+    let mut fleet: Vec<Alternatives> = (0..5)
+        .map(|_| seen(running("a", 1, 1_000), &[0, 1, 1, 0]))
+        .collect();
+    fleet.push(seen(running("a", 1, 1_000), &[1]));
+    let plan = planned(&fleet, Risk::Medium, &[term(600, Risk::Medium)]);
+    let [bought] = &plan.purchases[..] else {
+        panic!("one pool");
+    };
+    assert_eq!(bought.count, 1);
+    // 0.4 × 730: today 5 × 365 + 730 = 2 555, planned 438 + 1 825.
+    assert_eq!(bought.monthly_savings, usd(29_200));
+    assert_eq!(bought.monthly_fee(Decimal::from(730)), usd(43_800));
+}
+
+#[test]
+fn slower_work_runs_longer_in_dollars_and_in_hours() {
+    // Up in the second hour of four. On a card that takes 1.5 times as long the hour
+    // becomes two: half of the month instead of a quarter.
+    let mut one = seen(running("a", 1, 1_000), &[0, 1, 0, 0]);
+    let mut slow = resize(ActionKind::Rightsize, "b", (1, 1), 400, Risk::Low);
+    slow.slowdown = 1.5;
+    slow.monthly_at_todays_hours = Decimal::from(73);
+    slow.to.members[0].monthly = Decimal::new(1_095, 1);
+    one.resizes = vec![slow];
+    let plan = planned(&[one], Risk::Low, &[term(150, Risk::Low)]);
+    let saved = savings(&plan).remove(0);
+    // 182.50 − 109.50; then one unit in half of the hours at 150 / 400 of the price:
+    // (0.5 × 0.4 − 0.15) × 730 = 36.50, but only 109.50 − 0.15 × 730 = 0 is left of it.
+    assert_eq!(saved, [(ActionKind::Rightsize, "73.00".to_owned())]);
+}
+
+#[test]
+fn members_of_two_systems_are_two_pools_and_one_action() {
+    let mut group = running("a", 2, 1_000);
+    group.committable[1].key.tenancy = crate::domain::Tenancy::Dedicated;
+    let plan = planned(&[group], Risk::Medium, &[term(600, Risk::Medium)]);
+    let counts: Vec<u32> = plan.purchases.iter().map(|one| one.count).collect();
+    assert_eq!(counts, [1, 1]);
+    assert_eq!(
+        savings(&plan),
+        [vec![(ActionKind::Commit, "584.00".to_owned())]]
+    );
 }
 
 #[test]
@@ -211,9 +311,7 @@ fn spot_yields_to_a_cheaper_commitment() {
     one.spot.insert("a".to_owned(), market(601));
     assert_eq!(kind(&one), ActionKind::Commit);
     // A reservation is paid in the hours in which it rests: 0.6 / (3/4) = 0.8.
-    if let Some(usage) = &mut one.committable {
-        usage.running = vec![1, 1, 1, 0];
-    }
+    let one = seen(one, &[1, 1, 1, 0]);
     assert_eq!(kind(&one), ActionKind::Spot);
 }
 
@@ -235,16 +333,20 @@ prop_compose! {
     ) -> Alternatives {
         let mut one = running(NAMES[today], count, rates[today]);
         one.schedule = off.map(|on| ScheduleOffer {
-            on_share: Decimal::from(on.iter().filter(|on| **on).count()) / Decimal::from(HOURS),
-            on,
+            hours: ScheduledHours {
+                on_share: Decimal::from(on.iter().filter(|on| **on).count())
+                    / Decimal::from(HOURS),
+                on,
+            },
             risk: Risk::Low,
             detail: String::new(),
+            caveats: Vec::new(),
         });
         one.resizes = resizes
             .into_iter()
-            .map(|(shares, to, count, risk)| {
+            .map(|(shares, to, to_count, risk)| {
                 let kind = if shares { ActionKind::Share } else { ActionKind::Rightsize };
-                resize(kind, NAMES[to], count, rates[to], risk)
+                resize(kind, NAMES[to], (to_count, count), rates[to], risk)
             })
             .collect();
         one.spot = spot
@@ -260,6 +362,11 @@ prop_compose! {
         one.end = ends.and_then(|risk| {
             Action::saving(ActionKind::Stop, None, "", one.cost, one.cost, risk)
         });
+        // What is idle as a whole has nothing that works.
+        if one.end.is_some() {
+            one.today = None;
+            one.committable.clear();
+        }
         one
     }
 }
@@ -283,8 +390,8 @@ fn cents(amount: Decimal) -> i64 {
 #[derive(Debug, Clone)]
 struct Outcome {
     stages: [i64; 3],
-    /// Type, rate and instances by hour.
-    pool: Option<(String, Decimal, Vec<u32>)>,
+    /// Type, rate and instances by hour: of a group that moves to another number, a share.
+    pool: Option<(String, Decimal, Vec<Decimal>)>,
 }
 
 /// Tries every combination of schedule, size and market, and takes the one whose
@@ -297,8 +404,13 @@ fn brute_force(one: &Alternatives, accepted: Risk, sold: &[TermOffer]) -> Outcom
             pool: None,
         };
     }
+    if one.today.is_none() {
+        return Outcome {
+            stages: [cost; 3],
+            pool: None,
+        };
+    }
     let today = one.today.as_ref().expect("it runs");
-    let usage = one.committable.as_ref().expect("it runs");
     let cheapest = sold
         .iter()
         .filter(|term| term.risk <= accepted)
@@ -308,30 +420,31 @@ fn brute_force(one: &Alternatives, accepted: Risk, sold: &[TermOffer]) -> Outcom
     for scheduled in [false, true] {
         let (share, on) = match (&one.schedule, scheduled) {
             (_, false) => (Decimal::ONE, vec![true; HOURS]),
-            (Some(offer), true) if offer.risk <= accepted => (offer.on_share, offer.on.clone()),
+            (Some(offer), true) if offer.risk <= accepted => {
+                (offer.hours.on_share, offer.hours.on.clone())
+            }
             _ => continue,
         };
-        let first = cents(today.monthly * share);
+        let first = cents(today.monthly() * share);
         if scheduled && first >= cost {
             continue;
         }
         let stay = (
             today.instance_type.clone(),
             today.count,
-            today.hourly,
-            today.monthly,
+            today.members[0].hourly,
+            today.monthly(),
         );
         let moves = one
             .resizes
             .iter()
             .filter(|offer| offer.risk <= accepted)
             .map(|offer| {
-                let target = offer.target.clone();
                 (
-                    target.instance_type,
-                    target.count,
-                    offer.hourly,
-                    offer.monthly,
+                    offer.to.instance_type.clone(),
+                    offer.to.count,
+                    offer.to.members[0].hourly,
+                    offer.to.monthly(),
                 )
             });
         for (name, count, hourly, monthly) in moves.chain([stay.clone()]) {
@@ -340,22 +453,12 @@ fn brute_force(one: &Alternatives, accepted: Risk, sold: &[TermOffer]) -> Outcom
             if moved && second >= first {
                 continue;
             }
-            let hours: Vec<u32> = usage
-                .running
-                .iter()
-                .zip(&on)
-                .map(|(n, on)| {
-                    if *on {
-                        (n * count).div_ceil(today.count)
-                    } else {
-                        0
-                    }
-                })
-                .collect();
-            let worked: u32 = hours.iter().sum();
-            let committed = cheapest.filter(|_| worked > 0).map(|rate| {
-                rate * Decimal::from(HOURS) * Decimal::from(count) / Decimal::from(worked)
-            });
+            let running = |on: &bool| Decimal::from(u32::from(*on) * count);
+            let hours: Vec<Decimal> = on.iter().map(running).collect();
+            let worked: Decimal = hours.iter().sum();
+            let committed = cheapest
+                .filter(|_| !worked.is_zero())
+                .map(|rate| rate * Decimal::from(HOURS) * Decimal::from(count) / worked);
             outcomes.push(Outcome {
                 stages: [first, second, second],
                 pool: Some((name.clone(), hourly.amount(), hours)),
@@ -381,16 +484,18 @@ fn brute_force(one: &Alternatives, accepted: Risk, sold: &[TermOffer]) -> Outcom
 
 /// The most that commitments of one term can save on a pool: every number is
 /// tried, up to one more than ever ran.
-fn best_saving(rate: Decimal, running: &[u32], sold: &[TermOffer], accepted: Risk) -> Decimal {
-    let most = running.iter().max().copied().unwrap_or(0) + 1;
+fn best_saving(rate: Decimal, running: &[Decimal], sold: &[TermOffer], accepted: Risk) -> Decimal {
+    use rust_decimal::prelude::ToPrimitive;
+    let most = running.iter().max().and_then(|most| most.ceil().to_u32());
+    let most = most.unwrap_or(0) + 1;
     let scale = Decimal::from(730) / Decimal::from(HOURS);
     sold.iter()
         .filter(|term| term.risk <= accepted)
         .flat_map(|term| {
             (0..=most).map(move |count| {
-                let covered: u32 = running.iter().map(|n| (*n).min(count)).sum();
+                let covered: Decimal = running.iter().map(|n| (*n).min(Decimal::from(count))).sum();
                 let paid = term.effective_hourly.amount() * Decimal::from(count as usize * HOURS);
-                (rate * Decimal::from(covered) - paid) * scale
+                (rate * covered - paid) * scale
             })
         })
         .fold(Decimal::ZERO, Decimal::max)
@@ -405,11 +510,11 @@ proptest! {
     ) {
         let sold: Vec<TermOffer> = sold.into_iter().map(|(millis, risk)| term(millis, risk)).collect();
         let plan = planned(&fleet, accepted, &sold);
-        let mut pools: BTreeMap<String, (Decimal, Vec<u32>, i64)> = BTreeMap::new();
+        let mut pools: BTreeMap<String, (Decimal, Vec<Decimal>, i64)> = BTreeMap::new();
         for (one, actions) in fleet.iter().zip(&plan.actions) {
             let expected = brute_force(one, accepted, &sold);
             if let Some((name, rate, hours)) = expected.pool {
-                let pool = pools.entry(name).or_insert((rate, vec![0; HOURS], 0));
+                let pool = pools.entry(name).or_insert((rate, vec![Decimal::ZERO; HOURS], 0));
                 pool.1.iter_mut().zip(hours).for_each(|(sum, hour)| *sum += hour);
                 pool.2 += expected.stages[2];
             }
@@ -441,6 +546,7 @@ proptest! {
             .values()
             .map(|(rate, hours, left)| cents(best_saving(*rate, hours, &sold, accepted)).min(*left))
             .sum();
-        prop_assert_eq!(commits, best);
+        // A third of an instance is a third to a billionth, which may turn a half cent.
+        prop_assert!((commits - best).abs() <= pools.len() as i64, "{commits} {best}");
     }
 }

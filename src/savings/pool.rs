@@ -10,25 +10,46 @@ use super::calculator::{BILLED_HOURS_PER_MONTH, MONTHS_BEFORE_HALVING, months};
 use crate::domain::{CommitmentTerm, Currency, CurrencyMismatch, HourlyRate, Money};
 use rust_decimal::{Decimal, RoundingStrategy};
 
-/// Concurrent usage of a pool: for every number of instances, the hours in which
-/// at least as many ran.
+/// One instance throughout an hour, in billionths: hours are added up as whole
+/// numbers, so that nothing depends on their order.
+pub const INSTANCE: u64 = 1_000_000_000;
+
+/// Billionths of instance-hours as a number.
+pub fn instances(billionths: u64) -> Decimal {
+    Decimal::from(billionths) / Decimal::from(INSTANCE)
+}
+
+/// Concurrent usage of a pool: for every number of instances, the time in which
+/// at least as many ran. Of an hour in which two and a half ran, the third unit was
+/// used for half.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConcurrentUsage {
     hours: u64,
-    /// At `k - 1`: hours with at least `k`.
+    /// At `k - 1`: hours with at least `k`, in billionths.
     at_least: Vec<u64>,
 }
 
 impl ConcurrentUsage {
-    /// From the instances that ran in each hour of a window.
-    pub fn of(hourly: &[u32]) -> Self {
-        let peak = hourly.iter().max().map_or(0, |peak| *peak as usize);
-        let mut at_least = vec![0; peak];
-        for count in hourly.iter().filter(|count| **count > 0) {
-            at_least[*count as usize - 1] += 1;
+    /// From the instances that ran in each hour of a window, in billionths.
+    pub fn of(hourly: &[u64]) -> Self {
+        let peak = hourly
+            .iter()
+            .max()
+            .map_or(0, |peak| peak.div_ceil(INSTANCE));
+        // How many hours end at a unit, whole or in part.
+        let mut whole = vec![0_u64; peak as usize + 1];
+        let mut at_least = vec![0_u64; peak as usize];
+        for running in hourly {
+            let full = (running / INSTANCE) as usize;
+            whole[full] += 1;
+            if let Some(partly) = at_least.get_mut(full) {
+                *partly += running % INSTANCE;
+            }
         }
-        for k in (1..peak).rev() {
-            at_least[k - 1] += at_least[k];
+        let mut above = 0;
+        for k in (0..at_least.len()).rev() {
+            above += whole[k + 1];
+            at_least[k] += above * INSTANCE;
         }
         Self {
             hours: hourly.len() as u64,
@@ -41,50 +62,37 @@ impl ConcurrentUsage {
         self.hours
     }
 
-    /// The most instances that ran at once.
+    /// The most instances that ran at once, one in part counting as one.
     pub fn peak(&self) -> u32 {
         u32::try_from(self.at_least.len()).unwrap_or(u32::MAX)
     }
 
-    /// Hours in which at least `k` instances ran.
-    pub fn hours_with_at_least(&self, k: u32) -> u64 {
+    /// Hours in which at least `k` instances ran, those in which the last of them ran
+    /// in part counting in part: `Σ clamp(N(t) − k + 1, 0, 1)`.
+    pub fn hours_with_at_least(&self, k: u32) -> Decimal {
         match k.checked_sub(1) {
-            None => self.hours,
-            Some(index) => self.at_least.get(index as usize).copied().unwrap_or(0),
+            None => Decimal::from(self.hours),
+            Some(index) => instances(self.at_least.get(index as usize).copied().unwrap_or(0)),
         }
     }
 
     /// Instance-hours in the window that `count` reserved instances cover: the
     /// sum of `min(N(t), count)`.
-    pub fn covered_hours(&self, count: u32) -> u64 {
-        self.at_least.iter().take(count as usize).sum()
+    pub fn covered_hours(&self, count: u32) -> Decimal {
+        instances(self.at_least.iter().take(count as usize).sum())
     }
 
     /// The same when half of the instances, rounded down, had run: at least `k`
     /// of them are left where `2·k` ran.
-    fn covered_hours_when_halved(&self, count: u32) -> u64 {
-        self.at_least
-            .iter()
-            .skip(1)
-            .step_by(2)
-            .take(count as usize)
-            .sum()
+    fn covered_hours_when_halved(&self, count: u32) -> Decimal {
+        let halved = self.at_least.iter().skip(1).step_by(2);
+        instances(halved.take(count as usize).sum())
     }
 
-    fn total_hours(&self) -> u64 {
-        self.at_least.iter().sum()
+    /// Instance-hours in the window.
+    pub fn total_hours(&self) -> Decimal {
+        instances(self.at_least.iter().sum())
     }
-}
-
-/// What several members of a pool ran, added up hour by hour, in the hours in which
-/// all of them were seen: hours end together, and those before a member was launched
-/// tell nothing about what runs beside it from now on. Nothing without members.
-pub fn added_up<N: Copy + std::iter::Sum>(members: &[&[N]]) -> Vec<N> {
-    let hours = members.iter().map(|hourly| hourly.len()).min();
-    (1..=hours.unwrap_or_default())
-        .rev()
-        .map(|back| members.iter().map(|one| one[one.len() - back]).sum())
-        .collect()
 }
 
 /// The rates of a pool: what one instance costs per hour.
@@ -127,7 +135,7 @@ impl PoolRates {
         let needed = self.effective * Decimal::from(usage.hours);
         let paying = usage
             .at_least
-            .partition_point(|hours| self.on_demand * Decimal::from(*hours) > needed);
+            .partition_point(|hours| self.on_demand * instances(*hours) > needed);
         u32::try_from(paying).unwrap_or(u32::MAX)
     }
 
@@ -140,7 +148,7 @@ impl PoolRates {
         count: u32,
         hours_per_month: Decimal,
     ) -> Money {
-        let uncovered = Decimal::from(usage.total_hours() - usage.covered_hours(count));
+        let uncovered = usage.total_hours() - usage.covered_hours(count);
         let reserved = Decimal::from(count) * Decimal::from(usage.hours);
         let cost = self.effective * reserved + self.on_demand * uncovered;
         self.money(per_hour(cost * hours_per_month, usage.hours))
@@ -175,8 +183,8 @@ impl PoolRates {
     ) -> Money {
         let full = Decimal::from(MONTHS_BEFORE_HALVING);
         let halved = Decimal::from(months(term) - MONTHS_BEFORE_HALVING);
-        let covered = full * Decimal::from(usage.covered_hours(count))
-            + halved * Decimal::from(usage.covered_hours_when_halved(count));
+        let covered =
+            full * usage.covered_hours(count) + halved * usage.covered_hours_when_halved(count);
         let month = Decimal::from(BILLED_HOURS_PER_MONTH);
         let replaced = per_hour(self.on_demand * covered * month, usage.hours);
         let loss = self.committed(count, term).amount() - replaced;
@@ -238,16 +246,35 @@ mod tests {
         PoolRates::new(rate(on_demand), rate(effective)).expect("one currency")
     }
 
+    fn usage_of(hourly: &[u32]) -> ConcurrentUsage {
+        let billionths: Vec<u64> = hourly.iter().map(|n| u64::from(*n) * INSTANCE).collect();
+        ConcurrentUsage::of(&billionths)
+    }
+
+    #[test]
+    fn an_hour_in_part_counts_in_part() {
+        // 2.5, 1 and 0.25 instances: the first unit ran for 1 + 1 + 0.25 hours, the
+        // second for 1, the third for a half.
+        let usage = ConcurrentUsage::of(&[INSTANCE * 5 / 2, INSTANCE, INSTANCE / 4]);
+        let hours = |k| usage.hours_with_at_least(k).normalize().to_string();
+        assert_eq!(
+            [hours(1), hours(2), hours(3), hours(4)],
+            ["2.25", "1", "0.5", "0"]
+        );
+        assert_eq!(usage.peak(), 3);
+        assert_eq!(usage.total_hours(), Decimal::new(375, 2));
+    }
+
     /// Four boxes at night, six in the working hours of a ten-hour day.
     const DAY: [u32; 10] = [4, 4, 4, 4, 6, 6, 6, 6, 6, 5];
 
     #[test]
     fn a_day_by_hand() {
-        let usage = ConcurrentUsage::of(&DAY);
+        let usage = usage_of(&DAY);
         // Hours with at least 4, 5, 6 boxes: 10, 6, 5 of 10.
         assert_eq!(usage.peak(), 6);
         for (k, hours) in [(0, 10), (1, 10), (4, 10), (5, 6), (6, 5), (7, 0)] {
-            assert_eq!(usage.hours_with_at_least(k), hours, "{k}");
+            assert_eq!(usage.hours_with_at_least(k), Decimal::from(hours), "{k}");
         }
         let count = |effective| rates(1_000, effective).best_count(&usage);
         assert_eq!(count(590), 5, "60 % > 59 %");
@@ -268,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_downside_by_hand() {
-        let usage = ConcurrentUsage::of(&DAY);
+        let usage = usage_of(&DAY);
         let pool = rates(1_000, 590);
         let one_year = CommitmentTerm::ONE_YEAR_NO_UPFRONT;
         // 5 × 0.59 × 8 760 = 25 842. Covered are 46 of every 10 hours for six
@@ -286,7 +313,7 @@ mod tests {
     #[test]
     fn an_empty_window_buys_nothing() {
         for hourly in [&[][..], &[0, 0]] {
-            let usage = ConcurrentUsage::of(hourly);
+            let usage = usage_of(hourly);
             let pool = rates(1_000, 1);
             assert_eq!(pool.best_count(&usage), 0);
             let cost = pool.monthly_cost(&usage, 0, Decimal::from(730));
@@ -337,7 +364,7 @@ mod tests {
             on_demand in 1_i64..5_000,
             effective in 1_i64..6_000,
         ) {
-            let usage = ConcurrentUsage::of(&hourly);
+            let usage = usage_of(&hourly);
             let pool = rates(on_demand, effective);
             let month = Decimal::from(730);
             let scale = month / Decimal::from(hourly.len());
@@ -374,7 +401,7 @@ mod tests {
                 balance += Decimal::new(saved, 3) * Decimal::from(730)
                     / Decimal::from(hourly.len());
             }
-            let usage = ConcurrentUsage::of(&hourly);
+            let usage = usage_of(&hourly);
             let found = pool.downside_when_halved(&usage, count, term).amount();
             let expected = (-balance).max(Decimal::ZERO);
             prop_assert!((found - expected).abs() < Decimal::new(1, 9), "{found} {expected}");

@@ -69,11 +69,69 @@ pub struct Schedule {
     pub off_hours: Vec<bool>,
     /// The same hours as windows, in order of their beginning.
     pub windows: Vec<OffWindow>,
+    /// Mean running time of each hour of the week, in instance-hours.
+    ran: Box<[Decimal; WEEK_HOURS]>,
+    /// The hours of the week that each hour of the observation touches.
+    touched: Vec<[u8; 2]>,
     /// By week of the observation, the last one maybe shorter than the others.
     pub counter_evidence: Vec<WeekCounterEvidence>,
 }
 
+/// A schedule for work that takes longer than today.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlowerSchedule {
+    /// Hours of the week that it leaves on.
+    pub on_hours_per_week: usize,
+    /// Share of today's running time that falls into the hours off, 0–1; negative
+    /// where slower work takes more hours than it runs today.
+    pub saved_share: Decimal,
+    /// Whether each hour of the observation falls into them as a whole.
+    pub off_hours: Vec<bool>,
+}
+
 impl Schedule {
+    /// The same where the work takes so many times as long: every window in which it
+    /// runs grows at its end, to whole hours, and the window off that follows it
+    /// shrinks. In an hour that it takes more, as much runs as in the hours before.
+    pub fn slower(&self, slowdown: f64) -> SlowerSchedule {
+        let mut off = *self.off_cells;
+        let mut ran = *self.ran;
+        let starts: Vec<usize> = self
+            .windows
+            .iter()
+            .map(|window| window.first_hour)
+            .collect();
+        for (index, window) in self.windows.iter().enumerate() {
+            let before = starts[(index + starts.len() - 1) % starts.len()];
+            let before_hours = self.windows[(index + starts.len() - 1) % starts.len()].hours;
+            let on_from = before + before_hours;
+            let on = (window.first_hour + WEEK_HOURS - on_from % WEEK_HOURS) % WEEK_HOURS;
+            let longer = (on as f64 * slowdown.max(1.0) - 1e-9).ceil() as usize;
+            let more = longer.saturating_sub(on).min(window.hours);
+            let level = ran[(window.first_hour + WEEK_HOURS - 1) % WEEK_HOURS];
+            for hour in window.first_hour..window.first_hour + more {
+                off[hour % WEEK_HOURS] = false;
+                ran[hour % WEEK_HOURS] = ran[hour % WEEK_HOURS].max(level);
+            }
+        }
+        let all: Decimal = self.ran.iter().sum();
+        let on: Decimal = ran
+            .iter()
+            .zip(&off)
+            .filter(|(_, off)| !**off)
+            .map(|(ran, _)| *ran)
+            .sum();
+        SlowerSchedule {
+            on_hours_per_week: off.iter().filter(|off| !**off).count(),
+            saved_share: (all - on).checked_div(all).unwrap_or_default(),
+            off_hours: self
+                .touched
+                .iter()
+                .map(|cells| cells.iter().all(|cell| off[usize::from(*cell)]))
+                .collect(),
+        }
+    }
+
     /// The windows in words, such as `Mon 06:00–Tue 02:00`.
     pub fn in_words(&self) -> String {
         let windows: Vec<String> = self.windows.iter().map(OffWindow::to_string).collect();
@@ -105,6 +163,9 @@ pub enum NoSchedule {
     /// No hour of the week was off every time.
     #[error("no hour of the week was off every time")]
     NeverOff,
+    /// An instance of it says too little about its GPUs.
+    #[error("the GPU utilization of one of its instances was not measured for long enough")]
+    Unmeasured,
     /// It would be off in some hours if missing data meant nothing.
     #[error("{unknown_hours} hours lack data, and unknown is not off")]
     DataMissing {
@@ -175,12 +236,18 @@ pub fn schedule(activity: &HourlyActivity, zone: &TimeZone) -> Result<Schedule, 
         .filter(|(best, off)| **best && !**off);
     let unknown_hours_per_week = unknown_cells.count();
     let off = cells_of(&kept);
+    let ran = mean_running(&hours, zone);
     let off_hours_per_week = off.iter().filter(|off| **off).count();
     Ok(Schedule {
         off_hours_per_week,
         unknown_hours_per_week,
         off_share: Decimal::from(off_hours_per_week) / Decimal::from(WEEK_HOURS),
-        saved_share: saved_share(&hours, zone, &off),
+        saved_share: saved_share(&ran, &off),
+        touched: hours
+            .iter()
+            .map(|hour| cells_touched(hour, zone).map(|cell| cell as u8))
+            .collect(),
+        ran: Box::new(ran),
         off_hours: hours
             .iter()
             .map(|hour| cells_touched(hour, zone).iter().all(|cell| off[*cell]))
@@ -262,8 +329,8 @@ fn cells_of(windows: &[OffWindow]) -> WeekCells {
     cells
 }
 
-/// Mean running time of the off cells over that of all cells.
-fn saved_share(hours: &[ActivityHour], zone: &TimeZone, off: &WeekCells) -> Decimal {
+/// Mean running time of each cell, in instance-hours.
+fn mean_running(hours: &[ActivityHour], zone: &TimeZone) -> [Decimal; WEEK_HOURS] {
     let mut ran = [Decimal::ZERO; WEEK_HOURS];
     let mut times = [0_u32; WEEK_HOURS];
     for hour in hours {
@@ -271,15 +338,14 @@ fn saved_share(hours: &[ActivityHour], zone: &TimeZone, off: &WeekCells) -> Deci
         ran[cell] += hour.instance_hours;
         times[cell] += 1;
     }
-    let mut all = Decimal::ZERO;
-    let mut saved = Decimal::ZERO;
-    for cell in 0..WEEK_HOURS {
-        let mean = ran[cell] / Decimal::from(times[cell].max(1));
-        all += mean;
-        if off[cell] {
-            saved += mean;
-        }
-    }
+    std::array::from_fn(|cell| ran[cell] / Decimal::from(times[cell].max(1)))
+}
+
+/// Mean running time of the off cells over that of all cells.
+fn saved_share(ran: &[Decimal; WEEK_HOURS], off: &WeekCells) -> Decimal {
+    let all: Decimal = ran.iter().sum();
+    let pairs = ran.iter().zip(off);
+    let saved: Decimal = pairs.filter(|(_, off)| **off).map(|(ran, _)| *ran).sum();
     saved.checked_div(all).unwrap_or_default()
 }
 

@@ -2,7 +2,8 @@
 //! trusted neighbours. A first estimate, from the memory and the utilization of
 //! each GPU.
 
-use super::packing::{SharedCard, Tenant, pack_mig, pack_mps};
+use super::packing::{SharedCard, Tenant, pack_mig, pack_mps, total_slices};
+use super::rightsize::{NETWORK_HEADROOM, link_gbps, peak};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
 use crate::domain::{
     Action, ActionKind, GpuModel, GpuOffer, GpuShare, Group, InstanceShape, KindBasis, Money,
@@ -10,10 +11,6 @@ use crate::domain::{
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
-
-/// Tags that tell the environment, and its values that mean production.
-const ENVIRONMENT_TAGS: [&str; 3] = ["env", "environment", "stage"];
-const PRODUCTION: [&str; 2] = ["prod", "production"];
 
 /// How cards are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +34,7 @@ pub struct Sharing {
     pub cards: Vec<SharedCard>,
     /// What to check before moving.
     pub steps: Vec<String>,
+    latency_ratio: Option<f64>,
 }
 
 impl Sharing {
@@ -48,6 +46,18 @@ impl Sharing {
             *counts.entry(profile.name.as_str()).or_insert(0) += 1;
         }
         counts
+    }
+
+    /// The same at a higher risk.
+    fn at(mut self, risk: Risk) -> Self {
+        self.action = self.action.at(risk);
+        self
+    }
+
+    /// How many times as long a request may take on the smallest slice; absent
+    /// where cards are not cut.
+    pub fn latency_ratio(&self) -> Option<f64> {
+        self.latency_ratio
     }
 
     /// Most tenants on one card.
@@ -115,8 +125,8 @@ pub enum NoSharing {
     },
 }
 
-/// Whether every GPU of a workload may hold a tenant of its own: declared
-/// serving, or an Auto Scaling group of single-GPU instances that does not train.
+/// Whether every GPU of a workload may hold a tenant of its own: declared serving, or
+/// an Auto Scaling group of single-GPU instances that is declared not to train.
 ///
 /// # Errors
 /// With the reason why not.
@@ -128,10 +138,13 @@ pub fn holds_tenants(workload: &Workload) -> Result<(), NoSharing> {
         },
         None => return Err(NoSharing::NoWholeGpu),
     };
-    let are_replicas = matches!(workload.key.group, Group::AutoScaling(_)) && devices == 1;
+    let are_alone = matches!(workload.key.group, Group::AutoScaling(_)) && devices == 1;
     match (workload.kind, workload.kind_basis) {
         (WorkloadKind::Serving, KindBasis::Declared) => Ok(()),
-        (kind, _) if are_replicas && kind != WorkloadKind::Training => Ok(()),
+        (
+            WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development,
+            KindBasis::Declared,
+        ) if are_alone => Ok(()),
         (WorkloadKind::Serving, _) => Err(NoSharing::KindGuessed),
         (kind, _) => Err(NoSharing::NotReplicas { kind }),
     }
@@ -164,16 +177,34 @@ pub fn share(
         workload,
         offer,
         cost,
-        least_instances: instances_for_cpu(workload, shape, policy)?,
+        least_instances: instances_for_cpu(workload, shape, policy)?
+            .max(instances_for_network(workload, policy))
+            .max(zones_in_use(workload)),
     };
-    let mig = slices_of(offer).and_then(|profiles| {
-        let cards = pack_mig(&tenants, &profiles);
-        fleet.moved(SharingMode::Mig, &tenants, cards)
-    });
+    let packed = |most_latency: Option<f64>| {
+        slices_of(offer).and_then(|profiles| {
+            let all = f64::from(total_slices(&profiles));
+            let is_fast = |profile: &MigProfile| {
+                let ratio = all / f64::from(profile.compute_slices.max(1));
+                most_latency.is_none_or(|most| ratio <= most)
+            };
+            let kept: Vec<MigProfile> = profiles.into_iter().filter(is_fast).collect();
+            let cards = pack_mig(&tenants, &kept);
+            fleet.moved(SharingMode::Mig, &tenants, cards)
+        })
+    };
+    let fast = packed(workload.may_serve().then_some(policy.max_latency_ratio));
     if accepted < Risk::High {
-        return mig;
+        return fast;
     }
-    if is_production(workload) {
+    // Smaller slices answer later, which is worth it only where they free more.
+    let slow = packed(None).map(|found| found.at(Risk::High));
+    let mig = if saved(&slow) > saved(&fast) {
+        slow
+    } else {
+        fast
+    };
+    if workload.is_production() {
         return mig.map_err(|error| match error {
             NoSharing::NoMig { model } => NoSharing::Production { model },
             other => other,
@@ -185,11 +216,12 @@ pub fn share(
             what: "memory of the card",
         })
         .and_then(|mib| fleet.moved(SharingMode::Mps, &tenants, pack_mps(&tenants, mib)));
-    let saved = |sharing: &Result<Sharing, NoSharing>| {
-        let found = sharing.as_ref().ok();
-        found.map(|sharing| sharing.action.monthly_savings().amount())
-    };
     if saved(&mps) > saved(&mig) { mps } else { mig }
+}
+
+fn saved(sharing: &Result<Sharing, NoSharing>) -> Option<Decimal> {
+    let found = sharing.as_ref().ok();
+    found.map(|sharing| sharing.action.monthly_savings().amount())
 }
 
 /// The profiles of a card whose memory is known.
@@ -217,15 +249,15 @@ fn tenants(workload: &Workload, policy: &Policy) -> Result<Vec<Tenant>, NoSharin
         .gpus()
         .filter(|gpu| gpu.is_allocated() != Some(false))
         .map(|gpu| {
-            let utilization = gpu.utilization.ok_or(NoSharing::DataMissing {
+            let figures = gpu.utilization.filter(|_| gpu.samples.suffice(policy));
+            let figures = figures.ok_or(NoSharing::DataMissing {
                 what: "utilization of each GPU",
             })?;
-            let vram = gpu
-                .vram
-                .ok_or(NoSharing::DataMissing { what: "VRAM use" })?;
+            let vram = gpu.vram.filter(|vram| vram.samples.suffice(policy));
+            let vram = vram.ok_or(NoSharing::DataMissing { what: "VRAM use" })?;
             Ok(Tenant {
                 vram_needed_mib: vram.peak_mib * policy.vram_headroom,
-                p95_percent: utilization.p95,
+                peak_percent: peak(gpu, figures, workload.declared_kind()),
             })
         })
         .collect()
@@ -239,7 +271,11 @@ fn instances_for_cpu(
 ) -> Result<usize, NoSharing> {
     let mut needed_vcpu = 0.0;
     for usage in &workload.usage {
-        let p95 = usage.cpu_p95.ok_or(NoSharing::DataMissing {
+        let is_enough = usage
+            .cpu_samples
+            .is_none_or(|samples| samples.suffice(policy));
+        let p95 = usage.cpu_p95.filter(|_| is_enough);
+        let p95 = p95.ok_or(NoSharing::DataMissing {
             what: "CPU utilization",
         })?;
         needed_vcpu += p95 / 100.0 * f64::from(shape.vcpu) * policy.vcpu_headroom;
@@ -247,22 +283,37 @@ fn instances_for_cpu(
     Ok((needed_vcpu / f64::from(shape.vcpu)).ceil() as usize)
 }
 
+/// Instances whose links carry the busiest hours of all with headroom; one where
+/// nobody measured them.
+fn instances_for_network(workload: &Workload, policy: &Policy) -> usize {
+    let busiest: Option<f64> = workload
+        .usage
+        .iter()
+        .map(|usage| {
+            let network = usage.network?;
+            let is_enough = network.samples.suffice(policy);
+            is_enough.then(|| network.busiest_gbps())
+        })
+        .sum();
+    let link = link_gbps(&workload.key.instance_type).filter(|link| *link > 0.0);
+    busiest.zip(link).map_or(1, |(sum, link)| {
+        (sum * NETWORK_HEADROOM / link).ceil() as usize
+    })
+}
+
+/// Whoever is in several zones stays in them.
+fn zones_in_use(workload: &Workload) -> usize {
+    workload.zones().len().max(1)
+}
+
 /// Memory of a card as its driver reports it.
 fn card_mib(workload: &Workload, offer: &GpuOffer) -> Option<f64> {
     let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
+    // Where no driver reported its size, that of the measurement is what the type offers.
     let measured = workload.vram().and_then(|vram| vram.total_mib);
-    measured.or_else(|| Some(reported.or(offer.vram_mib)? as f64))
-}
-
-fn is_production(workload: &Workload) -> bool {
-    workload.tags.iter().any(|(key, value)| {
-        let among = |names: &[&str], name: &str| {
-            names
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(name.trim()))
-        };
-        among(&ENVIRONMENT_TAGS, key) && among(&PRODUCTION, value)
-    })
+    let reported = reported.map(|mib| mib as f64);
+    let least = [measured, reported].into_iter().flatten().reduce(f64::min);
+    least.or_else(|| Some(offer.vram_mib? as f64))
 }
 
 /// What is moved together.
@@ -324,14 +375,23 @@ impl Fleet<'_> {
             },
         )
         .ok_or(nothing_freed)?;
+        let all = f64::from(total_slices(&mig_profiles(self.offer)));
+        let slices = cards.iter().flat_map(|card| &card.slices);
+        let smallest = slices
+            .filter_map(|slice| slice.placement.as_ref())
+            .map(|(profile, _)| profile.compute_slices)
+            .min();
         let mut sharing = Sharing {
             action,
             mode,
             tenants: tenants.to_vec(),
+            latency_ratio: smallest.map(|slices| all / f64::from(slices.max(1))),
             cards,
             steps: Vec::new(),
         };
         sharing.steps = self.steps(&sharing, instances);
+        let caveats = self.caveats(&sharing, instances);
+        sharing.action = sharing.action.with_caveats(caveats);
         Ok(sharing)
     }
 
@@ -346,6 +406,22 @@ impl Fleet<'_> {
             .collect();
         months.sort_by(|left, right| right.cmp(left));
         months.iter().take(instances).sum()
+    }
+
+    /// What would stop an engineer, the gravest first.
+    fn caveats(&self, sharing: &Sharing, instances: usize) -> Vec<String> {
+        let mut caveats = Vec::new();
+        if let Some(ratio) = sharing.latency_ratio.filter(|_| self.workload.may_serve()) {
+            caveats.push(format!(
+                "a request may take up to {ratio:.2} times as long on the smallest slice"
+            ));
+        }
+        let left = instances - 1;
+        caveats.push(format!(
+            "losing one instance leaves {left} of {instances}, each with up to {} tenants",
+            sharing.tenants.len().div_ceil(instances)
+        ));
+        caveats
     }
 
     fn steps(&self, sharing: &Sharing, instances: usize) -> Vec<String> {

@@ -14,6 +14,8 @@ pub struct SpotCase {
     pub on_demand: HourlyRate,
     /// The spot price; absent where no source has one.
     pub spot: Option<SpotPrice>,
+    /// Whether AWS launches new instances of the type, as far as that is known.
+    pub is_launchable: bool,
     /// How often AWS took instances of the type back; absent where it is not known.
     pub band: Option<InterruptionBand>,
     /// Instances that stop together when one of them is taken back.
@@ -54,6 +56,9 @@ pub enum Ineligible {
     /// Nobody said that it may be interrupted.
     #[error("not declared restartable")]
     NotRestartable,
+    /// AWS launches no new instances of the type.
+    #[error("AWS launches no new instances of the type")]
+    NotLaunchable,
     /// No source has a spot price.
     #[error("no spot price is known")]
     NoSpotPrice,
@@ -222,6 +227,9 @@ fn effective(spot: HourlyRate, overhead: Decimal) -> Option<HourlyRate> {
 /// The first reason against it: what the job is, the price, what interruptions
 /// cost, the accepted risk.
 pub fn spot_offer(case: &SpotCase) -> Result<SpotOffer, Ineligible> {
+    if !case.is_launchable {
+        return Err(Ineligible::NotLaunchable);
+    }
     match case.kind {
         WorkloadKind::Unknown => return Err(Ineligible::KindUnknown),
         WorkloadKind::Serving => return Err(Ineligible::Serving),

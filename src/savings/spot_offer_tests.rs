@@ -23,6 +23,7 @@ fn four_nodes() -> SpotCase {
     SpotCase {
         on_demand: usd("1.00"),
         spot: Some(price(usd("0.50"))),
+        is_launchable: true,
         band: Some(InterruptionBand::FiveToTen),
         nodes: 4,
         kind: WorkloadKind::Training,

@@ -158,7 +158,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
             (
                 "policy/budget",
                 &json!("worse"),
-                &json!("$190,906.87 a month")
+                &json!("$190,906.88 a month")
             ),
             ("idle-gpu", &json!("new"), &nothing),
             ("policy/price-age", &nothing, &nothing),
@@ -176,7 +176,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
 
     let table = check(&world, policy, &old, "table").stdout;
     assert!(
-        table.contains("baseline: worse, $190,906.87 a month before"),
+        table.contains("baseline: worse, $190,906.88 a month before"),
         "{table}"
     );
     assert!(table.contains("baseline: new"), "{table}");
@@ -185,16 +185,16 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     let wide = check(&world, policy, &old, "wide").stdout;
     assert!(wide.contains(&format!("NOTICES  {known}")), "{wide}");
 
-    // 200,906.87 − 190,906.87 if the sum of the baseline says so, too.
+    // 200,906.88 − 190,906.88 if the sum of the baseline says so, too.
     let mut cheaper = old.clone();
-    cheaper["summary"]["monthly_cost"] = json!(190_906.87);
+    cheaper["summary"]["monthly_cost"] = json!(190_906.88);
     let comment = check(&world, policy, &cheaper, "markdown").stdout;
     assert!(
         comment.contains("### ❌ +$10,000.00 a month; policy violated"),
         "{comment}"
     );
     assert!(
-        comment.contains("(worse, \\$190,906.87 a month before)"),
+        comment.contains("(worse, \\$190,906.88 a month before)"),
         "{comment}"
     );
     assert!(!comment.contains("notices</summary>"), "{comment}");
@@ -215,7 +215,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
         "{junit}"
     );
     assert!(
-        junit.contains("baseline: worse, $190,906.87 a month before"),
+        junit.contains("baseline: worse, $190,906.88 a month before"),
         "{junit}"
     );
 }

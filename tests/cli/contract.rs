@@ -46,7 +46,14 @@ const CLASSES: &[&str] = &[
     "well-utilized",
     "insufficient-data",
 ];
-const STATES: &[&str] = &["idle", "idle-held", "saturated", "bursty", "steady"];
+const STATES: &[&str] = &[
+    "idle",
+    "idle-so-far",
+    "idle-held",
+    "saturated",
+    "bursty",
+    "steady",
+];
 const KINDS: &[&str] = &[
     "training",
     "serving",
@@ -74,6 +81,7 @@ const ACTIONS: &[&str] = &[
     "none",
 ];
 const RISKS: &[&str] = &["low", "medium", "high"];
+const CURRENCIES: &[&str] = &["USD", "CNY"];
 const SEVERITIES: &[&str] = &["info", "warning", "critical"];
 const CONFIDENCES: &[&str] = &["heuristic", "derived", "measured"];
 
@@ -95,7 +103,7 @@ fn document() -> Shape {
         (
             "prices",
             Object(vec![
-                ("currency", Word(&["USD", "CNY"])),
+                ("currency", Word(CURRENCIES)),
                 (
                     "origins",
                     Object(vec![("bundled", Count), ("api", Count), ("user", Count)]),
@@ -145,6 +153,9 @@ fn summary() -> Shape {
         ("monthly_savings", maybe(Money)),
         ("monthly_waste", maybe(Money)),
         ("monthly_optimization", maybe(Money)),
+        ("annual_savings", maybe(Money)),
+        ("unused_monthly_cost", maybe(Money)),
+        ("plan_risk", Word(RISKS)),
         ("savings_percent", maybe(Percent)),
         (
             "by_classification",
@@ -187,6 +198,7 @@ fn workload() -> Shape {
         ("running", Flag),
         ("purchase_option", Word(OPTIONS)),
         ("tags", map(Text)),
+        ("currency", maybe(Word(CURRENCIES))),
         ("monthly_cost", maybe(Money)),
         ("hourly_cost", maybe(Rate)),
         ("running_share", maybe(Share)),
@@ -220,7 +232,9 @@ fn workload() -> Shape {
                         ),
                         ("detail", Name),
                         ("monthly_savings", Money),
+                        ("waste_monthly_savings", Money),
                         ("risk", Word(RISKS)),
+                        ("caveats", list(Name)),
                     ])),
                 ),
                 ("planned_monthly_cost", maybe(Money)),
@@ -260,6 +274,7 @@ fn finding() -> Shape {
         ("severity", Word(SEVERITIES)),
         ("confidence", Word(CONFIDENCES)),
         ("title", Name),
+        ("currency", maybe(Word(CURRENCIES))),
         ("monthly_savings", maybe(Money)),
         ("kind", Word(&["waste", "optimization", "risk"])),
         (
@@ -281,7 +296,12 @@ fn finding() -> Shape {
         ),
         (
             "recommendation",
-            Object(vec![("action", Name), ("to", Text), ("steps", list(Name))]),
+            Object(vec![
+                ("action", Name),
+                ("to", Text),
+                ("steps", list(Name)),
+                ("caveats", list(Name)),
+            ]),
         ),
     ])
 }
@@ -332,20 +352,24 @@ fn sums_are_those_of_the_rows_to_the_cent() {
     for (name, audit) in audits() {
         let (summary, workloads) = (&audit["summary"], all(&audit, "workloads"));
         // Where workloads are and none is priced, no sum is known.
-        let priced = workloads.iter().any(|w| !w["monthly_cost"].is_null());
+        let unused = all(&audit, "unused_commitments");
+        let rows = || workloads.iter().chain(unused);
+        let priced = rows().any(|row| !row["monthly_cost"].is_null());
         let total = |key: &str| {
             let sum = cents(&summary[key]);
             assert_eq!(
                 sum.is_some(),
-                priced || workloads.is_empty(),
+                priced || rows().next().is_none(),
                 "{name}: {key}"
             );
             sum.unwrap_or(0)
         };
         let cost = total("monthly_cost");
+        assert_eq!(cost, sum(rows().map(|row| &row["monthly_cost"])), "{name}");
+        let unused_cost = sum(unused.iter().map(|row| &row["monthly_cost"]));
         assert_eq!(
-            cost,
-            sum(workloads.iter().map(|w| &w["monthly_cost"])),
+            cents(&summary["unused_monthly_cost"]).unwrap_or(0),
+            unused_cost,
             "{name}"
         );
         let savings = total("monthly_savings");
@@ -355,13 +379,23 @@ fn sums_are_those_of_the_rows_to_the_cent() {
             "{name}"
         );
         assert_eq!(savings, cost - total("planned_monthly_cost"), "{name}");
-        let actions = workloads.iter().flat_map(|w| all(&w["plan"], "actions"));
+        let actions = rows().flat_map(|row| all(&row["plan"], "actions"));
+        assert_eq!(
+            total("monthly_waste"),
+            sum(actions.clone().map(|a| &a["waste_monthly_savings"])),
+            "{name}"
+        );
+        assert_eq!(
+            cents(&summary["annual_savings"]),
+            priced.then_some(12 * savings),
+            "{name}"
+        );
         assert_eq!(
             savings,
             sum(actions.map(|a| &a["monthly_savings"])),
             "{name}"
         );
-        for workload in workloads {
+        for workload in rows() {
             let plan = &workload["plan"];
             let saved = sum(all(plan, "actions").iter().map(|a| &a["monthly_savings"]));
             let planned = cents(&workload["monthly_cost"]).map(|cost| cost - saved);
@@ -369,7 +403,7 @@ fn sums_are_those_of_the_rows_to_the_cent() {
         }
         let classes = summary["by_classification"].as_object().expect("an object");
         assert_eq!(
-            cost,
+            cost - unused_cost,
             sum(classes.values().map(|class| &class["monthly_cost"])),
             "{name}"
         );
@@ -394,6 +428,73 @@ fn sums_are_those_of_the_rows_to_the_cent() {
                 "{name}: {percent}"
             );
         }
+    }
+}
+
+#[test]
+fn every_row_with_money_names_its_currency() {
+    for (name, audit) in audits() {
+        for (key, amount) in [
+            ("workloads", "monthly_cost"),
+            ("findings", "monthly_savings"),
+            ("purchases", "monthly_savings"),
+        ] {
+            for row in all(&audit, key) {
+                let is_priced = !row[amount].is_null();
+                assert_eq!(row["currency"].is_string(), is_priced, "{name}: {row}");
+            }
+        }
+    }
+}
+
+/// The sums are in dollars, and leave the yuan out.
+#[test]
+fn a_row_in_another_currency_than_the_sums_says_so() {
+    let mut estate = one();
+    let mut china = estate["instances"][0].clone();
+    for (key, value) in [
+        ("id", "i-cn"),
+        ("region", "cn-north-1"),
+        ("zone", "cn-north-1a"),
+        ("instance_type", "g4dn.xlarge"),
+    ] {
+        china[key] = value.into();
+    }
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(china);
+    let world = World::new();
+    let audit = world.audit(&estate);
+    let row = |id: &str| {
+        let rows = all(&audit, "workloads");
+        rows.iter().find(|row| row["id"] == id).expect("a row")
+    };
+    // 5.223 × 730 and 1.006 × 730.
+    for (id, currency, cost) in [("i-cn", "CNY", 3_812.79), ("i-one", "USD", 734.38)] {
+        assert_eq!(row(id)["currency"], currency, "{id}");
+        assert_eq!(row(id)["monthly_cost"], cost, "{id}");
+    }
+    assert_eq!(audit["prices"]["currency"], "USD");
+    assert_eq!(audit["summary"]["monthly_cost"], 734.38);
+
+    let old = world.estate("old.json", &one());
+    let new = world.estate("new.json", &estate);
+    let run = |arguments: &[&str]| {
+        let outcome = world.run(&[arguments, &["--format", "json"]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.json()
+    };
+    let diff = run(&["diff", &old, &new]);
+    assert_eq!(diff["added"][0]["currency"], "CNY");
+    let report = world.file("report.json", audit.to_string());
+    let back = run(&["diff", &report, &new]);
+    assert_eq!(back["summary"]["workloads_unchanged"], 2);
+    for (command, key) in [("inventory", "instances"), ("spot", "workloads")] {
+        let document = run(&[command, "--from", &new]);
+        let currencies: BTreeSet<&str> = all(&document, key)
+            .iter()
+            .filter_map(|row| row["currency"].as_str())
+            .collect();
+        assert_eq!(currencies, BTreeSet::from(["CNY", "USD"]), "{command}");
     }
 }
 
@@ -496,7 +597,8 @@ fn findings_name_their_rule_and_workload_and_carry_evidence() {
             assert!(!all(finding, "evidence").is_empty(), "{name}: {finding}");
         }
     }
-    assert_eq!(about_bought, 3, "idle room, half used, and it ends soon");
+    // The second reservation pays for one of two places of the room, so it is not half used.
+    assert_eq!(about_bought, 2, "idle room, and the reservations end soon");
 }
 
 #[test]

@@ -42,7 +42,15 @@ fn what_an_older_or_later_program_leaves_out_or_adds_is_fine() {
     }
     for workload in report["workloads"].as_array_mut().expect("a list") {
         let workload = workload.as_object_mut().expect("an object");
-        for key in ["kind", "running", "tags", "plan", "utilization", "gpus"] {
+        for key in [
+            "kind",
+            "running",
+            "tags",
+            "currency",
+            "plan",
+            "utilization",
+            "gpus",
+        ] {
             workload.remove(key);
         }
         workload.insert("classification".to_owned(), json!("a-class-of-tomorrow"));
@@ -76,6 +84,14 @@ fn what_is_no_report_of_this_version_is_refused() {
         ),
         (
             changed(&|report| report["prices"]["currency"] = json!("XTS")),
+            "`XTS` is no currency that gpucost knows",
+        ),
+        (
+            changed(&|report| report["workloads"][0]["currency"] = json!("XTS")),
+            "`XTS` is no currency that gpucost knows",
+        ),
+        (
+            changed(&|report| report["findings"][0]["currency"] = json!("XTS")),
             "`XTS` is no currency that gpucost knows",
         ),
         (
@@ -160,6 +176,8 @@ fn money_adds_up_and_every_change_is_named() {
         json!({"old": 734.38, "new": 1175.0, "change": 440.62})
     );
     let change = &diff["changed"][0];
+    assert_eq!(change["currency"], "USD");
+    assert_eq!(diff["added"][0]["currency"], "USD");
     assert_eq!(change["monthly_cost"]["change"], json!(-146.88));
     assert_eq!(
         change["fields"][0],

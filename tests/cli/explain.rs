@@ -5,7 +5,7 @@ use crate::estates::{one, situations};
 use crate::hostile::{fleet, is_harmless};
 use crate::world::World;
 use gpucost::sources::files::demo_estate;
-use rust_decimal::Decimal;
+use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
@@ -35,7 +35,7 @@ fn section<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
 }
 
 /// The amount of a line `n × rate/h × hours h = amount a month`, which it
-/// multiplies out to.
+/// multiplies out to, with each of the `n` rounded to cents.
 fn multiplied(line: &str) -> Option<Decimal> {
     let (factors, product) = line.trim().split_once(" h = ")?;
     let product = amount(product.strip_suffix(" a month")?);
@@ -44,12 +44,14 @@ fn multiplied(line: &str) -> Option<Decimal> {
         return None;
     };
     let rate = rate.strip_suffix("/h")?;
-    let exact = amount(count) * amount(rate) * amount(hours);
+    let each = amount(rate) * amount(hours);
+    let exact = amount(count) * each;
     assert!(
         (exact - product).abs() < Decimal::new(1, 5),
         "{line}: it is {exact}"
     );
-    Some(product)
+    let half_up = RoundingStrategy::MidpointAwayFromZero;
+    Some(amount(count) * each.round_dp_with_strategy(2, half_up))
 }
 
 /// Checks the cost and the plan of a workload against its row in the audit.
@@ -62,7 +64,7 @@ fn assert_adds_up(text: &str, workload: &Value) {
     let today = &workload["monthly_cost"];
     if !rows.is_empty() {
         let sum: Decimal = rows.iter().sum();
-        assert_eq!(sum.round_dp(2), of_json(today).round_dp(2), "{id}");
+        assert_eq!(sum, of_json(today).round_dp(2), "{id}");
     }
     let plan = section(text, "plan at --risk ");
     if today.is_null() {
@@ -187,36 +189,39 @@ fn right_sizing_and_spot_by_hand() {
     assert_tells(
         &demo("plan:experiments"),
         &[
-            "1 ever active (p99 ≥ 1 %) and 1 held on the fullest instance, of 4; 1 needed, 1 there",
+            "GPUs: 1 in use (all that are not known never to have worked) and 1 held on the fullest \
+             instance, of 4; 1 needed, 1 there",
             "peak 13312 MiB × 1.2 = 15974 MiB needed; L40S reports 46,068 MiB",
-            "p95 14.0 % of 32 × 1.2 = 5.38 needed; 8 there",
+            "p95 14.0 % of 32 × 1.2 = 5.38 needed; 16 there",
             "V100 900 GB/s / L40S 864 GB/s = 1.0417",
             "p95 88.0 % × 1.0417 = 91.7 % of each L40S projected; slowdown 1.000, at most 1.25",
-            "8 × 2.24208/h × 730 h = 13093.7472 a month",
+            "network: not measured; 20 Gbit/s there",
+            "8 × 3.00424/h × 730 h = 17544.7616 a month",
             "rejected: 8 × g6.4xlarge: ",
             "1 × 0.041667 by prudence: λ = 0.041667 an hour",
             "= 3220 s, at most 3600 s",
             "o = 60 / 3220 + λ × (3220 / 2 + 300) / 3600 = 0.04074 ",
-            "1.27475 / (1 − 0.04074) = 1.328889/h",
+            "1.46885 / (1 − 0.04074) = 1.531232/h",
         ],
     );
 }
 
 #[test]
 fn sharing_and_commitments_by_hand() {
-    // 16320 · 1.2; 30 · 7/3; 48087.24 of 64116.32.
+    // 16320 · 1.2; the peak of 32.25 · 7/3 = 75.25; 4 · 13.921094 · 730; 3/4 of it.
     assert_tells(
         &demo("plan:chat-serving"),
         &[
             "40 × 3g.20gb: at most 19584 MiB needed",
-            "p95 at most 30.0 % × 7 / 3 slices = 70.0 % ≤ 80 %",
+            "peak at most 32.2 % × 7 / 3 slices = 75.2 % ≤ 80 %",
             "20 cards / 8 an instance: 3 instances",
             "break-even 13.921094 / 21.957642 = 63.3998 %",
-            "N(t) ≥ 4 in 336 of 336 hours, 100 %: pays",
-            "N(t) ≥ 5 in 0 of 336 hours, 0 %: does not pay",
+            "unit 4 is used in 336 of 336 hours, 100 %: pays",
+            "unit 5 is used in 0 of 336 hours, 0 %: does not pay",
             "K* = 4",
-            "= 23466.72016 a month",
-            "$23,466.72 × 48087.24 of the 64116.32 left of its 2 workloads = $17,600.04",
+            "planned: fees 4 × 13.921094 × 730 h = 40649.59448, and 0 hours above them",
+            "64116.31464 − 40649.59448 − 0 = 23466.72016 a month",
+            "$23,466.72 × 48087.2333 of the 64116.31196 that its 2 workloads cost = $17,600.04",
         ],
     );
 }
@@ -301,6 +306,115 @@ fn a_commitment_of_the_estate() {
             "876 / 8760 + 0.5 = 0.6/h",
             "2 × 0.6/h × 730 h = 876 a month",
             "used 50 %",
+        ],
+    );
+}
+
+/// The words of an explanation of an estate.
+fn words_of(estate: &Value, id: &str) -> String {
+    let world = World::new();
+    let path = world.estate("estate.json", estate);
+    let outcome = world.run(&["explain", id, "--from", &path]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[test]
+fn idle_members_of_a_group_by_hand() {
+    let outcome = World::new().run(&["explain", "--demo", "mixed-fleet", "plan:captioning"]);
+    let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    // 4.6016 × 730 = 3,359.168; 4 × 3,359.17 = 13,436.68; of three that are left
+    // 3 × (4.6016 − 2.99564) × 730 = 3,517.0524.
+    assert_tells(
+        &words.join(" "),
+        &[
+            "$13,436.68 today − $3,359.17 stop, risk low: stop 1 of 4, which compute nothing: \
+             i-018b32339618bec27;",
+            "i-018b32339618bec27: $3,359.17",
+            "= $10,077.51 − $3,517.05 commit",
+            "10077.504 − 6560.4516 − 0 = 3517.0524 a month",
+            "= $6,560.46",
+        ],
+    );
+}
+
+#[test]
+fn a_young_member_of_a_pool_by_hand() {
+    let mut estate = one();
+    for (place, percent) in [(1, 70.0), (2, 80.0)] {
+        estate["metrics"][place]["values"] = json!([[percent, 4_032]]);
+    }
+    let mut young = estate["instances"][0].clone();
+    young["id"] = json!("i-young");
+    young["launch_time"] = json!("2026-10-24T00:00:00Z");
+    young["tags"] = json!({"Name": "young"});
+    let metrics = estate["metrics"].as_array().expect("a list").clone();
+    for mut one in metrics {
+        one["instance"] = json!("i-young");
+        one["values"] = json!([[null, 6 * 288], [one["values"][0][0], 8 * 288]]);
+        estate["metrics"].as_array_mut().expect("a list").push(one);
+    }
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(young);
+    // Eight days, all of them running: so in the 144 hours before. 672 × 1.006 × 730 / 336
+    // = 1,468.76; 2 × 0.63378 × 730 = 925.3188; half of the rest each.
+    assert_tells(
+        &words_of(&estate, "plan:young"),
+        &[
+            "$734.38 today − $271.72 commit",
+            "first seen within the window: 1 of its instances;",
+            "unit 1 is used in 336 of 336 hours, 100 %: pays",
+            "unit 2 is used in 336 of 336 hours, 100 %: pays",
+            "unit 3 is used in 0 of 336 hours, 0 %: does not pay",
+            "today 672 instance-hours × 1.006 × 730 / 336 = 1468.76 a month",
+            "planned: fees 2 × 0.63378 × 730 h = 925.3188, and 0 hours above them",
+            "1468.76 − 925.3188 − 0 = 543.4412 a month",
+            "= $462.66",
+        ],
+    );
+}
+
+#[test]
+fn a_box_in_a_capacity_reservation_by_hand() {
+    let mut estate = one();
+    for place in 1..4 {
+        estate["metrics"][place]["values"] = json!([[0.0, 4_032]]);
+    }
+    estate["metrics"][4]["values"] = json!([[0.0, 4_032]]);
+    estate["instances"][0]["capacity_reservation_id"] = json!("cr-1");
+    estate["commitments"] = json!([{
+        "kind": "capacity-reservation", "id": "cr-1", "region": "us-east-1",
+        "zone": "us-east-1a", "instance_type": "g5.xlarge", "total": 1, "available": 0,
+    }]);
+    // 1.006 × 730, and nothing of it goes on where the reservation is lowered.
+    assert_tells(
+        &words_of(&estate, "plan:one"),
+        &[
+            "$734.38 today − $734.38 stop, risk low: stop: nothing computes on it;",
+            "lower the capacity reservation cr-1 from 1 to 0 in the same step",
+            "caveat: the money goes on as unused capacity unless the capacity reservation is \
+             lowered in the same step",
+            "their compute ends: $734.38, of which $734.38 is certain",
+            "= $0.00",
+        ],
+    );
+}
+
+#[test]
+fn unused_room_of_a_capacity_reservation() {
+    let id = "cr-0d3a91c47be58f260";
+    let outcome = World::new().run(&["explain", "--demo", "mixed-fleet", id]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    // One of three places of 55.04 an hour: 55.04 × 730 = 40,179.20.
+    let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    assert_tells(
+        &words.join(" "),
+        &[
+            "room for 1 instances on average over 336 h × 55.04/h × 730 h $40,179.20 a month",
+            "− $40,179.20 release, risk low: ",
+            "caveat: capacity of this type may not come back",
+            "= $0.00 after the plan",
         ],
     );
 }

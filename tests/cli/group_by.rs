@@ -56,8 +56,8 @@ fn a_page_and_a_comment_show_the_groups_with_their_total() {
     let mut in_page = expected.clone();
     in_page.push(total.clone());
     assert_eq!(found, in_page);
-    // Of the team research, $72,667.12 − $64,906.41.
-    assert_eq!(planned[1], "$7,760.71");
+    // Of the team research, $72,667.12 − 53,936.84 − 8,602.37 − 1,185.52.
+    assert_eq!(planned[1], "$8,942.39");
     let summary = &document["summary"];
     assert_eq!(
         planned.last().expect("a total"),

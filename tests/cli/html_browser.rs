@@ -137,7 +137,7 @@ fn the_page_fits_a_phone_sorts_and_filters() {
     assert_eq!(result["all"]["rows"], workloads.len());
     assert_eq!(
         result["all"]["shown"],
-        "8 of 8 workloads, $200,906.87 a month"
+        "8 of 8 workloads, $200,906.88 a month"
     );
     for (words, found, sum) in [
         ("G5.12XL night", &["nightly-eval"][..], "$20,702.80"),

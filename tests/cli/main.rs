@@ -12,6 +12,7 @@ mod commitments;
 mod contract;
 mod costs_docs;
 mod csv_rows;
+mod demos;
 mod diff;
 mod docs;
 mod estates;

@@ -107,3 +107,111 @@ fn a_log_comes_over_stdin_too() {
     assert_eq!(found["looks"]["taken"], 40);
     assert_eq!(found["gaps"][0]["where"], "stdin");
 }
+
+#[test]
+fn one_sample_does_not_tell_whether_another_was_due() {
+    let world = World::new();
+    let found = summary(&world, &log(0..1), &[]);
+    assert_eq!(found["looks"]["taken"], 1);
+    assert!(found["looks"]["missed"].is_null(), "{}", found["looks"]);
+    // Told how far apart they were meant to be, none is missing.
+    let found = summary(&world, &log(0..1), &["--interval", "1s"]);
+    assert_eq!(found["looks"]["missed"], 0);
+}
+
+/// A summary beside a type in Virginia.
+fn on_type(world: &World, log: &str, name: &str) -> Value {
+    summary(world, log, &["--type", name, "--region", "us-east-1"])
+}
+
+#[test]
+fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
+    let world = World::new();
+    for busy in ["5 %", "50 %", "95 %"] {
+        let log = log(0..40).replace(",50 %,", &format!(",{busy},"));
+        let found = on_type(&world, &log, "g5.xlarge");
+        assert!(found["cost"]["run_cost"].is_number(), "{busy}");
+        assert!(reasons(&found, "price").is_empty());
+        // One of four may be all that the log was asked for.
+        let found = on_type(&world, &log, "g5.12xlarge");
+        assert!(found["cost"]["run_cost"].is_number(), "{busy}");
+        assert_eq!(
+            reasons(&found, "GPUs"),
+            ["only 1 of 4 in this run; the price is for all of them"]
+        );
+        let large = log
+            .replace("NVIDIA A10G", "NVIDIA A100-SXM4-80GB")
+            .replace("23028 MiB", "81920 MiB");
+        let later = log
+            .replace("\n2026", "\n2027")
+            .replace(",0,NVIDIA", ",1,NVIDIA");
+        for (log, name, reason) in [
+            (
+                &log,
+                "p3.2xlarge",
+                "A10G was seen, and p3.2xlarge has V100; a GPU with 23,028 MiB was seen, and \
+                 those of p3.2xlarge have 16,160 MiB",
+            ),
+            (
+                &large,
+                "p4d.24xlarge",
+                "a GPU with 81,920 MiB was seen, and those of p4d.24xlarge have 40,960 MiB",
+            ),
+            (
+                &format!("{log}{later}"),
+                "g5.xlarge",
+                "2 GPUs were seen, and g5.xlarge has 1",
+            ),
+        ] {
+            let found = on_type(&world, log, name);
+            assert_eq!(reasons(&found, "price"), [reason]);
+            assert!(found["cost"].is_null(), "{busy}: {name}");
+            let text = found["recommendation"].as_str().expect("a sentence");
+            assert!(!text.contains('$'), "{text}");
+        }
+    }
+}
+
+#[test]
+fn two_hosts_in_one_log_are_not_put_together() {
+    let world = World::new();
+    let (idle, busy) = (log(0..40).replace(",50 %,", ",0 %,"), log(0..60));
+    let found = summary(&world, &format!("{idle}{busy}"), &[]);
+    assert_eq!(found["gpu_utilization_max_pct"], 0.0);
+    assert_eq!(
+        reasons(&found, "rows"),
+        [
+            "60 rows are left out: the clock goes back to a time that the log has rows of the \
+             same GPU for; the first is on line 43"
+        ]
+    );
+    // The same sorted by time: which row is whose nobody knows.
+    let mut rows: Vec<&str> = idle.lines().skip(1).collect();
+    rows.extend(busy.lines().skip(1).take(40));
+    rows.sort_unstable();
+    let path = world.path("both.csv");
+    fs::write(&path, format!("{HEADER}\n{}\n", rows.join("\n"))).expect("room for a log");
+    let outcome = world.run(&["profile", "--read", &path]);
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome.stderr.contains("80 rows have the same time"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn names_are_as_many_as_cells() {
+    let world = World::new();
+    let path = world.file("gpus.csv", log(0..40));
+    let names = "timestamp,index,name,utilization.gpu";
+    let outcome = world.run(&["profile", "--read", &path, "--read-columns", names]);
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome
+            .stderr
+            .contains("names given with --read-columns: 4; cells on this line: 9"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -111,7 +111,7 @@ fn a_pool_by_hand() {
 
 /// Of what ran before a box was launched nobody knows whether it ran in its place.
 #[test]
-fn a_pool_is_sized_on_the_hours_in_which_all_of_it_were_seen() {
+fn a_pool_is_sized_on_all_hours_and_a_young_box_fills_those_before_it() {
     let mut estate = three();
     let mut other_type = estate["instances"][0].clone();
     other_type["id"] = json!("i-four");
@@ -134,19 +134,20 @@ fn a_pool_is_sized_on_the_hours_in_which_all_of_it_were_seen() {
         .iter()
         .find(|pool| pool["instance_type"] == "g5.xlarge")
         .expect("it runs");
-    // The one of six hours in ten ran in 19 × 6 and the last 6 of these 200.
-    assert_eq!(pool["hours"], 200);
+    // The one of six hours in ten ran in 33 × 6 and the last 6 of 336. The young one ran in
+    // all of its 200, and so in all of the 136 before.
+    assert_eq!(pool["hours"], 336);
     assert_eq!(
         pool["concurrency"],
         json!([
             {"from": 1, "to": 2, "share": 1.0},
-            {"from": 3, "to": 3, "share": 0.6},
+            {"from": 3, "to": 3, "share": 0.6071},
         ])
     );
     assert_eq!(option(pool, 1, "no-upfront")["count"], 2);
-    // In 16 × 6 and 6 of 168: 1.006 × (2 + 102 / 168) + 1.212; 3 × 1.006 + 1.212.
+    // 1.006 × (2 + 204 / 336) + 1.212; 3 × 1.006 + 1.212.
     let family = &found["savings_plan_pools"][0];
-    assert_eq!(family["hours"], 168);
+    assert_eq!(family["hours"], 336);
     assert_eq!(family["on_demand_mean_hourly"], 3.834786);
     assert_eq!(family["on_demand_peak_hourly"], 4.23);
 }
@@ -195,18 +196,18 @@ fn what_is_covered_is_not_bought_again() {
         .filter_map(|one| one["count"].as_u64())
         .collect();
     assert_eq!(counts, BTreeSet::from([0]), "nothing pays at 30 %");
-    // Used 336 + 204 of 672 hours and covering 540 of the 642 that ran; it costs
-    // 2 × 0.63378 × 730 = 925.32 a month, of which 132 / 672 buys nothing.
+    // Used for 336 + 204 of 672 hours by boxes and in the other 132 by room of the capacity
+    // reservation: 672 of 642 + 672 hours. It costs 2 × 0.63378 × 730 = 925.32 a month.
     let [one] = found["commitments"].as_array().expect("a list").as_slice() else {
         panic!("{found}")
     };
     assert_eq!(one["id"], "ri-1");
     assert_eq!(one["monthly_cost"], 925.32);
-    assert_eq!(one["utilization"], 0.8036);
-    assert_eq!(one["coverage"], 0.8411);
-    assert_eq!(one["unused_monthly"], 181.76);
+    assert_eq!(one["utilization"], 1.0);
+    assert_eq!(one["coverage"], 0.5114);
+    assert_eq!(one["unused_monthly"], 0.0);
     assert_eq!(one["days_to_expiry"], 30);
-    // 2 × 1.006 × 730.
+    // (672 − 132) / 672 of 2 × 1.006 × 730.
     let [held] = found["capacity_reservations"]
         .as_array()
         .expect("a list")
@@ -218,7 +219,7 @@ fn what_is_covered_is_not_bought_again() {
         (&held["id"], &held["available"]),
         (&json!("cr-1"), &json!(2))
     );
-    assert_eq!(held["unused_monthly"], 1468.76);
+    assert_eq!(held["unused_monthly"], 1180.25);
 }
 
 #[test]
@@ -228,6 +229,11 @@ fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
     assert_eq!(figures(&estate)["reserved_pools"], json!([]));
     let mut estate = one();
     estate["instances"][0]["state"] = json!("stopped");
+    // It ran until now, and one that is stopped by day is no other box.
+    assert_eq!(figures(&estate)["reserved_pools"][0]["peak"], 1);
+    estate["instances"][0]["state_transition_reason"] =
+        json!("User initiated (2026-10-01 08:00:00 GMT)");
+    estate["metrics"] = json!([]);
     assert_eq!(figures(&estate)["reserved_pools"], json!([]));
     let mut estate = one();
     estate["instances"][0]["tags"]["gpucost:ignore"] = json!("standby");
@@ -246,7 +252,7 @@ fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
         .expect("a gap");
     assert_eq!(
         gap["reason"],
-        "seen for 167 whole hours of the 168 that a commitment is sized on"
+        "1 of 1 instances were seen for 167 whole hours or little more; a commitment is sized on 168"
     );
 }
 
@@ -379,6 +385,7 @@ fn document() -> Shape {
                 ("total", Count),
                 ("available", Count),
                 ("capacity_block", Flag),
+                ("currency", maybe(Word(&["USD", "CNY"]))),
                 ("unused_monthly", maybe(Money)),
                 ("end", maybe(Time)),
             ])),

@@ -190,9 +190,9 @@ fn the_demo_is_sized_in_every_format() {
     assert_eq!(table.code, 0, "{}", table.stderr);
     assert!(table.stdout.lines().all(|line| line.chars().count() <= 100));
     for text in [
-        "8 × g6e.2xlarge",
+        "8 × g6e.4xlarge",
         "LEFT ALONE",
-        "$58,387.85",
+        "$53,936.84",
         "not-launchable",
     ] {
         assert!(table.stdout.contains(text), "{text}: {}", table.stdout);

@@ -216,7 +216,12 @@ proptest! {
                 _ => (estate.window.end, 1.0),
             });
         }
-        let (points, rejected) = Points::clean(points, metric, estate.window, 300);
+        let (points, rejected) = Points::clean(
+            points,
+            (metric, Statistic::Average),
+            estate.window,
+            300,
+        );
         prop_assert_eq!(points.len(), count);
         estate.instances[0].tags = tags;
         estate.metrics.push(Series {

@@ -286,6 +286,8 @@ fn what_does_not_run_on_demand_does_not_move() {
     let stopped = &mut estate["instances"][0];
     stopped["lifecycle"] = json!("on-demand");
     stopped["state"] = json!("stopped");
+    stopped["state_transition_reason"] = json!("User initiated (2026-09-20 08:00:00 GMT)");
+    estate["metrics"] = json!([]);
     let found = workloads(&world, &estate, &[]).remove(0);
     assert_eq!(found["reason"], "stopped");
     assert_eq!(found["naive_monthly_savings"], Value::Null);
@@ -474,11 +476,11 @@ fn slips_are_refused() {
         ),
         (
             &["--demo", "--kind", "batch"],
-            "the argument '--demo' cannot be used with '--kind <KIND>'",
+            "the argument '--demo [<NAME>]' cannot be used with '--kind <KIND>'",
         ),
         (
             &["--demo", "--nodes", "2"],
-            "the argument '--demo' cannot be used with '--nodes <N>'",
+            "the argument '--demo [<NAME>]' cannot be used with '--nodes <N>'",
         ),
         (
             &["--restartable"],
@@ -523,10 +525,18 @@ fn slips_are_refused() {
 
 #[test]
 fn the_table_fits_and_says_why() {
-    let table = spot(&["--demo"]).stdout;
+    let table = spot(&["--demo", "quarter-used", "--risk", "high"]).stdout;
     let longest = table.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(100), "{table}");
-    let document = spot(&["--demo", "--format", "json"]).json();
+    let json = [
+        "--demo",
+        "quarter-used",
+        "--risk",
+        "high",
+        "--format",
+        "json",
+    ];
+    let document = spot(&json).json();
     let workloads = document["workloads"].as_array().expect("a list");
     let eligible: Vec<&Value> = workloads
         .iter()

@@ -320,6 +320,100 @@ fn half_a_row_is_in_no_sum() {
     );
 }
 
+/// A change of one instance in us-east-1.
+fn changed(address: &str, before: &str, after: &str) -> Value {
+    let side = |name: &str| json!({"instance_type": name, "availability_zone": "us-east-1a"});
+    json!({"address": address, "mode": "managed", "type": "aws_instance",
+        "change": {"actions": ["update"], "before": side(before), "after": side(after),
+                   "after_unknown": {}}})
+}
+
+/// Hourly rates of the book in us-east-1: m7i.2xlarge 0.4032, m7i.4xlarge 0.8064,
+/// g5.xlarge 1.006, g5.12xlarge 5.672. The book does not know m5.large.
+#[test]
+fn a_cpu_type_that_goes_or_comes_with_an_update_is_in_the_delta() {
+    let world = World::new();
+    let plan = json!({"format_version": "1.2", "resource_changes": [
+        changed("aws_instance.up", "m7i.4xlarge", "g5.xlarge"),
+        changed("aws_instance.down", "g5.12xlarge", "m7i.2xlarge"),
+        changed("aws_instance.old", "m5.large", "g5.xlarge"),
+        changed("aws_instance.cpu", "m7i.2xlarge", "m7i.4xlarge"),
+    ]});
+    let path = document(&world, &plan);
+    let outcome = check(&world, OPEN, &path, &["--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let checked = outcome.json();
+    // 0.8064 × 730 = 588.672; 0.4032 × 730 = 294.336
+    assert_eq!(
+        figures(&checked, "aws_instance.up"),
+        [Some(588.67), Some(734.38), Some(145.71)]
+    );
+    assert_eq!(
+        figures(&checked, "aws_instance.down"),
+        [Some(4_140.56), Some(294.34), Some(-3_846.22)]
+    );
+    assert_eq!(
+        figures(&checked, "aws_instance.old"),
+        [None, Some(734.38), None],
+        "it is not free"
+    );
+    let plan = &checked["plan"];
+    assert_eq!(
+        plan["changes"].as_array().map(Vec::len),
+        Some(3),
+        "a CPU resource stays out"
+    );
+    // 588.67 + 4 140.56, 734.38 + 294.34, and 145.71 − 3 846.22
+    assert_eq!(
+        plan["totals"],
+        json!([{"currency": "USD", "monthly_before": 4_729.23, "monthly_after": 1_028.72,
+                "monthly_delta": -3_700.51}])
+    );
+    assert_eq!(plan["unpriced"], 1);
+    assert_eq!(checked["gaps"][0]["where"], "aws_instance.old");
+    assert_eq!(
+        checked["gaps"][0]["reason"],
+        "the book does not know m5.large"
+    );
+    let rows = plan["changes"].as_array().expect("rows").iter();
+    let has_none = |side: &Value| side["gpus"] == 0.0;
+    let of_cpu = rows.filter(|row| has_none(&row["before"]) || has_none(&row["after"]));
+    assert_eq!(of_cpu.count(), 3);
+    let wide = check(&world, OPEN, &path, &["--format", "wide"]).stdout;
+    assert!(wide.contains("m7i.4xlarge → g5.xlarge"), "{wide}");
+    assert!(wide.contains("g5.12xlarge → m7i.2xlarge"), "{wide}");
+}
+
+/// What the CPU type costs counts for a budget. The rules about GPU instances neither
+/// judge it nor take it for what was so before.
+#[test]
+fn a_cpu_type_at_one_end_is_no_gpu_instance() {
+    let world = World::new();
+    let plan = |before: &str, after: &str| {
+        json!({"format_version": "1.2", "resource_changes": [
+            changed("aws_instance.a", before, after)]})
+    };
+    let up = document(&world, &plan("m7i.4xlarge", "g5.xlarge"));
+    let budget = "[[budget]]\nmonthly_limit = 700\n";
+    let outcome = check(&world, budget, &up, &["--format", "json"]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    let found = outcome.json();
+    let title = found["violations"][0]["title"].as_str().expect("a title");
+    assert!(
+        title.ends_with("the plan changes it by +$145.71"),
+        "{title}"
+    );
+    // The GPU instance is new in the region and without the tag.
+    let region = "[deny]\nregions = [\"us-*\"]\n";
+    assert_eq!(check(&world, region, &up, &[]).code, 100);
+    let tag = "[tags]\nrequired = [\"team\"]\n";
+    assert_eq!(check(&world, tag, &up, &[]).code, 100);
+    let down = document(&world, &plan("g5.xlarge", "m7i.4xlarge"));
+    for policy in [region, tag, "[allow]\ntypes = [\"g5.*\"]\n"] {
+        assert_eq!(check(&world, policy, &down, &[]).code, 0, "{policy}");
+    }
+}
+
 /// A budget of an account: the plan does not say whose the instance is.
 #[test]
 fn what_may_belong_to_a_budget_matters_only_where_it_could_break_it() {

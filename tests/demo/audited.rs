@@ -114,7 +114,7 @@ fn running_around_the_clock_costs_730_hours() {
     // Hourly book price × instances × 730, rounded to cents.
     let expected = [
         ("experiments", "71481.60"),            // 8 × 12.24
-        ("chat-serving", "80145.39"),           // 5 × 21.957642
+        ("chat-serving", "80145.40"),           // 5 × 16 029.08, each 21.957642 × 730
         ("nightly-eval", "20702.80"),           // 5 × 5.672
         ("notebook-pavel", "1185.52"),          // 1.624
         ("llm-poc-old", "7659.63"),             // 10.49264
@@ -125,10 +125,10 @@ fn running_around_the_clock_costs_730_hours() {
     for (name, monthly) in expected {
         assert_eq!(cost(name), monthly, "{name}");
     }
-    // 200 563.19 of compute and 343.68 of storage.
+    // 200 563.20 of compute and 343.68 of storage.
     assert_eq!(
         cents(AUDIT.totals.monthly_cost.expect("priced")),
-        "200906.87"
+        "200906.88"
     );
     assert_eq!(AUDIT.totals.unpriced_instances, 0);
     assert_eq!(AUDIT.totals.instances, 23);
@@ -137,10 +137,10 @@ fn running_around_the_clock_costs_730_hours() {
 
 #[test]
 fn experiments_move_to_one_gpu_each() {
-    // p3 is no longer launched. An L40S has 864 of the V100's 900 GB/s; CPU p95 of
-    // 14 % of 32 vCPUs × 1.2 take more than the four of a g6e.xlarge:
-    // 8 × (12.24 − 2.24208) × 730 = 58 387.8528.
-    let saving = "58387.85";
+    // p3 is no longer launched. An L40S has 864 of the V100's 900 GB/s; nodes that train
+    // together keep the 10 Gbit/s of a p3.8xlarge, and a g6e.2xlarge has 5:
+    // 8 × (12.24 − 3.00424) × 730 = 53 936.8384.
+    let saving = "53936.84";
     assert_eq!(
         plan("experiments")[0],
         (ActionKind::Rightsize, saving.to_owned())
@@ -150,13 +150,13 @@ fn experiments_move_to_one_gpu_each() {
         .expect("it leads to a type");
     assert_eq!(
         (target.instance_type.as_str(), target.count),
-        ("g6e.2xlarge", 8)
+        ("g6e.4xlarge", 8)
     );
     let id = workload("experiments").workload.id();
     for finding in AUDIT.findings.iter().filter(|f| f.workload() == id) {
         let own = finding.monthly_savings.map(cents);
         assert_eq!(own.as_deref(), Some(saving), "{}", finding.rule());
-        assert_eq!(finding.recommendation.to, "8 × g6e.2xlarge");
+        assert_eq!(finding.recommendation.to, "8 × g6e.4xlarge");
     }
     let unused = AUDIT
         .findings
@@ -170,16 +170,16 @@ fn experiments_move_to_one_gpu_each() {
 fn the_plan_is_what_the_arithmetic_says_line_by_line() {
     use ActionKind::{Commit, Release, Rightsize, Schedule, Share, Spot, Stop};
     let expected: [(&str, &[(ActionKind, &str)]); 8] = [
-        // 8 × (12.24 − 2.24208) × 730, then spot at 1.27475 an hour: one
+        // 8 × (12.24 − 3.00424) × 730, then spot at 1.46885 an hour: one
         // interruption a day, a checkpoint of 60 s each sqrt(2 × 60 × 86 400) =
         // 3 220 s, o = 60/3 220 + (1 610 + 300)/86 400 = 0.040740, so that an hour
-        // of work costs 1.27475/(1 − 0.040740) = 1.328889, below the 1.41251 of a
-        // reservation: 13 093.75 − 8 × 1.328889 × 730 = 7 760.71.
-        ("experiments", &[(Rightsize, "58387.85"), (Spot, "5333.04")]),
+        // of work costs 1.46885/(1 − 0.040740) = 1.531232:
+        // 17 544.7616 − 8 × 1.531232 × 730 = 8 602.37.
+        ("experiments", &[(Rightsize, "53936.84"), (Spot, "8602.37")]),
         // Two of 40 models on a card by 3g.20gb slices, 20 cards, 3 × 8 of them:
-        // 80 145.39 − 48 087.24. Its part of four reservations in the pool, which
+        // 80 145.40 − 48 087.24. Its part of four reservations in the pool, which
         // save 4 × (21.957642 − 13.921094) × 730 = 23 466.72: 3/4.
-        ("chat-serving", &[(Share, "32058.15"), (Commit, "17600.04")]),
+        ("chat-serving", &[(Share, "32058.16"), (Commit, "17600.04")]),
         // 160 of 168 hours: 20 702.80 × 160/168.
         ("nightly-eval", &[(Schedule, "19716.95")]),
         ("notebook-pavel", &[(Stop, "1185.52")]),
@@ -218,18 +218,18 @@ fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
         ("stop", "8845.15"),
         ("release", "343.68"),
         ("schedule", "19716.95"),
-        ("rightsize", "58387.85"),
-        ("share", "32058.15"),
-        ("spot", "5333.04"),
+        ("rightsize", "53936.84"),
+        ("share", "32058.16"),
+        ("spot", "8602.37"),
         ("commit", "23466.72"),
     ];
     assert_eq!(
         steps,
         expected.map(|(kind, saved)| (kind, saved.to_owned()))
     );
-    // 200 906.87 less all of them.
+    // 200 906.88 less all of them.
     let planned = AUDIT.totals.planned_monthly_cost.expect("priced");
-    assert_eq!(cents(planned), "52755.33");
+    assert_eq!(cents(planned), "53937.01");
     assert_eq!(
         cents(AUDIT.totals.monthly_waste.expect("priced")),
         "9188.83"

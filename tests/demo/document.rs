@@ -1,16 +1,21 @@
-//! The committed document.
+//! The committed documents.
 
 use super::DEMO;
+use super::generate_demo::scenarios::{SCENARIOS, Scenario};
 use flate2::read::GzDecoder;
 use gpucost::domain::EstateSource;
-use gpucost::sources::files::{demo_estate, parse_estate, write_estate};
+use gpucost::sources::files::{Demo, demo_estate, parse_estate, write_estate};
 use std::io::Read;
+use std::path::Path;
 
-const COMMITTED: &[u8] = include_bytes!("../../fixtures/demo/estate.json.gz");
+fn committed(scenario: &Scenario) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/demo");
+    std::fs::read(folder.join(scenario.file())).expect("a committed file")
+}
 
-fn committed_text() -> String {
+fn committed_text(scenario: &Scenario) -> String {
     let mut text = String::new();
-    GzDecoder::new(COMMITTED)
+    GzDecoder::new(committed(scenario).as_slice())
         .read_to_string(&mut text)
         .expect("the committed file is gzip of UTF-8");
     text
@@ -24,32 +29,48 @@ fn without_version(document: &str) -> &str {
 }
 
 #[test]
-fn the_committed_document_is_what_the_generator_makes() {
-    let mut generated = Vec::new();
-    write_estate(&DEMO, &mut generated).expect("memory takes everything");
-    let generated = String::from_utf8(generated).expect("an estate is UTF-8");
-    // Not `assert_eq!`: a difference would print megabytes.
-    assert!(
-        without_version(&committed_text()) == without_version(&generated),
-        "fixtures/demo/estate.json.gz is stale: cargo run --example generate_demo"
-    );
+fn the_committed_documents_are_what_the_generator_makes() {
+    for scenario in SCENARIOS {
+        let mut generated = Vec::new();
+        write_estate(&(scenario.estate)(), &mut generated).expect("memory takes everything");
+        let generated = String::from_utf8(generated).expect("an estate is UTF-8");
+        // Not `assert_eq!`: a difference would print megabytes.
+        assert!(
+            without_version(&committed_text(scenario)) == without_version(&generated),
+            "fixtures/demo/{} is stale: cargo run --example generate_demo",
+            scenario.file()
+        );
+    }
 }
 
 #[test]
-fn reading_it_gives_the_generated_estate() {
-    let read = parse_estate(committed_text().as_bytes()).expect("a complete estate");
-    assert!(read == *DEMO, "writing and reading changed the estate");
-    let bundled = demo_estate().expect("the bundled estate is complete");
-    assert!(bundled == *DEMO, "the binary carries another estate");
-    assert_eq!(bundled.source, EstateSource::Demo);
+fn reading_them_gives_the_generated_estates() {
+    for scenario in SCENARIOS {
+        let made = (scenario.estate)();
+        let read = parse_estate(committed_text(scenario).as_bytes()).expect("a complete estate");
+        assert!(read == made, "writing and reading changed the estate");
+        let bundled = scenario.demo.estate().expect("it is complete");
+        assert!(bundled == made, "the binary carries another estate");
+        assert_eq!(bundled.source, EstateSource::Demo);
+    }
+    assert!(demo_estate().expect("it is complete") == *DEMO);
 }
 
 #[test]
-fn it_is_small_and_carries_neither_time_nor_name() {
-    assert!(COMMITTED.len() < 900_000, "{} bytes", COMMITTED.len());
-    // RFC 1952: flags in byte 3, modification time in bytes 4 to 7.
-    assert_eq!(COMMITTED[3], 0, "flags: no file name, no comment");
-    assert_eq!(COMMITTED[4..8], [0; 4], "modification time");
+fn they_are_small_and_carry_neither_time_nor_name() {
+    for scenario in SCENARIOS {
+        let document = committed(scenario);
+        let most = if scenario.demo == Demo::Starter {
+            900_000
+        } else {
+            400_000
+        };
+        let (file, bytes) = (scenario.file(), document.len());
+        assert!(bytes < most, "{file}: {bytes} bytes");
+        // RFC 1952: flags in byte 3, modification time in bytes 4 to 7.
+        assert_eq!(document[3], 0, "{file}: no file name, no comment");
+        assert_eq!(document[4..8], [0; 4], "{file}: no modification time");
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! The demo estate: it is what its generator makes, it has the figures that it
-//! promises, and its audit says what a person would work out by hand.
+//! The demo estates: they are what their generator makes, they have the figures that
+//! they promise, and their audits say what a person would work out by hand.
 
 mod audited;
 mod document;
 mod figures;
+mod scenarios;
 
 // Writing the files is the example's own business.
 #[path = "../../examples/generate_demo/main.rs"]
@@ -13,8 +14,8 @@ mod generate_demo;
 use gpucost::domain::{Estate, Instance};
 use std::sync::LazyLock;
 
-/// The estate as generated now.
-static DEMO: LazyLock<Estate> = LazyLock::new(generate_demo::demo);
+/// The demo without a name, as generated now.
+static DEMO: LazyLock<Estate> = LazyLock::new(generate_demo::scenarios::starter::estate);
 
 /// The instances whose name begins with a word, at least one.
 fn named(prefix: &str) -> Vec<&'static Instance> {

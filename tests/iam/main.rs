@@ -61,7 +61,7 @@ const MUTATING: &[&str] = &[
 ];
 
 /// Fields of answers whose names begin like an operation.
-const FIELDS: &[&str] = &["attach_time"];
+const FIELDS: &[&str] = &["start_date", "attach_time"];
 
 /// Beginnings of operations that only read.
 const READING: &[&str] = &["describe", "get", "list"];

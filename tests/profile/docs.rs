@@ -49,8 +49,9 @@ fn a_type_with_another_gpu_than_was_seen_gets_no_advice() {
     let output = read(&flags);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        text.contains("A10G was seen, which p3.8xlarge does"),
+        text.contains("price of p3.8xlarge: A10G was seen, and p3.8xlarge has V100;"),
         "{text}"
     );
     assert!(!text.contains("would do"), "{text}");
+    assert!(!text.contains('$'), "{text}");
 }

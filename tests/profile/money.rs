@@ -120,19 +120,18 @@ fn nobody_who_answers_is_a_gap_and_no_price() {
 }
 
 #[test]
-fn gpus_that_cannot_be_seen_are_no_reason_for_a_smaller_type() {
-    // 8 GPUs answer; a g5.12xlarge has 4.
-    let found = summary(None, &["--type", "g5.12xlarge", "--region", "us-east-1"]);
-    assert_eq!(
-        found["cost"]["left_alone"],
-        "8 GPUs were seen, and g5.12xlarge has 4; check `--type`"
-    );
-    // A p3.8xlarge has 4 of another model, which says more than their number.
-    let flags = ["--type", "p3.8xlarge", "--region", "us-east-1"];
-    assert_eq!(
-        summary(None, &flags)["cost"]["left_alone"],
-        "A10G was seen, which p3.8xlarge does not have; check `--type`"
-    );
+fn a_type_that_is_not_the_one_of_the_run_has_no_price() {
+    // 8 A10G answer; a g5.12xlarge has 4, and a p3.8xlarge 4 of another model.
+    for (name, reason) in [
+        ("g5.12xlarge", "8 GPUs were seen, and g5.12xlarge has 4"),
+        ("p3.8xlarge", "A10G was seen, and p3.8xlarge has V100; "),
+    ] {
+        let found = summary(None, &["--type", name, "--region", "us-east-1"]);
+        assert!(found["cost"].is_null(), "{name}");
+        let gaps = found["gaps"].to_string();
+        assert!(gaps.contains(reason), "{gaps}");
+        assert!(!found["recommendation"].to_string().contains('$'));
+    }
     // A g5.48xlarge has 8, all of which are used.
     let found = summary(None, &["--type", "g5.48xlarge", "--region", "us-east-1"]);
     assert!(found["cost"]["left_alone"].is_null());

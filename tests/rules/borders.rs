@@ -119,20 +119,28 @@ fn seven_days_of_samples_are_needed_to_call_it_idle() {
     };
     assert_eq!(watched(7 * DAY).verdict(), "overprovisioned/idle");
     let short = watched(7 * DAY - 29); // 6.9 days
-    assert_eq!(short.verdict(), "overprovisioned/steady");
+    assert_eq!(short.verdict(), "overprovisioned/idle-so-far");
     assert!(!short.actions().contains(&ActionKind::Stop));
-    assert_eq!(watched(7 * DAY - 1).verdict(), "overprovisioned/steady");
+    // A period at either end of a window may be cut off.
+    assert_eq!(watched(7 * DAY - 2).verdict(), "overprovisioned/idle");
+    assert_eq!(
+        watched(7 * DAY - 3).verdict(),
+        "overprovisioned/idle-so-far"
+    );
 }
 
 #[test]
-fn a_box_started_within_the_week_is_not_idle() {
-    let started = |hours: i64| judge(idle().launched_hours_ago(hours).seen_before());
-    assert_eq!(started(6 * 24).verdict(), "overprovisioned/steady");
+fn a_box_first_seen_within_the_week_is_not_idle() {
+    let started = |hours: i64| judge(idle().launched_hours_ago(hours));
+    assert_eq!(started(6 * 24).verdict(), "overprovisioned/idle-so-far");
     assert_eq!(
         started(7 * 24).verdict(),
-        "overprovisioned/steady",
+        "overprovisioned/idle-so-far",
         "over seven days ago, not seven"
     );
+    // A restart makes nothing young.
+    let restarted = judge(idle().launched_hours_ago(6 * 24).seen_before());
+    assert_eq!(restarted.verdict(), "overprovisioned/idle");
     assert_eq!(started(7 * 24 + 1).verdict(), "overprovisioned/idle");
 }
 
@@ -221,7 +229,7 @@ fn a_maximum_of_one_percent_at_p99_is_activity() {
 }
 
 #[test]
-fn two_consecutive_periods_of_five_percent_spare_it() {
+fn two_periods_of_five_percent_in_a_week_spare_it() {
     let blips = |apart: u32, value: f64| {
         judge(
             g5("i-1")
@@ -235,7 +243,9 @@ fn two_consecutive_periods_of_five_percent_spare_it() {
     };
     assert_eq!(blips(1, 5.0), "overprovisioned/steady");
     assert_eq!(blips(1, 4.99), "overprovisioned/idle");
-    assert_eq!(blips(2, 6.0), "overprovisioned/idle");
+    assert_eq!(blips(2, 6.0), "overprovisioned/steady");
+    assert_eq!(blips(7 * DAY - 1, 6.0), "overprovisioned/steady");
+    assert_eq!(blips(7 * DAY, 6.0), "overprovisioned/idle");
 }
 
 #[test]
@@ -478,7 +488,13 @@ fn a_week_of_samples_is_needed_to_advise_a_commitment() {
     let week = young(7 * DAY);
     assert!(week.finding("steady-on-demand").is_some());
     assert_eq!(week.actions(), [ActionKind::Commit]);
-    let short = young(7 * DAY - 1);
+    let short = judge(
+        Machine::new("i-1", "g5.xlarge")
+            .launched_hours_ago(7 * 24 - 2)
+            .cpu(last(7 * DAY - 24, 5.0))
+            .gpu(0, last(7 * DAY - 24, 70.0))
+            .vram(0, 9_211.2, A10G_MIB),
+    );
     assert_eq!(short.verdict(), "well-utilized/steady");
     assert_eq!(short.finding("steady-on-demand"), None);
     assert!(!short.has_gap("price"), "nothing is missing but time");

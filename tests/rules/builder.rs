@@ -133,7 +133,8 @@ impl Machine {
                 level(period)?,
             ))
         });
-        let (points, rejected) = Points::clean(raw, metric, window, self.period_seconds);
+        let (points, rejected) =
+            Points::clean(raw, (metric, statistic), window, self.period_seconds);
         self.series.push(Series {
             instance: self.instance.id.clone(),
             gpu,

@@ -2,11 +2,14 @@
 //! for it and over those of all the others, the borders of the classification,
 //! what holds for every audit, and percentiles against measured data.
 
+mod advice;
 mod borders;
 mod builder;
 mod chargeback;
 mod everywhere;
 mod fixtures;
+mod fleets;
+mod honest;
 mod levers;
 mod owned;
 mod paid_ahead;

@@ -9,7 +9,7 @@ use gpucost::domain::{
     ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use gpucost::rules::{COMMITMENT_RULES, commitment_findings};
-use gpucost::savings::{Coverage, existing_coverage};
+use gpucost::savings::{Coverage, Unused, existing_coverage};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -49,6 +49,8 @@ fn capacity(total: u32, available: u32) -> CapacityReservation {
         total,
         available,
         capacity_block: false,
+        start: None,
+        committed_until: None,
         end: None,
     }
 }
@@ -58,13 +60,14 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
     let discounts = BTreeMap::new();
     let prices = Prices::new(&estate.prices, &discounts);
     let found = existing_coverage(estate, &prices, &policy);
-    let findings = commitment_findings(
-        &estate.commitments.capacity_reservations,
-        &found,
-        &prices,
-        &policy,
-        estate.as_of,
-    );
+    let unused = Unused {
+        coverage: &found,
+        prices: &prices,
+        policy: &policy,
+        window: estate.window,
+        as_of: estate.as_of,
+    };
+    let findings = commitment_findings(&unused.rows().0, &found, estate.as_of);
     (found, findings)
 }
 
@@ -141,9 +144,8 @@ fn idle_capacity_costs_the_on_demand_price_of_what_is_free() {
     assert_eq!(one.id(), "idle-capacity-reservation:cr-1");
     assert_eq!(
         one.title,
-        "capacity for 3 of 4 p4d.24xlarge in us-east-1b is held and not used"
+        "capacity for 3 of 4 × p4d.24xlarge in us-east-1b is held and not used"
     );
-    assert_eq!(one.recommendation.to, "1 × p4d.24xlarge");
     assert_eq!(one.evidence()[0].observed, 3.0);
 }
 

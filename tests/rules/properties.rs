@@ -174,11 +174,19 @@ fn is_in_cents(amount: Decimal) -> bool {
     amount == amount.round_dp(2)
 }
 
-fn savings(one: &AuditedWorkload, wanted: impl Fn(bool) -> bool) -> impl Iterator<Item = Money> {
-    one.actions
-        .iter()
-        .filter(move |action| wanted(one.is_waste(action)))
-        .map(|action| action.monthly_savings())
+/// What of the savings is certain, or what is not.
+fn savings(actions: &[Action], certain: bool) -> impl Iterator<Item = Money> {
+    actions.iter().map(move |action| {
+        let part = action.certain();
+        if certain {
+            part
+        } else {
+            action
+                .monthly_savings()
+                .checked_sub(part)
+                .expect("one currency")
+        }
+    })
 }
 
 /// The sum of what is known; absent when there are parts and none is known.
@@ -188,15 +196,18 @@ fn total(parts: impl Iterator<Item = Option<Money>>) -> Option<Decimal> {
     (!is_unknown).then(|| sum(parts.into_iter().flatten()))
 }
 
-fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
+pub fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
     let totals = &audit.totals;
     let cost = totals.monthly_cost.map(Money::amount);
     let parts = || audit.workloads.iter();
     let costs = |one: &AuditedWorkload| one.workload.monthly_cost();
-    prop_assert_eq!(cost, total(parts().map(costs)));
+    let unused = || audit.unused.iter();
+    let unused_costs = || unused().map(|one| one.monthly_cost);
+    prop_assert_eq!(cost, total(parts().map(costs).chain(unused_costs())));
     let saved = |wanted: bool| {
-        let sum = sum(parts().flat_map(|one| savings(one, |waste| waste == wanted)));
-        cost.map(|_| sum)
+        let of_workloads = parts().flat_map(|one| savings(&one.actions, wanted));
+        let of_unused = unused().flat_map(|one| savings(&one.actions, wanted));
+        cost.map(|_| sum(of_workloads.chain(of_unused)))
     };
     let waste = totals.monthly_waste.map(Money::amount);
     let optimization = totals.monthly_optimization.map(Money::amount);
@@ -205,7 +216,11 @@ fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
     let planned = totals.planned_monthly_cost.map(Money::amount);
     prop_assert_eq!(
         planned,
-        total(parts().map(AuditedWorkload::planned_monthly_cost))
+        total(
+            parts()
+                .map(AuditedWorkload::planned_monthly_cost)
+                .chain(unused().map(|one| one.planned_monthly_cost()))
+        )
     );
     if let (Some(cost), Some(saved)) = (cost, totals.monthly_savings()) {
         prop_assert_eq!(planned, Some(cost - saved.amount()));
@@ -217,6 +232,7 @@ fn check_sums(audit: &Audit) -> Result<(), TestCaseError> {
                 .by_classification
                 .values()
                 .map(|class| class.monthly_cost)
+                .chain(unused_costs())
         )
     );
     for (class, sums) in &totals.by_classification {

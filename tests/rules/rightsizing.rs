@@ -82,10 +82,12 @@ fn a_live_spot_price_is_not_compared_with_the_books_average() {
 
 #[test]
 fn spot_prices_of_one_reading_compare_zone_by_zone() {
+    // Of undeclared nodes nobody knows whether they talk; a declared batch does not.
+    let batch = |id, zone| spot(id, zone).tag("gpucost:kind", "batch");
     let mut estate = estate(vec![
-        spot("i-1", "us-east-1a"),
-        spot("i-2", "us-east-1b"),
-        spot("i-3", "us-east-1b"),
+        batch("i-1", "us-east-1a"),
+        batch("i-2", "us-east-1b"),
+        batch("i-3", "us-east-1b"),
     ]);
     for (zone, name, hourly) in [
         ("us-east-1a", "g5.4xlarge", "0.80"),

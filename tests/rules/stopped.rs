@@ -42,7 +42,7 @@ fn workload(audit: &Audit) -> &AuditedWorkload {
 
 #[test]
 fn storage_of_a_box_that_stopped_this_week_is_nobodys_waste() {
-    for hours in [0, 1, 7 * 24 - 1] {
+    for hours in [73, 7 * 24 - 1] {
         let audit = audited(&estate(vec![stopped_for("i-1", hours)]));
         assert!(of(&audit, "stopped-with-storage").is_empty(), "{hours}");
         assert_eq!(workload(&audit).actions, [], "{hours}");
@@ -68,6 +68,21 @@ fn storage_of_a_box_that_stopped_this_week_is_nobodys_waste() {
     assert!(of(&audit, "stopped-with-storage").is_empty());
 }
 
+/// A g5.2xlarge that was up until it stopped within three days costs as it ran: it may
+/// be up again tomorrow.
+#[test]
+fn a_box_that_stopped_lately_costs_as_it_ran() {
+    // 1.212 × 730 × (336 − 72) / 336 = 695.16…
+    let audit = audited(&estate(vec![stopped_for("i-1", 72)]));
+    let one = &workload(&audit).workload;
+    assert!(one.key.running);
+    assert_eq!(
+        one.monthly_cost().map(|cost| cost.amount()),
+        Some(decimal("695.17"))
+    );
+    assert_eq!(audit.totals.stopped_instances, 1);
+}
+
 #[test]
 fn what_is_still_stopping_stops_now() {
     let mut machine = with_volume(stopped("i-1"), Some("gp3"), Some(500));
@@ -81,7 +96,7 @@ fn what_is_still_stopping_stops_now() {
 fn of_a_group_the_one_that_stopped_last_counts() {
     let group = |machine: Machine| machine.tag("gpucost:workload", "renderer");
     let old = group(stopped_for("i-1", 30 * 24));
-    let fresh = group(stopped_for("i-2", 24));
+    let fresh = group(stopped_for("i-2", 4 * 24));
     let audit = audited(&estate(vec![old, fresh]));
     assert!(of(&audit, "stopped-with-storage").is_empty());
 }

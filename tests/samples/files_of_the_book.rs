@@ -217,7 +217,13 @@ fn amounts_are_above_zero_and_days_are_days() {
             for column in file.dates {
                 let date = line.get(column);
                 let day: Option<Date> = date.parse().ok();
-                let known = jiff::civil::date(2024, 1, 1)..jiff::civil::date(2027, 1, 1);
+                // Prices of volumes hardly ever change; those of instances do.
+                let first = if file.name == "storage.csv" {
+                    2021
+                } else {
+                    2024
+                };
+                let known = jiff::civil::date(first, 1, 1)..jiff::civil::date(2027, 1, 1);
                 assert!(
                     date.is_empty() || day.is_some_and(|day| known.contains(&day)),
                     "{} {column}: {date}",
@@ -263,6 +269,26 @@ fn a_region_has_one_currency() {
         currencies.len(),
         "one currency to a provider"
     );
+}
+
+/// Only the long-standing prices of one region have no date.
+#[test]
+fn storage_prices_have_an_origin_and_a_date() {
+    for line in book("storage.csv") {
+        let is_undated = line.get("date").is_empty();
+        let place = format!("{} {}", line.get("resource"), line.get("region"));
+        assert_eq!(is_undated, line.get("region") == "us-east-1", "{place}");
+        assert_eq!(
+            is_undated,
+            line.get("basis") == "long-standing-list-price",
+            "{place}"
+        );
+        let unit = match line.get("resource") {
+            "public-ipv4" => "hour",
+            _ => "gib-month",
+        };
+        assert_eq!(line.get("unit"), unit, "{place}");
+    }
 }
 
 /// A price stands with its date and list or not at all.

@@ -185,7 +185,7 @@ impl<'a> AuditDiff<'a> {
     }
 
     /// What all rows together change the cost by; it is the change of the sums
-    /// wherever everything is priced in one currency.
+    /// wherever everything is priced in one currency and no commitment is unused.
     pub fn sum_of_rows(&self) -> Option<Money> {
         let zero = Money::zero(self.new.totals.currency);
         let added = self.added.iter().map(|one| one.monthly_cost);

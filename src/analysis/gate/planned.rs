@@ -113,10 +113,11 @@ struct PlanGate<'a> {
 }
 
 impl PlanGate<'_> {
-    /// What there would be.
+    /// What accelerated instances there would be: a CPU type that a resource changes to
+    /// is not what the policy is about.
     fn left(&self) -> impl Iterator<Item = (&PlannedRow, &PlannedSide)> {
         let rows = self.plan.rows.iter();
-        rows.filter_map(|row| Some((row, row.after.as_ref()?)))
+        rows.filter_map(|row| Some((row, row.accelerated_after()?)))
     }
 
     fn budget(&self, budget: &Budget) -> Judged {
@@ -248,7 +249,7 @@ impl PlanGate<'_> {
                 policy_rule::REQUIRED_TAGS,
                 row,
                 words,
-                row.before.as_ref().is_some_and(was_so),
+                row.accelerated_before().is_some_and(was_so),
             );
         }
         judge.observed(kept.words("carry it"));
@@ -298,7 +299,7 @@ impl PlanGate<'_> {
                 };
                 is_refused = true;
                 let had = |side: &PlannedSide| (asked.names)(&side.instances).0.contains(name);
-                let known = row.before.as_ref().is_some_and(had);
+                let known = row.accelerated_before().is_some_and(had);
                 let words = Words {
                     title: format!(
                         "{} would use the {} {name}, {}",
@@ -343,8 +344,8 @@ impl PlanGate<'_> {
         if let Some(aspect) = words.aspect {
             fingerprint.push_str(&format!(":{aspect}"));
         }
-        let count = |side: &Option<PlannedSide>| side.as_ref().and_then(|side| side.count);
-        let grows = count(&row.after) > count(&row.before);
+        let count = |side: Option<&PlannedSide>| side.and_then(|side| side.count);
+        let grows = count(row.accelerated_after()) > count(row.accelerated_before());
         let is_kept = row.action != PlanAction::Create && was_so && !grows;
         let violation = Violation {
             rule: rule.to_owned(),

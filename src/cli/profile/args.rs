@@ -54,7 +54,7 @@ pub(in crate::cli) struct ProfileArgs {
         help_heading = "Logs"
     )]
     pub read: Option<PathBuf>,
-    /// Columns of a log without a header, such as timestamp,index,utilization.gpu
+    /// Columns of a log, in place of its header, such as timestamp,index,utilization.gpu
     #[arg(
         long,
         value_name = "A,B,…",

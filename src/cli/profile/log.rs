@@ -56,7 +56,7 @@ pub(super) fn summarise(
     let is_ours = samples.facts().interval_seconds.is_some();
     gaps.extend(hole(&cadence, is_ours, samples.place()));
     gaps.extend(samples.unread());
-    pricing.settle(&place, &mut gaps);
+    pricing.settle(&place, &samples.facts().gpus, &mut gaps);
     let report = pricing.report(profiler.finish(end, cadence.pace()), gaps);
     summary::print(&report, args, io)?;
     Ok(ExitCode::Done)
@@ -72,14 +72,15 @@ fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
          that far apart, say so with --interval"
     };
     let pace = cadence.pace();
+    let missed = pace.missed?;
     Some(Gap::new(
         "looks",
         place,
         format!(
             "{} of {} looks that were due are missing; the longest time without one, {}, begins \
              {} after the start",
-            count(pace.missed),
-            count(pace.taken.saturating_add(pace.missed)),
+            count(missed),
+            count(pace.taken.saturating_add(missed)),
             elapsed_words(hole.seconds),
             elapsed_words(hole.from_seconds)
         ),

@@ -58,7 +58,7 @@ fn sample(
     let place = place::find(args, io, &mut gaps);
     let clock = HostClock::start();
     let facts = facts(args, io, &place, &gpus, &host);
-    pricing.settle(&place, &mut gaps);
+    pricing.settle(&place, &facts.gpus, &mut gaps);
     let writer = match &args.samples {
         Some(path) => {
             Some(SampleWriter::create(path, &facts).map_err(|error| not_ours(path, error))?)

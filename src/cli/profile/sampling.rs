@@ -104,7 +104,8 @@ impl Sampler<'_> {
     ) -> (Ending, RunEnd) {
         loop {
             let sample = self.look(clock, display);
-            display.look(self.profiler, &sample, self.pacer.pace().missed);
+            let missed = self.pacer.pace().missed.unwrap_or(0);
+            display.look(self.profiler, &sample, missed);
             let due = self.pacer.due().unsigned_abs();
             let until = length.map_or(due, |length| length.min(due));
             while clock.elapsed() < until {

@@ -2,7 +2,7 @@
 
 use super::SUMMARY_WIDTH;
 use super::args::{ProfileArgs, SummaryFormat};
-use crate::analysis::{PricedHost, RunCost, instance_cost};
+use crate::analysis::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 use crate::catalog::Prices;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::rightsize_flags::{known, unknown};
@@ -11,7 +11,7 @@ use crate::config::SettingsFile;
 use crate::domain::{
     Gap, HourlyRate, Policy, PriceBook, PriceKey, PriceOption, Risk, WorkloadKind,
 };
-use crate::profiling::RunProfile;
+use crate::profiling::{GpuIdentity, RunProfile};
 use crate::report::{ProfileReport, TableStyle, profile_json, profile_table};
 use crate::sources::aws::InstancePlace;
 
@@ -54,11 +54,40 @@ impl Pricing {
         Prices::new(&self.book, &self.policy.discount_percent)
     }
 
-    /// Settles on a host; what stands in the way of a price is a gap.
-    pub(super) fn settle(&mut self, place: &InstancePlace, gaps: &mut Vec<Gap>) {
+    /// Settles on a host with these GPUs; what stands in the way of a price is a
+    /// gap, and so is what speaks against the type.
+    pub(super) fn settle(
+        &mut self,
+        place: &InstancePlace,
+        gpus: &[GpuIdentity],
+        gaps: &mut Vec<Gap>,
+    ) {
         let Some(name) = &place.instance_type else {
             return;
         };
+        let found = known(name);
+        if let Ok((shape, _)) = &found {
+            let reasons = contradictions(gpus, shape);
+            if !reasons.is_empty() {
+                gaps.push(Gap::new(
+                    "price",
+                    name,
+                    reasons.join("; "),
+                    "name the type that the run was taken on with `--type`; another one's price \
+                     says nothing about it",
+                ));
+                return;
+            }
+            if let Some((seen, devices)) = unnamed_gpus(gpus, shape) {
+                gaps.push(Gap::new(
+                    "GPUs",
+                    name,
+                    format!("only {seen} of {devices} in this run; the price is for all of them"),
+                    "profile all GPUs of the host to learn whether another type would do; in a \
+                     container, start it with `--gpus all`",
+                ));
+            }
+        }
         let region = place.region.as_deref().unwrap_or(pricing::HOME_REGION);
         if place.region.is_none() {
             gaps.push(Gap::new(
@@ -68,7 +97,7 @@ impl Pricing {
                 "pass `--region`",
             ));
         }
-        let Ok((shape, _)) = known(name) else {
+        let Ok((shape, _)) = found else {
             gaps.push(Gap::new(
                 "price",
                 name,

@@ -3,18 +3,27 @@
 use super::Derivation;
 use super::page::{Page, figure, price, share};
 use super::plan::Standing;
-use crate::analysis::AuditedWorkload;
-use crate::domain::{Action, ActionKind, PriceOption, Target};
+use crate::domain::Action;
 use crate::report::text::money;
-use crate::savings::Purchase;
+use crate::savings::{Purchase, PurchaseShare};
 use rust_decimal::Decimal;
 
 impl Page {
     pub(super) fn commit(&mut self, action: &Action, standing: &Standing<'_>, by: &Derivation<'_>) {
-        let mut purchases = by.audit.purchases.iter();
-        let Some(bought) = purchases.find(|bought| covers(bought, standing.audited)) else {
-            return;
-        };
+        let own = by.audit.purchases.iter().filter_map(|bought| {
+            let mut shares = bought.shares.iter();
+            let share = shares.find(|share| share.id == standing.audited.workload.id())?;
+            Some((bought, share))
+        });
+        for (bought, share) in own {
+            self.purchase(bought, by);
+            self.split(bought, share);
+        }
+        self.note(&format!("saved here: {}", money(action.monthly_savings())));
+    }
+
+    /// A pool with the fees that it pays and the hours that these replace.
+    fn purchase(&mut self, bought: &Purchase, by: &Derivation<'_>) {
         let (on_demand, effective) = (
             bought.on_demand_hourly.amount(),
             bought.term.effective_hourly.amount(),
@@ -44,93 +53,78 @@ impl Page {
             share(break_even)
         ));
         let hours = usage.hours();
-        for k in [1, bought.count, bought.count + 1] {
-            if k == bought.count && k == 1 {
-                continue;
-            }
+        let young: u32 = bought.shares.iter().map(|share| share.young).sum();
+        if young > 0 {
+            self.note(&format!(
+                "first seen within the window: {young} of its instances; in the hours before, \
+                 each is taken to have run in its own share of them, where the rest of the pool \
+                 is largest"
+            ));
+        }
+        let all = Decimal::from(hours.max(1));
+        let mut units = vec![1, bought.count, bought.count + 1];
+        units.dedup();
+        for k in units {
             let with = usage.hours_with_at_least(k);
-            let part = Decimal::from(with) / Decimal::from(hours.max(1));
+            let part = with / all;
             let verdict = if part > break_even {
                 "pays"
             } else {
                 "does not pay"
             };
             self.note(&format!(
-                "N(t) ≥ {k} in {with} of {hours} hours, {}: {verdict}",
+                "unit {k} is used in {} of {hours} hours, {}: {verdict}",
+                figure(with, 4),
                 share(part)
             ));
         }
         self.note(&format!("K* = {}", bought.count));
-        let covered = usage.covered_hours(bought.count);
         let month = by.policy.hours_per_month;
-        let paid = u64::from(bought.count) * hours;
-        let replaced = on_demand * Decimal::from(covered);
-        let committed = effective * Decimal::from(paid);
+        let covered = usage.covered_hours(bought.count);
+        let above = usage.total_hours() - covered;
+        let fees = effective * Decimal::from(bought.count) * month;
+        let rest = on_demand * above * month / all;
+        let before = on_demand * usage.total_hours() * month / all;
         self.note(&format!(
-            "{month} / {hours} × ({} × {covered} instance-hours covered − {} × {paid} paid) = {} a \
-             month",
+            "today {} instance-hours × {} × {month} / {hours} = {} a month",
+            figure(usage.total_hours(), 4),
             figure(on_demand, 6),
-            figure(effective, 6),
-            figure(
-                month * (replaced - committed) / Decimal::from(hours.max(1)),
-                6
-            )
+            figure(before, 6)
         ));
-        self.split(action, standing, bought, by);
+        self.note(&format!(
+            "planned: fees {} × {} × {month} h = {}, and {} hours above them × {} × {month} / \
+             {hours} = {}",
+            bought.count,
+            figure(effective, 6),
+            figure(fees, 6),
+            figure(above, 4),
+            figure(on_demand, 6),
+            figure(rest, 6)
+        ));
+        self.note(&format!(
+            "{} − {} − {} = {} a month",
+            figure(before, 6),
+            figure(fees, 6),
+            figure(rest, 6),
+            figure(before - fees - rest, 6)
+        ));
     }
 
-    /// The saving goes to the members of the pool by what each has left.
-    fn split(
-        &mut self,
-        action: &Action,
-        standing: &Standing<'_>,
-        bought: &Purchase,
-        by: &Derivation<'_>,
-    ) {
-        let members = by.audit.workloads.iter().filter(|one| covers(bought, one));
-        let left: Decimal = members.clone().filter_map(left_before).sum();
-        let count = members.count();
-        if count < 2 {
+    /// The saving goes to the workloads of the pool by what their instances in it cost.
+    fn split(&mut self, bought: &Purchase, own: &PurchaseShare) {
+        if bought.shares.len() < 2 {
             self.note("nobody else is in the pool: all of it is saved here");
             return;
         }
+        let left: Decimal = bought.shares.iter().map(|share| share.monthly).sum();
         self.note(&format!(
-            "{} × {} of the {} left of its {count} workloads = {}, in whole cents, the last one \
-             takes the rest",
+            "{} × {} of the {} that its {} workloads cost = {}, in whole cents, the last one takes \
+             the rest",
             money(bought.monthly_savings),
-            standing.left.amount(),
-            left,
-            money(action.monthly_savings())
+            figure(own.monthly, 6),
+            figure(left, 6),
+            bought.shares.len(),
+            money(own.monthly_savings)
         ));
     }
-}
-
-/// Whether a workload is of the pool of a purchase: it has a part in a commitment
-/// for the type that it runs on by then.
-fn covers(bought: &Purchase, audited: &AuditedWorkload) -> bool {
-    let is_part = audited
-        .actions
-        .iter()
-        .any(|action| action.kind() == ActionKind::Commit);
-    let mut targets = audited.actions.iter().rev().filter_map(Action::target);
-    let instance_type = targets.next().map_or_else(
-        || audited.workload.key.instance_type.as_str(),
-        |target: &Target| target.instance_type.as_str(),
-    );
-    let key = audited.workload.price_key.with_type(instance_type);
-    is_part && key.with_option(PriceOption::OnDemand) == bought.key
-}
-
-/// What is left of a workload's cost before the commitment.
-fn left_before(audited: &AuditedWorkload) -> Option<Decimal> {
-    let cost = audited.workload.monthly_cost()?.amount();
-    let others = audited
-        .actions
-        .iter()
-        .filter(|action| action.kind() != ActionKind::Commit);
-    Some(
-        cost - others
-            .map(|action| action.monthly_savings().amount())
-            .sum::<Decimal>(),
-    )
 }

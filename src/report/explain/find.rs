@@ -2,6 +2,7 @@
 
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::Finding;
+use crate::savings::UnusedCommitment;
 
 /// Before the id of a workload: its part of the plan alone.
 const PLAN: &str = "plan:";
@@ -15,6 +16,8 @@ pub enum Explained<'a> {
     Workload(&'a AuditedWorkload),
     /// A workload's part of the plan.
     Plan(&'a AuditedWorkload),
+    /// What of a commitment is paid for and does not run.
+    Unused(&'a UnusedCommitment),
 }
 
 /// Why an id stands for nothing.
@@ -26,8 +29,8 @@ pub enum NotFound {
     Ambiguous(Vec<String>),
 }
 
-/// Finds what an id names: a finding, a workload, one of its instances, or a
-/// workload's name where only one has it; `plan:` before one of the last three
+/// Finds what an id names: a finding, an unused commitment, a workload, one of its
+/// instances, or a workload's name where only one has it; `plan:` before one of the last three
 /// names the workload's part of the plan.
 ///
 /// # Errors
@@ -38,6 +41,9 @@ pub fn find_explained<'a>(audit: &'a Audit, id: &str) -> Result<Explained<'a>, N
         let mut workloads = audit.workloads.iter();
         let audited = workloads.find(|one| one.workload.id() == of);
         return Ok(Explained::Finding(finding, audited));
+    }
+    if let Some(unused) = audit.unused.iter().find(|one| one.id == id) {
+        return Ok(Explained::Unused(unused));
     }
     match workload(audit, id) {
         Err(NotFound::Unknown) => {
@@ -71,9 +77,10 @@ fn workload<'a>(audit: &'a Audit, id: &str) -> Result<&'a AuditedWorkload, NotFo
     }
 }
 
-/// Every id of a finding or a workload, in the order of the report.
+/// Every id of a finding, a workload or an unused commitment, in the order of the report.
 pub fn explainable_ids(audit: &Audit) -> Vec<String> {
     let findings = audit.findings.iter().map(Finding::id);
     let workloads = audit.workloads.iter().map(|one| one.workload.id());
-    findings.chain(workloads).collect()
+    let unused = audit.unused.iter().map(|one| one.id.clone());
+    findings.chain(workloads).chain(unused).collect()
 }

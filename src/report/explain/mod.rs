@@ -50,6 +50,7 @@ pub fn explanation(explained: Explained<'_>, by: &Derivation<'_>) -> String {
             page.cost(&audited.workload);
             page.plan(audited, by);
         }
+        Explained::Unused(unused) => page.unused(unused),
     }
     page.into_text()
 }
@@ -147,7 +148,14 @@ impl Page {
         };
         self.rates(&Rates::of_today(&cost.instances), Self::line);
         self.paid_hours(workload);
-        self.line(&format!("{} a month, rounded", money(cost.compute_monthly)));
+        let rounded = match cost.instances.len() {
+            1 => "rounded",
+            _ => "each instance rounded to cents",
+        };
+        self.line(&format!(
+            "{} a month, {rounded}",
+            money(cost.compute_monthly)
+        ));
         self.sunk(workload);
     }
 }
@@ -171,7 +179,7 @@ fn origin(evidence: &Evidence) -> String {
 /// Every alternative on its own.
 fn actions(offers: &Offers) -> Vec<&Action> {
     let levers = [
-        offers.stop.as_ref(),
+        offers.stopping(),
         offers.release.as_ref(),
         offers.schedule.as_ref().map(|found| &found.action),
         offers.rightsize.as_ref().map(|found| &found.action),

@@ -3,7 +3,7 @@
 use super::page::{Page, figure, share};
 use crate::domain::{Estate, Policy};
 use crate::report::text::money;
-use crate::savings::CommitmentUse;
+use crate::savings::{CommitmentUse, UnusedCommitment};
 use rust_decimal::Decimal;
 
 /// The derivation of a reserved instance or savings plan of the estate, from how
@@ -72,4 +72,35 @@ pub fn commitment_explanation(
     }
     page.line(&format!("{} days until it ends", used.days_to_expiry));
     Some(page.into_text())
+}
+
+impl Page {
+    /// What of a commitment is paid for and does not run, and what the plan does with it.
+    pub(super) fn unused(&mut self, one: &UnusedCommitment) {
+        self.heading(&format!("{} {}", one.kind, one.id));
+        self.line(&format!("unused: {}", one.name));
+        self.line(&one.detail);
+        match one.monthly_cost {
+            Some(cost) => self.line(&format!("{} a month, rounded", money(cost))),
+            None => self.line("unpriced"),
+        }
+        if let Some(until) = one.committed_until {
+            self.line(&format!("paid until {until}, whatever is done"));
+        }
+        for action in &one.actions {
+            self.line(&format!(
+                "− {} {}, risk {}: {}",
+                money(action.monthly_savings()),
+                action.kind(),
+                action.risk(),
+                action.detail()
+            ));
+            for caveat in action.caveats() {
+                self.note(&format!("caveat: {caveat}"));
+            }
+        }
+        if let Some(planned) = one.planned_monthly_cost() {
+            self.line(&format!("= {} after the plan", money(planned)));
+        }
+    }
 }

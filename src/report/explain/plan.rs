@@ -5,8 +5,11 @@ use super::{Derivation, actions};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, ActionKind, Money};
 use crate::report::text::money;
-use crate::savings::{Scheduling, WEEK_HOURS};
+use crate::savings::{ScheduledHours, Scheduling, Stage, WEEK_HOURS};
 use rust_decimal::Decimal;
+
+/// Members that are listed before the rest is counted.
+const MOST_MEMBERS: usize = 20;
 
 /// How a workload runs between two actions of the plan.
 pub(super) struct Standing<'a> {
@@ -14,8 +17,8 @@ pub(super) struct Standing<'a> {
     pub audited: &'a AuditedWorkload,
     /// What is left per month, unrounded.
     pub monthly: Decimal,
-    /// Share of today's running time that is left.
-    pub on_share: Decimal,
+    /// The hours that a schedule leaves on.
+    pub hours: Option<&'a ScheduledHours>,
     /// The instance type.
     pub instance_type: String,
     /// What is left per month, rounded to cents.
@@ -24,7 +27,15 @@ pub(super) struct Standing<'a> {
 
 impl Page {
     pub(super) fn plan(&mut self, audited: &AuditedWorkload, by: &Derivation<'_>) {
-        self.heading(&format!("plan at --risk {}", by.accepted));
+        let cheapest = if by.audit.plan_risk == by.accepted {
+            String::new()
+        } else {
+            format!(
+                ", which is the plan of {}: it costs less",
+                by.audit.plan_risk
+            )
+        };
+        self.heading(&format!("plan at --risk {}{cheapest}", by.accepted));
         let Some(cost) = audited.workload.monthly_cost() else {
             self.line("none: there is no price");
             return;
@@ -37,8 +48,8 @@ impl Page {
         let today = audited.alternatives.today.as_ref();
         let mut standing = Standing {
             audited,
-            monthly: today.map_or(cost.amount(), |stage| stage.monthly),
-            on_share: Decimal::ONE,
+            monthly: today.map_or(cost.amount(), Stage::monthly),
+            hours: None,
             instance_type: audited.workload.key.instance_type.clone(),
             left: cost,
         };
@@ -53,6 +64,9 @@ impl Page {
                 action.risk(),
                 action.detail()
             ));
+            for caveat in action.caveats() {
+                self.note(&format!("caveat: {caveat}"));
+            }
             self.derive(action, &mut standing, by);
             standing.left = Money::new(
                 standing.left.amount() - action.monthly_savings().amount(),
@@ -71,11 +85,12 @@ impl Page {
         let offers = &standing.audited.offers;
         match action.kind() {
             ActionKind::Schedule => {
-                if let Some(found) = &offers.schedule {
+                let offered = standing.audited.alternatives.schedule.as_ref();
+                if let (Some(found), Some(offered)) = (&offers.schedule, offered) {
                     self.schedule(found);
                     let before = standing.monthly;
-                    standing.on_share = Decimal::ONE - found.schedule.saved_share;
-                    standing.monthly = before * standing.on_share;
+                    standing.hours = Some(&offered.hours);
+                    standing.monthly = before * offered.hours.on_share;
                     self.note(&format!(
                         "{} × (1 − {}) = {} a month",
                         figure(before, 6),
@@ -92,45 +107,92 @@ impl Page {
             }
             ActionKind::Share => {
                 if let Some(found) = &offers.share {
-                    self.sharing(&standing.audited.workload, found);
+                    if let Some(part) = standing.audited.working() {
+                        self.sharing(&part.workload, found);
+                    }
                     self.resized(action, standing);
                 }
             }
             ActionKind::Spot => self.spot(standing),
             ActionKind::Commit => self.commit(action, standing, by),
-            ActionKind::Stop => match standing.audited.workload.sunk() {
-                None => self.note(&format!(
-                    "compute ends as a whole: {}",
-                    money(action.monthly_savings())
-                )),
-                Some(sunk) => self.note(&format!(
-                    "{} − {} that is paid ahead = {}",
-                    money(standing.left),
-                    money(sunk.monthly),
-                    money(action.monthly_savings())
-                )),
-            },
+            ActionKind::Stop => self.stopped(action, standing.audited),
             ActionKind::Release => {}
         }
+    }
+
+    /// The members that a stop ends, each with what that saves.
+    fn stopped(&mut self, action: &Action, audited: &AuditedWorkload) {
+        let (Some(stop), Some(cost)) = (&audited.offers.stop, &audited.workload.cost) else {
+            return;
+        };
+        let members = audited.workload.instances.iter().zip(&cost.instances);
+        let ended = members.filter(|(id, _)| stop.members.contains(id));
+        let mut shown = 0;
+        for (id, one) in ended {
+            shown += 1;
+            if shown > MOST_MEMBERS {
+                continue;
+            }
+            let (monthly, sunk) = (one.monthly(), one.sunk_monthly());
+            let line = if sunk.amount().is_zero() {
+                format!("{id}: {}", money(monthly))
+            } else {
+                let saved = Money::new(monthly.amount() - sunk.amount(), monthly.currency());
+                format!(
+                    "{id}: {} − {} that is committed = {}",
+                    money(monthly),
+                    money(sunk),
+                    money(saved)
+                )
+            };
+            self.note(&line);
+        }
+        if shown > MOST_MEMBERS {
+            self.note(&format!("and {} more", shown - MOST_MEMBERS));
+        }
+        self.note(&format!(
+            "their compute ends: {}, of which {} is certain",
+            money(action.monthly_savings()),
+            money(action.certain())
+        ));
     }
 
     /// What a new type or number costs in the hours that are left.
     fn resized(&mut self, action: &Action, standing: &mut Standing<'_>) {
         let alternatives = &standing.audited.alternatives;
         let mut resizes = alternatives.resizes.iter();
-        let Some(offer) = resizes
-            .find(|offer| offer.kind == action.kind() && Some(&offer.target) == action.target())
-        else {
+        let Some(offer) = resizes.find(|offer| offer.leads_to(action)) else {
             return;
         };
-        standing.monthly = offer.monthly * standing.on_share;
-        if standing.on_share != Decimal::ONE {
-            self.note(&format!(
-                "{} × {} of the hours = {} a month",
-                figure(offer.monthly, 6),
-                figure(standing.on_share, 10),
-                figure(standing.monthly, 6)
-            ));
+        let stage = offer.stage(standing.hours);
+        standing.monthly = stage.monthly();
+        match standing.hours {
+            Some(today) => {
+                let hours = offer.scheduled.as_ref().unwrap_or(today);
+                if offer.slowdown > 1.0 {
+                    self.note(&format!(
+                        "the work takes {:.4} times as long, so that its windows grow to whole \
+                         hours: {} of the running time instead of {}",
+                        offer.slowdown,
+                        share(hours.on_share),
+                        share(today.on_share)
+                    ));
+                }
+                self.note(&format!(
+                    "{} × {} of the hours = {} a month",
+                    figure(offer.monthly_at_todays_hours, 6),
+                    figure(hours.on_share, 10),
+                    figure(standing.monthly, 6)
+                ));
+            }
+            None if standing.monthly != offer.monthly_at_todays_hours => self.note(&format!(
+                "the work takes {:.4} times as long, and where it does not run around the clock so \
+                 do its hours: {} a month instead of {}",
+                offer.slowdown,
+                figure(standing.monthly, 6),
+                figure(offer.monthly_at_todays_hours, 6)
+            )),
+            None => {}
         }
     }
 
@@ -195,8 +257,9 @@ impl Page {
                     found.for_each(|one| self.rightsize(audited, one, by));
                 }
                 ActionKind::Share => {
-                    let found = offers.share.iter();
-                    found.for_each(|one| self.sharing(&audited.workload, one));
+                    if let (Some(found), Some(part)) = (&offers.share, audited.working()) {
+                        self.sharing(&part.workload, found);
+                    }
                 }
                 ActionKind::Commit => {
                     let found = offers.commit.iter();

@@ -3,6 +3,7 @@
 use super::Derivation;
 use super::page::{Page, Rates, figure};
 use crate::analysis::AuditedWorkload;
+use crate::catalog::network_gbps;
 use crate::domain::{GpuOffer, Policy, Risk, WorkloadKind};
 use crate::report::text::{count, money};
 use crate::savings::{
@@ -20,10 +21,10 @@ impl Page {
         found: &Rightsizing,
         by: &Derivation<'_>,
     ) {
-        let workload = &audited.workload;
-        let Some(chosen) = found.considered.first() else {
+        let (Some(part), Some(chosen)) = (audited.working(), found.considered.first()) else {
             return;
         };
+        let workload = &part.workload;
         if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
             self.needs(&today, &demand, chosen, found, by);
             if workload.usage.iter().any(|usage| usage.cpu_is_of_runs) {
@@ -64,8 +65,8 @@ impl Page {
             offer.map_or(0, |offer| u32::from(offer.share.visible_devices()))
         };
         self.note(&format!(
-            "GPUs: {} ever active (p99 ≥ 1 %) and {} held on the fullest instance, of {}; {} \
-             needed, {} there",
+            "GPUs: {} in use (all that are not known never to have worked) and {} held on the \
+             fullest instance, of {}; {} needed, {} there",
             demand.gpus_active,
             demand.gpus_held,
             devices(old.gpu.as_ref()),
@@ -85,6 +86,7 @@ impl Page {
             ));
         }
         self.vcpu(today, demand, chosen, by.policy);
+        self.network(demand, chosen);
         let memory = match (demand.memory_p95_mib, by.accepted) {
             // No source of the cloud knows it.
             (Some(p95), _) => format!(
@@ -156,13 +158,18 @@ impl Page {
                 today.model, other.model, projection.ratio.value, demand.bound
             ));
         }
-        let p95 = if chosen.count < demand.instances {
+        let peak = if chosen.count < demand.instances {
             let all = f64::from(chosen.count) * f64::from(other.share.visible_devices());
-            demand
-                .gpu_p95_sum
-                .map(|sum| format!("sum of p95 {sum:.1} % / {all} GPUs = {:.1} %", sum / all))
+            demand.gpu_sum.map(|sum| {
+                format!(
+                    "largest sum over all GPUs at one time {sum:.1} % / {all} GPUs = {:.1} %",
+                    sum / all
+                )
+            })
         } else {
-            demand.gpu_p95.map(|p95| format!("p95 {p95:.1} %"))
+            demand
+                .gpu_peak
+                .map(|peak| format!("{} {peak:.1} %", peak_name(demand.kind)))
         };
         let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
         let most = if answers {
@@ -173,12 +180,25 @@ impl Page {
                 projection.slowdown, policy.slowdown_limit
             )
         };
-        if let Some(p95) = p95 {
+        if let Some(peak) = peak {
             self.note(&format!(
-                "{p95} × {:.4} = {:.1} % of each {} projected; {most}",
+                "{peak} × {:.4} = {:.1} % of each {} projected; {most}",
                 projection.ratio.value, projection.utilization, other.model
             ));
         }
+    }
+
+    /// Traffic against the new link.
+    fn network(&mut self, demand: &Demand, chosen: &Considered) {
+        let link = network_gbps(&chosen.shape.instance_type);
+        let link = link.map_or("not known".to_owned(), |gbps| format!("{gbps} Gbit/s"));
+        self.note(&match demand.network_gbps {
+            Some(busiest) => format!(
+                "network: busiest hour {busiest:.3} Gbit/s × 1.2 = {:.3} Gbit/s; {link} there",
+                busiest * 1.2
+            ),
+            None => format!("network: not measured; {link} there"),
+        });
     }
 
     fn considered(&mut self, found: &Rightsizing) {
@@ -207,6 +227,16 @@ impl Page {
                     one.count, one.shape.instance_type
                 ));
             }
+        }
+    }
+}
+
+/// What a GPU of such work must have room for.
+fn peak_name(kind: WorkloadKind) -> &'static str {
+    match kind {
+        WorkloadKind::Training | WorkloadKind::Batch | WorkloadKind::Evaluation => "p95",
+        WorkloadKind::Serving | WorkloadKind::Development | WorkloadKind::Unknown => {
+            "peak (the larger of p99.5 and the median of daily maxima)"
         }
     }
 }

@@ -33,13 +33,13 @@ impl Page {
             let tenant = found.tenants[slice.tenant];
             seen.tenants += 1;
             seen.most_mib = seen.most_mib.max(tenant.vram_needed_mib);
-            seen.most_percent = seen.most_percent.max(tenant.p95_percent);
+            seen.most_percent = seen.most_percent.max(tenant.peak_percent);
         }
         for (name, (profile, seen)) in by_profile {
             let slices = f64::from(profile.compute_slices);
             let all = f64::from(total.unwrap_or(profile.compute_slices));
             self.note(&format!(
-                "{} × {name}: at most {:.0} MiB needed (peak with headroom) of {} MiB; p95 at most \
+                "{} × {name}: at most {:.0} MiB needed (peak with headroom) of {} MiB; peak at most \
                  {:.1} % × {all} / {slices} slices = {:.1} % ≤ {SHARED_TARGET_PERCENT} %",
                 seen.tenants,
                 seen.most_mib,
@@ -50,13 +50,13 @@ impl Page {
                 seen.most_percent * all / slices
             ));
         }
-        let fullest = found.cards.iter().map(|card| card.p95_percent);
+        let fullest = found.cards.iter().map(|card| card.peak_percent);
         let how = match found.mode {
             SharingMode::Mig => "",
             SharingMode::Mps => ", by MPS",
         };
         self.note(&format!(
-            "each card: at most {} tenants{how}, sum of p95 at most {:.1} % ≤ \
+            "each card: at most {} tenants{how}, sum of peaks at most {:.1} % ≤ \
              {SHARED_TARGET_PERCENT} %",
             found.most_per_card(),
             fullest.fold(0.0, f64::max)

@@ -90,13 +90,17 @@ impl Page {
 
 fn meaning(state: UsageState, policy: &Policy) -> String {
     let idle = format!(
-        "the busiest GPU below 1 % in 99 % of the periods, no job in two periods in a row, \
-         {} days seen and running",
+        "the busiest GPU below 1 % in 99 % of the periods, at most one period a week at 5 % \
+         and more, {} days seen",
         policy.idle_min_days
     );
     let held = policy.idle_held_vram_percent;
     match state {
         UsageState::Idle => format!("{idle}; VRAM below {held} % (policy)"),
+        UsageState::IdleSoFar => format!(
+            "no GPU at 1 % in all that was seen, which is less than {} days (policy)",
+            policy.idle_min_days
+        ),
         UsageState::IdleHeld => format!("{idle}; VRAM of {held} % and above (policy)"),
         UsageState::Saturated => format!(
             "mean above {} %, or 95 % in a tenth of the hours (policy)",

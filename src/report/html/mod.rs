@@ -63,6 +63,7 @@ pub fn audit_html(audit: &Audit, by: Option<&Groups>) -> String {
     heat::week(audit, &mut page);
     workloads::table(audit, &mut page);
     workloads::plans(audit, &mut page);
+    workloads::unused(audit, &mut page);
     workloads::purchases(audit, &mut page);
     findings::findings(audit, &mut page);
     findings::gaps(audit, &mut page);

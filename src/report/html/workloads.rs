@@ -300,9 +300,12 @@ fn action(page: &mut Page, action: &Action) {
         " (",
         action.risk(),
         " risk)<br>",
-        cut(action.detail(), SENTENCE),
-        "</li>\n"
+        cut(action.detail(), SENTENCE)
     );
+    for caveat in action.caveats() {
+        html!(page, "<br>Caveat: ", cut(caveat, SENTENCE));
+    }
+    html!(page, "</li>\n");
 }
 
 /// The commitments that the plan buys.
@@ -341,6 +344,51 @@ pub(super) fn purchases(audit: &Audit, page: &mut Page) {
             rounded(one.term.effective_hourly.amount(), 4),
             "</td><td class=\"n\">",
             money(one.monthly_savings),
+            "</td></tr>\n"
+        );
+    }
+    html!(page, "</tbody>\n</table>\n</div>\n</section>\n");
+}
+
+/// What is paid for and does not run, with what the plan does about it.
+pub(super) fn unused(audit: &Audit, page: &mut Page) {
+    if audit.unused.is_empty() {
+        return;
+    }
+    html!(
+        page,
+        "<section id=\"unused\">\n<h2>Paid for and not running</h2>\n<p class=\"lead\">Part of ",
+        "the monthly cost, and of no workload.</p>\n<div class=\"scroll\" ",
+        "role=\"region\" aria-label=\"Paid for and not running\" tabindex=\"0\">\n",
+        "<table class=\"list\">\n<thead><tr><th scope=\"col\">Commitment</th>",
+        "<th scope=\"col\">Kind</th><th scope=\"col\">What</th><th scope=\"col\">Plan</th>",
+        "<th scope=\"col\" class=\"n\">A month</th><th scope=\"col\" class=\"n\">Planned</th>",
+        "</tr></thead>\n<tbody>\n"
+    );
+    for one in &audit.unused {
+        html!(
+            page,
+            "<tr><th scope=\"row\">",
+            cut(&one.id, NAME),
+            "</th><td>",
+            one.kind,
+            "</td><td>",
+            cut(&one.name, NAME),
+            "</td><td>"
+        );
+        if !one.actions.is_empty() {
+            html!(page, "<ol class=\"actions\">\n");
+            for step in &one.actions {
+                action(page, step);
+            }
+            html!(page, "</ol>");
+        }
+        html!(
+            page,
+            "</td><td class=\"n\">",
+            money_or_absent(one.monthly_cost),
+            "</td><td class=\"n\">",
+            money_or_absent(one.planned_monthly_cost()),
             "</td></tr>\n"
         );
     }

@@ -5,13 +5,13 @@ use super::gaps::{OF_GAPS, gap_row};
 use super::groups::groups_section;
 use super::page::{Column, Page, Row, Section, figures, words};
 use crate::analysis::{Audit, AuditedWorkload, Groups};
-use crate::domain::{Action, EstateSource, Finding, Money, Workload};
+use crate::domain::{Action, EstateSource, Finding, Money};
 use crate::report::audit_table::evidence;
 use crate::report::next::Invocation;
 use crate::report::text::{
     ABSENT, count, counted, minute, money, money_or_absent, percent, rounded,
 };
-use crate::savings::Purchase;
+use crate::savings::{Purchase, UnusedCommitment};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -51,6 +51,13 @@ const OF_WORKLOADS: &[Column] = &[
     figures("a month"),
     figures("planned"),
 ];
+const OF_UNUSED: &[Column] = &[
+    words("commitment"),
+    words("kind"),
+    words("what"),
+    figures("a month"),
+    figures("planned"),
+];
 const OF_IGNORED: &[Column] = &[words("workload"), words("reason in its tag")];
 
 /// The audit as a comment on a pull request, with its groups where they were asked
@@ -84,6 +91,12 @@ pub fn audit_markdown(audit: &Audit, groups: Option<&Groups>, invocation: &Invoc
             OF_WORKLOADS,
             audit.workloads.iter().map(workload_row).collect(),
             ("workload", "workloads"),
+        ),
+        folded(
+            "Paid for and not running: part of the cost",
+            OF_UNUSED,
+            audit.unused.iter().map(unused_row).collect(),
+            ("commitment", "commitments"),
         ),
         folded(
             "Ignored, because a tag says so",
@@ -233,16 +246,18 @@ fn plan(audit: &Audit) -> Vec<Row> {
         let saved: Decimal = actions.map(|one| one.monthly_savings().amount()).sum();
         (Reverse(saved), audited.workload.id())
     });
-    planned
-        .into_iter()
-        .flat_map(|audited| {
-            let actions = audited.actions.iter();
-            actions.map(|action| action_row(&audited.workload, action))
-        })
-        .collect()
+    let of_workloads = planned.into_iter().flat_map(|audited| {
+        let actions = audited.actions.iter();
+        actions.map(|action| action_row(&audited.workload.name, action))
+    });
+    let of_unused = audit.unused.iter().flat_map(|one| {
+        let actions = one.actions.iter();
+        actions.map(|action| action_row(&one.id, action))
+    });
+    of_workloads.chain(of_unused).collect()
 }
 
-fn action_row(workload: &Workload, action: &Action) -> Row {
+fn action_row(name: &str, action: &Action) -> Row {
     let saved = action.monthly_savings();
     let to = action.target().map_or_else(
         || ABSENT.to_owned(),
@@ -250,7 +265,7 @@ fn action_row(workload: &Workload, action: &Action) -> Row {
     );
     Row::of_cells(&[
         money(saved),
-        code(&workload.name),
+        code(name),
         action.kind().to_string(),
         to,
         action.risk().to_string(),
@@ -319,6 +334,16 @@ fn workload_row(audited: &AuditedWorkload) -> Row {
         or_absent(mean.map(|summary| percent(summary.distribution.mean))),
         money_or_absent(workload.monthly_cost()),
         money_or_absent(audited.planned_monthly_cost()),
+    ])
+}
+
+fn unused_row(one: &UnusedCommitment) -> Row {
+    Row::of_cells(&[
+        code(&one.id),
+        one.kind.to_owned(),
+        text(&one.name),
+        money_or_absent(one.monthly_cost),
+        money_or_absent(one.planned_monthly_cost()),
     ])
 }
 

@@ -48,7 +48,7 @@ struct Document {
 struct LooksView {
     interval_seconds: Option<f64>,
     taken: u64,
-    missed: u64,
+    missed: Option<u64>,
     late: Option<u64>,
     largest_delay_seconds: Option<f64>,
     wall_clock_step_seconds: f64,

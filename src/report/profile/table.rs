@@ -461,6 +461,7 @@ fn alternatives(report: &ProfileReport, style: TableStyle, out: &mut String) -> 
 
 fn looks(profile: &RunProfile) -> String {
     let pace = profile.pace;
+    let missed = pace.missed.unwrap_or(0);
     let mut text = counted(profile.looks, "look", "looks");
     if let Some(interval) = profile.facts.interval_seconds {
         text.push_str(&format!(" every {interval} s"));
@@ -471,10 +472,10 @@ fn looks(profile: &RunProfile) -> String {
         text.push_str(&format!(
             "; {} late, {} missed",
             count(pace.late),
-            count(pace.missed)
+            count(missed)
         ));
-    } else if pace.missed > 0 {
-        text.push_str(&format!("; {} missed", count(pace.missed)));
+    } else if missed > 0 {
+        text.push_str(&format!("; {} missed", count(missed)));
     }
     let fine = profile
         .gpus

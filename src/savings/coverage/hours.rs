@@ -1,6 +1,7 @@
 //! The hours that instances ran, out of an estate.
 
 use super::HOUR_SECONDS;
+use super::room::Room;
 use crate::catalog::Prices;
 use crate::domain::{
     CommitmentTerm, Estate, InstanceId, InstanceUsage, Metric, OperatingSystem, PriceKey,
@@ -30,6 +31,10 @@ pub struct UsedInstance {
     pub on_demand_hourly: Option<Decimal>,
     /// Rates of savings plans, by plan and term, as far as they are known.
     pub plan_rates: BTreeMap<PriceOption, Decimal>,
+    /// Whether it is unused room of a capacity reservation, billed as an instance
+    /// would be: regional reserved instances and savings plans pay for it with what
+    /// running instances leave.
+    pub is_room: bool,
 }
 
 /// Whether a series shows when its instance ran.
@@ -79,10 +84,6 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
                 option: PriceOption::OnDemand,
                 zone: None,
             };
-            let rate = |option| {
-                let quote = prices.get(&key.with_option(option)).ok()?;
-                Some(quote.rate.amount())
-            };
             UsedInstance {
                 id: instance.id.clone(),
                 region: instance.region.clone(),
@@ -91,18 +92,55 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
                 operating_system: instance.operating_system,
                 tenancy: instance.tenancy,
                 running,
-                on_demand_hourly: rate(PriceOption::OnDemand),
-                plan_rates: CommitmentTerm::ALL
-                    .into_iter()
-                    .flat_map(|term| {
-                        [
-                            PriceOption::Ec2InstanceSavingsPlan(term),
-                            PriceOption::ComputeSavingsPlan(term),
-                        ]
-                    })
-                    .filter_map(|option| Some((option, rate(option)?)))
-                    .collect(),
+                on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
+                plan_rates: plan_rates(&key, prices),
+                is_room: false,
             }
         })
+        .collect()
+}
+
+fn rate(key: &PriceKey, option: PriceOption, prices: &Prices<'_>) -> Option<Decimal> {
+    let quote = prices.get(&key.with_option(option)).ok()?;
+    Some(quote.rate.amount())
+}
+
+/// Rates of savings plans for an on-demand price, as far as they are known.
+fn plan_rates(key: &PriceKey, prices: &Prices<'_>) -> BTreeMap<PriceOption, Decimal> {
+    CommitmentTerm::ALL
+        .into_iter()
+        .flat_map(|term| {
+            [
+                PriceOption::Ec2InstanceSavingsPlan(term),
+                PriceOption::ComputeSavingsPlan(term),
+            ]
+        })
+        .filter_map(|option| Some((option, rate(key, option, prices)?)))
+        .collect()
+}
+
+/// The unused room of a capacity reservation as what runs in it unseen: one for each
+/// instance that it has room for, in the hours in which there is so much.
+pub(super) fn room_of(room: &Room, prices: &Prices<'_>) -> Vec<UsedInstance> {
+    let one = &room.reservation;
+    let key = room.price_key();
+    (1..=one.total)
+        .map(|slot| UsedInstance {
+            id: InstanceId::new(format!("{}#{slot}", one.id)),
+            region: one.region.clone(),
+            zone: Some(one.zone.clone()),
+            instance_type: one.instance_type.clone(),
+            operating_system: one.operating_system,
+            tenancy: one.tenancy,
+            running: room
+                .hourly
+                .iter()
+                .map(|free| *free >= Decimal::from(slot))
+                .collect(),
+            on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
+            plan_rates: plan_rates(&key, prices),
+            is_room: true,
+        })
+        .filter(|slot| slot.running.contains(&true))
         .collect()
 }

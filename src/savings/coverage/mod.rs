@@ -4,9 +4,11 @@
 
 mod hours;
 mod pool;
+mod room;
 
 pub use hours::{UsedInstance, shows_running, used_instances};
 pub use pool::normalization_factor;
+pub use room::Room;
 
 use crate::catalog::Prices;
 use crate::domain::{
@@ -142,7 +144,7 @@ pub struct CommitmentUse {
     /// utilization and for Compute Savings Plans.
     pub unused_monthly: Option<Money>,
     /// Instances that it may cover whose rate under it is not known, ascending:
-    /// they are taken to be uncovered.
+    /// whether it covers them nobody knows.
     pub unrated: Vec<InstanceId>,
     /// First instant after the term.
     pub end: Timestamp,
@@ -165,6 +167,8 @@ pub struct Coverage {
     pub instances: Vec<InstanceCoverage>,
     /// Each commitment, in the order of application.
     pub commitments: Vec<CommitmentUse>,
+    /// The unused room of each capacity reservation, by id.
+    pub rooms: Vec<Room>,
 }
 
 impl Coverage {
@@ -172,17 +176,57 @@ impl Coverage {
     pub fn of(&self, id: &InstanceId) -> Option<&InstanceCoverage> {
         self.instances.iter().find(|one| one.id == *id)
     }
+
+    /// Share of the hours of a reservation's unused room that no commitment pays for,
+    /// 0–1.
+    pub fn uncovered_room(&self, room: &Room) -> Decimal {
+        let prefix = format!("{}#", room.reservation.id);
+        let slots = self.instances.iter();
+        let (running, uncovered) = slots
+            .filter(|slot| slot.id.as_str().starts_with(&prefix))
+            .fold((Decimal::ZERO, Decimal::ZERO), |(all, open), slot| {
+                (all + slot.running_hours, open + slot.uncovered_hours())
+            });
+        uncovered.checked_div(running).unwrap_or(Decimal::ONE)
+    }
+
+    /// What a commitment pays a month for room that nothing runs in, by what these
+    /// hours cost under it in the window, unrounded.
+    pub fn room_monthly(&self, commitment: &str, window: Window, policy: &Policy) -> Decimal {
+        let rooms = self
+            .instances
+            .iter()
+            .filter(|one| one.id.as_str().contains('#'));
+        let cost: Decimal = rooms
+            .flat_map(|one| &one.parts)
+            .filter(|part| part.commitment == commitment)
+            .map(|part| part.cost.amount())
+            .sum();
+        let hours = Decimal::from(window.seconds()) / Decimal::from(HOUR_SECONDS);
+        (cost * policy.hours_per_month)
+            .checked_div(hours)
+            .unwrap_or_default()
+    }
 }
 
-/// What the commitments of an estate cover of its hours; nothing is measured
-/// where there are none.
+/// What the commitments of an estate cover of its hours and of the room that its
+/// capacity reservations hold; nothing is measured where there are none.
 pub fn existing_coverage(estate: &Estate, prices: &Prices<'_>, policy: &Policy) -> Coverage {
     let owned = &estate.commitments;
+    let rooms = Room::all_of(estate);
     if owned.reserved_instances.is_empty() && owned.savings_plans.is_empty() {
-        return Coverage::default();
+        return Coverage {
+            rooms,
+            ..Coverage::default()
+        };
     }
-    let instances = used_instances(estate, prices);
-    coverage(&instances, owned, estate.window, estate.as_of, policy)
+    let mut instances = used_instances(estate, prices);
+    let billed = rooms.iter().filter(|room| !room.reservation.capacity_block);
+    instances.extend(billed.flat_map(|room| hours::room_of(room, prices)));
+    Coverage {
+        rooms,
+        ..coverage(&instances, owned, estate.window, estate.as_of, policy)
+    }
 }
 
 /// What the commitments cover of the hours that instances ran. Every hour of an
@@ -249,6 +293,7 @@ pub fn coverage(
             .zip(tallies)
             .map(|(pool, tally)| tally.used(pool, as_of, policy))
             .collect(),
+        rooms: Vec::new(),
     }
 }
 
@@ -316,7 +361,8 @@ impl Tally {
         let hourly = pool.units * pool.unit_cost;
         let monthly_cost = Money::new(hourly * policy.hours_per_month, pool.currency);
         let utilization = self.used.checked_div(self.available);
-        let sees_all = pool.kind != CommitmentKind::ComputeSavingsPlan;
+        // What a plan pays for instances whose rates nobody knows is not seen either.
+        let sees_all = pool.kind != CommitmentKind::ComputeSavingsPlan && pool.unrated.is_empty();
         CommitmentUse {
             id: pool.id.to_owned(),
             kind: pool.kind,

@@ -122,7 +122,7 @@ fn reserved<'a>(one: &'a ReservedInstances, instances: &[UsedInstance]) -> Pool<
     let mut members: Vec<Member> = instances
         .iter()
         .enumerate()
-        .filter(|(_, instance)| matches(instance))
+        .filter(|(_, instance)| matches(instance) && !(instance.is_room && one.zone.is_some()))
         .filter_map(|(position, instance)| {
             Some(Member {
                 instance: position,
@@ -130,7 +130,11 @@ fn reserved<'a>(one: &'a ReservedInstances, instances: &[UsedInstance]) -> Pool<
             })
         })
         .collect();
-    members.sort_by_key(|member| (member.units_per_hour, &instances[member.instance].id));
+    // Running instances first, then room that nothing runs in.
+    members.sort_by_key(|member| {
+        let instance = &instances[member.instance];
+        (instance.is_room, member.units_per_hour, &instance.id)
+    });
     let per_instance = factor.unwrap_or(Decimal::ONE);
     Pool {
         id: &one.id,
@@ -194,7 +198,11 @@ fn plan<'a>(one: &'a SavingsPlan, instances: &[UsedInstance]) -> Option<Pool<'a>
         let rate_share = instance
             .on_demand_hourly
             .and_then(|on_demand| member.units_per_hour.checked_div(on_demand));
-        (rate_share.unwrap_or(Decimal::ONE), &instance.id)
+        (
+            instance.is_room,
+            rate_share.unwrap_or(Decimal::ONE),
+            &instance.id,
+        )
     });
     let pool = match (&one.region, &one.family) {
         (Some(region), Some(family)) => format!("{family} in {region}"),

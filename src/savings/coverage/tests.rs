@@ -25,6 +25,7 @@ fn window(hours: i64) -> Window {
 
 pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInstance {
     UsedInstance {
+        is_room: false,
         id: InstanceId::new(id),
         region: "us-east-1".to_owned(),
         zone: Some("us-east-1a".to_owned()),

@@ -4,12 +4,15 @@ use super::needs::Demand;
 use super::price::{Move, Today};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
 use super::rejection::Rejection;
-use crate::catalog::{Prices, family, gpu_spec, shapes, whole_device_spec};
+use crate::catalog::{
+    Prices, family, gpu_spec, has_full_rate_fp64, network_gbps, shapes, whole_device_spec,
+};
 use crate::domain::{
-    AcceleratorKind, GpuOffer, InstanceShape, Money, Policy, PriceKey, PriceQuote, Risk,
+    AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Money, Policy, PriceKey, PriceQuote,
+    Risk, WorkloadKind,
 };
 use rust_decimal::Decimal;
-use rust_decimal::prelude::FromPrimitive;
+use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 use std::cmp::Reverse;
 
 /// A type that was looked at.
@@ -21,8 +24,12 @@ pub struct Considered {
     pub count: u32,
     /// Mean rate of one of them; absent when it was rejected unpriced.
     pub hourly: Option<Decimal>,
-    /// All of them per month at today's running time, rounded to cents.
+    /// All of them per month, rounded to cents: at today's running time, and as much
+    /// longer as slower work takes where they do not run around the clock.
     pub monthly: Option<Money>,
+    /// What takes the place of each of today's instances: its rate, and its cost per
+    /// month, unrounded; empty when it was rejected before its price was known.
+    pub moved: Vec<MovedInstance>,
     /// How busy its GPUs would be; absent when that was not asked, is unknown,
     /// or it has none.
     pub projection: Option<Projection>,
@@ -34,18 +41,37 @@ pub struct Considered {
     pub quotes: Vec<(PriceKey, PriceQuote)>,
 }
 
+/// What takes the place of one of today's instances; of fewer, a share of one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MovedInstance {
+    /// Price of an hour.
+    pub hourly: HourlyRate,
+    /// Per month at today's running time, unrounded.
+    pub monthly_at_todays_hours: Decimal,
+    /// Per month with the hours that slower work takes more, unrounded.
+    pub monthly: Decimal,
+}
+
 impl Considered {
+    /// How many times as long the work takes, at least 1.
+    pub fn slowdown(&self) -> f64 {
+        self.projection.map_or(1.0, |found| found.slowdown)
+    }
+
     /// Whether it will do.
     pub fn is_accepted(&self) -> bool {
         self.rejection.is_none()
     }
 
-    /// Cost of the work and not of the month: what takes longer costs more.
-    pub fn monthly_times_slowdown(&self) -> Option<Decimal> {
-        let slowdown = self.projection.map_or(1.0, |found| found.slowdown);
-        self.monthly?
-            .amount()
-            .checked_mul(Decimal::from_f64(slowdown)?)
+    /// Cost of the work and not of the month: what takes longer costs more, also
+    /// around the clock.
+    pub fn cost_of_work(&self) -> Option<Decimal> {
+        let today: Decimal = self
+            .moved
+            .iter()
+            .map(|one| one.monthly_at_todays_hours)
+            .sum();
+        today.checked_mul(Decimal::from_f64(self.slowdown())?)
     }
 }
 
@@ -79,13 +105,23 @@ pub fn candidates(
         (
             !one.is_accepted(),
             Reverse(one.rejection.as_ref().map(Rejection::rank)),
-            one.is_accepted().then(|| one.monthly_times_slowdown()),
+            one.is_accepted().then(|| one.cost_of_work()),
             monthly.is_none(),
             monthly,
             one.shape.instance_type.clone(),
         )
     });
     all
+}
+
+/// Factor on the traffic of the busiest hour that a network must carry.
+pub(in crate::savings) const NETWORK_HEADROOM: f64 = 1.2;
+/// Share of its link from which traffic is part of the work.
+const BUSY_LINK_SHARE: f64 = 0.25;
+
+/// Network bandwidth of a type that lasts, Gbit/s; absent when nobody states it.
+pub(in crate::savings) fn link_gbps(instance_type: &str) -> Option<f64> {
+    network_gbps(instance_type)?.to_f64()
 }
 
 /// What is asked of every type.
@@ -108,13 +144,18 @@ impl Asked<'_> {
         if shape.instance_type == self.today.shape.instance_type && count >= self.demand.instances {
             return None;
         }
+        let latency = ratio
+            .as_ref()
+            .and_then(|ratio| ratio.as_ref().ok())
+            .map_or(1.0, |ratio| ratio.value);
         let mut one = Considered {
             shape,
             count,
             hourly: None,
             monthly: None,
+            moved: Vec::new(),
             projection: None,
-            risk: self.risk(shape),
+            risk: self.risk(shape, count, latency),
             rejection: None,
             quotes: Vec::new(),
         };
@@ -122,26 +163,34 @@ impl Asked<'_> {
         Some(one)
     }
 
-    /// How many would do. A group may shrink until its GPUs are as busy as a
-    /// service may be, and until its vCPUs hold what all use together.
+    /// How many would do. A service may shrink until its GPUs are as busy as a
+    /// service may be in its busiest period, and until its vCPUs and network hold what
+    /// all use together.
     fn count(&self, shape: &InstanceShape, ratio: Option<&Ratio>) -> u32 {
         let instances = self.demand.instances;
-        let (Some(offer), Some(ratio), Some(gpu)) = (&shape.gpu, ratio, self.demand.gpu_p95_sum)
-        else {
+        let (Some(offer), Some(ratio), Some(gpu)) = (&shape.gpu, ratio, self.demand.gpu_sum) else {
             return instances;
         };
         let Some(cpu) = self.demand.cpu_p95_sum else {
             return instances;
         };
-        if !self.demand.interchangeable {
+        if self.demand.least_instances >= instances || self.accepted == Risk::Low {
             return instances;
         }
         let gpus = f64::from(offer.share.visible_devices());
         let by_gpu = gpu * ratio.value / (self.policy.serving_target_percent * gpus);
         let by_cpu = self.vcpu(cpu) / f64::from(shape.vcpu.max(1));
+        let link = network_gbps(&shape.instance_type).and_then(|gbps| gbps.to_f64());
+        let by_network = self
+            .demand
+            .network_gbps_sum
+            .zip(link.filter(|link| *link > 0.0))
+            .map_or(0.0, |(sum, link)| sum * NETWORK_HEADROOM / link);
         // A quotient that is whole but for its last bits is whole.
-        let fewest = (by_gpu.max(by_cpu) - 1e-9).ceil().max(1.0);
-        (fewest as u32).min(instances)
+        let fewest = (by_gpu.max(by_cpu).max(by_network) - 1e-9).ceil().max(1.0);
+        (fewest as u32)
+            .max(self.demand.least_instances)
+            .min(instances)
     }
 
     /// vCPUs of today's type behind a CPU utilization, with headroom.
@@ -149,20 +198,24 @@ impl Asked<'_> {
         percent / 100.0 * f64::from(self.today.shape.vcpu) * self.policy.vcpu_headroom
     }
 
-    fn risk(&self, shape: &InstanceShape) -> Risk {
+    fn risk(&self, shape: &InstanceShape, count: u32, latency: f64) -> Risk {
         let today = &self.today.shape;
+        let is_slow = self.may_serve() && latency > self.policy.max_latency_ratio;
+        let less_network = self.demand.network_gbps.is_none()
+            && link_gbps(&shape.instance_type) < link_gbps(&today.instance_type);
         let same_gpu = shape
             .gpu
             .as_ref()
             .is_some_and(|other| is_same_gpu(self.offer, other));
-        let keeps_held = shape
-            .gpu
-            .as_ref()
-            .is_some_and(|other| other.share.visible_devices() >= self.demand.gpus_needed(true));
-        if shape.architecture != today.architecture {
+        let keeps_held = self.demand.gpus_held <= self.demand.gpus_active
+            || shape.gpu.as_ref().is_some_and(|other| {
+                other.share.visible_devices() >= self.demand.gpus_needed(true)
+            });
+        if shape.architecture != today.architecture || is_slow || !keeps_held {
             Risk::High
         } else if !same_gpu
-            || !keeps_held
+            || count < self.demand.instances
+            || less_network
             || shape.memory_mib < today.memory_mib
             || self.demand.runs.is_some()
         {
@@ -180,18 +233,23 @@ impl Asked<'_> {
         self.ask_kind(one.shape)?;
         let moved = Move::of(self.today, one.shape, one.count, self.prices)?;
         one.hourly = Some(moved.per_instance);
-        one.monthly = Some(moved.monthly);
+        one.moved = moved.instances(self.today, 1.0, self.policy);
+        one.monthly = Some(moved.monthly(&one.moved));
         self.ask_architecture(one.shape)?;
         if let Some(other) = &one.shape.gpu {
             self.ask_gpu(one, other)?;
         }
+        self.ask_network(one)?;
         self.ask_host(one)?;
         if let Some(ratio) = ratio {
             let projection = self.project(one, ratio?)?;
             one.projection = Some(projection);
             projection.check(self.demand, self.policy)?;
+            one.moved = moved.instances(self.today, projection.slowdown, self.policy);
         }
-        if moved.monthly.amount() >= self.today.cost.compute_monthly.amount() {
+        let monthly = moved.monthly(&one.moved);
+        one.monthly = Some(monthly);
+        if monthly.amount() >= self.today.cost.compute_monthly.amount() {
             return Err(Rejection::NotCheaper);
         }
         if one.risk > self.accepted {
@@ -251,7 +309,7 @@ impl Asked<'_> {
                 return Err(Rejection::Larger);
             }
         }
-        let needed = self.demand.gpus_needed(self.accepted == Risk::Low);
+        let needed = self.gpus_needed();
         if other.share.visible_devices() < needed {
             return Err(Rejection::Gpus { needed });
         }
@@ -263,10 +321,69 @@ impl Asked<'_> {
                 usable_mib,
             });
         }
+        if self.demand.needs_fp64
+            && has_full_rate_fp64(&self.offer.model)
+            && !has_full_rate_fp64(&other.model)
+        {
+            return Err(Rejection::DoublePrecision);
+        }
         if self.demand.gpus_talk {
-            self.ask_fabric(shape, other)?;
+            self.ask_nvlink(other)?;
+        }
+        if self.demand.gpus_talk || self.keeps_network() {
+            self.ask_efa(shape)?;
         }
         Ok(())
+    }
+
+    /// GPUs that an instance must have. One that never worked and holds memory counts
+    /// unless everything is accepted.
+    fn gpus_needed(&self) -> u16 {
+        self.demand.gpus_needed(self.accepted < Risk::High)
+    }
+
+    fn may_serve(&self) -> bool {
+        matches!(
+            self.demand.kind,
+            WorkloadKind::Serving | WorkloadKind::Unknown
+        )
+    }
+
+    /// Whether what lies between nodes stays as it is: they work together, or use more
+    /// than a quarter of their link.
+    fn keeps_network(&self) -> bool {
+        let link = link_gbps(&self.today.shape.instance_type);
+        let used = self.demand.network_gbps.zip(link);
+        self.demand.nodes_talk || used.is_some_and(|(used, link)| used > link * BUSY_LINK_SHARE)
+    }
+
+    /// The network must carry the busiest hour with headroom. One that nobody measured
+    /// may be slower than today's, which is a risk and a step.
+    fn ask_network(&self, one: &Considered) -> Result<(), Rejection> {
+        let today = link_gbps(&self.today.shape.instance_type);
+        let there = link_gbps(&one.shape.instance_type);
+        let busiest = match (self.demand.network_gbps, self.demand.network_gbps_sum) {
+            (Some(busiest), Some(sum)) if one.count < self.demand.instances => {
+                Some(busiest.max(sum / f64::from(one.count)))
+            }
+            (busiest, _) => busiest,
+        };
+        let measured = busiest.map(|busiest| busiest * NETWORK_HEADROOM);
+        let kept = today.filter(|_| self.keeps_network());
+        let Some(needed_gbps) = measured.into_iter().chain(kept).reduce(f64::max) else {
+            return Ok(());
+        };
+        match there {
+            Some(usable_gbps) if usable_gbps < needed_gbps => Err(Rejection::Network {
+                needed_gbps,
+                usable_gbps,
+            }),
+            Some(_) => Ok(()),
+            None => Err(Rejection::Unknown {
+                fact: "the network bandwidth",
+                of: one.shape.instance_type.clone(),
+            }),
+        }
     }
 
     /// What code for today's model takes for granted.
@@ -291,7 +408,7 @@ impl Asked<'_> {
         Ok(())
     }
 
-    fn ask_fabric(&self, shape: &InstanceShape, other: &GpuOffer) -> Result<(), Rejection> {
+    fn ask_nvlink(&self, other: &GpuOffer) -> Result<(), Rejection> {
         if !is_same_gpu(self.offer, other) {
             let link = |offer: &GpuOffer| {
                 gpu_spec(offer)
@@ -302,6 +419,10 @@ impl Asked<'_> {
                 return Err(Rejection::NvLink);
             }
         }
+        Ok(())
+    }
+
+    fn ask_efa(&self, shape: &InstanceShape) -> Result<(), Rejection> {
         match (self.today.shape.efa, shape.efa) {
             (Some(true), Some(false)) => Err(Rejection::Efa),
             (Some(true), None) => Err(Rejection::Unknown {
@@ -319,7 +440,7 @@ impl Asked<'_> {
 
     /// GPUs that work on each of the new instances.
     fn gpus_in_use(&self, one: &Considered) -> f64 {
-        let needed = u64::from(self.demand.gpus_needed(self.accepted == Risk::Low));
+        let needed = u64::from(self.gpus_needed());
         if one.count >= self.demand.instances {
             return needed as f64;
         }
@@ -338,7 +459,7 @@ impl Asked<'_> {
     fn ask_host(&self, one: &Considered) -> Result<(), Rejection> {
         let today = &self.today.shape;
         let in_use = self.gpus_in_use(one);
-        let needed = f64::from(self.demand.gpus_needed(self.accepted == Risk::Low));
+        let needed = f64::from(self.gpus_needed());
         let devices = f64::from(self.offer.share.visible_devices());
         let vcpu = match (self.demand.cpu_p95, self.demand.cpu_p95_sum) {
             (Some(one_instance), Some(sum)) if one.count < self.demand.instances => self
@@ -373,13 +494,14 @@ impl Asked<'_> {
                 .as_ref()
                 .map_or(1, |other| other.share.visible_devices());
             let all = f64::from(one.count) * f64::from(gpus);
-            self.demand.gpu_p95_sum.map(|sum| sum / all)
+            self.demand.gpu_sum.map(|sum| sum / all)
         } else {
-            self.demand.gpu_p95
+            self.demand.gpu_peak
         };
         match today {
-            Some(p95) => Ok(Projection::at(p95, ratio)),
+            Some(peak) => Ok(Projection::at(peak, ratio)),
             None if ratio.basis == RatioBasis::SameGpu => Ok(Projection::at(0.0, ratio)),
+            None if self.demand.never_worked => Err(Rejection::NeverWorked),
             None => Err(Rejection::Unknown {
                 fact: "the utilization",
                 of: "an active GPU".to_owned(),

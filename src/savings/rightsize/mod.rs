@@ -7,12 +7,14 @@ mod projection;
 mod rejection;
 mod steps;
 
-pub use candidates::{Considered, candidates};
-pub use needs::{Bound, Demand, Lack};
+pub use candidates::{Considered, MovedInstance, candidates};
+pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
+pub(super) use needs::peak;
+pub use needs::{Bound, DOUBLE_PRECISION, Demand, Lack, PRECISION_TAG};
 pub use price::Today;
 pub use projection::{Projection, Ratio, RatioBasis, performance, usable_vram_mib};
 pub use rejection::Rejection;
-pub use steps::steps;
+pub use steps::{caveats, steps};
 
 use crate::catalog::Prices;
 use crate::domain::{Action, ActionKind, Policy, PriceKey, PriceQuote, Risk, Target, Workload};
@@ -29,6 +31,8 @@ pub struct Rightsizing {
     pub gpus_needed: u16,
     /// Mean hourly rate of one new instance.
     pub hourly: Decimal,
+    /// What takes the place of each of today's instances, in their order.
+    pub moved: Vec<MovedInstance>,
     /// How busy the new GPUs would be; absent for a type without any.
     pub projection: Option<Projection>,
     /// The prices of the new type, one for each of today's instances: all alike
@@ -77,10 +81,11 @@ pub fn best(
         found.risk,
     )?;
     Some(Rightsizing {
-        action,
+        action: action.with_caveats(caveats(today, demand, found)),
         advice: steps::advice(today, demand, found),
-        gpus_needed: demand.gpus_needed(accepted == Risk::Low),
+        gpus_needed: demand.gpus_needed(accepted < Risk::High),
         hourly,
+        moved: found.moved.clone(),
         projection: found.projection,
         quotes: found.quotes.clone(),
         steps: steps(today, demand, found),
@@ -110,7 +115,7 @@ fn detail(
     if let Some(offer) = &today.shape.gpu {
         text.push_str(&format!(
             ": the busiest instance uses {} of {} {}",
-            demand.gpus_needed(accepted == Risk::Low),
+            demand.gpus_needed(accepted < Risk::High),
             offer.share,
             offer.model
         ));
@@ -125,6 +130,12 @@ fn detail(
             "; {:.1} % of each {} projected",
             projection.utilization, other.model
         ));
+        if projection.slowdown > 1.0 {
+            text.push_str(&format!(
+                ", the work takes {:.2} times as long",
+                projection.slowdown
+            ));
+        }
     }
     text
 }

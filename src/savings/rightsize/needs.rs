@@ -1,8 +1,8 @@
 //! What a workload uses of the type it runs on, wherever that is known from.
 
 use crate::domain::{
-    ACTIVE_PERCENT, GpuShare, GpuUsage, Group, InstanceUsage, Policy, Workload, WorkloadKind,
-    named_enum,
+    ACTIVE_PERCENT, Distribution, GpuShare, GpuUsage, Group, InstanceUsage, Policy, Workload,
+    WorkloadKind, named_enum,
 };
 
 named_enum! {
@@ -21,32 +21,39 @@ named_enum! {
 /// 0–100.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// What it does.
+    /// What it does, as far as that is declared.
     pub kind: WorkloadKind,
     /// What holds its GPUs back.
     pub bound: Bound,
     /// How many instances it has.
     pub instances: u32,
-    /// Whether any of them can do the work of another, so that fewer may do.
-    pub interchangeable: bool,
-    /// GPUs ever active on the instance that has most of them.
+    /// The fewest instances that may do its work: all of them, unless it is a declared
+    /// service whose replicas are interchangeable.
+    pub least_instances: u32,
+    /// GPUs in use on the instance that has most of them: all that are not known never
+    /// to have worked.
     pub gpus_active: u16,
-    /// The same with those that only hold memory, or may hold some.
+    /// The same with those that never worked and hold memory, or may hold some.
     pub gpus_held: u16,
-    /// Active GPUs of all instances.
+    /// GPUs in use on all instances.
     pub gpus_active_in_all: u64,
-    /// Mean over the active GPUs of an instance of their p95, on the instance
-    /// where it is highest; absent where none was seen working, and where the p95
-    /// of an active GPU is unknown or sees nothing of its work.
-    pub gpu_p95: Option<f64>,
-    /// Sum of the p95 of every active GPU of all instances.
-    pub gpu_p95_sum: Option<f64>,
+    /// What its GPUs must have room for: the mean peak of the GPUs in use of an
+    /// instance, on the instance where it is highest; absent where it is not known or
+    /// none was seen working.
+    pub gpu_peak: Option<f64>,
+    /// The largest sum over all GPUs of all instances in one period; absent where it
+    /// is not known.
+    pub gpu_sum: Option<f64>,
     /// Whether no GPU is ever used and none holds memory.
     pub gpus_unused: bool,
+    /// Whether no GPU was seen working, so that nobody knows how fast one must be.
+    pub never_worked: bool,
     /// Whether a GPU encodes video, which says nothing about another's encoder.
     pub encodes: bool,
     /// Whether active GPUs of one instance may talk to each other.
     pub gpus_talk: bool,
+    /// Whether code needs double precision at full rate, by its tag.
+    pub needs_fp64: bool,
     /// Peak of the fullest GPU.
     pub vram_peak_mib: f64,
     /// p95 of the busiest instance; absent when unknown.
@@ -55,6 +62,13 @@ pub struct Demand {
     pub cpu_p95_sum: Option<f64>,
     /// p95 of host memory of the fullest instance; absent when unknown.
     pub memory_p95_mib: Option<f64>,
+    /// Traffic in the busiest hour of the busiest instance and direction, Gbit/s; absent
+    /// unless it was measured on every instance.
+    pub network_gbps: Option<f64>,
+    /// The same summed over all instances.
+    pub network_gbps_sum: Option<f64>,
+    /// Whether its instances train together, or may: what lies between them stays.
+    pub nodes_talk: bool,
     /// The profiled runs that all this rests on, in words; absent where it was seen
     /// over the whole window or stated.
     pub runs: Option<String>,
@@ -72,11 +86,24 @@ named_enum! {
         /// Not every instance reports a GPU signal.
         Signal = "not every instance reports GPU utilization",
         /// Not every GPU reports its own.
-        PerGpu = "not every GPU reports its own utilization",
+        PerGpu = "not every GPU reports its own utilization for long enough",
         /// Not every GPU reports its memory.
-        Vram = "not every GPU reports its VRAM",
+        Vram = "not every GPU reports its VRAM for long enough",
         /// Not every instance reports its CPU.
-        Cpu = "not every instance reports its CPU",
+        Cpu = "not every instance reports its CPU for long enough",
+    }
+}
+
+impl Lack {
+    /// What is missing where that is a measurement; absent for facts of the type.
+    pub fn measurement(self) -> Option<&'static str> {
+        match self {
+            Self::Signal => Some("GPU utilization"),
+            Self::PerGpu => Some("utilization per GPU"),
+            Self::Vram => Some("VRAM use"),
+            Self::Cpu => Some("CPU utilization"),
+            Self::Shape | Self::Price | Self::Fraction => None,
+        }
     }
 }
 
@@ -84,34 +111,50 @@ named_enum! {
 struct InstanceDemand {
     active: u16,
     held: u16,
-    /// Sum over its active GPUs; absent where one was not measured.
-    p95_sum: Option<f64>,
+    /// Sum of the peaks of its GPUs in use.
+    peak_sum: f64,
 }
 
 impl InstanceDemand {
-    fn of(usage: &InstanceUsage) -> Result<Self, Lack> {
+    fn of(usage: &InstanceUsage, workload: &Workload, policy: &Policy) -> Result<Self, Lack> {
         let mut found = Self {
             active: 0,
             held: 0,
-            p95_sum: Some(0.0),
+            peak_sum: 0.0,
         };
         for gpu in &usage.gpus {
-            let active = gpu.is_active().ok_or(Lack::PerGpu)?;
-            found.active += u16::from(active);
-            found.held += u16::from(active || gpu.is_allocated() != Some(false));
-            if active {
-                // What works less than an hour in twenty is not in its p95.
-                let p95 = gpu.utilization.map(|figures| figures.p95);
-                let p95 = p95.filter(|p95| *p95 >= ACTIVE_PERCENT);
-                found.p95_sum = found.p95_sum.zip(p95).map(|(sum, p95)| sum + p95);
+            let figures = gpu
+                .utilization
+                .filter(|_| workload.suffices(gpu.samples, policy));
+            let figures = figures.ok_or(Lack::PerGpu)?;
+            let in_use = !workload.never_uses(gpu, policy);
+            found.active += u16::from(in_use);
+            found.held += u16::from(in_use || gpu.is_allocated() != Some(false));
+            if in_use {
+                found.peak_sum += peak(gpu, figures, workload.declared_kind());
             }
         }
         Ok(found)
     }
 
-    /// Mean of the active GPUs.
-    fn p95(&self) -> Option<f64> {
-        Some(self.p95_sum? / f64::from(self.active.max(1)))
+    /// Mean of the GPUs in use.
+    fn peak(&self) -> f64 {
+        self.peak_sum / f64::from(self.active.max(1))
+    }
+}
+
+/// What a GPU must have room for, percent. Work that may wait needs the 95th
+/// percentile; where somebody may wait for an answer, and where an hour of work in
+/// twenty is not in that, its peaks count.
+pub(in crate::savings) fn peak(gpu: &GpuUsage, figures: Distribution, kind: WorkloadKind) -> f64 {
+    let may_wait = matches!(
+        kind,
+        WorkloadKind::Training | WorkloadKind::Batch | WorkloadKind::Evaluation
+    );
+    if may_wait && figures.p95 >= ACTIVE_PERCENT {
+        figures.p95
+    } else {
+        gpu.demand_peak.unwrap_or(figures.max).max(figures.p95)
     }
 }
 
@@ -134,40 +177,64 @@ impl Demand {
             if usage.gpus.len() < usize::from(devices) {
                 return Err(Lack::PerGpu);
             }
-            instances.push(InstanceDemand::of(usage)?);
+            instances.push(InstanceDemand::of(usage, workload, policy)?);
         }
-        let cpu: Option<Vec<f64>> = workload.usage.iter().map(|usage| usage.cpu_p95).collect();
+        let known_cpu = |usage: &InstanceUsage| {
+            let samples = usage.cpu_samples;
+            let is_enough = samples.is_none_or(|samples| workload.suffices(samples, policy));
+            usage.cpu_p95.filter(|_| is_enough)
+        };
+        let cpu: Option<Vec<f64>> = workload.usage.iter().map(known_cpu).collect();
         let cpu = cpu.ok_or(Lack::Cpu)?;
         let memory = workload.usage.iter().map(|usage| usage.memory_p95_mib);
         let memory: Option<Vec<f64>> = memory.collect();
+        let network: Option<Vec<f64>> = workload
+            .usage
+            .iter()
+            .map(|usage| {
+                let network = usage.network?;
+                let is_enough = workload.suffices(network.samples, policy);
+                is_enough.then(|| network.busiest_gbps())
+            })
+            .collect();
         let largest = |count: fn(&InstanceDemand) -> u16| instances.iter().map(count).max();
         let gpus_active = largest(|one| one.active).unwrap_or(0);
         let gpus_unused = never_uses_a_gpu(workload, policy);
-        // What was never seen working says nothing about how fast a GPU must be.
-        let seen_working = gpus_active > 0 || gpus_unused;
+        let never_worked = !workload.gpus().any(|gpu| gpu.works() == Some(true));
+        let vram = workload.vram().ok_or(Lack::Vram)?;
+        if !workload.suffices(vram.samples, policy) {
+            return Err(Lack::Vram);
+        }
+        let summary = workload.utilization.as_ref();
         Ok(Self {
-            kind: workload.kind,
+            kind: workload.declared_kind(),
             bound: Bound::Unknown,
             instances: u32::try_from(workload.instances.len()).map_err(|_| Lack::Signal)?,
-            interchangeable: is_interchangeable(workload),
+            least_instances: least_instances(workload, policy),
             gpus_active,
             gpus_held: largest(|one| one.held).unwrap_or(0),
             gpus_active_in_all: instances.iter().map(|one| u64::from(one.active)).sum(),
-            gpu_p95: instances
+            // What was never seen working says nothing about how fast a GPU must be.
+            gpu_peak: instances
                 .iter()
-                .try_fold(0.0_f64, |most, one| Some(most.max(one.p95()?)))
-                .filter(|_| seen_working),
-            gpu_p95_sum: instances
-                .iter()
-                .try_fold(0.0_f64, |sum, one| Some(sum + one.p95_sum?))
-                .filter(|_| seen_working),
+                .map(InstanceDemand::peak)
+                .reduce(f64::max)
+                .filter(|_| !never_worked || gpus_unused),
+            gpu_sum: summary
+                .map(|summary| summary.largest_sum_percent)
+                .filter(|_| !never_worked || gpus_unused),
             gpus_unused,
+            never_worked,
             encodes: workload.gpus().any(GpuUsage::encodes),
             gpus_talk: gpus_active > 1,
-            vram_peak_mib: workload.vram().ok_or(Lack::Vram)?.peak_mib,
+            needs_fp64: needs_fp64(workload),
+            vram_peak_mib: vram.peak_mib,
             cpu_p95: cpu.iter().copied().reduce(f64::max),
             cpu_p95_sum: Some(cpu.iter().sum()),
             memory_p95_mib: memory.into_iter().flatten().reduce(f64::max),
+            nodes_talk: nodes_talk(workload, network.is_some()),
+            network_gbps_sum: network.as_ref().map(|all| all.iter().sum()),
+            network_gbps: network.into_iter().flatten().reduce(f64::max),
             runs: workload.rests_on_runs(),
         })
     }
@@ -184,18 +251,43 @@ impl Demand {
     }
 }
 
+/// Tag by which code says what precision it needs.
+pub const PRECISION_TAG: &str = "gpucost:precision";
+/// Its value for double precision.
+pub const DOUBLE_PRECISION: &str = "fp64";
+
+fn needs_fp64(workload: &Workload) -> bool {
+    workload.tags.iter().any(|(key, value)| {
+        key.eq_ignore_ascii_case(PRECISION_TAG)
+            && value.trim().eq_ignore_ascii_case(DOUBLE_PRECISION)
+    })
+}
+
+/// Whether the nodes of a group may work together: what trains does; of what nobody
+/// declared, traffic may tell.
+fn nodes_talk(workload: &Workload, network_is_measured: bool) -> bool {
+    let may_train = match workload.kind {
+        WorkloadKind::Training => true,
+        _ => workload.declared_kind() == WorkloadKind::Unknown && !network_is_measured,
+    };
+    workload.instances.len() > 1 && may_train
+}
+
 /// GPUs whose VRAM peaks differ by more than this share hold different models.
 const SAME_MODEL_SHARE: f64 = 0.05;
 
-/// An Auto Scaling group replaces its instances at will; replicas of a service
-/// answer the same requests, which the same memory on every GPU tells. GPUs that
-/// hold different models cannot stand in for each other.
-fn is_interchangeable(workload: &Workload) -> bool {
-    match workload.key.group {
-        Group::AutoScaling(_) => true,
-        Group::Tag(_) => workload.kind == WorkloadKind::Serving && holds_one_model(workload),
-        Group::Alone(_) => false,
+/// A service may shrink to so many replicas, and to one a zone that it is in, when a
+/// tag declares that it serves and the same memory on every GPU tells that any replica
+/// can answer for another. Everything else keeps its number: that a group replaces its
+/// instances at will proves nothing about the work.
+fn least_instances(workload: &Workload, policy: &Policy) -> u32 {
+    let all = u32::try_from(workload.instances.len()).unwrap_or(u32::MAX);
+    let is_service = workload.declared_kind() == WorkloadKind::Serving;
+    if !is_service || matches!(workload.key.group, Group::Alone(_)) || !holds_one_model(workload) {
+        return all;
     }
+    let zones = u32::try_from(workload.zones().len()).unwrap_or(u32::MAX);
+    policy.min_replicas.max(zones).max(1).min(all)
 }
 
 fn holds_one_model(workload: &Workload) -> bool {
@@ -210,18 +302,10 @@ fn holds_one_model(workload: &Workload) -> bool {
     })
 }
 
-/// Whether a type without a GPU would do: no reading of as many days as idleness
-/// takes ever reached 1 %, and no memory is held.
+/// Whether a type without a GPU would do: no GPU ever worked, and none holds memory.
 fn never_uses_a_gpu(workload: &Workload, policy: &Policy) -> bool {
-    let of_the_window = workload.rests_on_runs().is_none();
-    let observed = workload.utilization.as_ref().is_some_and(|summary| {
-        summary.max < ACTIVE_PERCENT
-            && summary.maximum_p99.is_some()
-            && summary.sampled_hours() >= policy.idle_min_days * 24.0
-    });
-    of_the_window
-        && observed
+    workload.rests_on_runs().is_none()
         && workload
             .gpus()
-            .all(|gpu| gpu.is_allocated() == Some(false) && !gpu.encodes())
+            .all(|gpu| gpu.is_never_used(policy) && gpu.is_allocated() == Some(false))
 }

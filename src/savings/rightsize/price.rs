@@ -1,12 +1,15 @@
 //! What a workload costs today, and what it would cost elsewhere.
 
+use super::candidates::MovedInstance;
 use super::needs::Lack;
 use super::rejection::Rejection;
 use crate::catalog::Prices;
 use crate::domain::{
-    InstanceCost, InstanceShape, Money, PriceKey, PriceOption, PriceQuote, Workload, WorkloadCost,
+    Currency, InstanceCost, InstanceShape, Money, Policy, PriceKey, PriceOption, PriceQuote,
+    Workload, WorkloadCost,
 };
 use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
 
 /// What a workload runs on today.
 #[derive(Debug, Clone, Copy)]
@@ -37,10 +40,11 @@ impl<'a> Today<'a> {
 pub(super) struct Move {
     /// The price in place of each instance of today, in their order.
     pub(super) quotes: Vec<(PriceKey, PriceQuote)>,
-    /// All of the new ones per month at today's running time, rounded to cents.
-    pub(super) monthly: Money,
     /// Mean hourly rate of one.
     pub(super) per_instance: Decimal,
+    /// New instances for each of today's.
+    scale: Decimal,
+    currency: Currency,
 }
 
 impl Move {
@@ -51,8 +55,8 @@ impl Move {
         prices: &Prices<'_>,
     ) -> Result<Self, Rejection> {
         let cost = today.cost;
+        let currency = cost.hourly.currency();
         let mut quotes: Vec<(PriceKey, PriceQuote)> = Vec::with_capacity(cost.instances.len());
-        let mut monthly = Money::zero(cost.hourly.currency());
         let mut previous: Option<&PriceKey> = None;
         for one in &cost.instances {
             let (key, quote) = match quotes.last() {
@@ -62,24 +66,51 @@ impl Move {
                     .map_err(|_| Rejection::Unpriced)?,
             };
             previous = Some(&one.key);
-            if !compares(one, &key, &quote) {
+            if !compares(one, &key, &quote) || quote.rate.currency() != currency {
                 return Err(Rejection::NotComparable);
             }
-            let month = quote.rate.times_hours(one.monthly_hours);
-            monthly = monthly
-                .checked_add(month)
-                .map_err(|_| Rejection::NotComparable)?;
             quotes.push((key, quote));
         }
         let instances = Decimal::from(quotes.len().max(1));
         let rates: Decimal = quotes.iter().map(|(_, quote)| quote.rate.amount()).sum();
-        // Fewer instances cost their share of what all would.
-        let amount = monthly.amount() * Decimal::from(count) / instances;
         Ok(Self {
             per_instance: rates / instances,
-            monthly: Money::new(amount, monthly.currency()).rounded(),
             quotes,
+            scale: Decimal::from(count) / instances,
+            currency,
         })
+    }
+
+    /// What takes the place of each instance where the work takes so many times as
+    /// long: as many hours more, up to all of a month. Fewer instances cost their share
+    /// of what all would.
+    pub(super) fn instances(
+        &self,
+        today: &Today<'_>,
+        slowdown: f64,
+        policy: &Policy,
+    ) -> Vec<MovedInstance> {
+        let slowdown = Decimal::from_f64(slowdown).unwrap_or(Decimal::ONE);
+        let month = policy.hours_per_month;
+        let pairs = self.quotes.iter().zip(&today.cost.instances);
+        pairs
+            .map(|((_, quote), one)| {
+                let hours = one.monthly_hours;
+                let longer = (hours * slowdown).min(month).max(hours);
+                let rate = quote.rate.amount() * self.scale;
+                MovedInstance {
+                    hourly: quote.rate,
+                    monthly_at_todays_hours: rate * hours,
+                    monthly: rate * longer,
+                }
+            })
+            .collect()
+    }
+
+    /// All of them per month, rounded to cents.
+    pub(super) fn monthly(&self, moved: &[MovedInstance]) -> Money {
+        let amount = moved.iter().map(|one| one.monthly).sum();
+        Money::new(amount, self.currency).rounded()
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Ratio {
 /// A workload elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Projection {
-    /// p95 of each GPU in use, percent; above 100 where it would fall behind.
+    /// Peak of each GPU in use, percent; above 100 where it would fall behind.
     pub utilization: f64,
     /// How many times as long the work takes, at least 1.
     pub slowdown: f64,

@@ -49,6 +49,17 @@ pub enum Rejection {
     NvLink,
     /// And here EFA.
     Efa,
+    /// Double precision at full rate, which a tag asks for.
+    DoublePrecision,
+    /// Too slow a network.
+    Network {
+        /// What the busiest hour needs with headroom, or what there is today, Gbit/s.
+        needed_gbps: f64,
+        /// What there is.
+        usable_gbps: f64,
+    },
+    /// Nobody saw a GPU working, so that nobody knows how fast another must be.
+    NeverWorked,
     /// Too few vCPUs.
     Vcpu {
         /// p95 with headroom.
@@ -113,11 +124,14 @@ impl Rejection {
             Self::Vram { .. } => ("vram", 10),
             Self::NvLink => ("nvlink", 11),
             Self::Efa => ("efa", 12),
-            Self::Vcpu { .. } => ("vcpu", 13),
-            Self::Memory { .. } => ("memory", 14),
-            Self::Utilization { .. } => ("utilization", 15),
-            Self::Slowdown { .. } => ("slowdown", 16),
-            Self::Risk(_) => ("risk", 17),
+            Self::DoublePrecision => ("double-precision", 13),
+            Self::Network { .. } => ("network", 14),
+            Self::Vcpu { .. } => ("vcpu", 15),
+            Self::Memory { .. } => ("memory", 16),
+            Self::NeverWorked => ("never-worked", 17),
+            Self::Utilization { .. } => ("utilization", 18),
+            Self::Slowdown { .. } => ("slowdown", 19),
+            Self::Risk(_) => ("risk", 20),
         }
     }
 }
@@ -148,6 +162,19 @@ impl fmt::Display for Rejection {
             ),
             Self::NvLink => f.write_str("the GPUs would lose NVLink"),
             Self::Efa => f.write_str("the GPUs would lose EFA"),
+            Self::DoublePrecision => {
+                f.write_str("no full-rate double precision, which its tag asks for")
+            }
+            Self::Network {
+                needed_gbps,
+                usable_gbps,
+            } => write!(
+                f,
+                "network: {needed_gbps:.1} Gbit/s needed, {usable_gbps} Gbit/s there"
+            ),
+            Self::NeverWorked => {
+                f.write_str("no GPU was active, so the speed that it needs is not known")
+            }
             Self::Vcpu { needed } => write!(f, "{needed:.1} vCPUs needed"),
             Self::Memory { needed_mib } => {
                 write!(f, "{:.1} GiB of host memory needed", gib(*needed_mib))

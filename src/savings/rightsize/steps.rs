@@ -1,11 +1,59 @@
 //! What to check before moving.
 
-use super::candidates::Considered;
+use super::candidates::{Considered, link_gbps};
 use super::needs::Demand;
 use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
-use crate::catalog::zones;
-use crate::domain::AcceleratorKind;
+use crate::catalog::{has_full_rate_fp64, zones};
+use crate::domain::{AcceleratorKind, WorkloadKind};
+
+/// What would stop an engineer who knows the system, the gravest first.
+pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let (old, new) = (today.shape, to.shape);
+    if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu)
+        && has_full_rate_fp64(&offer.model)
+        && !has_full_rate_fp64(&other.model)
+    {
+        caveats.push(format!(
+            "{} has full-rate double precision (FP64) and {} does not",
+            offer.model, other.model
+        ));
+    }
+    let ratio = to.projection.map_or(1.0, |found| found.ratio.value);
+    let may_serve = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
+    if may_serve && ratio > 1.0 {
+        caveats.push(format!("a request may take up to {ratio:.2} times as long"));
+    }
+    if to.count < demand.instances {
+        caveats.push(format!(
+            "{} replicas instead of {}: each failure takes more of the capacity",
+            to.count, demand.instances
+        ));
+    }
+    if old.efa == Some(true) && new.efa != Some(true) {
+        caveats.push("EFA is lost".to_owned());
+    }
+    if let (None, Some(before), Some(after)) = (
+        demand.network_gbps,
+        link_gbps(&old.instance_type),
+        link_gbps(&new.instance_type),
+    ) && after < before
+    {
+        caveats.push(format!(
+            "network use is not measured: {after} Gbit/s instead of {before} Gbit/s"
+        ));
+    }
+    if let Some(before) = old.local_storage_gb
+        && new.local_storage_gb.is_none_or(|after| after < before)
+    {
+        caveats.push(match new.local_storage_gb {
+            None => format!("{before} GB of instance store are lost"),
+            Some(after) => format!("{after} GB of instance store instead of {before} GB"),
+        });
+    }
+    caveats
+}
 
 /// What to check before a workload moves: always quota, zone and driver.
 pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String> {
@@ -64,6 +112,15 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
             "verify host memory: {} GiB instead of {} GiB",
             shape.memory_mib / 1024,
             today.shape.memory_mib / 1024
+        ));
+    }
+    if demand.network_gbps.is_none()
+        && link_gbps(&shape.instance_type) < link_gbps(&today.shape.instance_type)
+    {
+        steps.push(format!(
+            "verify network: {} Gbit/s instead of {} Gbit/s",
+            link_gbps(&shape.instance_type).unwrap_or_default(),
+            link_gbps(&today.shape.instance_type).unwrap_or_default()
         ));
     }
     if let Some(runs) = &demand.runs {

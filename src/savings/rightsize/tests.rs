@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::catalog::shape;
-use crate::domain::{
-    Architecture, GpuShare, HourlyRate, InstanceCost, PriceBook, WorkloadCost, WorkloadKind,
-};
+use crate::domain::{Architecture, GpuShare, InstanceCost, PriceBook, WorkloadCost, WorkloadKind};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -12,11 +10,6 @@ use std::collections::BTreeMap;
 fn cost(name: &str, count: u32) -> WorkloadCost {
     let key = PriceKey::linux_on_demand("us-east-1", name);
     let quote = crate::catalog::bundled_quote(&key).expect("priced");
-    let hourly = HourlyRate::new(
-        quote.rate.amount() * Decimal::from(count),
-        quote.rate.currency(),
-    )
-    .expect("positive");
     let one = InstanceCost {
         paid_ahead: None,
         hourly: quote.rate,
@@ -24,11 +17,7 @@ fn cost(name: &str, count: u32) -> WorkloadCost {
         quote,
         monthly_hours: Decimal::from(730),
     };
-    WorkloadCost {
-        instances: vec![one; count as usize],
-        hourly,
-        compute_monthly: hourly.times_hours(Decimal::from(730)).rounded(),
-    }
+    WorkloadCost::of(vec![one; count as usize]).expect("one currency")
 }
 
 /// One instance whose GPUs are all used, of a service with a CPU at 5 %.
@@ -37,19 +26,24 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
         kind: WorkloadKind::Serving,
         bound: Bound::Unknown,
         instances: 1,
-        interchangeable: false,
+        least_instances: 1,
         gpus_active: gpus,
         gpus_held: gpus,
         gpus_active_in_all: u64::from(gpus),
-        gpu_p95: Some(p95),
-        gpu_p95_sum: Some(p95 * f64::from(gpus)),
+        gpu_peak: Some(p95),
+        gpu_sum: Some(p95 * f64::from(gpus)),
         gpus_unused: false,
+        never_worked: false,
+        needs_fp64: false,
         encodes: false,
         gpus_talk: gpus > 1,
         vram_peak_mib,
         cpu_p95: Some(5.0),
         cpu_p95_sum: Some(5.0),
         memory_p95_mib: None,
+        network_gbps: Some(0.1),
+        network_gbps_sum: Some(0.1),
+        nodes_talk: false,
         runs: None,
     }
 }
@@ -58,9 +52,10 @@ fn group(one: Demand, instances: u32) -> Demand {
     let each = f64::from(instances);
     Demand {
         instances,
-        interchangeable: true,
+        least_instances: 1,
         gpus_active_in_all: one.gpus_active_in_all * u64::from(instances),
-        gpu_p95_sum: one.gpu_p95_sum.map(|sum| sum * each),
+        gpu_sum: one.gpu_sum.map(|sum| sum * each),
+        network_gbps_sum: one.network_gbps_sum.map(|sum| sum * each),
         cpu_p95_sum: one.cpu_p95_sum.map(|sum| sum * each),
         ..one
     }
@@ -161,7 +156,7 @@ fn slow_work_is_ranked_by_what_it_costs_and_not_by_the_month() {
         ..demand(1, 83.3, 3_000.0)
     };
     let all = considered("p3.8xlarge", &demand, Risk::Medium);
-    let work = find(&all, "g5.xlarge").monthly_times_slowdown();
+    let work = find(&all, "g5.xlarge").cost_of_work();
     assert_eq!(
         work.map(|work| work.round_dp(2)),
         Some(Decimal::new(91_761, 2))
@@ -169,7 +164,7 @@ fn slow_work_is_ranked_by_what_it_costs_and_not_by_the_month() {
     let ranked: Vec<Decimal> = all
         .iter()
         .filter(|one| one.is_accepted())
-        .filter_map(Considered::monthly_times_slowdown)
+        .filter_map(Considered::cost_of_work)
         .collect();
     assert!(ranked.len() > 5 && ranked.is_sorted());
 }
@@ -261,9 +256,9 @@ fn gpus_that_talk_keep_nvlink_and_efa() {
 fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
     // Ten replicas at 30 %: 300 / 80 = 3.75.
     let ten = group(demand(1, 30.0, 20_000.0), 10);
-    let all = considered("g6e.xlarge", &ten, Risk::Low);
+    let all = considered("g6e.xlarge", &ten, Risk::Medium);
     let same = find(&all, "g6e.xlarge");
-    assert_eq!((same.count, same.risk), (4, Risk::Low));
+    assert_eq!((same.count, same.risk), (4, Risk::Medium));
     close(same.projection.expect("projected").utilization, 75.0);
     // 4 × 1.861 × 730.
     assert_eq!(
@@ -272,7 +267,7 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
     );
     // Exactly 80 % is enough: 8 × 30 / 80 = 3.
     let eight = group(demand(1, 30.0, 20_000.0), 8);
-    let all = considered("g6e.xlarge", &eight, Risk::Low);
+    let all = considered("g6e.xlarge", &eight, Risk::Medium);
     assert_eq!(find(&all, "g6e.xlarge").count, 3);
     // The CPU holds it back: 10 × 50 % × 1.2 are six machines' worth.
     let busy = Demand {
@@ -280,14 +275,23 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
         cpu_p95_sum: Some(500.0),
         ..ten.clone()
     };
-    let all = considered("g6e.xlarge", &busy, Risk::Low);
+    let all = considered("g6e.xlarge", &busy, Risk::Medium);
     assert_eq!(find(&all, "g6e.xlarge").count, 6);
+    // Two zones in use keep two replicas, and low risk keeps all of them.
+    let two = Demand {
+        least_instances: 2,
+        ..group(demand(1, 5.0, 20_000.0), 10)
+    };
+    let all = considered("g6e.xlarge", &two, Risk::Medium);
+    assert_eq!(find(&all, "g6e.xlarge").count, 2);
+    let all = considered("g6e.xlarge", &two, Risk::Low);
+    assert!(all.iter().all(|one| one.count == 10));
     // What is no group does not shrink, and today's type alone is no move.
     let lone = Demand {
-        interchangeable: false,
+        least_instances: 10,
         ..ten
     };
-    let all = considered("g6e.xlarge", &lone, Risk::Low);
+    let all = considered("g6e.xlarge", &lone, Risk::Medium);
     assert!(
         all.iter()
             .all(|one| one.shape.instance_type != "g6e.xlarge")
@@ -295,7 +299,7 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
 }
 
 #[test]
-fn a_gpu_that_only_holds_memory_counts_at_low_risk() {
+fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
     let holding = Demand {
         gpus_held: 4,
         ..demand(1, 30.0, 8_000.0)
@@ -303,8 +307,10 @@ fn a_gpu_that_only_holds_memory_counts_at_low_risk() {
     let low = considered("g5.48xlarge", &holding, Risk::Low);
     assert_eq!(reason(&low, "g5.16xlarge"), "gpus");
     let medium = considered("g5.48xlarge", &holding, Risk::Medium);
-    let one = find(&medium, "g5.4xlarge");
-    assert!(one.is_accepted());
+    assert_eq!(reason(&medium, "g5.16xlarge"), "gpus");
+    let high = considered("g5.48xlarge", &holding, Risk::High);
+    let one = find(&high, "g5.4xlarge");
+    assert!(one.is_accepted() && one.risk == Risk::High);
     let cost = cost("g5.48xlarge", 1);
     let today = Today {
         shape: shape("g5.48xlarge").expect("known"),
@@ -334,8 +340,8 @@ fn a_cpu_type_is_looked_at_only_where_no_gpu_is_used() {
         gpus_active: 0,
         gpus_held: 0,
         gpus_active_in_all: 0,
-        gpu_p95: Some(0.0),
-        gpu_p95_sum: Some(0.0),
+        gpu_peak: Some(0.0),
+        gpu_sum: Some(0.0),
         gpus_unused: true,
         ..demand(0, 0.0, 3.0)
     };
@@ -361,8 +367,8 @@ fn the_video_encoder_of_another_card_is_not_known() {
 #[test]
 fn what_was_not_seen_working_moves_within_its_model_only() {
     let unseen = Demand {
-        gpu_p95: None,
-        gpu_p95_sum: None,
+        gpu_peak: None,
+        gpu_sum: None,
         ..demand(1, 0.0, 4_000.0)
     };
     let all = considered("g5.16xlarge", &unseen, Risk::Medium);
@@ -409,7 +415,7 @@ fn drawn() -> impl Strategy<Value = (&'static str, Demand, Risk)> {
                     ..demand(gpus.min(devices), p95, vram)
                 };
                 let all = Demand {
-                    interchangeable: alike,
+                    least_instances: if alike { 1 } else { instances },
                     ..group(one, instances)
                 };
                 (name, all, risk)

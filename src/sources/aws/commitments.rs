@@ -241,6 +241,11 @@ fn capacity_reservation(found: &Ec2Capacity, region: &str) -> Result<CapacityRes
             .filter(|available| *available <= total)
             .ok_or_else(lacks("available count"))?,
         capacity_block: found.reservation_type() == Some(&CapacityReservationType::CapacityBlock),
+        start: found.start_date().and_then(timestamp),
+        committed_until: found
+            .commitment_info()
+            .and_then(|info| info.commitment_end_date())
+            .and_then(timestamp),
         end: found.end_date().and_then(timestamp),
     })
 }

@@ -91,6 +91,10 @@ pub(super) struct CapacityWire {
     #[serde(default)]
     capacity_block: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    committed_until: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<String>,
 }
 
@@ -158,6 +162,8 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
             total: one.total,
             available: one.available,
             capacity_block: one.capacity_block,
+            start: one.start.map(|time| time.to_string()),
+            committed_until: one.committed_until.map(|time| time.to_string()),
             end: one.end.map(|time| time.to_string()),
         })
     });
@@ -250,6 +256,8 @@ fn capacity<E: de::Error>(wire: CapacityWire) -> Result<CapacityReservation, E> 
             )));
         },
         capacity_block: wire.capacity_block,
+        start: wire.start.as_deref().map(time).transpose()?,
+        committed_until: wire.committed_until.as_deref().map(time).transpose()?,
         end: wire.end.as_deref().map(time).transpose()?,
         id: wire.id,
         region: wire.region,

@@ -171,12 +171,13 @@ pub(super) fn series<E: de::Error>(
             )));
         }
     };
-    let (points, rejected) = Points::clean(raw, metric, window, wire.period_seconds);
+    let statistic = named("statistic", &wire.statistic, Statistic::from_name)?;
+    let (points, rejected) = Points::clean(raw, (metric, statistic), window, wire.period_seconds);
     Ok(Series {
         instance: InstanceId::new(wire.instance),
         gpu: wire.gpu,
         metric,
-        statistic: named("statistic", &wire.statistic, Statistic::from_name)?,
+        statistic,
         source: named("series source", &wire.source, SeriesSource::from_name)?,
         joined_by: named("way of joining", &wire.joined_by, JoinedBy::from_name)?,
         points,

@@ -23,9 +23,6 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The demo estate, made by `examples/generate_demo.rs`.
-const DEMO: &[u8] = include_bytes!("../../../fixtures/demo/estate.json.gz");
-
 /// Why an estate could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EstateError {
@@ -88,14 +85,11 @@ pub fn read_estate(path: &Path) -> Result<Estate, EstateError> {
     parse_estate(reader).map_err(|source| explain(path, source))
 }
 
-/// The estate that ships inside the binary.
-///
-/// # Errors
-/// Never in a released program; a test reads it.
-pub fn demo_estate() -> Result<Estate, EstateError> {
+/// Reads an estate that ships inside the binary.
+pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
     let mut text = Vec::new();
     let path = Path::new("the demo");
-    GzDecoder::new(DEMO)
+    GzDecoder::new(document)
         .read_to_end(&mut text)
         .map_err(|source| EstateError::Io {
             path: path.to_owned(),

@@ -1,6 +1,7 @@
-//! Files: recorded estates, the demo, and writing whole or not at all.
+//! Files: recorded estates, the demos, and writing whole or not at all.
 
 mod commitments;
+mod demo;
 mod estate_fields;
 mod estate_read;
 mod estate_slip;
@@ -17,7 +18,8 @@ mod wire;
 mod write;
 
 pub use commitments::{CommitmentsError, read_commitments};
-pub use estate_read::{EstateError, demo_estate, parse_estate, read_estate};
+pub use demo::{Demo, demo_estate};
+pub use estate_read::{EstateError, parse_estate, read_estate};
 pub use estate_slip::Slip;
 pub use estate_write::write_estate;
 pub use own_file::OwnFile;

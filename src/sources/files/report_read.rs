@@ -179,6 +179,7 @@ struct Workload {
     purchase_option: String,
     #[serde(default)]
     tags: BTreeMap<String, String>,
+    currency: Option<String>,
     monthly_cost: Option<Number>,
     classification: String,
     utilization: Option<Utilization>,
@@ -215,6 +216,7 @@ struct Finding {
     workload: String,
     severity: String,
     title: String,
+    currency: Option<String>,
     monthly_savings: Option<Number>,
 }
 
@@ -222,6 +224,14 @@ struct Finding {
 struct Slip {
     place: String,
     found: String,
+}
+
+/// The currency of a code.
+fn known_currency(code: &str, place: impl FnOnce() -> String) -> Result<Currency, Slip> {
+    Currency::from_code(code).ok_or_else(|| Slip {
+        place: place(),
+        found: format!("`{code}` is no currency that gpucost knows"),
+    })
 }
 
 /// More than anything costs; beyond it, sums would overflow exact decimals.
@@ -250,11 +260,8 @@ fn money(
 
 impl Report {
     fn past(self) -> Result<PastAudit, Slip> {
-        let code = &self.prices.currency;
-        let currency = Currency::from_code(code).ok_or_else(|| Slip {
-            place: "prices.currency".to_owned(),
-            found: format!("`{code}` is no currency that gpucost knows"),
-        })?;
+        let place = || "prices.currency".to_owned();
+        let currency = known_currency(&self.prices.currency, place)?;
         if self.scope.window_end < self.scope.window_start {
             return Err(Slip {
                 place: "scope.window_end".to_owned(),
@@ -279,7 +286,11 @@ impl Report {
             .collect::<Result<_, _>>()?;
         let currencies: BTreeMap<String, Currency> = workloads
             .iter()
-            .map(|one| (one.id.clone(), Currency::of_region(&one.region)))
+            .map(|one| {
+                let of_region = Currency::of_region(&one.region);
+                let currency = one.monthly_cost.map_or(of_region, Money::currency);
+                (one.id.clone(), currency)
+            })
             .collect();
         let findings = self.findings.into_iter().map(|finding| {
             let currency = currencies.get(&finding.workload).copied();
@@ -306,8 +317,12 @@ impl Report {
 
 impl Workload {
     fn past(self) -> Result<PastWorkload, Slip> {
-        let currency = Currency::of_region(&self.region);
         let id = &self.id;
+        // Reports before the key have the currency of the region.
+        let currency = match &self.currency {
+            Some(code) => known_currency(code, || format!("workloads.{id}.currency"))?,
+            None => Currency::of_region(&self.region),
+        };
         let (planned, actions) = match self.plan {
             Some(plan) => (plan.planned_monthly_cost, plan.actions),
             None => (None, Vec::new()),
@@ -350,8 +365,13 @@ impl Workload {
 }
 
 impl Finding {
-    fn past(self, currency: Currency) -> Result<PastFinding, Slip> {
+    /// `usual` is the currency of a report before the key.
+    fn past(self, usual: Currency) -> Result<PastFinding, Slip> {
         let id = &self.id;
+        let currency = match &self.currency {
+            Some(code) => known_currency(code, || format!("findings.{id}.currency"))?,
+            None => usual,
+        };
         let monthly_savings = money(self.monthly_savings, currency, || {
             format!("findings.{id}.monthly_savings")
         })?;

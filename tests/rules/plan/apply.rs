@@ -5,9 +5,9 @@ use super::load::{Load, Machine, scaled, sum};
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::catalog::{Prices, gpu_spec, known_shape};
 use gpucost::domain::{
-    ActionKind, Currency, Estate, GpuOffer, GpuShare, InstanceState, Lifecycle, Metric,
+    ActionKind, Currency, Estate, GpuOffer, GpuShare, InstanceId, InstanceState, Lifecycle, Metric,
     OfferingClass, Policy, PriceOption, ReservedInstances, Risk, SavingsPlan, SavingsPlanKind,
-    Statistic, Target,
+    Statistic, Target, Verdict, Workload,
 };
 use gpucost::savings::{
     Purchase, Ratio, RatioBasis, SharedCard, SharingMode, off_in_unused_hours, rightsizing, share,
@@ -17,9 +17,8 @@ use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// The estate after every action of the plan of an audit, as though it had been
-/// carried out before the window: whatever is measured is measured anew, only
-/// what is stopped stops now.
-pub fn apply(audit: &Audit, estate: &Estate, accepted: Risk) -> Estate {
+/// carried out before the window, in which everything is measured anew.
+pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
     let policy = Policy::default();
     let mut after = estate.clone();
     after.instances.clear();
@@ -39,7 +38,7 @@ pub fn apply(audit: &Audit, estate: &Estate, accepted: Risk) -> Estate {
             one,
             estate,
             policy: &policy,
-            accepted,
+            accepted: audit.plan_risk,
         };
         for machine in change.carried_out() {
             let (instance, series) = machine.into_series(estate.window);
@@ -109,16 +108,34 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
+    /// What every lever but a stop is about; all of it where nothing is idle.
+    fn working(&self) -> &Workload {
+        let part = self.one.working();
+        part.map_or(&self.one.workload, |part| &part.workload)
+    }
+
+    fn verdict(&self) -> &Verdict {
+        let part = self.one.working();
+        part.map_or(&self.one.verdict, |part| &part.verdict)
+    }
+
     fn carried_out(&self) -> Vec<Machine> {
-        let workload = &self.one.workload;
-        let mut machines: Vec<Machine> = workload
-            .instances
-            .iter()
-            .map(|id| Machine::of(self.estate, id))
-            .collect();
+        let of = |ids: &[InstanceId]| -> Vec<Machine> {
+            ids.iter().map(|id| Machine::of(self.estate, id)).collect()
+        };
+        let works = |id: &&InstanceId| self.working().instances.contains(id);
+        let (working, resting): (Vec<&InstanceId>, Vec<&InstanceId>) =
+            self.one.workload.instances.iter().partition(works);
+        let owned = |ids: Vec<&InstanceId>| of(&ids.into_iter().cloned().collect::<Vec<_>>());
+        let (mut machines, mut resting) = (owned(working), owned(resting));
         for action in &self.one.actions {
             match action.kind() {
-                ActionKind::Stop => machines.iter_mut().for_each(|one| self.stop(one)),
+                ActionKind::Stop => {
+                    let stop = self.one.offers.stop.as_ref().expect("the plan stops");
+                    let all = machines.iter_mut().chain(&mut resting);
+                    all.filter(|one| stop.members.contains(&one.instance.id))
+                        .for_each(|one| self.stop(one));
+                }
                 ActionKind::Release => machines.iter_mut().for_each(|one| {
                     one.instance.volumes.clear();
                     one.instance.addresses.clear();
@@ -139,21 +156,23 @@ impl Change<'_> {
                 ActionKind::Commit => {}
             }
         }
+        machines.extend(resting);
         machines
     }
 
     fn stop(&self, machine: &mut Machine) {
-        let now = self.estate.as_of.strftime("%Y-%m-%d %H:%M:%S GMT");
+        let before = self.estate.window.start - SignedDuration::from_hours(1);
+        let time = before.strftime("%Y-%m-%d %H:%M:%S GMT");
         machine.instance.state = InstanceState::Stopped;
-        machine.instance.state_transition_reason = Some(format!("User initiated ({now})"));
+        machine.instance.state_transition_reason = Some(format!("User initiated ({time})"));
         machine.load.clear();
     }
 
     /// Drops what was measured in the hours that are off, the points of the CPU
     /// too: they are the proof that an instance ran.
     fn switch_off(&self, machines: &mut [Machine]) {
-        let workload = &self.one.workload;
-        let found = off_in_unused_hours(workload, &self.one.verdict, self.policy)
+        let workload = self.working();
+        let found = off_in_unused_hours(workload, self.verdict(), self.policy)
             .expect("the plan has a schedule");
         let off: BTreeSet<i64> = workload
             .activity
@@ -178,7 +197,7 @@ impl Change<'_> {
     /// The load of today's active GPUs on the new type. A group that shrinks
     /// spreads all of it evenly, as whoever hands out the requests does.
     fn resized(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
-        let workload = &self.one.workload;
+        let workload = self.working();
         let prices = Prices::new(&self.estate.prices, &self.policy.discount_percent);
         let found = rightsizing(workload, &prices, self.policy, self.accepted)
             .expect("the plan has a right-sizing");
@@ -239,6 +258,10 @@ impl Change<'_> {
                 }
             }
             machine.load = load;
+            let slowdown = found
+                .projection
+                .map_or(1.0, |projection| projection.slowdown);
+            machine.load.stretch(slowdown);
         }
         kept
     }
@@ -247,8 +270,7 @@ impl Change<'_> {
     /// memory.
     fn ranked(&self, machine: &Machine) -> Vec<u16> {
         let mut gpus: Vec<_> = self
-            .one
-            .workload
+            .working()
             .gpus()
             .filter(|gpu| gpu.instance == machine.instance.id)
             .collect();
@@ -265,9 +287,9 @@ impl Change<'_> {
     /// Tenants where the cards of the plan put them. A card in MIG mode reports no
     /// utilization.
     fn shared(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
-        let workload = &self.one.workload;
-        let found = share(workload, &self.one.verdict, self.policy, self.accepted)
-            .expect("the plan shares");
+        let workload = self.working();
+        let found =
+            share(workload, self.verdict(), self.policy, self.accepted).expect("the plan shares");
         assert_eq!(found.action.target(), Some(target));
         let tenants: Vec<_> = workload
             .gpus()

@@ -48,6 +48,40 @@ pub fn scaled(curve: &Curve, factor: f64) -> Curve {
 #[derive(Debug, Clone, Default)]
 pub struct Load(BTreeMap<Key, Curve>);
 
+impl Load {
+    /// Work that takes so many times as long: every stretch in which it runs goes on as
+    /// in its last period, to whole hours, until the next begins.
+    pub fn stretch(&mut self, slowdown: f64) {
+        if slowdown <= 1.0 {
+            return;
+        }
+        let cpu = (None, Metric::CpuUtilization, Statistic::Average);
+        let Some(curve) = self.0.get(&cpu) else {
+            return;
+        };
+        let per_hour = (3_600 / curve.period_seconds).max(1);
+        let ran: Vec<u32> = curve.values.keys().copied().collect();
+        let mut added: BTreeMap<u32, u32> = BTreeMap::new();
+        for run in ran.chunk_by(|left, right| left + 1 == *right) {
+            let (length, last) = (run.len() as f64, run[run.len() - 1]);
+            let hours = (length * slowdown / f64::from(per_hour)).ceil() as u32;
+            let more = (hours * per_hour).saturating_sub(run.len() as u32);
+            for index in last + 1..=last + more {
+                if !curve.values.contains_key(&index) {
+                    added.insert(index, last);
+                }
+            }
+        }
+        for curve in self.0.values_mut() {
+            for (index, from) in &added {
+                if let Some(value) = curve.values.get(from).copied() {
+                    curve.values.entry(*index).or_insert(value);
+                }
+            }
+        }
+    }
+}
+
 impl Deref for Load {
     type Target = BTreeMap<Key, Curve>;
 
@@ -152,7 +186,8 @@ impl Machine {
                     let time = window.start + SignedDuration::from_secs(seconds);
                     (time, value.min(most))
                 });
-                let (points, rejected) = Points::clean(raw, metric, window, curve.period_seconds);
+                let (points, rejected) =
+                    Points::clean(raw, (metric, statistic), window, curve.period_seconds);
                 Series {
                     instance: id.clone(),
                     gpu,

@@ -8,10 +8,10 @@ use crate::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
-    Action, ActionKind, Classification, Estate, Finding, FindingKind, InstanceId, Money, Policy,
-    Risk,
+    Action, ActionKind, Classification, Estate, Finding, FindingKind, InstanceId, InstanceUsage,
+    Money, Policy, Risk,
 };
-use gpucost::savings::{Purchase, existing_coverage};
+use gpucost::savings::{Purchase, Rejection, existing_coverage};
 use gpucost::sources::files::read_estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -37,7 +37,7 @@ impl Twice {
     fn of(estate: &Estate, accepted: Risk) -> Self {
         let policy = Policy::default();
         let before = audit(estate, &policy, accepted);
-        let estate = apply(&before, estate, accepted);
+        let estate = apply(&before, estate);
         let after = audit(&estate, &policy, accepted);
         Self {
             accepted,
@@ -80,57 +80,6 @@ impl Twice {
     fn check_findings(&self, name: &str, one: &AuditedWorkload) {
         let was = advice(&self.before, [one].into_iter());
         let is = advice(&self.after, self.left_of(one).into_iter());
-        if std::env::var("DBG").is_ok() {
-            for a in [&self.before, &self.after] {
-                eprintln!("=== purchases {:?}", a.purchases);
-                for w in &a.workloads {
-                    eprintln!(
-                        "W {} {:?} actions {:#?}",
-                        w.workload.name,
-                        w.verdict.classification,
-                        w.actions
-                            .iter()
-                            .map(|x| (
-                                x.kind(),
-                                x.monthly_savings(),
-                                format!("{:?}", x).chars().take(700).collect::<String>()
-                            ))
-                            .collect::<Vec<_>>()
-                    );
-                    eprintln!(
-                        "util {:?} running {:?} conf {:?}",
-                        w.workload
-                            .utilization
-                            .as_ref()
-                            .map(|u| (u.n_samples, u.distribution.mean)),
-                        w.workload.running_share,
-                        w.verdict.confidence
-                    );
-                    eprintln!(
-                        "cost {:?}",
-                        w.workload.cost.as_ref().map(|c| c
-                            .instances
-                            .iter()
-                            .map(|i| (
-                                i.key.instance_type.clone(),
-                                i.hourly,
-                                i.monthly_hours,
-                                i.paid_ahead.clone()
-                            ))
-                            .collect::<Vec<_>>())
-                    );
-                }
-                for f in &a.findings {
-                    eprintln!(
-                        "F {} {} {:?} {:?}",
-                        f.rule(),
-                        f.workload(),
-                        f.title,
-                        f.recommendation
-                    );
-                }
-            }
-        }
         for (rule, finding) in &is {
             let what = format!("{name} at {}: {} {rule}", self.accepted, one.workload.name);
             match *rule {
@@ -144,9 +93,11 @@ impl Twice {
                 "steady-on-demand" if self.is_displaced(one) => continue,
                 // More risk than was accepted, or more data, may still find less.
                 "overprovisioned-gpu" | "underutilized-gpu" => {
-                    assert_eq!(finding.monthly_savings, None, "{what} still saves");
+                    let saves = finding.monthly_savings.is_some();
+                    assert!(!saves || was_held_back(one), "{what} still saves");
                     continue;
                 }
+                "unused-gpus" if was_held_back(one) => continue,
                 _ => assert!(was.contains_key(rule), "{what} is new"),
             }
             for action in &one.actions {
@@ -174,6 +125,10 @@ impl Twice {
     /// Whether less would do at a higher risk for what is left of a workload, or
     /// nobody can know.
     fn may_shrink_further(&self, one: &AuditedWorkload) -> bool {
+        // What a commitment covers is given no other advice until it ends.
+        if takes(one, ActionKind::Commit) {
+            return true;
+        }
         let policy = Policy::default();
         let boldest = audit(&self.estate, &policy, Risk::High);
         let left = self.left_of(one);
@@ -182,7 +137,9 @@ impl Twice {
         all.any(|left| {
             let offers = &left.offers;
             let saves = offers.rightsize.is_some() || offers.share.is_some();
-            let is_known = left.workload.vram().is_some() && left.workload.activity.is_measured();
+            let activity = &left.workload.activity;
+            let weeks_are_known = activity.is_measured() && activity.len() + 1 >= 336;
+            let is_known = left.workload.vram().is_some() && weeks_are_known;
             ids.contains(&left.workload.id()) && (saves || !is_known)
         })
     }
@@ -212,7 +169,19 @@ impl Twice {
         let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
         let left = self.left_of(one);
         let mut actions = left.iter().flat_map(|left| &left.actions);
-        let due = |action: &&Action| action.kind() != ActionKind::Commit || !self.is_displaced(one);
+        // The stop names the volumes that stay.
+        let is_storage =
+            |action: &Action| action.kind() == ActionKind::Release && takes(one, ActionKind::Stop);
+        // Two steps, each below the limit of latency, lead further than one.
+        let is_second_step =
+            |action: &Action| action.kind() == ActionKind::Rightsize && was_held_back(one);
+        let due = |action: &&Action| {
+            if is_second_step(action) {
+                return false;
+            }
+            let is_commit = action.kind() == ActionKind::Commit;
+            !is_storage(action) && (!is_commit || !self.is_displaced(one))
+        };
         if let Some(action) = actions.find(due) {
             panic!("{what} has more to do: {action:?}");
         }
@@ -341,8 +310,12 @@ impl Twice {
             self.accepted
         );
         let actions = running.iter().flat_map(|one| &one.actions);
-        // A cent for each time that the plan rounds.
-        let tolerance = Decimal::new(1 + actions.count() as i64, 2);
+        // A cent for each time that the plan rounds; and a commitment covers whole hours, of
+        // which a box that just stopped ran a part.
+        let is_part = |usage: &InstanceUsage| usage.running.running_seconds % 3_600 != 0;
+        let parts = running.iter().flat_map(|one| &one.workload.usage);
+        let parts = parts.filter(|usage| is_part(usage)).count() as i64;
+        let tolerance = Decimal::new(1 + actions.count() as i64 + 100 * parts, 2);
         assert!(found <= planned + tolerance, "{what}");
         // What is seen for days is projected from them to a month, and what others
         // had of a commitment before stays theirs.
@@ -358,6 +331,18 @@ impl Twice {
         };
         assert!(found >= least, "{what}");
     }
+}
+
+/// Whether a type was refused for what another card changes: one that answers too late is
+/// within the limit from the type that was chosen instead, and what holds 5 % of a small
+/// card holds less of a large one.
+fn was_held_back(one: &AuditedWorkload) -> bool {
+    let found = one.offers.rightsize.iter();
+    let mut considered = found.flat_map(|found| &found.considered);
+    considered.any(|other| {
+        let rejection = other.rejection.as_ref();
+        rejection.is_some_and(|why| matches!(why, Rejection::Risk(_) | Rejection::Gpus { .. }))
+    })
 }
 
 /// Rules about waste and optimization that fire for any of some workloads.
@@ -457,7 +442,7 @@ fn no_recorded_situation_has_anything_left_to_find() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(crate::honest::cases(96)))]
 
     #[test]
     fn no_plan_carried_out_costs_more_or_leaves_more_to_save(mut drafts in fleet(), risk in 0..RISKS.len()) {

@@ -4,6 +4,7 @@ use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place, 
 use super::columns::{Field, has, missing, tells};
 use super::csv_rows::{Event, Layout, Row, Rows};
 use super::looks::{Roster, Survey, clock, clock_gaps, look};
+use super::repeats::Repeats;
 use super::time::{LogClock, LogTime};
 use crate::domain::Gap;
 use crate::profiling::{GpuSample, RunEnd, RunFacts, Sample};
@@ -12,7 +13,7 @@ use jiff::SignedDuration;
 /// How a row finds its GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// By index, uuid or bus id.
+    /// By index, uuid, bus id or serial number.
     Named {
         /// From how long a pause on a row begins another look; absent where rows
         /// of one look are as far apart as looks.
@@ -25,20 +26,71 @@ enum Order {
     },
 }
 
+/// What the rows of a look say of one GPU.
+#[derive(Clone)]
+struct Found {
+    line: u64,
+    time: Option<LogTime>,
+    sample: GpuSample,
+    /// More than one of the same time contradict each other.
+    rows: u64,
+}
+
+impl Found {
+    fn of(line: u64, time: Option<LogTime>, sample: GpuSample) -> Self {
+        Self {
+            line,
+            time,
+            sample,
+            rows: 1,
+        }
+    }
+
+    fn is_conflict(&self) -> bool {
+        self.rows > 1
+    }
+}
+
 /// The rows of a look so far.
 struct Pending {
     line: u64,
     time: Option<LogTime>,
     last_time: Option<LogTime>,
-    found: Vec<Option<GpuSample>>,
+    found: Vec<Option<Found>>,
     /// Whose turn the last row was.
     last: usize,
     rows: usize,
+    /// Rows of the same time beyond those of a look, where only order tells.
+    surplus: u64,
 }
 
 impl Pending {
     fn is_told(&self) -> Vec<bool> {
         self.found.iter().map(Option::is_some).collect()
+    }
+
+    /// A row of the same time and GPU as one that is there.
+    fn add_conflict(&mut self, position: usize) {
+        match self.found.get_mut(position) {
+            Some(Some(found)) => found.rows += 1,
+            _ => self.surplus += 1,
+        }
+    }
+
+    /// What is known of each GPU. One that several rows are of did answer, and
+    /// which of them is right nobody knows.
+    fn samples(self) -> Vec<Option<GpuSample>> {
+        let of_one = |found: Found| {
+            if found.is_conflict() {
+                GpuSample::Read(Box::default())
+            } else {
+                found.sample
+            }
+        };
+        self.found
+            .into_iter()
+            .map(|found| found.map(of_one))
+            .collect()
     }
 }
 
@@ -56,6 +108,12 @@ pub(in crate::sources::files) struct CsvLog {
     /// The GPUs that the look before told of.
     told: Vec<bool>,
     clock: LogClock,
+    /// The same for each row.
+    row_clock: LogClock,
+    repeats: Repeats,
+    /// Whether the last row with a time comes again.
+    is_again: bool,
+    has_looks: bool,
     facts: RunFacts,
 }
 
@@ -81,6 +139,10 @@ impl CsvLog {
             told: Vec::new(),
             held: None,
             clock: clock(options),
+            row_clock: clock(options),
+            repeats: Repeats::default(),
+            is_again: false,
+            has_looks: false,
             options: options.clone(),
             rows,
             layout,
@@ -99,6 +161,18 @@ impl CsvLog {
                 self.turns.iter().position(|turn| *turn == next)
             }
             Order::Named { .. } => self.roster.position(&row.entry.gpu),
+        }
+    }
+
+    /// Whether another row of a look is of the same time and GPU as this one.
+    fn is_conflict(&self, pending: &Pending, row: &Row, position: usize) -> bool {
+        let same = |time: Option<LogTime>| row.time.is_some() && time == row.time;
+        match self.order {
+            Order::Counted { rows, .. } => position >= rows && same(pending.last_time),
+            Order::Named { .. } => {
+                let found = pending.found[position].as_ref();
+                row.entry.gpu.has_key() && found.is_some_and(|found| same(found.time))
+            }
         }
     }
 
@@ -131,13 +205,31 @@ impl CsvLog {
     fn next_look(&mut self) -> Result<Option<Sample>, SamplesError> {
         loop {
             let Some(pending) = self.next_pending()? else {
-                return Ok(None);
+                return self.ended();
             };
+            if pending.surplus > 0 {
+                let rows = pending.rows as u64 + pending.surplus;
+                self.clock.at(pending.time);
+                self.rows.tally.add_conflict(pending.line, rows);
+                continue;
+            }
             if let Order::Counted { rows, .. } = self.order
                 && pending.rows != rows
             {
                 self.clock.at(pending.time);
                 self.rows.tally.short_looks += 1;
+                continue;
+            }
+            let mut is_believed = false;
+            for found in pending.found.iter().flatten() {
+                if found.is_conflict() {
+                    self.rows.tally.add_conflict(found.line, found.rows);
+                } else {
+                    is_believed = true;
+                }
+            }
+            if !is_believed {
+                self.clock.at(pending.time);
                 continue;
             }
             let told = pending.is_told();
@@ -154,15 +246,64 @@ impl CsvLog {
                 return Ok(None);
             }
             self.told = told;
+            self.has_looks = true;
             let at = self.clock.at(pending.time);
-            return Ok(Some(look(pending.found, at)));
+            return Ok(Some(look(pending.samples(), at)));
         }
+    }
+
+    /// No look is left; where rows that contradict each other are why there was
+    /// none at all, that is an error.
+    fn ended(&self) -> Result<Option<Sample>, SamplesError> {
+        match self.rows.tally.conflicts() {
+            Some((line, rows)) if !self.has_looks => Err(SamplesError::Conflict {
+                path: self.input.path().to_owned(),
+                line,
+                rows,
+            }),
+            _ => Ok(None),
+        }
+    }
+
+    /// The next header, or row that can be of one GPU and of this run.
+    fn next_event(&mut self) -> Result<Option<Event>, SamplesError> {
+        while let Some(event) = self.rows.next_event()? {
+            let is_left_out = match &event {
+                Event::Row(row) => self.is_left_out(row),
+                Event::Header => false,
+            };
+            if !is_left_out {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_left_out(&mut self, row: &Row) -> bool {
+        let gpu = &row.entry.gpu;
+        let position = match self.order {
+            Order::Counted { .. } => Some(0),
+            Order::Named { .. } if self.roster.is_ambiguous(gpu) => {
+                self.rows.tally.add_ambiguous(row.line);
+                return true;
+            }
+            Order::Named { .. } => self.roster.position(gpu),
+        };
+        if let (Some(position), Some(time)) = (position, row.time) {
+            let at = self.row_clock.at(Some(time)).1;
+            let is_local = matches!(time, LogTime::Local(_)) && self.options.zone.is_none();
+            self.is_again = self.repeats.is_again(position, at, is_local);
+        }
+        if self.is_again {
+            self.rows.tally.add_repeat(row.line);
+        }
+        self.is_again
     }
 
     /// Whether no row follows.
     fn is_at_end(&mut self) -> Result<bool, SamplesError> {
         while self.held.is_none() {
-            match self.rows.next_event()? {
+            match self.next_event()? {
                 None => return Ok(true),
                 Some(Event::Header) => {}
                 Some(Event::Row(row)) => self.held = Some(row),
@@ -173,15 +314,19 @@ impl CsvLog {
 
     fn next_pending(&mut self) -> Result<Option<Pending>, SamplesError> {
         let mut pending: Option<Pending> = None;
+        // Whether a header follows the rows so far.
+        let mut is_headed = false;
         loop {
             let event = match self.held.take() {
                 Some(row) => Some(Event::Row(row)),
-                None => self.rows.next_event()?,
+                None => self.next_event()?,
             };
             let row = match event {
                 None => return Ok(pending),
-                Some(Event::Header) if pending.is_some() => return Ok(pending),
-                Some(Event::Header) => continue,
+                Some(Event::Header) => {
+                    is_headed = pending.is_some();
+                    continue;
+                }
                 Some(Event::Row(row)) => row,
             };
             let Some(position) = self.position(&row, pending.as_ref()) else {
@@ -191,26 +336,32 @@ impl CsvLog {
                 continue;
             };
             match pending.as_mut() {
-                Some(look) if self.begins_another(look, &row, position) => {
+                Some(look) if self.is_conflict(look, &row, position) => {
+                    look.add_conflict(position);
+                }
+                Some(look) if is_headed || self.begins_another(look, &row, position) => {
                     self.held = Some(row);
                     return Ok(pending);
                 }
                 Some(look) => {
-                    look.found[position] = Some(row.entry.sample);
+                    let found = Found::of(row.line, row.time, row.entry.sample);
+                    look.found[position] = Some(found);
                     look.last = self.turn(position);
                     look.last_time = row.time;
                     look.rows += 1;
                 }
                 None => {
                     let mut found = vec![None; self.roster.len()];
-                    found[position] = Some(row.entry.sample);
+                    let (line, time) = (row.line, row.time);
+                    found[position] = Some(Found::of(line, time, row.entry.sample));
                     pending = Some(Pending {
-                        line: row.line,
-                        time: row.time,
-                        last_time: row.time,
+                        line,
+                        time,
+                        last_time: time,
                         found,
                         last: self.turn(position),
                         rows: 1,
+                        surplus: 0,
                     });
                 }
             }
@@ -253,6 +404,15 @@ impl CsvLog {
                 place.clone(),
                 format!("the log has no header; by their values they are taken as {guessed}"),
                 "name them with --read-columns, as they were given to --query-gpu",
+            ));
+        }
+        if self.roster.shares_indices() {
+            gaps.push(Gap::new(
+                "index",
+                place.clone(),
+                "several GPUs have the same one; they are told apart by uuid, bus id, serial \
+                 number or host, and numbered in their order",
+                "a log of one host is expected; read the log of each host by itself",
             ));
         }
         if !has(columns, Field::Time) {
@@ -331,7 +491,7 @@ impl Scan {
         let facts = RunFacts {
             started: clock(options).at(first.time).1,
             interval_seconds: None,
-            hostname,
+            hostname: hostname.filter(|_| !roster.has_several_hosts()),
             instance_id: None,
             instance_type: None,
             region: None,

@@ -2,7 +2,7 @@
 
 use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, cells, quoted};
 use super::columns::{Column, Field, has, header};
-use super::figure::{Cell, Figure, Figures, cell, uuid, words};
+use super::figure::{Cell, Figure, Figures, cell, serial, uuid, words};
 use super::guess;
 use super::looks::{Entry, Gpu};
 use super::tally::Tally;
@@ -41,14 +41,20 @@ pub(super) struct Layout {
     pub columns: Vec<Column>,
     /// The names that were guessed from values.
     pub guessed: Option<String>,
+    /// Whether the names were given, so that a header says nothing.
+    is_given: bool,
 }
 
 impl Layout {
     /// The columns of a log.
     ///
     /// # Errors
-    /// When it has no header and none are given, and its values do not tell.
+    /// When names are given that are not as many as the cells; when none are, and
+    /// neither a header nor the values tell.
     pub(super) fn of(input: &Input, options: &ReadOptions) -> Result<Self, SamplesError> {
+        if let Some(names) = &options.columns {
+            return Self::given(input, names);
+        }
         let io = |source| SamplesError::io(input.path(), source);
         let mut lines = input.lines().map_err(io)?;
         let mut guessed = None;
@@ -82,10 +88,6 @@ impl Layout {
                 _ => {}
             }
         }
-        if let Some(names) = &options.columns {
-            let given: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
-            return Self::checked(input, 1, Some(given.clone()), given, None);
-        }
         let path = input.path().to_owned();
         match (guessed, refused) {
             (Some((line, columns)), refused)
@@ -103,6 +105,45 @@ impl Layout {
         }
     }
 
+    /// The columns by the names that were given, which outrank a header.
+    fn given(input: &Input, names: &[String]) -> Result<Self, SamplesError> {
+        let io = |source| SamplesError::io(input.path(), source);
+        let mut lines = input.lines().map_err(io)?;
+        let (mut fitting, mut others, mut first) = (0_usize, 0_usize, None);
+        for _ in 0..MOST_BEFORE_HEADER {
+            let Some(line) = lines.next_line().map_err(io)? else {
+                break;
+            };
+            let cells = cells(&line.text);
+            // What stands between the rows has as many cells as it likes.
+            if !has_value(&cells) && header(&cells).is_none() {
+                continue;
+            }
+            if cells.len() == names.len() {
+                fitting += 1;
+            } else {
+                others += 1;
+                first.get_or_insert((line.number, cells.len()));
+            }
+        }
+        if let Some((line, cells)) = first
+            && others > fitting
+        {
+            return Err(SamplesError::ColumnCount {
+                path: input.path().to_owned(),
+                line,
+                names: names.len(),
+                cells,
+            });
+        }
+        let columns: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
+        let layout = Self::checked(input, 1, Some(columns.clone()), columns, None)?;
+        Ok(Self {
+            is_given: true,
+            ..layout
+        })
+    }
+
     fn checked(
         input: &Input,
         line: u64,
@@ -118,6 +159,7 @@ impl Layout {
             start,
             columns,
             guessed,
+            is_given: false,
         })
     }
 }
@@ -157,11 +199,31 @@ fn looks_like_row(cells: &[String]) -> bool {
     cells.len() > 1 && cells.iter().any(is_figure)
 }
 
+/// Whether a cell is a number or a time.
+fn has_value(cells: &[String]) -> bool {
+    let is_value =
+        |text: &String| matches!(cell(text), Cell::Number(..)) || LogTime::read(text).is_some();
+    cells.iter().any(is_value)
+}
+
+/// Whether every cell may be a title.
+fn are_words(cells: &[String]) -> bool {
+    let is_title = |text: &String| match cell(text) {
+        Cell::Text(words) => words.starts_with(|c: char| c.is_alphabetic()),
+        _ => false,
+    };
+    cells.len() > 1 && cells.iter().all(is_title)
+}
+
 /// The rows of a log.
 pub(super) struct Rows {
     path: PathBuf,
     lines: Lines,
     columns: Option<Vec<Column>>,
+    is_given: bool,
+    /// A header whose names are not known, above columns whose names were given.
+    titles: Option<String>,
+    has_rows: bool,
     has_units: bool,
     last_line: u64,
     pub tally: Tally,
@@ -174,6 +236,9 @@ impl Rows {
             path: input.path().to_owned(),
             lines: lines.map_err(|source| SamplesError::io(input.path(), source))?,
             columns: layout.start.clone(),
+            is_given: layout.is_given,
+            titles: None,
+            has_rows: false,
             has_units: false,
             last_line: 1,
             tally: Tally::default(),
@@ -196,15 +261,37 @@ impl Rows {
             }
             let cells = cells(&line.text);
             if let Some(columns) = header(&cells) {
-                self.columns = Some(columns);
+                if !self.is_given {
+                    self.columns = Some(columns);
+                }
+                return Ok(Some(Event::Header));
+            }
+            if self.is_given && self.has_titles(&line.text, &cells) {
                 return Ok(Some(Event::Header));
             }
             match self.row(&line, &cells) {
-                Some(row) => return Ok(Some(Event::Row(Box::new(row)))),
+                Some(row) => {
+                    self.has_rows = true;
+                    return Ok(Some(Event::Row(Box::new(row))));
+                }
                 None if line.is_whole => self.tally.add_junk(line.number, &line.text),
                 None => self.tally.set_torn(line.number),
             }
         }
+    }
+
+    /// Whether a line is a header whose names are not known: words above the first
+    /// row, and the same words again.
+    fn has_titles(&mut self, text: &str, cells: &[String]) -> bool {
+        if let Some(titles) = &self.titles {
+            return titles == text;
+        }
+        let names = self.columns.as_ref().map_or(0, Vec::len);
+        let is_first = !self.has_rows && cells.len() == names && are_words(cells);
+        if is_first {
+            self.titles = Some(text.to_owned());
+        }
+        is_first
     }
 
     fn row(&mut self, line: &Line, cells: &[String]) -> Option<Row> {
@@ -272,9 +359,13 @@ impl Row {
             Field::Index => gpu.index = number(),
             Field::Uuid => gpu.uuid = uuid(text),
             Field::BusId => gpu.bus_id = owned().map(|id| id.to_ascii_lowercase()),
+            Field::Serial => gpu.serial = serial(text),
             Field::Name => gpu.name = owned(),
             Field::DriverVersion => self.driver_version = owned(),
-            Field::Hostname => self.hostname = owned(),
+            Field::Hostname => {
+                gpu.host = owned();
+                self.hostname = owned();
+            }
             Field::Count => self.count = number(),
             Field::MigMode => {
                 gpu.is_mig_enabled = match text.trim() {

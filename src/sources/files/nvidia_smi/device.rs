@@ -1,6 +1,6 @@
 //! What one document of `nvidia-smi -q -x` says.
 
-use super::figure::{Cell, Figure, Figures, cell, throttle_bit, uuid, words};
+use super::figure::{Cell, Figure, Figures, cell, serial, throttle_bit, uuid, words};
 use super::looks::{Entry, Gpu, MOST_GPUS};
 use super::tally::Tally;
 use super::time::LogTime;
@@ -91,7 +91,9 @@ fn entries_of(node: Node<'_, '_>, tally: &mut Tally) -> Vec<Entry> {
     let gpu = Gpu {
         bus_id,
         uuid: text_of(node, &["uuid"]).and_then(uuid),
+        serial: text_of(node, &["serial"]).and_then(serial),
         index: None,
+        host: None,
         mig: None,
         name: owned(node, "product_name"),
         vram_total_mib: figures.get(Figure::VramTotal),

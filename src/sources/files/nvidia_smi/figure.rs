@@ -147,13 +147,28 @@ pub(super) fn words(text: &str) -> Option<&str> {
     }
 }
 
-/// An id of a GPU. One of zeros alone is what is left of it in a log that was
-/// made anonymous, and is the same for every GPU.
+/// An id of a GPU, unless it is blank.
 pub(super) fn uuid(text: &str) -> Option<String> {
     let uuid = words(text)?;
     let digits = uuid.trim_start_matches("GPU-").trim_start_matches("MIG-");
-    let is_blank = digits.chars().all(|c| matches!(c, '0' | '-'));
-    (!is_blank).then(|| uuid.to_owned())
+    (!is_blank(digits)).then(|| uuid.to_owned())
+}
+
+/// The serial number of a board, unless it is blank.
+pub(super) fn serial(text: &str) -> Option<String> {
+    let serial = words(text)?;
+    (!is_blank(serial)).then(|| serial.to_owned())
+}
+
+/// Characters from which one that repeats is no id.
+const FEWEST_OF_AN_ID: usize = 8;
+
+/// Whether this is what is left of an id in a log that was made anonymous, and so
+/// the same for every GPU: zeros alone, or one character over and over.
+fn is_blank(id: &str) -> bool {
+    let digits: Vec<char> = id.chars().filter(|c| *c != '-').collect();
+    let is_one = digits.windows(2).all(|pair| pair[0] == pair[1]);
+    digits.iter().all(|c| *c == '0') || (is_one && digits.len() >= FEWEST_OF_AN_ID)
 }
 
 /// What one look at one GPU found, cell by cell.

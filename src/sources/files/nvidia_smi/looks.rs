@@ -6,7 +6,7 @@ use super::time::LogClock;
 use crate::domain::Gap;
 use crate::profiling::{GpuIdentity, GpuSample, HostReading, MigSlot, Sample};
 use jiff::{SignedDuration, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// GPUs and slices that one log may have: more than that are not of one host.
@@ -21,7 +21,10 @@ const MOST_SURVEYED: usize = 4_096;
 pub(super) struct Gpu {
     pub bus_id: Option<String>,
     pub uuid: Option<String>,
+    pub serial: Option<String>,
     pub index: Option<u16>,
+    /// Name of the host that it is in.
+    pub host: Option<String>,
     pub mig: Option<MigSlot>,
     pub name: Option<String>,
     pub vram_total_mib: Option<f64>,
@@ -34,21 +37,34 @@ pub(super) struct Gpu {
 impl Gpu {
     /// Whether it says which one it is.
     pub(super) fn has_key(&self) -> bool {
-        self.bus_id.is_some() || self.uuid.is_some() || self.index.is_some()
+        let has_name = self.uuid.is_some() || self.serial.is_some();
+        has_name || self.bus_id.is_some() || self.index.is_some()
     }
 
-    /// By the first key that both have; a bus id is unique even where a log was
-    /// anonymized.
+    /// By what both say. A bus id and an index are unique in one host alone, and a
+    /// serial number is that of a board, which may carry two GPUs.
     fn is(&self, other: &Self) -> bool {
         fn same<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> Option<bool> {
             Some(one.as_ref()? == other.as_ref()?)
         }
         let slot = |gpu: &Self| gpu.mig.as_ref().map(|slot| (slot.index, slot.gpu_instance));
-        slot(self) == slot(other)
-            && same(&self.bus_id, &other.bus_id)
-                .or_else(|| same(&self.uuid, &other.uuid))
-                .or_else(|| same(&self.index, &other.index))
-                .unwrap_or(false)
+        let uuid = same(&self.uuid, &other.uuid);
+        let bus_id = same(&self.bus_id, &other.bus_id);
+        let serial = same(&self.serial, &other.serial);
+        let is_told_apart = [uuid, bus_id, serial].contains(&Some(false));
+        if is_told_apart || slot(self) != slot(other) {
+            return false;
+        }
+        if uuid == Some(true) {
+            return true;
+        }
+        if same(&self.host, &other.host) == Some(false) {
+            return false;
+        }
+        bus_id
+            .or_else(|| same(&self.index, &other.index))
+            .or(serial)
+            .unwrap_or(false)
     }
 
     fn learn(&mut self, other: &Self) {
@@ -59,7 +75,9 @@ impl Gpu {
         }
         fill(&mut self.bus_id, &other.bus_id);
         fill(&mut self.uuid, &other.uuid);
+        fill(&mut self.serial, &other.serial);
         fill(&mut self.index, &other.index);
+        fill(&mut self.host, &other.host);
         fill(&mut self.name, &other.name);
         fill(&mut self.vram_total_mib, &other.vram_total_mib);
         fill(&mut self.power_limit_w, &other.power_limit_w);
@@ -120,6 +138,26 @@ impl Roster {
         self.0.iter().position(|known| known.is(gpu))
     }
 
+    /// Whether a row lacks what tells some of them apart.
+    pub(super) fn is_ambiguous(&self, gpu: &Gpu) -> bool {
+        self.0.iter().filter(|known| known.is(gpu)).count() > 1
+    }
+
+    /// Whether several of them have the same index, as those of several hosts do.
+    pub(super) fn shares_indices(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        let wholes = self.0.iter().filter(|gpu| gpu.mig.is_none());
+        wholes
+            .filter_map(|gpu| gpu.index)
+            .any(|index| !seen.insert(index))
+    }
+
+    /// Whether they are of hosts of several names.
+    pub(super) fn has_several_hosts(&self) -> bool {
+        let hosts = self.0.iter().filter_map(|gpu| gpu.host.as_ref());
+        hosts.collect::<BTreeSet<_>>().len() > 1
+    }
+
     /// For each of these GPUs its place among those of another list.
     pub(super) fn places_in(&self, other: &Self) -> Vec<usize> {
         let place = |gpu: &Gpu| other.position(gpu).unwrap_or(other.len());
@@ -148,7 +186,10 @@ impl Roster {
         self.0 = keyed.into_iter().map(|(_, gpu)| gpu).collect();
     }
 
+    /// What the rows say of each GPU. Where several have the same index, they are
+    /// numbered in their order.
     pub(super) fn identities(&self) -> Vec<GpuIdentity> {
+        let is_numbered = self.shares_indices();
         let mut wholes = 0_u16;
         let mut identities = Vec::with_capacity(self.0.len());
         for (place, gpu) in self.0.iter().enumerate() {
@@ -157,8 +198,9 @@ impl Roster {
             if !is_of_last {
                 wholes += 1;
             }
+            let own_index = gpu.index.filter(|_| !is_numbered);
             identities.push(GpuIdentity {
-                index: gpu.index.unwrap_or(wholes - 1),
+                index: own_index.unwrap_or(wholes - 1),
                 mig: gpu.mig.clone(),
                 uuid: gpu.uuid.clone(),
                 name: gpu.name.clone(),

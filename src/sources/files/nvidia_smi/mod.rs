@@ -9,6 +9,7 @@ mod document;
 mod figure;
 mod guess;
 mod looks;
+mod repeats;
 mod tally;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,29 @@ use super::super::samples::quoted;
 use super::figure::Figures;
 use crate::domain::Gap;
 
+/// Rows that are left out.
+#[derive(Debug, Clone, Copy, Default)]
+struct LeftOut {
+    rows: u64,
+    first_line: Option<u64>,
+}
+
+impl LeftOut {
+    fn add(&mut self, line: u64, rows: u64) {
+        self.rows += rows;
+        self.first_line = Some(self.first_line.map_or(line, |first| first.min(line)));
+    }
+
+    /// A gap's reason; `None` when there are none.
+    fn reason(&self, why: &str) -> Option<String> {
+        let line = self.first_line?;
+        let count = counted(self.rows, "row is", "rows are");
+        Some(format!(
+            "{count} left out: {why}; the first is on line {line}"
+        ))
+    }
+}
+
 /// Counts of what could not be used.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
@@ -13,6 +36,12 @@ pub(super) struct Tally {
     impossible: u64,
     torn_line: Option<u64>,
     bad_time: Option<(u64, String)>,
+    /// Rows of the same time and GPU as another.
+    conflicts: LeftOut,
+    /// Rows that a second host or run repeats.
+    repeats: LeftOut,
+    /// Rows that may be of several GPUs.
+    ambiguous: LeftOut,
     /// Looks with another number of rows than there are GPUs, where nothing
     /// says which row is of which GPU.
     pub short_looks: u64,
@@ -23,6 +52,27 @@ impl Tally {
     pub(super) fn add_junk(&mut self, line: u64, text: &str) {
         self.junk += 1;
         self.first_junk.get_or_insert_with(|| (line, quoted(text)));
+    }
+
+    /// Counts rows of the same time and GPU; `line` is that of one of them.
+    pub(super) fn add_conflict(&mut self, line: u64, rows: u64) {
+        self.conflicts.add(line, rows);
+    }
+
+    /// Counts a row of a time that its GPU has rows of from before the clock went
+    /// back.
+    pub(super) fn add_repeat(&mut self, line: u64) {
+        self.repeats.add(line, 1);
+    }
+
+    /// Counts a row that may be of several GPUs.
+    pub(super) fn add_ambiguous(&mut self, line: u64) {
+        self.ambiguous.add(line, 1);
+    }
+
+    /// The first line of rows of the same time and GPU, and how many they are.
+    pub(super) fn conflicts(&self) -> Option<(u64, u64)> {
+        Some((self.conflicts.first_line?, self.conflicts.rows))
     }
 
     /// Counts what was wrong with the figures of one look at one GPU.
@@ -80,6 +130,25 @@ impl Tally {
                 format!("{count} cannot be, such as a share above 100 %, and left out"),
                 "look whether the columns are named as they were asked for",
             );
+        }
+        let by_itself = "read the log of each host by itself, or ask for `index` and `uuid` as \
+                         well, so that every row says its GPU";
+        let other = "the log has another row of the same time and GPU";
+        if let Some(reason) = self.conflicts.reason(other) {
+            add("rows", reason, by_itself);
+        }
+        let other = "the clock goes back to a time that the log has rows of the same GPU for";
+        if let Some(reason) = self.repeats.reason(other) {
+            add(
+                "rows",
+                reason,
+                "when the log is of several hosts or runs, read each by itself; when summer time \
+                 ended, name the zone with --read-zone",
+            );
+        }
+        let other = "several GPUs have the same index, and nothing else says which is meant";
+        if let Some(reason) = self.ambiguous.reason(other) {
+            add("rows", reason, by_itself);
         }
         if self.short_looks > 0 {
             let count = counted(self.short_looks, "look has", "looks have");

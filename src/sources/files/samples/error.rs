@@ -74,6 +74,35 @@ pub enum SamplesError {
         /// What cannot be told.
         message: String,
     },
+    /// As many columns were not named as a line has cells.
+    #[error(
+        "{}:{line}: names given with --read-columns: {names}; cells on this line: {cells}",
+        path.display()
+    )]
+    ColumnCount {
+        /// The file.
+        path: PathBuf,
+        /// The first such line, counted from one.
+        line: u64,
+        /// How many names were given.
+        names: usize,
+        /// How many cells the line has.
+        cells: usize,
+    },
+    /// No row says alone what its GPU did at its time.
+    #[error(
+        "{}:{line}: {rows} rows have the same time and GPU as another row, and no column tells \
+         them apart",
+        path.display()
+    )]
+    Conflict {
+        /// The file.
+        path: PathBuf,
+        /// The first such line, counted from one.
+        line: u64,
+        /// How many rows.
+        rows: u64,
+    },
     /// A log that does not say when its rows were written.
     #[error("{} has no column `timestamp`, so how far its rows are apart is not known", path.display())]
     NoTimes {
@@ -136,6 +165,13 @@ impl SamplesError {
             }
             Self::Columns { .. } => {
                 "name them with --read-columns, as they were given to --query-gpu"
+            }
+            Self::ColumnCount { .. } => {
+                "name every column of the log in its order, also those that are not needed"
+            }
+            Self::Conflict { .. } => {
+                "read the log of each host by itself, or ask for `index` and `uuid` as well, so \
+                 that every row says its GPU"
             }
             Self::NoTimes { .. } => "say how far the rows are apart with --interval",
         }

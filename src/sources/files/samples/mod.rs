@@ -67,8 +67,8 @@ pub struct ReadOptions {
     /// The zone of times that name none; without it they are read as UTC, and a
     /// gap says so.
     pub zone: Option<TimeZone>,
-    /// Names of the columns of a log without header, as given to `--query-gpu`.
-    /// A header in the log wins.
+    /// Names of the columns of a log, as given to `--query-gpu`. They outrank a
+    /// header in the log.
     pub columns: Option<Vec<String>>,
     /// How far the looks of a log without timestamps are apart.
     pub interval: Option<Duration>,

@@ -95,9 +95,10 @@ pub const ROWS: &[Row] = &[
     // 4.5, that is 5, and 7 × 1.10 × 730 = 5,621.00 less: 4,015.00. An L4 would be
     // 60 % busy, 9 × 0.8048, and costs more.
     //
-    // Five run round the clock beside `dirty`. Reserved at 1.10 × 0.63 = 0.693:
-    // 6 × (1.10 − 0.693) × 730 = 1,782.66, and 4,015 / (4,015 + 803) of it is
-    // 1,485.55.
+    // Five run round the clock beside `dirty`, and `office` by day: a seventh would be used
+    // a third of the time and not pay. Reserved at 1.10 × 0.63 = 0.693:
+    // 6 × (1.10 − 0.693) × 730 = 1,782.66, and 4,015 / (4,015 + 803 + 267.67) of it is
+    // 1,407.36.
     row(
         "chat",
         12,
@@ -107,7 +108,7 @@ pub const ROWS: &[Row] = &[
             9_636_00,
             &[
                 ("rightsize", Some((5, "g5.xlarge")), 5_621_00),
-                ("commit", None, 1_485_55),
+                ("commit", None, 1_407_36),
             ],
         ),
         UNDER_RULES,
@@ -121,12 +122,11 @@ pub const ROWS: &[Row] = &[
         (32_120_00, &[("commit", None, 11_884_40)]),
         &["steady-on-demand"],
     ),
-    // One of four GPUs at 40 %: mean 10 %. 2 × 5.60 × 730 = 8,176.00; on
-    // g6.xlarge, 0.8048 in the book, 2 × 0.8048 × 730 = 1,175.008, less than on
-    // g5.xlarge. It fits: an L4 has half the bandwidth of an A10G and is 80 % busy,
-    // VRAM 2,048 × 1.2 MiB, CPU 5 % × 48 × 1.2 = 2.88 of 4 vCPU, memory
-    // 2 × 2,457.6 + 8,192 = 13,107 of 16,384 MiB. Reserved in the book at 0.52392:
-    // 2 × (0.8048 − 0.52392) × 730 = 410.0848.
+    // One of four GPUs at 40 %: mean 10 %. 2 × 5.60 × 730 = 8,176.00. Nobody said what the
+    // two do and nobody measured their network: they may train together, and keep EFA and
+    // the 40 Gbit/s that a g6.12xlarge has for 4.6016 in the book, 2 × (5.60 − 4.6016) × 730
+    // = 1,457.664. It fits: an L4 has half the bandwidth of an A10G and is 80 % busy.
+    // Reserved in the book at 2.99564: 2 × (4.6016 − 2.99564) × 730 = 2,344.7016.
     row(
         "wide",
         2,
@@ -135,8 +135,8 @@ pub const ROWS: &[Row] = &[
         (
             8_176_00,
             &[
-                ("rightsize", Some((2, "g6.xlarge")), 7_000_99),
-                ("commit", None, 410_08),
+                ("rightsize", Some((2, "g6.12xlarge")), 1_457_66),
+                ("commit", None, 2_344_70),
             ],
         ),
         &["overprovisioned-gpu", "unused-gpus"],
@@ -153,15 +153,14 @@ pub const ROWS: &[Row] = &[
         (2_920_00, &[("stop", None, 2_920_00)]),
         &["idle-held-gpu"],
     ),
-    // 8 of 24 hours: 1.10 × 730 / 3 = 267.667. Measured for 14 × 8 = 112 hours,
-    // less than seven days: it is no part of the pool of `chat`, where a seventh
-    // would be used a third of the time and not pay.
+    // 8 of 24 hours: 1.10 × 730 / 3 = 267.667. Its part of the pool of `chat`:
+    // 1,782.66 × 267.67 / 5,085.67.
     row(
         "office",
         1,
         (WELL, STEADY, MEASURED),
         Some(80.0),
-        (267_67, NOTHING),
+        (267_67, &[("commit", None, 93_83)]),
         &[],
     ),
     // 3 × 0.202 × 730 = 442.38 from the bundled book, which sells no
@@ -198,13 +197,13 @@ pub const ROWS: &[Row] = &[
         &[],
     ),
     // 1.10 × 730 = 803.00. The bad readings are gone from the mean. What `chat`
-    // leaves of the pool: 1,782.66 − 1,485.55. An L4 would be 100 % busy.
+    // and `office` leave of the pool: 1,782.66 − 1,407.36 − 93.83. An L4 would be 100 % busy.
     row(
         "dirty",
         1,
         (UNDER, STEADY, MEASURED),
         Some(50.0),
-        (803_00, &[("commit", None, 297_11)]),
+        (803_00, &[("commit", None, 281_47)]),
         &["steady-on-demand"],
     ),
     Row {
@@ -313,20 +312,14 @@ pub const ROWS: &[Row] = &[
         (766_50, &[("schedule", None, 752_81)]),
         &["overprovisioned-gpu", "off-hours"],
     ),
-    // 8 × 0.48 × 730 = 2,803.20. A group: 8 × 50 / 80 = 5, 3 × 0.48 × 730 =
-    // 1,051.20 less; reserved 5 × (0.48 − 0.3024) × 730 = 648.24.
+    // 8 × 0.48 × 730 = 2,803.20. Nobody said that it serves, so it does not shrink;
+    // reserved 8 × (0.48 − 0.3024) × 730 = 1,037.184.
     row(
         "render",
         8,
         (UNDER, STEADY, MEASURED),
         Some(50.0),
-        (
-            2_803_20,
-            &[
-                ("rightsize", Some((5, "g4dn.xlarge")), 1_051_20),
-                ("commit", None, 648_24),
-            ],
-        ),
-        UNDER_RULES,
+        (2_803_20, &[("commit", None, 1_037_18)]),
+        &["steady-on-demand"],
     ),
 ];

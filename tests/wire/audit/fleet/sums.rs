@@ -11,24 +11,24 @@ use super::expected::{NO_DATA, OVER, UNDER, WELL};
 pub const MONTHLY_COST: i64 = 163_262_01;
 /// Stops 3 × 365.00 + 2,920.00, releases 45.00 + 11.00 + 5.26.
 pub const WASTE: i64 = 4_076_26;
-/// 752.81 + 13,673.19 + 34,186.09.
-pub const OPTIMIZATION: i64 = 48_612_09;
-/// 4,076.26 + 48,612.09.
-pub const SAVINGS: i64 = 52_688_35;
-/// 163,262.01 − 52,688.35.
-pub const PLANNED: i64 = 110_573_66;
-/// 52,688.35 / 163,262.01 = 0.322723.
-pub const SAVINGS_PERCENT: f64 = 32.27;
+/// 752.81 + 7,078.66 + 36,509.65.
+pub const OPTIMIZATION: i64 = 44_341_12;
+/// 4,076.26 + 44,341.12.
+pub const SAVINGS: i64 = 48_417_38;
+/// 163,262.01 − 48,417.38.
+pub const PLANNED: i64 = 114_844_63;
+/// 48,417.38 / 163,262.01 = 0.296562.
+pub const SAVINGS_PERCENT: f64 = 29.66;
 
 /// Savings by action.
 pub const BY_ACTION: [(&str, i64); 5] = [
-    // 1,485.55 + 297.11 + 11,884.40 + 410.08 + 5,672.10 + 13,505.00 + 283.61 +
-    // 648.24.
-    ("commit", 34_186_09),
+    // 1,407.36 + 93.83 + 281.47 + 11,884.40 + 2,344.70 + 5,672.10 + 13,505.00 +
+    // 283.61 + 1,037.18.
+    ("commit", 36_509_65),
     // 45.00 + 11.00 + 5.26.
     ("release", 61_26),
-    // 5,621.00 + 7,000.99 + 1,051.20.
-    ("rightsize", 13_673_19),
+    // 5,621.00 + 1,457.66.
+    ("rightsize", 7_078_66),
     ("schedule", 752_81),
     // 3 × 365.00 + 2,920.00.
     ("stop", 4_015_00),
@@ -78,7 +78,7 @@ pub const EFFECTIVE: f64 = 36.3836;
 /// those of g5.xlarge for findings alone;
 /// gp2, gp3 and addresses in Ireland 3.
 pub const PRICES_OF_THE_API: u64 = 23;
-/// `g6f.large`; `g6.xlarge` on demand and reserved.
+/// `g6f.large`; `g6.12xlarge` on demand and reserved.
 pub const PRICES_OF_THE_BOOK: u64 = 3;
 /// When the book's yearly prices without upfront were seen. Its others in use are
 /// of 2026-07-20, and the account's own are new.

@@ -1,6 +1,8 @@
 //! Small logs, made up, of everything that people's logs have in them.
 
 mod documents;
+mod given;
+mod hosts;
 mod properties;
 mod rows;
 mod table;

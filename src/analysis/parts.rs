@@ -1,0 +1,191 @@
+//! A group apart by how its members behave: grouping is for reading, and every member
+//! is judged by itself.
+
+use crate::domain::{
+    HourlyActivity, Member, Policy, SeriesSource, Signal, Timeline, UsageState, UtilizationSummary,
+    Verdict, Window, Workload,
+};
+use crate::rules;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+/// Members of a workload that behave alike, as a workload of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// What all of them are; absent for those that work, or may.
+    pub idle: Option<UsageState>,
+    /// The members with their cost and what was measured of them.
+    pub workload: Workload,
+    /// What they are judged to be.
+    pub verdict: Verdict,
+}
+
+/// The state that puts a member into a part of its own.
+fn apart(state: Option<UsageState>) -> Option<UsageState> {
+    state.filter(|state| state.is_idle() || *state == UsageState::IdleSoFar)
+}
+
+/// Figures over the GPUs of some instances. Utilization outranks power: where some
+/// deliver only power, they count as running and unmeasured.
+#[derive(Debug)]
+pub(super) struct PartSum {
+    window: Window,
+    period_seconds: u32,
+    by_signal: BTreeMap<Option<Signal>, Timeline>,
+    best: Option<(Signal, SeriesSource)>,
+    first_seen: Option<Timestamp>,
+    /// Largest of any instance by itself.
+    maximum_p99: Option<f64>,
+}
+
+impl PartSum {
+    pub fn new(window: Window, period_seconds: u32) -> Self {
+        Self {
+            window,
+            period_seconds,
+            by_signal: BTreeMap::new(),
+            best: None,
+            first_seen: None,
+            maximum_p99: None,
+        }
+    }
+
+    pub fn add(
+        &mut self,
+        timeline: &Timeline,
+        signal: Option<(Signal, SeriesSource)>,
+        first_seen: Timestamp,
+    ) {
+        self.by_signal
+            .entry(signal.map(|(signal, _)| signal))
+            .or_insert_with(|| Timeline::new(self.window, self.period_seconds))
+            .add(timeline);
+        self.best = self.best.into_iter().chain(signal).min();
+        self.first_seen = self.first_seen.into_iter().chain([first_seen]).min();
+        let own = signal.and_then(|(signal, source)| timeline.summary(signal, source));
+        let own = own.and_then(|summary| summary.maximum_p99);
+        self.maximum_p99 = self.maximum_p99.into_iter().chain(own).reduce(f64::max);
+    }
+
+    pub fn is_of_utilization(&self) -> bool {
+        self.best
+            .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
+    }
+
+    /// The sum over all of them.
+    pub fn timeline(&self) -> Timeline {
+        let best = self.best.map(|(signal, _)| signal);
+        let mut sum = Timeline::new(self.window, self.period_seconds);
+        for (signal, timeline) in &self.by_signal {
+            if best.is_some() && *signal == best {
+                sum.add(timeline);
+            } else {
+                sum.add_running_only(timeline);
+            }
+        }
+        sum
+    }
+
+    pub fn figures(&self) -> (Option<UtilizationSummary>, HourlyActivity) {
+        let sum = self.timeline();
+        let utilization = self
+            .best
+            .and_then(|(signal, source)| sum.summary(signal, source));
+        let activity = HourlyActivity::of(
+            &sum,
+            self.best.map(|(signal, _)| signal),
+            self.first_seen.unwrap_or(self.window.end),
+        );
+        (utilization, activity)
+    }
+}
+
+/// The sums of each part of a group.
+#[derive(Debug)]
+pub(super) struct PartSums {
+    window: Window,
+    period_seconds: u32,
+    by_state: BTreeMap<Option<UsageState>, PartSum>,
+}
+
+impl PartSums {
+    pub fn new(window: Window, period_seconds: u32) -> Self {
+        Self {
+            window,
+            period_seconds,
+            by_state: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a member by its own state.
+    pub fn add(
+        &mut self,
+        state: Option<UsageState>,
+        timeline: &Timeline,
+        signal: Option<(Signal, SeriesSource)>,
+        first_seen: Timestamp,
+    ) {
+        self.by_state
+            .entry(apart(state))
+            .or_insert_with(|| PartSum::new(self.window, self.period_seconds))
+            .add(timeline, signal, first_seen);
+    }
+
+    /// The parts, those that rest first. A group of one part is that part.
+    pub fn parts(
+        &self,
+        whole: &Workload,
+        verdict: &Verdict,
+        policy: &Policy,
+        as_of: Timestamp,
+    ) -> Vec<Part> {
+        let has_ignored = whole.members.iter().any(|member| member.ignored.is_some());
+        if !whole.key.running || (self.by_state.len() == 1 && !has_ignored) {
+            // A member is idle by itself; the profile of a group judges all of it.
+            let idle = apart(verdict.state).filter(|_| self.by_state.len() == 1);
+            let members = whole.members.iter().any(|member| member.ignored.is_none());
+            return members
+                .then(|| Part {
+                    idle,
+                    workload: self.with_own_p99(idle, whole),
+                    verdict: verdict.clone(),
+                })
+                .into_iter()
+                .collect();
+        }
+        let mut parts: Vec<Part> = self
+            .by_state
+            .iter()
+            .filter_map(|(idle, sum)| {
+                let (utilization, activity) = sum.figures();
+                let keep =
+                    |member: &Member| member.ignored.is_none() && apart(member.state) == *idle;
+                let part = whole.part(keep, utilization, activity)?;
+                let part = self.with_own_p99(*idle, &part);
+                let mut verdict = rules::classify(part.measured(), policy, as_of);
+                if let Some(state) = idle {
+                    verdict.state = Some(*state);
+                    let own = part.members.iter().filter_map(|member| member.confidence);
+                    verdict.confidence = own.min();
+                }
+                Some(Part {
+                    idle: *idle,
+                    workload: part,
+                    verdict,
+                })
+            })
+            .collect();
+        parts.sort_by_key(|part| (part.idle.is_none(), part.idle));
+        parts
+    }
+
+    /// Idleness is told of each member: of several, the busiest one counts.
+    fn with_own_p99(&self, idle: Option<UsageState>, part: &Workload) -> Workload {
+        let mut part = part.clone();
+        let own = self.by_state.get(&idle).and_then(|sum| sum.maximum_p99);
+        if let (Some(_), Some(summary)) = (idle, &mut part.utilization) {
+            summary.maximum_p99 = own.or(summary.maximum_p99);
+        }
+        part
+    }
+}

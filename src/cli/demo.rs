@@ -1,0 +1,160 @@
+//! `--demo`: which of the estates inside the program, and what they are called.
+
+use super::Io;
+use super::exit::{ExitCode, Failure};
+use crate::sources::files::Demo;
+use clap::builder::PossibleValue;
+use clap::{Command, ValueEnum};
+use std::ffi::{OsStr, OsString};
+
+/// The flag without a name behind it, in full.
+const UNNAMED: &str = "--demo=starter";
+
+/// What the word after `--demo` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DemoChoice {
+    /// An estate.
+    One(Demo),
+    /// The names of all of them.
+    List,
+}
+
+impl DemoChoice {
+    /// The estate that is named. The list is printed before one is asked for.
+    pub(super) fn demo(self) -> Demo {
+        match self {
+            Self::One(demo) => demo,
+            Self::List => Demo::Starter,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::One(demo) => demo.name(),
+            Self::List => "list",
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::One(Demo::Starter) => "One situation of each kind, and what to do about it",
+            Self::One(Demo::QuarterUsed) => "A fleet at a quarter of its GPUs, and what it needs",
+            Self::One(Demo::MixedFleet) => "A fleet of all sorts, most of it best left as it is",
+            Self::List => "Only print these names",
+        }
+    }
+}
+
+impl ValueEnum for DemoChoice {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::One(Demo::Starter),
+            Self::One(Demo::QuarterUsed),
+            Self::One(Demo::MixedFleet),
+            Self::List,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.about()))
+    }
+}
+
+/// Prints the name of every estate, one a line, with what it shows.
+pub(super) fn list(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let widest = Demo::ALL.iter().map(|demo| demo.name().len()).max();
+    let width = widest.unwrap_or(0);
+    let mut text = String::new();
+    for demo in Demo::ALL {
+        let about = DemoChoice::One(*demo).about();
+        text.push_str(&format!("{:width$}  {about}\n", demo.name()));
+    }
+    io.stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| io.stdout.flush())
+        .map_err(|error| Failure::write("to stdout", error))?;
+    Ok(ExitCode::Done)
+}
+
+/// Tells the name of a demo from a word of the command: where a command takes words
+/// of its own, as in `explain --demo ID`, one that is no name stays such a word.
+/// Elsewhere it is left for the parser to refuse, which lists the names.
+pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
+    let command = arguments
+        .get(1)
+        .and_then(|name| program.find_subcommand(name));
+    if !command.is_some_and(takes_words) {
+        return arguments;
+    }
+    let mut told = Vec::with_capacity(arguments.len());
+    let mut rest = arguments.into_iter().peekable();
+    while let Some(argument) = rest.next() {
+        let is_last_flag = argument == "--";
+        if argument == "--demo" && rest.peek().is_none_or(|next| !is_name(next)) {
+            told.push(OsString::from(UNNAMED));
+        } else {
+            told.push(argument);
+        }
+        if is_last_flag {
+            break;
+        }
+    }
+    told.extend(rest);
+    told
+}
+
+fn takes_words(command: &Command) -> bool {
+    command.has_subcommands() || command.get_positionals().next().is_some()
+}
+
+fn is_name(word: &OsStr) -> bool {
+    DemoChoice::value_variants()
+        .iter()
+        .any(|choice| word == choice.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(words: &[&str]) -> Vec<String> {
+        let arguments = words.iter().copied().map(OsString::from).collect();
+        tell_apart(arguments, &crate::cli::command())
+            .into_iter()
+            .map(|word| word.into_string().expect("UTF-8"))
+            .collect()
+    }
+
+    #[test]
+    fn every_estate_can_be_named() {
+        for demo in Demo::ALL {
+            let choice = DemoChoice::from_str(demo.name(), false);
+            assert_eq!(choice, Ok(DemoChoice::One(*demo)));
+        }
+        assert_eq!(UNNAMED, format!("--demo={}", Demo::Starter));
+    }
+
+    #[test]
+    fn a_word_that_is_no_name_belongs_to_the_command() {
+        for command in ["explain", "metrics"] {
+            assert_eq!(
+                told(&["gpucost", command, "--demo", "word"]),
+                ["gpucost", command, "--demo=starter", "word"]
+            );
+            assert_eq!(
+                told(&["gpucost", command, "--demo"]),
+                ["gpucost", command, "--demo=starter"]
+            );
+            for same in [
+                &["gpucost", command, "--demo", "quarter-used", "word"][..],
+                &["gpucost", command, "--demo=quarter-used", "word"],
+                &["gpucost", command, "--", "--demo", "word"],
+            ] {
+                assert_eq!(told(same), same);
+            }
+        }
+        let same = ["gpucost", "audit", "--demo", "word"];
+        assert_eq!(told(&same), same);
+        assert_eq!(told(&["gpucost"]), ["gpucost"]);
+    }
+}

@@ -1,0 +1,101 @@
+//! One instance of a workload: what is its own in a group.
+
+use super::{
+    Confidence, GpuOffer, GpuUsage, HourlyActivity, InstanceId, InstanceShape, InstanceUsage,
+    PriceKey, ProfileBasis, UsageState, UtilizationSummary, VramSummary,
+};
+use jiff::Timestamp;
+
+/// One instance of a workload. Grouping is for reading: state, price and hours are
+/// those of the instance alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The instance.
+    pub id: InstanceId,
+    /// Its zone by name.
+    pub zone: Option<String>,
+    /// Whether it runs now; one that is stopped now may run again.
+    pub is_running: bool,
+    /// When it was first seen.
+    pub first_seen: Timestamp,
+    /// When it stopped; absent while it runs and where nobody knows.
+    pub stopped_at: Option<Timestamp>,
+    /// The price of its hours, whatever its zone.
+    pub price_key: PriceKey,
+    /// The capacity reservation that it runs in.
+    pub capacity_reservation: Option<String>,
+    /// Why its tag takes it out of advice.
+    pub ignored: Option<String>,
+    /// Hour by hour, since it was first seen.
+    pub activity: HourlyActivity,
+    /// How it behaves by itself; absent when that cannot be said.
+    pub state: Option<UsageState>,
+    /// How sure that is; absent when nothing can be said.
+    pub confidence: Option<Confidence>,
+}
+
+impl Member {
+    /// Whether it is known to compute nothing, memory held or not.
+    pub fn is_idle(&self) -> bool {
+        self.state.is_some_and(UsageState::is_idle)
+    }
+}
+
+/// What was measured of instances of one type: what a verdict rests on.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    /// What their type offers; absent for a type that nobody knows.
+    pub shape: Option<&'a InstanceShape>,
+    /// Each of them.
+    pub usage: &'a [InstanceUsage],
+    /// Over all their GPUs; absent when no GPU signal arrived.
+    pub utilization: Option<&'a UtilizationSummary>,
+    /// When the last of them was first seen.
+    pub first_seen: Timestamp,
+    /// What profiled runs are good for.
+    pub profile: Option<&'a ProfileBasis>,
+}
+
+impl<'a> Measured<'a> {
+    fn offer(&self) -> Option<&'a GpuOffer> {
+        self.shape?.gpu.as_ref()
+    }
+
+    /// GPUs that the guest of one of them sees.
+    pub fn visible_gpus(&self) -> Option<usize> {
+        Some(usize::from(self.offer()?.share.visible_devices()))
+    }
+
+    /// Every measured GPU, by instance and index.
+    pub fn gpus(&self) -> impl Iterator<Item = &'a GpuUsage> {
+        self.usage.iter().flat_map(|usage| &usage.gpus)
+    }
+
+    /// The fullest card: largest peak and p95 of any GPU; absent unless every
+    /// measured GPU reports its memory.
+    pub fn vram(&self) -> Option<VramSummary> {
+        let mut all = self.gpus().map(|gpu| gpu.vram);
+        let first = all.next()??;
+        all.try_fold(first, |fullest, vram| {
+            let vram = vram?;
+            Some(VramSummary {
+                peak_mib: fullest.peak_mib.max(vram.peak_mib),
+                p95_mib: match (fullest.p95_mib, vram.p95_mib) {
+                    (Some(left), Some(right)) => Some(left.max(right)),
+                    _ => None,
+                },
+                samples: fullest.samples.poorer(vram.samples),
+                total_mib: match (fullest.total_mib, vram.total_mib) {
+                    (Some(left), Some(right)) => Some(left.min(right)),
+                    _ => None,
+                },
+            })
+        })
+    }
+
+    /// The runs that everything measured rests on, in words; absent where that is
+    /// the whole window.
+    pub fn rests_on_runs(&self) -> Option<String> {
+        self.profile?.in_words()
+    }
+}

@@ -1,0 +1,94 @@
+//! Catches GPUs that computed nothing in all that was seen, which is less than it takes
+//! to call them idle.
+//!
+//! Must not be fooled into dollars: a box of this week may be about to work, and a window
+//! of a week is short. It says what is missing to know.
+
+use super::{Need, Rule, RuleMeta, Subject};
+use crate::domain::{
+    ACTIVE_PERCENT, Comparator, Finding, FindingKind, Judgement, Recommendation, Severity,
+    Statistic, UsageState,
+};
+
+/// The rule.
+pub struct IdleSoFar;
+
+const META: RuleMeta = RuleMeta {
+    id: "idle-so-far",
+    title: "GPUs that have computed nothing so far",
+    severity: Severity::Info,
+    needs: &[Need::Utilization, Need::Maxima],
+};
+
+const SECONDS_A_DAY: f64 = 86_400.0;
+
+impl Rule for IdleSoFar {
+    fn meta(&self) -> &'static RuleMeta {
+        &META
+    }
+
+    fn applies(&self, subject: &Subject<'_>) -> bool {
+        subject.workload.key.running
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
+        if subject.verdict.state != Some(UsageState::IdleSoFar) {
+            return None;
+        }
+        let summary = subject.utilization()?;
+        let decisive = subject.sampled(
+            "max",
+            Statistic::Maximum,
+            summary.max,
+            Comparator::LessThan,
+            ACTIVE_PERCENT,
+        )?;
+        let observed_days = summary.observed_seconds as f64 / SECONDS_A_DAY;
+        let needed_days = subject.policy.idle_min_days;
+        let age = subject
+            .as_of
+            .duration_since(subject.workload.first_seen())
+            .as_secs_f64();
+        let mut missing = Vec::new();
+        if !subject
+            .policy
+            .is_long_enough(summary.observed_seconds, summary.period_seconds)
+        {
+            missing.push(format!(
+                "{needed_days} days of samples are needed, {observed_days:.1} are there: audit \
+                 again later, or with a longer `--lookback`"
+            ));
+        }
+        if age <= needed_days * SECONDS_A_DAY {
+            missing.push(format!(
+                "it was first seen {:.1} days ago, and is called idle after {needed_days}",
+                age / SECONDS_A_DAY
+            ));
+        }
+        missing.push("ask the owner named in the tags".to_owned());
+        let judgement = Judgement {
+            severity: META.severity,
+            confidence: subject.confidence(),
+            kind: FindingKind::Optimization,
+            title: format!(
+                "{} has computed nothing in the {observed_days:.1} days that were seen",
+                subject.members()
+            ),
+            // Nothing is promised of what was hardly seen.
+            monthly_savings: None,
+            recommendation: Recommendation {
+                action: "wait, or ask the owner".to_owned(),
+                to: subject.idle_members(),
+                steps: missing,
+                caveats: Vec::new(),
+            },
+        };
+        Some(Finding::new(
+            META.id,
+            subject.workload.id(),
+            judgement,
+            decisive,
+            Vec::new(),
+        ))
+    }
+}

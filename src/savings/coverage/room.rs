@@ -1,0 +1,108 @@
+//! Room in capacity reservations that nothing runs in: it is billed at the rate of the
+//! instances that would fill it.
+
+use super::HOUR_SECONDS;
+use crate::domain::{
+    CapacityReservation, Estate, HourlyActivity, Instance, InstanceId, InstanceUsage, PriceKey,
+    PriceOption, Series,
+};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// The unused room of one capacity reservation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Room {
+    /// The reservation.
+    pub reservation: CapacityReservation,
+    /// Instances of the estate that run in it, ascending.
+    pub members: Vec<InstanceId>,
+    /// Instances that there was room for in each hour of the window, on average; zero
+    /// before it began.
+    pub hourly: Vec<Decimal>,
+    /// Hours of the window since it began.
+    pub hours: usize,
+    /// Whether others use it too, so that only its room of now is known and taken for
+    /// all hours.
+    pub is_shared: bool,
+}
+
+impl Room {
+    /// Of every reservation of an estate that holds at its instant, by id.
+    pub(super) fn all_of(estate: &Estate) -> Vec<Self> {
+        let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
+        for one in &estate.metrics {
+            series.entry(&one.instance).or_default().push(one);
+        }
+        let reservations = &estate.commitments.capacity_reservations;
+        reservations
+            .iter()
+            .filter(|one| one.end.is_none_or(|end| end > estate.as_of))
+            .map(|one| Self::of(one, estate, &series))
+            .collect()
+    }
+
+    fn of(
+        one: &CapacityReservation,
+        estate: &Estate,
+        series: &BTreeMap<&InstanceId, Vec<&Series>>,
+    ) -> Self {
+        let window = estate.window;
+        let hours = (window.seconds().max(0) / HOUR_SECONDS) as usize;
+        let begins = one.start.map_or(0, |start| {
+            let seconds = (start.as_second() - window.start.as_second()).max(0);
+            ((seconds + HOUR_SECONDS - 1) / HOUR_SECONDS) as usize
+        });
+        let mut members: Vec<&Instance> = estate
+            .instances
+            .iter()
+            .chain(&estate.out_of_scope)
+            .filter(|instance| instance.capacity_reservation_id.as_ref() == Some(&one.id))
+            .filter(|instance| instance.launch_time <= estate.as_of)
+            .collect();
+        members.sort_by(|left, right| left.id.cmp(&right.id));
+        let running_now = members.iter().filter(|one| one.state.is_running()).count();
+        let is_shared = u64::from(one.total - one.available) > running_now as u64;
+        let total = Decimal::from(if is_shared { one.available } else { one.total });
+        let mut hourly: Vec<Decimal> = (0..hours)
+            .map(|hour| if hour < begins { Decimal::ZERO } else { total })
+            .collect();
+        if !is_shared {
+            for member in &members {
+                let own = series.get(&member.id).map_or(&[][..], Vec::as_slice);
+                let (_, timeline) =
+                    InstanceUsage::measure(member, None, own, window, estate.period_seconds);
+                let ran = HourlyActivity::of(&timeline, None, window.start);
+                for (free, hour) in hourly.iter_mut().zip(ran.hours()) {
+                    *free = (*free - hour.instance_hours).max(Decimal::ZERO);
+                }
+            }
+        }
+        Self {
+            reservation: one.clone(),
+            members: members.iter().map(|member| member.id.clone()).collect(),
+            hours: hours.saturating_sub(begins),
+            hourly,
+            is_shared,
+        }
+    }
+
+    /// The on-demand price of one instance of it.
+    pub fn price_key(&self) -> PriceKey {
+        let one = &self.reservation;
+        PriceKey {
+            region: one.region.clone(),
+            instance_type: one.instance_type.clone(),
+            operating_system: one.operating_system,
+            tenancy: one.tenancy,
+            option: PriceOption::OnDemand,
+            zone: None,
+        }
+    }
+
+    /// Instances that there was room for, in the mean over the hours since it began.
+    pub fn mean(&self) -> Decimal {
+        let sum: Decimal = self.hourly.iter().sum();
+        sum.checked_div(Decimal::from(self.hours))
+            .unwrap_or_default()
+    }
+}

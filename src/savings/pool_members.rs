@@ -1,0 +1,160 @@
+//! How many instances of a pool run at once in each hour, members included that were
+//! not there in all of them.
+
+use super::pool::INSTANCE;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+/// One instance of a pool, hour by hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberHours {
+    /// How much of each hour it ran until the end of the window, in billionths, from
+    /// the first whole hour after it was first seen.
+    pub seen: Vec<u64>,
+    /// How many instances run in its place: 1, or a share of a group that moves to
+    /// more or fewer.
+    pub scale: Decimal,
+}
+
+impl MemberHours {
+    /// An instance that stays one.
+    pub fn of(seen: Vec<u64>) -> Self {
+        Self {
+            seen,
+            scale: Decimal::ONE,
+        }
+    }
+
+    /// What it adds to an hour, in billionths of an instance.
+    fn scaled(&self, amount: u64) -> u64 {
+        if self.scale == Decimal::ONE {
+            return amount;
+        }
+        (Decimal::from(amount) * self.scale)
+            .round()
+            .to_u64()
+            .unwrap_or(u64::MAX)
+    }
+}
+
+/// `N(t)` of a pool over so many hours, in billionths of an instance. A member that
+/// was first seen later ran, as far as anybody knows, in its share of the hours
+/// before: those in which the rest of the pool is largest, of equals the latest, and
+/// of the last of them in a part. So it fills no valley that nobody saw it in, and a
+/// member more never makes a pool look steadier. Several young members follow each
+/// other in the order given.
+pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {
+    let mut pool = vec![0_u64; hours];
+    for member in members {
+        let begins = hours.saturating_sub(member.seen.len());
+        let seen = &member.seen[member.seen.len().saturating_sub(hours)..];
+        for (sum, ran) in pool[begins..].iter_mut().zip(seen) {
+            *sum += member.scaled(*ran);
+        }
+    }
+    for member in members {
+        let unseen = hours.saturating_sub(member.seen.len());
+        if unseen == 0 || member.seen.is_empty() {
+            continue;
+        }
+        let ran: u128 = member.seen.iter().map(|ran| u128::from(*ran)).sum();
+        let mut left = ran * unseen as u128 / member.seen.len() as u128;
+        let mut places: Vec<usize> = (0..unseen).collect();
+        places.sort_by_key(|hour| std::cmp::Reverse((pool[*hour], *hour)));
+        for hour in places {
+            let placed = left.min(u128::from(INSTANCE));
+            pool[hour] += member.scaled(placed as u64);
+            left -= placed;
+            if left == 0 {
+                break;
+            }
+        }
+    }
+    pool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn member(seen: &[u64]) -> MemberHours {
+        MemberHours::of(seen.iter().map(|tenths| tenths * INSTANCE / 10).collect())
+    }
+
+    fn tenths(pool: &[u64]) -> Vec<u64> {
+        pool.iter().map(|sum| sum * 10 / INSTANCE).collect()
+    }
+
+    #[test]
+    fn a_young_member_runs_where_the_rest_is_largest() {
+        // An old box is up in hours 0, 2 and 3 of eight; a young one, seen for the
+        // last four, ran in half of them and so in two of the four before: 3 and 2,
+        // where the other ran too, the later first.
+        let old = member(&[10, 0, 10, 10, 0, 10, 0, 10]);
+        let young = member(&[10, 0, 10, 0]);
+        let pool = pooled_hours(&[old, young], 8);
+        assert_eq!(tenths(&pool), [10, 0, 20, 20, 10, 10, 10, 10]);
+    }
+
+    #[test]
+    fn a_remainder_is_a_part_of_an_hour() {
+        // A quarter of the last two hours is half an hour of the two before.
+        let young = member(&[5, 0]);
+        assert_eq!(tenths(&pooled_hours(&[young], 4)), [0, 5, 5, 0]);
+        // Nine tenths throughout stay nine tenths in the mean: 1 and 0.8.
+        let steady = member(&[9, 9]);
+        assert_eq!(tenths(&pooled_hours(&[steady], 4)), [8, 10, 9, 9]);
+    }
+
+    #[test]
+    fn a_group_that_shrinks_runs_its_share() {
+        let mut one = member(&[10, 10]);
+        one.scale = Decimal::new(6, 1);
+        assert_eq!(tenths(&pooled_hours(&[one.clone(), one], 3)), [12, 12, 12]);
+    }
+
+    #[test]
+    fn two_young_members_follow_each_other() {
+        // Both ran in all hours that they were seen: both ran before.
+        let pool = pooled_hours(&[member(&[10]), member(&[10, 10])], 3);
+        assert_eq!(tenths(&pool), [20, 20, 20]);
+        assert!(pooled_hours(&[], 3).iter().all(|sum| *sum == 0));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_member_keeps_its_share(
+            members in vec(vec(0_u64..=10, 1..24), 1..5),
+        ) {
+            let hours = 24;
+            let members: Vec<MemberHours> = members.iter().map(|seen| member(seen)).collect();
+            let pool = pooled_hours(&members, hours);
+            let found: u64 = pool.iter().sum();
+            let expected: f64 = members
+                .iter()
+                .map(|one| {
+                    let ran: u64 = one.seen.iter().sum();
+                    ran as f64 / one.seen.len() as f64 * hours as f64
+                })
+                .sum();
+            // A billionth for each member is cut off.
+            prop_assert!((found as f64 - expected).abs() <= 8.0, "{found} {expected}");
+        }
+
+        #[test]
+        fn a_member_more_never_lowers_what_the_rest_ran_at_its_peaks(
+            old in vec(0_u64..=10, 24),
+            seen in vec(0_u64..=10, 1..24),
+        ) {
+            let alone = pooled_hours(&[member(&old)], 24);
+            let both = pooled_hours(&[member(&old), member(&seen)], 24);
+            for (alone, both) in alone.iter().zip(&both) {
+                prop_assert!(both >= alone);
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What is paid for and does not run: room in capacity reservations, and the parts of
+//! reserved instances and savings plans that nobody uses.
+
+use super::{CommitmentUse, Coverage, Room};
+use crate::catalog::Prices;
+use crate::domain::{Action, ActionKind, Money, Policy, PriceKey, PriceQuote, Risk, Window};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+
+/// What is unused of one commitment: a row of its own beside the workloads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnusedCommitment {
+    /// The commitment's id.
+    pub id: String,
+    /// What it is: `capacity-reservation`, or the name of its kind.
+    pub kind: &'static str,
+    /// In words, such as `1.5 of 4 × p5.48xlarge in us-east-1a`.
+    pub name: String,
+    /// The region; absent for what holds everywhere.
+    pub region: Option<String>,
+    /// Per month, in cents; absent when it is unpriced.
+    pub monthly_cost: Option<Money>,
+    /// Lowering a reservation, where that is allowed and saves anything.
+    pub actions: Vec<Action>,
+    /// Until when it is paid; absent for a reservation that can be lowered.
+    pub committed_until: Option<Timestamp>,
+    /// Its arithmetic.
+    pub detail: String,
+    /// Instances that there was room for, on average; absent for what is no room.
+    pub mean_room: Option<Decimal>,
+    /// Whether others use the reservation too, so that only its room of now is known.
+    pub is_shared: bool,
+}
+
+impl UnusedCommitment {
+    /// Per month after the plan; absent when it is unpriced.
+    pub fn planned_monthly_cost(&self) -> Option<Money> {
+        let cost = self.monthly_cost?;
+        self.actions.iter().try_fold(cost, |rest, action| {
+            rest.checked_sub(action.monthly_savings()).ok()
+        })
+    }
+}
+
+/// What the unused parts of commitments are reckoned by.
+pub struct Unused<'a> {
+    /// What is covered.
+    pub coverage: &'a Coverage,
+    /// Prices of what would fill unused room.
+    pub prices: &'a Prices<'a>,
+    /// Hours in a month.
+    pub policy: &'a Policy,
+    /// The window of the usage.
+    pub window: Window,
+    /// The instant.
+    pub as_of: Timestamp,
+}
+
+impl Unused<'_> {
+    /// Every row, reservations first, with the prices behind their figures.
+    pub fn rows(&self) -> (Vec<UnusedCommitment>, Vec<(PriceKey, PriceQuote)>) {
+        let mut quotes = Vec::new();
+        let rooms = self.coverage.rooms.iter();
+        let mut rows: Vec<UnusedCommitment> = rooms
+            .filter_map(|room| {
+                let (row, quote) = self.unused_room(room)?;
+                quotes.extend(quote);
+                Some(row)
+            })
+            .collect();
+        let commitments = self.coverage.commitments.iter();
+        rows.extend(commitments.filter_map(|one| self.unused_fee(one)));
+        (rows, quotes)
+    }
+
+    /// Room that nothing runs in costs the rate of what would fill it, less what
+    /// commitments pay of it. A Capacity Block is paid for ahead and has no rate.
+    fn unused_room(
+        &self,
+        room: &Room,
+    ) -> Option<(UnusedCommitment, Option<(PriceKey, PriceQuote)>)> {
+        let one = &room.reservation;
+        let mean = room.mean();
+        if one.capacity_block || mean.is_zero() {
+            return None;
+        }
+        let uncovered = self.coverage.uncovered_room(room);
+        let quote = self.prices.find(&room.price_key()).ok();
+        let month = self.policy.hours_per_month;
+        let amount = |rate: Decimal| rate * month * mean * uncovered;
+        let monthly_cost = quote.as_ref().map(|(_, quote)| {
+            let rate = quote.rate;
+            Money::new(amount(rate.amount()), rate.currency()).rounded()
+        });
+        let can_be_lowered = one.can_be_cancelled(self.as_of);
+        let free = mean.round_dp(2).normalize();
+        let name = format!(
+            "{free} of {} × {} in {}",
+            one.total, one.instance_type, one.zone
+        );
+        let rate = quote.as_ref().map_or_else(
+            || format!("no price for {}: unpriced", room.price_key()),
+            |(_, quote)| format!("{}/h", quote.rate.amount().normalize()),
+        );
+        let detail = format!(
+            "room for {} instances on average over {} h × {rate} × {} h{}",
+            mean.round_dp(6).normalize(),
+            room.hours,
+            month.normalize(),
+            if uncovered == Decimal::ONE {
+                String::new()
+            } else {
+                format!(
+                    " × {} that no commitment pays",
+                    uncovered.round_dp(6).normalize()
+                )
+            }
+        );
+        let action = monthly_cost.filter(|_| can_be_lowered).and_then(|cost| {
+            let action = Action::saving(
+                ActionKind::Release,
+                None,
+                format!(
+                    "lower or cancel the capacity reservation {}: {detail}",
+                    one.id
+                ),
+                cost,
+                cost,
+                Risk::Low,
+            )?;
+            // Of one that others use too only the room of now is known.
+            let certain = if room.is_shared {
+                Money::zero(cost.currency())
+            } else {
+                cost
+            };
+            let caveat = "capacity of this type may not come back".to_owned();
+            Some(action.of_which_certain(certain).with_caveats(vec![caveat]))
+        });
+        let row = UnusedCommitment {
+            id: one.id.clone(),
+            kind: "capacity-reservation",
+            name,
+            region: Some(one.region.clone()),
+            monthly_cost,
+            actions: action.into_iter().collect(),
+            committed_until: one.committed_until.filter(|_| !can_be_lowered),
+            detail,
+            mean_room: Some(mean),
+            is_shared: room.is_shared,
+        };
+        Some((row, quote))
+    }
+
+    /// The fee of what nobody uses, with what the commitment pays for unused room:
+    /// neither waste nor saved before it ends.
+    fn unused_fee(&self, one: &CommitmentUse) -> Option<UnusedCommitment> {
+        if one.end <= self.as_of {
+            return None;
+        }
+        let unused = one.unused_monthly?;
+        let room = self
+            .coverage
+            .room_monthly(&one.id, self.window, self.policy);
+        let room = Money::new(room, unused.currency()).rounded();
+        let cost = unused.checked_add(room).ok()?;
+        if cost.amount().is_zero() {
+            return None;
+        }
+        let mut detail = format!(
+            "{} of its {} a month buy nothing",
+            unused.amount(),
+            one.monthly_cost.amount()
+        );
+        if !room.amount().is_zero() {
+            detail.push_str(&format!(
+                ", {} pay for unused room of capacity reservations",
+                room.amount()
+            ));
+        }
+        Some(UnusedCommitment {
+            id: one.id.clone(),
+            kind: one.kind.name(),
+            name: one.name.clone(),
+            region: None,
+            monthly_cost: Some(cost),
+            actions: Vec::new(),
+            committed_until: Some(one.end),
+            detail,
+            mean_room: None,
+            is_shared: false,
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! A fact that was not seen adds no dollar to a lever that rests on it.
+
+use super::config;
+use super::draft::{estate_of, fleet};
+use crate::builder::audited;
+use gpucost::analysis::AuditedWorkload;
+use gpucost::domain::{ActionKind, Estate, InstanceId, Metric, Points, Series, Window};
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+/// Facts with the levers that rest on them.
+const FACTS: [(Metric, &[ActionKind]); 3] = [
+    (
+        Metric::GpuUtilization,
+        &[
+            ActionKind::Stop,
+            ActionKind::Schedule,
+            ActionKind::Rightsize,
+            ActionKind::Share,
+        ],
+    ),
+    (
+        Metric::GpuMemoryUsed,
+        &[ActionKind::Stop, ActionKind::Rightsize, ActionKind::Share],
+    ),
+    (
+        Metric::CpuUtilization,
+        &[ActionKind::Rightsize, ActionKind::Share],
+    ),
+];
+
+/// The estate without most points of a metric of one instance: none, or twelve.
+fn without(estate: &Estate, id: &InstanceId, metric: Metric, keeps: usize) -> Estate {
+    let mut less = estate.clone();
+    for one in &mut less.metrics {
+        if one.instance == *id && one.metric == metric {
+            *one = first(one, keeps, estate.window);
+        }
+    }
+    less
+}
+
+fn first(series: &Series, keeps: usize, window: Window) -> Series {
+    let period = i64::from(series.points.period_seconds());
+    let raw = series.points.iter().take(keeps).map(|(index, value)| {
+        let offset = jiff::SignedDuration::from_secs(i64::from(index) * period);
+        (window.start + offset, value)
+    });
+    let key = (series.metric, series.statistic);
+    let (points, rejected) = Points::clean(raw, key, window, series.points.period_seconds());
+    Series {
+        points,
+        rejected,
+        ..series.clone()
+    }
+}
+
+fn saved(one: &AuditedWorkload, kind: ActionKind) -> Decimal {
+    let actions = one.actions.iter().filter(|action| action.kind() == kind);
+    actions
+        .map(|action| action.monthly_savings().amount())
+        .sum()
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_fact_that_is_missing_adds_no_dollar(
+        (boxes, bought) in fleet(),
+        place in any::<prop::sample::Index>(),
+        fact in 0..FACTS.len(),
+        keeps in prop_oneof![Just(0_usize), Just(12_usize)],
+    ) {
+        let estate = estate_of(&boxes, &bought);
+        let id = &estate.instances[place.index(estate.instances.len())].id;
+        let (metric, levers) = FACTS[fact];
+        let before = audited(&estate);
+        let after = audited(&without(&estate, id, metric, keeps));
+        let of = |audit: &gpucost::analysis::Audit, kind: ActionKind| -> Decimal {
+            let all = audit.workloads.iter();
+            all.filter(|one| one.workload.instances.contains(id))
+                .map(|one| saved(one, kind))
+                .sum()
+        };
+        for kind in levers {
+            let (was, is) = (of(&before, *kind), of(&after, *kind));
+            prop_assert!(is <= was, "{metric} of {id} kept {keeps}: {kind} {was} -> {is}");
+        }
+        // And no commitment rests on that member.
+        for purchase in &after.purchases {
+            for share in &purchase.shares {
+                let one = after.workloads.iter().find(|one| one.workload.id() == share.id);
+                let one = one.expect("a workload of the plan");
+                let rests = one.alternatives.committable.iter().any(|member| member.id == *id);
+                prop_assert!(!rests || metric == Metric::GpuMemoryUsed, "{metric} of {id}");
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! No target is smaller than what was seen of the work.
+
+use super::config;
+use super::draft::{estate_of, fleet};
+use gpucost::analysis::audit;
+use gpucost::catalog::{family, gpu_spec, network_gbps, shape};
+use gpucost::domain::{ActionKind, GpuShare, Policy, Risk, Workload};
+use proptest::prelude::*;
+use rust_decimal::prelude::ToPrimitive;
+
+/// Memory of one device of a type as its driver reports it, MiB.
+fn card_mib(instance_type: &str) -> Option<f64> {
+    let offer = shape(instance_type)?.gpu.as_ref()?;
+    let mib = match offer.share {
+        GpuShare::Fraction(_) => offer.vram_mib,
+        GpuShare::Whole(_) => gpu_spec(offer)?.memory_mib_reported.or(offer.vram_mib),
+    };
+    Some(mib? as f64)
+}
+
+fn busiest(workload: &Workload) -> Option<(f64, f64)> {
+    let all: Option<Vec<f64>> = workload
+        .usage
+        .iter()
+        .map(|usage| Some(usage.network?.busiest_gbps()))
+        .collect();
+    let all = all?;
+    Some((all.iter().sum(), all.iter().copied().fold(0.0, f64::max)))
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn no_target_is_too_small((boxes, bought) in fleet(), risk in 0..3_usize) {
+        let risk = [Risk::Low, Risk::Medium, Risk::High][risk];
+        let audit = audit(&estate_of(&boxes, &bought), &Policy::default(), risk);
+        for one in &audit.workloads {
+            for action in &one.actions {
+                let Some(to) = action.target() else {
+                    continue;
+                };
+                let part = &one.working().expect("what moves works").workload;
+                let (name, count) = (to.instance_type.as_str(), to.count as usize);
+                let facts = family(name.split_once('.').expect("a type").0);
+                prop_assert!(facts.is_none_or(|facts| facts.launchable != Some(false)
+                    || action.kind() == ActionKind::Share), "{name} is retired");
+                prop_assert!(count >= part.zones().len(), "{count} in {:?}", part.zones());
+                if action.kind() == ActionKind::Rightsize {
+                    let peak = part.vram().expect("measured").peak_mib;
+                    if let Some(card) = card_mib(name) {
+                        prop_assert!(card >= peak * 1.2, "{name}: {card} for {peak}");
+                    }
+                    if count < part.instances.len() {
+                        prop_assert!(count >= 2 && action.risk() >= Risk::Medium);
+                        prop_assert_eq!(part.declared_kind().name(), "serving");
+                    }
+                }
+                if let Some((sum, most)) = busiest(part) {
+                    let needed = 1.2 * most.max(sum / count as f64);
+                    let link = network_gbps(name).and_then(|gbps| gbps.to_f64()).expect("known");
+                    prop_assert!(link >= needed - 1e-9, "{name}: {link} for {needed}");
+                }
+            }
+        }
+    }
+}
