@@ -192,7 +192,7 @@ impl Ended<'_> {
 }
 
 /// How many replicas of a service stay in each zone when all that may end has ended; empty
-/// for what is no service of several zones.
+/// for what is not a service of several zones.
 fn stay(group: &Grouped, owned: &Owned<'_>) -> BTreeMap<String, u32> {
     let whole = group.workload.zones();
     if group.workload.kind != WorkloadKind::Serving || whole.len() < 2 {

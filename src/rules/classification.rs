@@ -145,7 +145,7 @@ fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
 }
 
 /// First that holds: idle, idle-held, idle-so-far, saturated, bursty, steady. `None`
-/// when the GPUs look idle but maxima or memory were not measured: without maxima a
+/// when the GPUs seem idle but maxima or memory were not measured: without maxima a
 /// short job is not seen, without memory idle and idle-held look the same.
 fn state(
     workload: Measured<'_>,

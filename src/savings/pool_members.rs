@@ -41,7 +41,7 @@ impl MemberHours {
 /// was first seen later ran, as far as anybody knows, in its share of the hours
 /// before: those in which the rest of the pool is largest, of equals the latest, and
 /// of the last of them in a part. So it fills no valley that nobody saw it in, and a
-/// member more never makes a pool look steadier. Several young members follow each
+/// member more never makes a pool steadier. Several young members follow each
 /// other in the order given.
 pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {
     let mut pool = vec![0_u64; hours];

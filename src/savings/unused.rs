@@ -26,7 +26,7 @@ pub struct UnusedCommitment {
     pub committed_until: Option<Timestamp>,
     /// Its arithmetic.
     pub detail: String,
-    /// Instances that there was room for, on average; absent for what is no room.
+    /// Instances that there was room for, on average; absent for what is not room.
     pub mean_room: Option<Decimal>,
     /// Whether others use the reservation too, so that only its room of now is known.
     pub is_shared: bool,

@@ -404,7 +404,7 @@ fn document_model(chance: &mut Chance) -> InstanceUse {
     }
 }
 
-/// Drawings rendered for people who look at them, with a CPU as busy as its GPU
+/// Drawings rendered for people, with a CPU as busy as its GPU
 /// allows.
 fn viewer(chance: &mut Chance) -> InstanceUse {
     InstanceUse {

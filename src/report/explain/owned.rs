@@ -88,16 +88,7 @@ impl Page {
             self.line(&format!("paid until {until}, whatever is done"));
         }
         for action in &one.actions {
-            self.line(&format!(
-                "− {} {}, risk {}: {}",
-                money(action.monthly_savings()),
-                action.kind(),
-                action.risk(),
-                action.detail()
-            ));
-            for caveat in action.caveats() {
-                self.note(&format!("caveat: {caveat}"));
-            }
+            self.step(action);
         }
         if let Some(planned) = one.planned_monthly_cost() {
             self.line(&format!("= {} after the plan", money(planned)));

@@ -26,6 +26,23 @@ pub(super) struct Standing<'a> {
 }
 
 impl Page {
+    /// One action of a plan with its risk and caveats.
+    pub(super) fn step(&mut self, action: &Action) {
+        let to = action.target().map_or(String::new(), |target| {
+            format!(" to {} × {}", target.count, target.instance_type)
+        });
+        self.line(&format!(
+            "− {} {}{to}, risk {}: {}",
+            money(action.monthly_savings()),
+            action.kind(),
+            action.risk(),
+            action.detail()
+        ));
+        for caveat in action.caveats() {
+            self.note(&format!("caveat: {caveat}"));
+        }
+    }
+
     pub(super) fn plan(&mut self, audited: &AuditedWorkload, by: &Derivation<'_>) {
         let cheapest = if by.audit.plan_risk == by.accepted {
             String::new()
@@ -54,19 +71,7 @@ impl Page {
             left: cost,
         };
         for action in &audited.actions {
-            let to = action.target().map_or(String::new(), |target| {
-                format!(" to {} × {}", target.count, target.instance_type)
-            });
-            self.line(&format!(
-                "− {} {}{to}, risk {}: {}",
-                money(action.monthly_savings()),
-                action.kind(),
-                action.risk(),
-                action.detail()
-            ));
-            for caveat in action.caveats() {
-                self.note(&format!("caveat: {caveat}"));
-            }
+            self.step(action);
             self.derive(action, &mut standing, by);
             standing.left = Money::new(
                 standing.left.amount() - action.monthly_savings().amount(),

@@ -48,7 +48,7 @@ fn to(instance_type: &str, count: u32, saved: &str) -> Option<(String, u32, Deci
     Some((instance_type.to_owned(), count, saved))
 }
 
-/// Every type that was looked at for the only workload.
+/// Every type that was considered for the only workload.
 fn considered(estate: &Estate, accepted: Risk) -> Vec<Considered> {
     let policy = Policy::default();
     let audit = at(estate, accepted);

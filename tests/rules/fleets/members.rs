@@ -194,7 +194,7 @@ fn an_idle_member_that_talks_beside_training_is_a_finding_without_dollars() {
     let quiet = with("training", 4_000.0);
     assert_totals(&quiet, ["2937.52", "1387.98", "734.38", "815.16"]);
     assert_eq!(dollars(only(&quiet, "idle-gpu")), Some(decimal("734.38")));
-    // Of work that is no training the traffic says nothing: only the GPU speaks.
+    // Of work that is not training the traffic says nothing: only the GPU speaks.
     let batch = with("batch", 20_000.0);
     assert_totals(&batch, ["2937.52", "1387.98", "734.38", "815.16"]);
 }
