@@ -103,6 +103,7 @@ fn rightsizing() {
                 shape: shape(instance_type).expect("a type of the book"),
                 cost,
                 region: "us-east-1",
+                activity: None,
             };
             let found = candidates(&today, demand, &prices, &policy, Risk::High);
             assert!(black_box(found.len()) > 50);

@@ -11,8 +11,9 @@ use crate::domain::{
     Workload,
 };
 use crate::savings::{
-    Alternatives, Checkpointing, Committable, Offers, ResizeOffer, ScheduleOffer, ScheduledHours,
-    SpotCase, SpotFigures, SpotMarket, Stage, StageMember, nodes_of_job, spot_offer, spot_price,
+    Alternatives, Checkpointing, Committable, Offers, ResizeOffer, Schedule, ScheduleOffer,
+    ScheduledHours, SpotCase, SpotFigures, SpotMarket, Stage, StageMember, nodes_of_job,
+    spot_offer, spot_price,
 };
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -227,18 +228,15 @@ fn resizes(stage: &Stage, offers: &Offers) -> Vec<ResizeOffer> {
                     })
                     .collect(),
             },
+            fewer: found.fewer.clone(),
             slowdown,
-            scheduled: offers
-                .schedule
-                .as_ref()
-                .filter(|_| slowdown > 1.0)
-                .map(|found| {
-                    let slower = found.schedule.slower(slowdown);
-                    ScheduledHours {
-                        on_share: Decimal::ONE - slower.saved_share,
-                        on: slower.off_hours.iter().map(|off| !off).collect(),
-                    }
-                }),
+            scheduled: offers.schedule.as_ref().and_then(|offered| {
+                let there = match &found.fewer {
+                    Some(fewer) => fewer.share_in(&offered.schedule.off_hours),
+                    None => offered.saved_share_of(&found.moved),
+                };
+                scheduled_there(&offered.schedule, there, slowdown)
+            }),
             monthly_at_todays_hours: found
                 .moved
                 .iter()
@@ -267,8 +265,13 @@ fn resizes(stage: &Stage, offers: &Offers) -> Vec<ResizeOffer> {
                     })
                     .collect(),
             },
+            fewer: found.fewer.clone(),
             slowdown: 1.0,
-            scheduled: None,
+            scheduled: offers.schedule.as_ref().and_then(|offered| {
+                let fewer = found.fewer.as_ref()?;
+                let there = fewer.share_in(&offered.schedule.off_hours);
+                scheduled_there(&offered.schedule, there, 1.0)
+            }),
             monthly_at_todays_hours: monthly,
             risk: found.action.risk(),
             detail: found.action.detail().to_owned(),
@@ -276,6 +279,25 @@ fn resizes(stage: &Stage, offers: &Offers) -> Vec<ResizeOffer> {
         })
     });
     [moved, shared].into_iter().flatten().collect()
+}
+
+/// The hours of a schedule on another type or number, where they or what they save there
+/// are not those of today: slower work takes more of them.
+fn scheduled_there(
+    today: &Schedule,
+    saved_share: Decimal,
+    slowdown: f64,
+) -> Option<ScheduledHours> {
+    if slowdown <= 1.0 && saved_share == today.saved_share {
+        return None;
+    }
+    let mut there = today.clone();
+    there.saved_share = saved_share;
+    let slower = there.slower(slowdown);
+    Some(ScheduledHours {
+        on_share: Decimal::ONE - slower.saved_share,
+        on: slower.off_hours.iter().map(|off| !off).collect(),
+    })
 }
 
 fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String {

@@ -210,6 +210,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
             workload,
             verdict,
             parts,
+            ..
         } = group;
         audited.push(AuditedWorkload {
             workload,

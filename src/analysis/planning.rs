@@ -8,7 +8,7 @@ use super::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
     Action, ActionKind, CommitmentTerm, Estate, Gap, HourlyActivity, Money, Policy, PriceBasis,
-    PriceKey, PriceOption, PurchaseOption, Risk, Timeline, Verdict, Workload,
+    PriceKey, PriceOption, PurchaseOption, Risk, SavingsPlan, Timeline, Verdict, Workload,
 };
 use crate::savings::{
     Alternatives, Offers, Plan, Stop, TermOffer, Terms, nothing_less_would_do, off_in_unused_hours,
@@ -67,7 +67,7 @@ impl Planner<'_> {
             alternatives.push(self.alternatives(group, &found.whole, &mut prices_used, &mut gaps));
             offers.push(found);
         }
-        let composed = plan(
+        let mut composed = plan(
             &alternatives,
             &Terms {
                 accepted: self.accepted,
@@ -82,6 +82,13 @@ impl Planner<'_> {
                 prices_used.insert(found);
             }
         }
+        for (group, actions) in groups.iter().zip(&mut composed.actions) {
+            if let Some(plan) = self.plan_that_may_pay(&group.workload) {
+                actions
+                    .iter_mut()
+                    .for_each(|action| *action = maybe_paid(action, &plan.id));
+            }
+        }
         Planned {
             risk: self.accepted,
             offers,
@@ -90,6 +97,13 @@ impl Planner<'_> {
             prices_used,
             gaps,
         }
+    }
+
+    /// A savings plan of unknown rate that may pay for hours of a running workload.
+    fn plan_that_may_pay(&self, workload: &Workload) -> Option<&SavingsPlan> {
+        let members = workload.members.iter().filter(|_| workload.key.running);
+        let mut keys = members.map(|member| member.price_key.with_option(PriceOption::OnDemand));
+        keys.find_map(|key| self.owned.plan_of_unknown_rate(&key))
     }
 
     /// Whole hours of the window.
@@ -332,6 +346,18 @@ fn together(left: Stop, right: Stop, workload: &Workload) -> Stop {
         members,
         caveats: [left.caveats, right.caveats].concat(),
     }
+}
+
+/// An action on hours that a savings plan of unknown rate may pay for: nobody knows whether
+/// its dollars come, so none of them is certain.
+fn maybe_paid(action: &Action, plan: &str) -> Action {
+    let caveat = format!(
+        "the savings plan {plan} may pay for these hours, and its rate is not known: what it pays \
+         for goes on being paid"
+    );
+    let zero = Money::zero(action.monthly_savings().currency());
+    let caveats = [&[caveat][..], action.caveats()].concat();
+    action.clone().of_which_certain(zero).with_caveats(caveats)
 }
 
 /// The gap of a measurement that keeps right-sizing and sharing silent.

@@ -72,6 +72,7 @@ impl RunCost {
                 shape: host.shape,
                 cost: &today,
                 region: &host.key.region,
+                activity: None,
             };
             Sized::of(&of_today, demand, prices, policy, accepted)
         });

@@ -35,7 +35,7 @@ fn fate<'a>(
     let talks = usage
         .network_bytes_per_day
         .is_some_and(|bytes| bytes > COORDINATOR_BYTES_PER_DAY);
-    if may_train && talks && group.working().is_some() {
+    if may_train && talks && group.has_working_peers {
         return Fate::Coordinates;
     }
     match &member.capacity_reservation {
@@ -50,7 +50,6 @@ fn fate<'a>(
 /// idle, or only power says so: power alone never justifies a stop.
 pub(super) fn stop(group: &Grouped, part: &Workload, owned: &Owned<'_>) -> Option<Stop> {
     let cost = part.cost.as_ref()?;
-    let works_beside = group.working().is_some();
     let may_train = group.workload.kind == WorkloadKind::Training;
     let mut ended = Ended::default();
     for ((member, cost), usage) in part.members.iter().zip(&cost.instances).zip(&part.usage) {
@@ -77,7 +76,7 @@ pub(super) fn stop(group: &Grouped, part: &Workload, owned: &Owned<'_>) -> Optio
         ended.members.push(member);
     }
     ended.stay = stay(group, owned);
-    let caveats = ended.caveats(group, works_beside && may_train);
+    let caveats = ended.caveats(group, may_train && group.has_working_peers);
     let money = |amount| Money::new(amount, cost.compute_monthly.currency());
     let action = Action::saving(
         ActionKind::Stop,
@@ -180,7 +179,7 @@ impl Ended<'_> {
             caveats.push(format!("replicas that stay: {}", stay.join(", ")));
         }
         if let Group::AutoScaling(name) = &group.workload.key.group
-            && group.working().is_some()
+            && group.has_working_peers
         {
             caveats.push(format!(
                 "the Auto Scaling group {name} replaces what is stopped by hand: lower its minimum \

@@ -17,7 +17,7 @@ use crate::rules;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a type offers: as the estate recorded it, else as the book knows it.
 pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
@@ -52,6 +52,9 @@ pub(super) struct Grouped {
     pub verdict: Verdict,
     /// Its members that are not ignored, by state: those that work last.
     pub parts: Vec<Part>,
+    /// Whether any member of the same Auto Scaling group or tag works, here or in a workload
+    /// of another type or purchase option.
+    pub has_working_peers: bool,
 }
 
 impl Grouped {
@@ -114,13 +117,22 @@ pub(super) fn group(
             .or_default()
             .push(instance);
     }
-    let workloads = groups
+    let mut workloads: Vec<Grouped> = groups
         .into_iter()
         .map(|(key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
             gather.workload(key, &instances, &mut week, &mut gaps)
         })
         .collect();
+    let peers = |one: &Grouped| {
+        let key = &one.workload.key;
+        (key.account.clone(), key.region.clone(), key.group.clone())
+    };
+    let works = |one: &&Grouped| one.workload.key.running && one.working().is_some();
+    let working: BTreeSet<_> = workloads.iter().filter(works).map(peers).collect();
+    for one in &mut workloads {
+        one.has_working_peers = working.contains(&peers(one));
+    }
     (workloads, week, gaps)
 }
 
@@ -302,6 +314,7 @@ impl<'a> Gather<'a> {
             workload,
             verdict,
             parts,
+            has_working_peers: false,
         }
     }
 

@@ -81,6 +81,7 @@ fn one_type(
         shape: one.shape,
         cost: &one.cost,
         region: &region,
+        activity: None,
     };
     let sized = Sized::of(&today, one.demand.clone(), &prices, policy, accepted);
     let accepted_quotes = sized.accepted().flat_map(|found| &found.considered.quotes);

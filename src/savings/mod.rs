@@ -5,6 +5,7 @@ mod checkpoint;
 mod commitment;
 mod coverage;
 mod exhausted;
+mod fewer;
 mod off_hours;
 mod offers;
 mod packing;
@@ -32,6 +33,7 @@ pub use coverage::{
     coverage, existing_coverage, normalization_factor, shows_running, used_instances,
 };
 pub use exhausted::nothing_less_would_do;
+pub use fewer::Fewer;
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{NamedMembers, Offers, Stop};
 pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};

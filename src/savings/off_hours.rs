@@ -1,11 +1,13 @@
 //! The schedule of a workload as an action, with its dollars and its dangers.
 
+use super::MovedInstance;
 use super::schedule::{NoSchedule, Schedule, WEEK_HOURS, schedule};
 use crate::catalog;
 use crate::domain::{
     Action, ActionKind, Group, Money, Policy, PurchaseOption, Risk, Verdict, Workload, WorkloadKind,
 };
 use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
 
 /// Tag that names the time zone in which a workload's week runs.
 pub const TIME_ZONE_TAG: &str = "gpucost:timezone";
@@ -20,6 +22,9 @@ pub struct Scheduling {
     pub action: Action,
     /// The hours.
     pub schedule: Schedule,
+    /// Share of the running time of each instance that falls into the hours off, 0–1, in
+    /// the order of its members.
+    pub saved_shares: Vec<Decimal>,
     /// The time zone that they are in, and why that one, such as `UTC, because
     /// neither a tag nor the policy names a zone`.
     pub zone: String,
@@ -64,11 +69,24 @@ pub fn off_in_unused_hours(
         return Err(NoSchedule::PaidAhead);
     }
     let zone = Zone::of(workload, policy);
-    let found = schedule(&workload.activity, &zone.rules)?;
+    // The habit of a group is that of every member: one that is new may have another.
+    for (member, usage) in workload.members.iter().zip(&workload.usage) {
+        if usage.running.running_seconds > 0 {
+            Schedule::suffices(&member.activity)?;
+        }
+    }
+    let mut found = schedule(&workload.activity, &zone.rules)?;
+    let cost = workload.cost.as_ref().ok_or(NoSchedule::Unpriced)?;
+    let members = workload.members.iter();
+    let saved_shares: Vec<Decimal> = members
+        .map(|member| found.saved_share_of(&member.activity, &zone.rules))
+        .collect();
+    let costs = cost.instances.iter();
+    let costs: Vec<Decimal> = costs.map(|one| one.monthly_exact().amount()).collect();
+    found.saved_share = weighted_share(&saved_shares, &costs);
     if found.saved_share.is_zero() {
         return Err(NoSchedule::StoppedAlready);
     }
-    let cost = workload.cost.as_ref().ok_or(NoSchedule::Unpriced)?;
     let monthly = cost.compute_monthly;
     let action = Action::saving(
         ActionKind::Schedule,
@@ -86,7 +104,32 @@ pub fn off_in_unused_hours(
         action: action.with_caveats(caveats(workload)),
         warnings,
         schedule: found,
+        saved_shares,
     })
+}
+
+impl Scheduling {
+    /// Share of the cost that falls into the hours off where each instance moves to what
+    /// takes its place, 0–1.
+    pub fn saved_share_of(&self, moved: &[MovedInstance]) -> Decimal {
+        let costs = moved.iter().map(|one| one.monthly_at_todays_hours);
+        weighted_share(&self.saved_shares, &costs.collect::<Vec<_>>())
+    }
+}
+
+/// Share of a cost that falls into the hours off: each instance saves the share of its
+/// own running time at its own price.
+fn weighted_share(shares: &[Decimal], costs: &[Decimal]) -> Decimal {
+    if shares.iter().all(|share| *share == shares[0]) {
+        return shares.first().copied().unwrap_or_default();
+    }
+    let saved: Decimal = shares
+        .iter()
+        .zip(costs)
+        .map(|(share, cost)| share * cost)
+        .sum();
+    let all: Decimal = costs.iter().sum();
+    saved.checked_div(all).unwrap_or_default()
 }
 
 /// Low where a tag declares work that nobody waits for, high where requests or
@@ -126,7 +169,7 @@ fn detail(found: &Schedule, zone: &str) -> String {
     let saved = if found.saved_share == found.off_share {
         String::new()
     } else {
-        let percent = (found.saved_share * rust_decimal::Decimal::ONE_HUNDRED).round_dp(1);
+        let percent = (found.saved_share * Decimal::ONE_HUNDRED).round_dp(1);
         format!("; {percent} % of its running time, the rest is stopped already")
     };
     format!(

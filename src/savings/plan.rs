@@ -5,8 +5,8 @@
 //! Order: stop, else schedule, then right-size or share, then spot; then
 //! commitments by pool. Stopped workloads release what stands.
 
-use super::SpotFigures;
 use super::purchase::{PoolMember, Pooled, Purchase, committed_rate, pooled, purchase};
+use super::{Fewer, SpotFigures};
 use crate::domain::{
     Action, ActionKind, HourlyRate, InstanceId, Money, PriceKey, PriceOption, Risk, Target,
 };
@@ -85,6 +85,8 @@ pub struct ResizeOffer {
     pub kind: ActionKind,
     /// Where it leads, in today's hours and those that slower work takes more.
     pub to: Stage,
+    /// What fewer instances run of today's hours; absent where their number stays.
+    pub fewer: Option<Fewer>,
     /// How many times as long the work takes, at least 1.
     pub slowdown: f64,
     /// The hours that a schedule must leave on there, which slower work makes longer;
@@ -320,8 +322,8 @@ impl Path {
         if let Some(hours) = hours {
             stage = stage.in_share(hours.on_share);
         }
-        let today_count = stage.count;
         let mut slowdown = 1.0;
+        let mut fewer = None;
         let mut on = hours;
         let resize = workload
             .resizes
@@ -340,10 +342,11 @@ impl Path {
             if path.take(step, others + to.monthly()) {
                 stage = to;
                 slowdown = offer.slowdown;
+                fewer = offer.fewer.as_ref();
                 on = hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours));
             }
         }
-        let pooled = pooled(workload, &stage, on, slowdown, today_count);
+        let pooled = pooled(workload, &stage, on, slowdown, fewer);
         let market = workload
             .spot
             .get(&stage.instance_type)

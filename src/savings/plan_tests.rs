@@ -80,6 +80,11 @@ fn resize(
     let to = stage(name, count, millis, today);
     ResizeOffer {
         kind,
+        fewer: (count != today).then(|| Fewer {
+            by_hour: vec![Decimal::from(count) / Decimal::from(today); HOURS],
+            share: Decimal::from(count) / Decimal::from(today),
+            after: vec![Decimal::from(count); HOURS],
+        }),
         slowdown: 1.0,
         scheduled: None,
         monthly_at_todays_hours: to.monthly(),

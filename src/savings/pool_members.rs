@@ -2,8 +2,6 @@
 //! not there in all of them.
 
 use super::pool::INSTANCE;
-use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 
 /// One instance of a pool, hour by hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,9 +9,9 @@ pub struct MemberHours {
     /// How much of each hour it ran until the end of the window, in billionths, from
     /// the first whole hour after it was first seen.
     pub seen: Vec<u64>,
-    /// How many instances run in its place: 1, or a share of a group that moves to
-    /// more or fewer.
-    pub scale: Decimal,
+    /// The most of an hour that can run in its place, in billionths: an hour, or a share
+    /// of one where its group moves to fewer instances.
+    pub most: u64,
 }
 
 impl MemberHours {
@@ -21,19 +19,8 @@ impl MemberHours {
     pub fn of(seen: Vec<u64>) -> Self {
         Self {
             seen,
-            scale: Decimal::ONE,
+            most: INSTANCE,
         }
-    }
-
-    /// What it adds to an hour, in billionths of an instance.
-    fn scaled(&self, amount: u64) -> u64 {
-        if self.scale == Decimal::ONE {
-            return amount;
-        }
-        (Decimal::from(amount) * self.scale)
-            .round()
-            .to_u64()
-            .unwrap_or(u64::MAX)
     }
 }
 
@@ -49,7 +36,7 @@ pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {
         let begins = hours.saturating_sub(member.seen.len());
         let seen = &member.seen[member.seen.len().saturating_sub(hours)..];
         for (sum, ran) in pool[begins..].iter_mut().zip(seen) {
-            *sum += member.scaled(*ran);
+            *sum += *ran;
         }
     }
     for member in members {
@@ -62,8 +49,8 @@ pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {
         let mut places: Vec<usize> = (0..unseen).collect();
         places.sort_by_key(|hour| std::cmp::Reverse((pool[*hour], *hour)));
         for hour in places {
-            let placed = left.min(u128::from(INSTANCE));
-            pool[hour] += member.scaled(placed as u64);
+            let placed = left.min(u128::from(member.most));
+            pool[hour] += placed as u64;
             left -= placed;
             if left == 0 {
                 break;
@@ -110,8 +97,8 @@ mod tests {
 
     #[test]
     fn a_group_that_shrinks_runs_its_share() {
-        let mut one = member(&[10, 10]);
-        one.scale = Decimal::new(6, 1);
+        let mut one = member(&[6, 6]);
+        one.most = INSTANCE * 6 / 10;
         assert_eq!(tenths(&pooled_hours(&[one.clone(), one], 3)), [12, 12, 12]);
     }
 

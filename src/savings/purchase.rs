@@ -1,9 +1,11 @@
 //! Commitments for a pool: who is in it, hour by hour, and what of it pays.
 
 use super::plan::{Alternatives, ScheduledHours, Stage, TermOffer, Terms};
-use super::{ConcurrentUsage, MemberHours, PoolRates, allocate, instances, pooled_hours};
+use super::pool::INSTANCE;
+use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
 use crate::domain::{HourlyRate, InstanceId, Money, PriceKey};
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 /// One workload's part in a pool.
@@ -78,29 +80,39 @@ pub(super) fn pooled(
     stage: &Stage,
     schedule: Option<&ScheduledHours>,
     slowdown: f64,
-    today_count: u32,
+    fewer: Option<&Fewer>,
 ) -> Vec<Pooled> {
-    let scale = Decimal::from(stage.count)
-        .checked_div(Decimal::from(today_count))
-        .unwrap_or(Decimal::ONE);
     workload
         .committable
         .iter()
         .filter_map(|one| {
             let member = stage.members.get(one.place)?;
-            let seen = match schedule {
+            let mut seen = match schedule {
                 Some(schedule) => masked(&one.seen, &schedule.on),
                 None => stretched(&one.seen, slowdown),
             };
+            let mut most = INSTANCE;
+            if let Some(fewer) = fewer {
+                let begins = fewer.by_hour.len().saturating_sub(seen.len());
+                for (ran, share) in seen.iter_mut().zip(&fewer.by_hour[begins..]) {
+                    *ran = part(*ran, *share);
+                }
+                most = part(most, fewer.share);
+            }
             Some(Pooled {
                 id: one.id.clone(),
                 key: one.key.with_type(&stage.instance_type),
-                hours: MemberHours { seen, scale },
+                hours: MemberHours { seen, most },
                 hourly: member.hourly,
                 monthly: member.monthly,
             })
         })
         .collect()
+}
+
+fn part(amount: u64, share: Decimal) -> u64 {
+    let part = (Decimal::from(amount) * share).round();
+    part.to_u64().unwrap_or(u64::MAX)
 }
 
 /// The hours that a schedule leaves on, in which it runs whether it ran today or not:

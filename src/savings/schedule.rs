@@ -58,7 +58,8 @@ pub struct Schedule {
     /// Over the 168 hours of a week, 0–1.
     pub off_share: Decimal,
     /// Share of today's running time that falls into them, 0–1: the off share
-    /// where it runs around the clock, less where it is stopped already.
+    /// where it runs around the clock, less where it is stopped already. Of several
+    /// instances with their own prices, the share of their cost.
     pub saved_share: Decimal,
     /// Hours of the week that were never active and stay on because some of their
     /// occurrences lack data.
@@ -90,6 +91,26 @@ pub struct SlowerSchedule {
 }
 
 impl Schedule {
+    /// Whether hours are enough to see a habit in them: each of the week twice. A window
+    /// that begins inside an hour lacks one of them.
+    ///
+    /// # Errors
+    /// How many there are.
+    pub fn suffices(activity: &HourlyActivity) -> Result<(), NoSchedule> {
+        let observed_hours = activity.len();
+        if observed_hours + 1 < WEEK_HOURS * LEAST_OCCURRENCES as usize {
+            return Err(NoSchedule::TooFewWeeks { observed_hours });
+        }
+        Ok(())
+    }
+
+    /// Share of the running time of one of its instances that falls into the hours off,
+    /// 0–1.
+    pub fn saved_share_of(&self, activity: &HourlyActivity, zone: &TimeZone) -> Decimal {
+        let hours: Vec<ActivityHour> = activity.hours().collect();
+        saved_share(&mean_running(&hours, zone), &self.off_cells)
+    }
+
     /// The same where the work takes so many times as long: every window in which it
     /// runs grows at its end, to whole hours, and the window off that follows it
     /// shrinks. In an hour that it takes more, as much runs as in the hours before.
@@ -114,16 +135,15 @@ impl Schedule {
                 ran[hour % WEEK_HOURS] = ran[hour % WEEK_HOURS].max(level);
             }
         }
-        let all: Decimal = self.ran.iter().sum();
-        let on: Decimal = ran
-            .iter()
-            .zip(&off)
-            .filter(|(_, off)| !**off)
-            .map(|(ran, _)| *ran)
-            .sum();
+        let on_in = |ran: &[Decimal; WEEK_HOURS], off: &WeekCells| -> Decimal {
+            let cells = ran.iter().zip(off);
+            cells.filter(|(_, off)| !**off).map(|(ran, _)| *ran).sum()
+        };
+        let longer = on_in(&ran, &off).checked_div(on_in(&self.ran, &self.off_cells));
+        let on_share = (Decimal::ONE - self.saved_share) * longer.unwrap_or(Decimal::ONE);
         SlowerSchedule {
             on_hours_per_week: off.iter().filter(|off| !**off).count(),
-            saved_share: (all - on).checked_div(all).unwrap_or_default(),
+            saved_share: Decimal::ONE - on_share,
             off_hours: self
                 .touched
                 .iter()
@@ -201,22 +221,20 @@ pub enum NoSchedule {
 /// # Errors
 /// With the reason why there are none.
 pub fn schedule(activity: &HourlyActivity, zone: &TimeZone) -> Result<Schedule, NoSchedule> {
+    Schedule::suffices(activity)?;
     let hours: Vec<ActivityHour> = activity.hours().collect();
-    // A window that begins inside an hour lacks one of the 336.
-    if hours.len() + 1 < WEEK_HOURS * LEAST_OCCURRENCES as usize {
-        return Err(NoSchedule::TooFewWeeks {
-            observed_hours: hours.len(),
-        });
-    }
     if hours.iter().all(ActivityHour::is_off) {
         return Err(NoSchedule::NeverActive);
+    }
+    let unknown = |hour: &&ActivityHour| !hour.is_off() && !hour.is_active();
+    let unknown_hours = hours.iter().filter(unknown).count();
+    if !hours.iter().any(ActivityHour::is_active) {
+        return Err(NoSchedule::DataMissing { unknown_hours });
     }
     let off = off_cells(&hours, zone, LEAST_OCCURRENCES, ActivityHour::is_off);
     let best_case = off_cells(&hours, zone, LEAST_OCCURRENCES, |hour| !hour.is_active());
     let all_windows = windows(&off);
     if all_windows.is_empty() {
-        let unknown = |hour: &&ActivityHour| !hour.is_off() && !hour.is_active();
-        let unknown_hours = hours.iter().filter(unknown).count();
         return Err(if windows(&best_case).is_empty() {
             NoSchedule::NeverOff
         } else {

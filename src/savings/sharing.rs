@@ -2,6 +2,7 @@
 //! trusted neighbours. A first estimate, from the memory and the utilization of
 //! each GPU.
 
+use super::Fewer;
 use super::packing::{SharedCard, Tenant, pack_mig, pack_mps, total_slices};
 use super::rightsize::{NETWORK_HEADROOM, link_gbps, peak};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
@@ -32,6 +33,8 @@ pub struct Sharing {
     pub tenants: Vec<Tenant>,
     /// The cards with who sits where.
     pub cards: Vec<SharedCard>,
+    /// What fewer instances run of today's hours; absent where that is not known.
+    pub fewer: Option<Fewer>,
     /// What to check before moving.
     pub steps: Vec<String>,
     latency_ratio: Option<f64>,
@@ -177,6 +180,7 @@ pub fn share(
         workload,
         offer,
         cost,
+        hours_per_month: policy.hours_per_month,
         least_instances: instances_for_cpu(workload, shape, policy)?
             .max(instances_for_network(workload, policy))
             .max(zones_in_use(workload)),
@@ -321,6 +325,7 @@ struct Fleet<'a> {
     workload: &'a Workload,
     offer: &'a GpuOffer,
     cost: &'a WorkloadCost,
+    hours_per_month: Decimal,
     least_instances: usize,
 }
 
@@ -343,8 +348,10 @@ impl Fleet<'_> {
             cards: cards.len(),
         };
         let monthly = self.cost.compute_monthly;
-        let kept = Money::new(self.dearest(instances), monthly.currency()).rounded();
         let count = u32::try_from(instances).map_err(|_| nothing_freed.clone())?;
+        let fewer = Fewer::together(&self.workload.activity, count);
+        let kept = self.dearest(instances);
+        let kept = Money::new(kept, monthly.currency()).rounded();
         let saved = monthly
             .checked_sub(kept)
             .map_err(|_| nothing_freed.clone())?;
@@ -387,6 +394,7 @@ impl Fleet<'_> {
             tenants: tenants.to_vec(),
             latency_ratio: smallest.map(|slices| all / f64::from(slices.max(1))),
             cards,
+            fewer,
             steps: Vec::new(),
         };
         sharing.steps = self.steps(&sharing, instances);
@@ -395,17 +403,21 @@ impl Fleet<'_> {
         Ok(sharing)
     }
 
-    /// Per month of so many instances, the dearest first: which ones go is not
-    /// known.
+    /// Per month of so many instances, the most expensive first: which ones go is not
+    /// known. Each runs whenever any of today's does, and no less than any of them.
     fn dearest(&self, instances: usize) -> Decimal {
-        let mut months: Vec<Decimal> = self
-            .cost
-            .instances
-            .iter()
-            .map(|one| one.quote.rate.times_hours(one.monthly_hours).amount())
-            .collect();
-        months.sort_by(|left, right| right.cmp(left));
-        months.iter().take(instances).sum()
+        let today = &self.cost.instances;
+        let most = today.iter().map(|one| one.monthly_hours).max();
+        let (mut any, mut all) = (Decimal::ZERO, Decimal::ZERO);
+        for hour in self.workload.activity.hours() {
+            any += hour.instance_hours.min(Decimal::ONE);
+            all += Decimal::ONE;
+        }
+        let together = any.checked_div(all).unwrap_or_default() * self.hours_per_month;
+        let hours = together.max(most.unwrap_or_default());
+        let mut rates: Vec<Decimal> = today.iter().map(|one| one.quote.rate.amount()).collect();
+        rates.sort_by(|left, right| right.cmp(left));
+        rates.iter().take(instances).map(|rate| rate * hours).sum()
     }
 
     /// What would stop an engineer, the gravest first.

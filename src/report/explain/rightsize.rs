@@ -42,11 +42,13 @@ impl Page {
         let sum = self.rates(&rates, Self::note);
         let all = found.quotes.len();
         if (chosen.count as usize) < all {
-            let fewer = sum * Decimal::from(chosen.count) / Decimal::from(all.max(1));
+            let even = Decimal::from(chosen.count) / Decimal::from(all.max(1));
+            let share = found.fewer.as_ref().map_or(even, |fewer| fewer.share);
             self.note(&format!(
-                "{} of {all}: {} a month",
+                "at most {} of {all} at once, {} of the running time: {} a month",
                 chosen.count,
-                figure(fewer, 6)
+                figure(share, 10),
+                figure(sum * share, 6)
             ));
         }
         self.considered(found);

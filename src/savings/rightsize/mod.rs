@@ -18,6 +18,7 @@ pub use steps::{caveats, steps};
 
 use crate::catalog::Prices;
 use crate::domain::{Action, ActionKind, Policy, PriceKey, PriceQuote, Risk, Target, Workload};
+use crate::savings::Fewer;
 use rust_decimal::Decimal;
 
 /// A cheaper type that the workload fits, with the figures it was chosen by.
@@ -27,6 +28,8 @@ pub struct Rightsizing {
     pub action: Action,
     /// What kind of move it is, in words.
     pub advice: String,
+    /// What fewer instances run of today's hours; absent where their number stays.
+    pub fewer: Option<Fewer>,
     /// GPUs that the fullest instance ever used.
     pub gpus_needed: u16,
     /// Mean hourly rate of one new instance.
@@ -83,6 +86,10 @@ pub fn best(
     Some(Rightsizing {
         action: action.with_caveats(caveats(today, demand, found)),
         advice: steps::advice(today, demand, found),
+        fewer: today
+            .activity
+            .filter(|_| found.count < demand.instances)
+            .and_then(|activity| Fewer::at_most(activity, found.count)),
         gpus_needed: demand.gpus_needed(accepted < Risk::High),
         hourly,
         moved: found.moved.clone(),

@@ -5,9 +5,10 @@ use super::needs::Lack;
 use super::rejection::Rejection;
 use crate::catalog::Prices;
 use crate::domain::{
-    Currency, InstanceCost, InstanceShape, Money, Policy, PriceKey, PriceOption, PriceQuote,
-    Workload, WorkloadCost,
+    Currency, HourlyActivity, InstanceCost, InstanceShape, Money, Policy, PriceKey, PriceOption,
+    PriceQuote, Workload, WorkloadCost,
 };
+use crate::savings::Fewer;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 
@@ -20,6 +21,8 @@ pub struct Today<'a> {
     pub cost: &'a WorkloadCost,
     /// The region.
     pub region: &'a str,
+    /// When its instances ran; absent for what is stated.
+    pub activity: Option<&'a HourlyActivity>,
 }
 
 impl<'a> Today<'a> {
@@ -32,6 +35,7 @@ impl<'a> Today<'a> {
             shape: workload.shape.as_ref().ok_or(Lack::Shape)?,
             cost: workload.cost.as_ref().ok_or(Lack::Price)?,
             region: &workload.key.region,
+            activity: Some(&workload.activity),
         })
     }
 }
@@ -42,7 +46,7 @@ pub(super) struct Move {
     pub(super) quotes: Vec<(PriceKey, PriceQuote)>,
     /// Mean hourly rate of one.
     pub(super) per_instance: Decimal,
-    /// New instances for each of today's.
+    /// What is left of today's running time: less than all of it where fewer do the work.
     scale: Decimal,
     currency: Currency,
 }
@@ -75,9 +79,16 @@ impl Move {
         let rates: Decimal = quotes.iter().map(|(_, quote)| quote.rate.amount()).sum();
         Ok(Self {
             per_instance: rates / instances,
-            quotes,
-            scale: Decimal::from(count) / instances,
+            scale: if quotes.len() == count as usize {
+                Decimal::ONE
+            } else {
+                let found = today
+                    .activity
+                    .and_then(|hours| Fewer::at_most(hours, count));
+                found.map_or(Decimal::from(count) / instances, |fewer| fewer.share)
+            },
             currency,
+            quotes,
         })
     }
 

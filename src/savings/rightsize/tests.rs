@@ -67,6 +67,7 @@ fn considered(name: &str, demand: &Demand, accepted: Risk) -> Vec<Considered> {
         shape: shape(name).expect("known"),
         cost: &cost,
         region: "us-east-1",
+        activity: None,
     };
     let (book, terms) = (PriceBook::default(), BTreeMap::new());
     let prices = Prices::new(&book, &terms);
@@ -316,6 +317,7 @@ fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
         shape: shape("g5.48xlarge").expect("known"),
         cost: &cost,
         region: "us-east-1",
+        activity: None,
     };
     let steps = steps(&today, &holding, one).join("\n");
     assert!(

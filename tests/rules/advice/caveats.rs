@@ -8,7 +8,7 @@ use super::{
 };
 use crate::builder::{A10G_MIB, Machine, estate, flat, g5};
 use crate::fixtures::{decimal, only};
-use gpucost::domain::{ActionKind, Estate, Risk};
+use gpucost::domain::{ActionKind, Estate, InstanceState, OperatingSystem, Risk};
 use rust_decimal::Decimal;
 
 /// Memory of an A100 and of a V100 as their drivers report it.
@@ -349,4 +349,56 @@ fn a_box_that_is_up_by_night_runs_longer_on_a_slower_card() {
     // It is off already in the hours that it does not use.
     let mut actions = sole(&audit).actions.iter();
     assert!(actions.all(|action| action.kind() != ActionKind::Schedule));
+}
+
+/// Two members of one tag group: one that rests by night, and another.
+fn beside_another(other: Machine) -> Estate {
+    let team = |machine: Machine| machine.tag("gpucost:workload", "team");
+    estate(vec![team(at_rest_by_night().seen_before()), team(other)])
+}
+
+#[test]
+fn a_member_of_ten_days_has_no_habit_yet() {
+    let night = |id: &str| {
+        g5(id)
+            .gpu(0, daily((8, 20), 70.0, 0.0))
+            .vram(0, 3_000.0, A10G_MIB)
+    };
+    let schedule = |fleet: &Estate| act(fleet, Risk::Medium, ActionKind::Schedule);
+    // 2 × 734.38 / 2 once both were seen for two weeks.
+    let old = schedule(&beside_another(night("i-2"))).expect("a schedule");
+    assert_eq!(old.monthly_savings().amount(), decimal("734.38"));
+    let young = beside_another(night("i-2").launched_hours_ago(240));
+    assert_eq!(schedule(&young), None);
+}
+
+#[test]
+fn each_member_saves_its_own_nights_at_its_own_price() {
+    // A Windows box, 1.19 × 730 = 868.70 around the clock, is up from 8 to 20 h only:
+    // 434.35, and nothing more to save. The other saves half of 734.38, 367.19; a third of
+    // both, as their hours together would tell, is 389.58.
+    let mut day = Machine::new("i-2", "g5.xlarge")
+        .cpu(only_daily((8, 20), 5.0))
+        .gpu(0, only_daily((8, 20), 70.0))
+        .vram(0, 3_000.0, A10G_MIB)
+        .seen_before();
+    day.instance.operating_system = OperatingSystem::Windows;
+    day.instance.state = InstanceState::Stopped;
+    let time = "User initiated (2026-10-31 20:00:00 GMT)";
+    day.instance.state_transition_reason = Some(time.to_owned());
+    let found = act(&beside_another(day), Risk::Medium, ActionKind::Schedule);
+    let saved = found.map(|action| action.monthly_savings().amount());
+    assert_eq!(saved, Some(decimal("367.19")));
+}
+
+#[test]
+fn where_no_hour_is_known_to_be_active_there_is_no_schedule() {
+    // At rest in all hours but the last, in which a newest point is still on its way; its
+    // memory is not measured, so that it cannot be called idle either.
+    let fleet = estate(vec![
+        g5("i-1").gpu(0, |period| (period < 14 * 288 - 3).then_some(0.0)),
+    ]);
+    for risk in [Risk::Low, Risk::Medium, Risk::High] {
+        assert_eq!(act(&fleet, risk, ActionKind::Schedule), None, "{risk}");
+    }
 }

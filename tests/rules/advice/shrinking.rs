@@ -2,10 +2,10 @@
 //! A g5.xlarge is 1.006 × 730 = 734.38 a month, a g6.xlarge 0.8048 × 730 = 587.504.
 //! An L4 has half the memory bandwidth of an A10G (300 of 600 GB/s).
 
-use super::{act, assert_more_risk_saves_no_less, at, daily, moved, sole, to};
+use super::{act, assert_more_risk_saves_no_less, at, daily, moved, only_daily, sole, to};
 use crate::builder::{A10G_MIB, Machine, estate, flat, g5};
 use crate::fixtures::decimal;
-use gpucost::domain::{ActionKind, Estate, Risk};
+use gpucost::domain::{ActionKind, Estate, InstanceState, Risk};
 
 const LEVELS: [Risk; 3] = [Risk::Low, Risk::Medium, Risk::High];
 
@@ -207,4 +207,31 @@ fn two_replicas_are_the_fewest_whatever_they_use() {
     ]);
     assert_eq!(moved(&alone, Risk::Medium), to("g6.xlarge", 1, "146.88"));
     assert_eq!(sole(&at(&alone, Risk::Low)).actions, []);
+}
+
+#[test]
+fn fewer_replicas_save_nothing_in_the_hours_in_which_few_run() {
+    // Two of four are up from 8 to 12 h only: 56 box-hours a day, 2 × 734.38 + 2 × 122.40
+    // (4 / 24) = 1 713.56 a month. All at 20 %, on L4s at 40 %: 160, / 80 = 2. In 20 hours
+    // two ran and go on, in four hours two of four do: 48 of 56 box-hours, which are
+    // 2 × 587.504 = 1 175.01 and a cent that rounding left. Half of them all would be
+    // 685.42.
+    let fleet = group(4, |index, machine| {
+        let up = if index < 2 { (0, 24) } else { (8, 12) };
+        let machine = Machine::new(machine.instance.id.as_str(), "g5.xlarge")
+            .cpu(only_daily(up, 5.0))
+            .tag("gpucost:workload", "chat");
+        let mut machine = serving(machine)
+            .gpu(0, only_daily(up, 20.0))
+            .vram(0, 9_000.0, A10G_MIB);
+        machine.instance.attached_time = Some(machine.instance.launch_time);
+        if index >= 2 {
+            machine.instance.state = InstanceState::Stopped;
+            let time = "User initiated (2026-10-31 12:00:00 GMT)";
+            machine.instance.state_transition_reason = Some(time.to_owned());
+        }
+        machine
+    });
+    let found = moved(&fleet, Risk::Medium);
+    assert_eq!(found, to("g6.xlarge", 2, "538.54"));
 }

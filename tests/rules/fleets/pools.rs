@@ -3,8 +3,8 @@
 //! those whose rates are not.
 
 use super::{
-    HELD_MIB, WORKS, assert_totals, bought, box_in, early_half, fees, has_gap, kinds, late_half,
-    of_type, stopped_for, tagged, windows, working, young,
+    HELD_MIB, WORKS, assert_totals, bought, box_in, early_half, fees, has_gap, idle, kinds,
+    late_half, of_type, stopped_for, tagged, windows, working, young,
 };
 use crate::builder::{Machine, as_of, audited, estate};
 use crate::fixtures::decimal;
@@ -404,4 +404,20 @@ fn a_plan_that_covers_no_instances_or_has_ended_holds_nothing_back() {
         assert_eq!(bought(&found), 2);
         assert!(!has_gap(&found, "savings plan rate"), "{:?}", found.gaps);
     }
+}
+
+#[test]
+fn what_a_plan_of_unknown_rate_may_pay_for_is_not_certain_to_end() {
+    // An idle box: 734.38 that the plan may pay already.
+    let mut one = estate(vec![idle("i-1")]);
+    let alone = audited(&one);
+    assert_totals(&alone, ["734.38", "0", "734.38", "0"]);
+    let plan = savings_plan(SavingsPlanKind::Compute, "0.80");
+    one.commitments.savings_plans = vec![plan];
+    let found = audited(&one);
+    assert_totals(&found, ["734.38", "0", "0", "734.38"]);
+    let [stop] = found.workloads[0].actions.as_slice() else {
+        panic!("one action: {:?}", found.workloads[0].actions);
+    };
+    assert!(stop.caveats()[0].contains("rate is not known"), "{stop:?}");
 }

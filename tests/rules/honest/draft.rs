@@ -4,7 +4,7 @@ use crate::builder::{DAYS, Machine, as_of, estate};
 use gpucost::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, Estate, InstanceState, Lifecycle,
     Metric, OfferingClass, OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan,
-    SavingsPlanKind, Statistic, Tenancy,
+    SavingsPlanKind, Statistic, Tenancy, Volume,
 };
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -59,6 +59,7 @@ pub struct Box_ {
     pub holes: [u32; 3],
     pub is_in_reservation: bool,
     pub is_ignored: bool,
+    pub volume_gib: Option<u64>,
 }
 
 fn hole() -> impl Strategy<Value = u32> {
@@ -82,12 +83,12 @@ prop_compose! {
         network_mbps in prop::option::weighted(0.7, 0..20_000_u32),
         holes in [hole(), hole(), hole()],
         is_in_reservation in prop::bool::weighted(0.15),
-        is_ignored in prop::bool::weighted(0.05),
+        (is_ignored, volume_gib) in (prop::bool::weighted(0.05), prop::option::of(1..2_000_u64)),
     ) -> Box_ {
         Box_ {
             kind, group, is_auto_scaling, declared, is_restartable, zone, is_windows, is_dedicated,
             is_second_account, is_in_china, is_spot, age, up, busy, levels, vram_percent,
-            network_mbps, holes, is_in_reservation, is_ignored,
+            network_mbps, holes, is_in_reservation, is_ignored, volume_gib,
         }
     }
 }
@@ -150,6 +151,12 @@ impl Box_ {
         if self.is_spot {
             instance.lifecycle = Lifecycle::Spot;
         }
+        let volumes = self.volume_gib.iter().map(|size| Volume {
+            id: format!("vol-{id}"),
+            volume_type: Some("gp3".to_owned()),
+            size_gib: Some(*size),
+        });
+        instance.volumes = volumes.collect();
         let is_plain = !(self.is_windows || self.is_dedicated || self.is_spot || self.is_in_china);
         if self.is_in_reservation && is_plain && capacity_type == Some(self.kind) {
             instance.capacity_reservation_id = Some("cr-1".to_owned());

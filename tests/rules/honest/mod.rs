@@ -2,6 +2,7 @@
 //! unknown rate, holes in every metric, two accounts, two currencies. `GPUCOST_CASES` says
 //! how many fleets each property draws.
 
+mod carried_out;
 mod draft;
 mod facts;
 mod grouping;

@@ -1,17 +1,14 @@
 //! An estate as it would be with its plan carried out: a model made for the
 //! tests, so that what the plan leaves can be audited again.
 
-use super::load::{Load, Machine, scaled, sum};
+use super::load::{Load, Machine, largest, scaled, sum};
 use gpucost::analysis::{Audit, AuditedWorkload};
-use gpucost::catalog::{Prices, gpu_spec, known_shape};
+use gpucost::catalog::{gpu_spec, known_shape};
 use gpucost::domain::{
-    ActionKind, Currency, Estate, GpuOffer, GpuShare, InstanceId, InstanceState, Lifecycle, Metric,
-    OfferingClass, Policy, PriceOption, ReservedInstances, Risk, SavingsPlan, SavingsPlanKind,
-    Statistic, Target, Verdict, Workload,
+    ActionKind, Estate, GpuOffer, GpuShare, Instance, InstanceId, Lifecycle, Metric, OfferingClass,
+    PriceOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Statistic, Target, Workload,
 };
-use gpucost::savings::{
-    Purchase, Ratio, RatioBasis, SharedCard, SharingMode, off_in_unused_hours, rightsizing, share,
-};
+use gpucost::savings::{Purchase, Ratio, RatioBasis, SharedCard, SharingMode};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
@@ -19,7 +16,6 @@ use std::collections::BTreeSet;
 /// The estate after every action of the plan of an audit, as though it had been
 /// carried out before the window, in which everything is measured anew.
 pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
-    let policy = Policy::default();
     let mut after = estate.clone();
     after.instances.clear();
     after.metrics.clear();
@@ -34,22 +30,52 @@ pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
         }
     }
     for one in &audit.workloads {
-        let change = Change {
-            one,
-            estate,
-            policy: &policy,
-            accepted: audit.plan_risk,
-        };
+        let change = Change { one, estate };
         for machine in change.carried_out() {
             let (instance, series) = machine.into_series(estate.window);
             after.instances.push(instance);
             after.metrics.extend(series);
         }
     }
+    lower_reservations(&mut after, audit, estate);
     for (index, purchase) in audit.purchases.iter().enumerate() {
         buy(&mut after, purchase, index);
     }
     after
+}
+
+/// A capacity reservation whose room is released is canceled. Of another that can be
+/// lowered, whatever leaves it takes its room along.
+fn lower_reservations(after: &mut Estate, audit: &Audit, before: &Estate) {
+    let is_released = |id: &str| {
+        let mut unused = audit.unused.iter();
+        unused.any(|one| one.id == id && !one.actions.is_empty())
+    };
+    let inside = |estate: &Estate, id: &str| -> Vec<Instance> {
+        let all = estate.instances.iter().cloned();
+        all.filter(|one| one.capacity_reservation_id.as_deref() == Some(id))
+            .collect()
+    };
+    let mut reservations = std::mem::take(&mut after.commitments.capacity_reservations);
+    reservations.retain(|one| !is_released(&one.id));
+    for one in &mut reservations {
+        let (was, is) = (inside(before, &one.id), inside(after, &one.id));
+        if one.can_be_cancelled(before.as_of) {
+            one.total -= (was.len() - is.len()) as u32;
+        }
+        let running = is.iter().filter(|one| one.state.is_running()).count();
+        one.available = one.total - running as u32;
+    }
+    for instance in &mut after.instances {
+        if instance
+            .capacity_reservation_id
+            .as_deref()
+            .is_some_and(is_released)
+        {
+            instance.capacity_reservation_id = None;
+        }
+    }
+    after.commitments.capacity_reservations = reservations;
 }
 
 /// Reserved instances or a savings plan for a year or more, which hold for the
@@ -64,6 +90,7 @@ fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
     let start = estate.window.start;
     let end = start + SignedDuration::from_hours(8_760 * i64::from(term.years));
     let hourly = purchase.term.effective_hourly.amount();
+    let currency = purchase.term.effective_hourly.currency();
     if is_reserved {
         estate
             .commitments
@@ -80,7 +107,7 @@ fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
                 payment: term.payment,
                 start,
                 end,
-                currency: Currency::Usd,
+                currency,
                 upfront: Decimal::ZERO,
                 recurring_hourly: hourly,
             });
@@ -90,7 +117,7 @@ fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
             kind: SavingsPlanKind::Ec2Instance,
             region: Some(purchase.key.region.clone()),
             family: Some(purchase.key.family().to_owned()),
-            currency: Currency::Usd,
+            currency,
             commitment_hourly: hourly * Decimal::from(purchase.count),
             term,
             start,
@@ -103,8 +130,6 @@ fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
 struct Change<'a> {
     one: &'a AuditedWorkload,
     estate: &'a Estate,
-    policy: &'a Policy,
-    accepted: Risk,
 }
 
 impl Change<'_> {
@@ -112,11 +137,6 @@ impl Change<'_> {
     fn working(&self) -> &Workload {
         let part = self.one.working();
         part.map_or(&self.one.workload, |part| &part.workload)
-    }
-
-    fn verdict(&self) -> &Verdict {
-        let part = self.one.working();
-        part.map_or(&self.one.verdict, |part| &part.verdict)
     }
 
     fn carried_out(&self) -> Vec<Machine> {
@@ -151,10 +171,15 @@ impl Change<'_> {
                 }
                 ActionKind::Spot => machines.iter_mut().for_each(|one| {
                     one.instance.lifecycle = Lifecycle::Spot;
+                    one.instance.capacity_reservation_id = None;
                 }),
                 // Bought by pool, for the estate.
                 ActionKind::Commit => {}
             }
+        }
+        if !self.one.actions.is_empty() {
+            let all = machines.iter_mut().chain(&mut resting);
+            all.for_each(|one| one.settle(self.estate.window));
         }
         machines.extend(resting);
         machines
@@ -162,9 +187,8 @@ impl Change<'_> {
 
     fn stop(&self, machine: &mut Machine) {
         let before = self.estate.window.start - SignedDuration::from_hours(1);
-        let time = before.strftime("%Y-%m-%d %H:%M:%S GMT");
-        machine.instance.state = InstanceState::Stopped;
-        machine.instance.state_transition_reason = Some(format!("User initiated ({time})"));
+        machine.stop_at(before);
+        machine.instance.capacity_reservation_id = None;
         machine.load.clear();
     }
 
@@ -172,8 +196,8 @@ impl Change<'_> {
     /// too: they are the proof that an instance ran.
     fn switch_off(&self, machines: &mut [Machine]) {
         let workload = self.working();
-        let found = off_in_unused_hours(workload, self.verdict(), self.policy)
-            .expect("the plan has a schedule");
+        let found = self.one.offers.schedule.as_ref();
+        let found = found.expect("the plan has a schedule");
         let off: BTreeSet<i64> = workload
             .activity
             .hours()
@@ -194,13 +218,13 @@ impl Change<'_> {
         }
     }
 
-    /// The load of today's active GPUs on the new type. A group that shrinks
-    /// spreads all of it evenly, as whoever hands out the requests does.
+    /// The load of today's active GPUs on the new type. A group that shrinks runs as many
+    /// as before up to its new number, and spreads all of the load evenly over them, as
+    /// whoever hands out the requests does.
     fn resized(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = self.working();
-        let prices = Prices::new(&self.estate.prices, &self.policy.discount_percent);
-        let found = rightsizing(workload, &prices, self.policy, self.accepted)
-            .expect("the plan has a right-sizing");
+        let found = self.one.offers.rightsize.as_ref();
+        let found = found.expect("the plan has a right-sizing");
         assert_eq!(found.action.target(), Some(target));
         let ratio = found.projection.map_or(
             Ratio {
@@ -219,10 +243,14 @@ impl Change<'_> {
         let everything = Load::merged(machines.iter().map(|one| &one.load));
         let gpus_in_all = count as f64 * f64::from(devices.max(1));
         let all: Vec<Load> = machines.iter().map(|one| one.load.clone()).collect();
+        let running = Load::running(&all);
+        let mut taken = self.one.actions.iter();
+        let is_scheduled = taken.any(|action| action.kind() == ActionKind::Schedule);
         let mut kept: Vec<Machine> = machines;
         kept.truncate(count);
-        for machine in &mut kept {
+        for (rank, machine) in kept.iter_mut().enumerate() {
             machine.instance.instance_type = target.instance_type.clone();
+            machine.instance.capacity_reservation_id = None;
             let ranked = self.ranked(machine);
             let mut load = machine.load.of_the_instance();
             // Agentless power is in percent of another limit there.
@@ -248,6 +276,7 @@ impl Change<'_> {
                             scaled(curve, 0.0)
                         }
                         Metric::GpuUtilization => scaled(curve, ratio.value),
+                        _ if shrinks => largest(all.iter().filter_map(|load| load.get(&key))),
                         _ => curve.clone(),
                     };
                     if metric == Metric::GpuMemoryTotal {
@@ -258,10 +287,13 @@ impl Change<'_> {
                 }
             }
             machine.load = load;
+            if shrinks {
+                machine.load.run_in_turn(rank, count, &running);
+            }
             let slowdown = found
                 .projection
                 .map_or(1.0, |projection| projection.slowdown);
-            machine.load.stretch(slowdown);
+            machine.load.stretch(slowdown, is_scheduled);
         }
         kept
     }
@@ -288,8 +320,7 @@ impl Change<'_> {
     /// utilization.
     fn shared(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = self.working();
-        let found =
-            share(workload, self.verdict(), self.policy, self.accepted).expect("the plan shares");
+        let found = self.one.offers.share.as_ref().expect("the plan shares");
         assert_eq!(found.action.target(), Some(target));
         let tenants: Vec<_> = workload
             .gpus()

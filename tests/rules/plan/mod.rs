@@ -1,6 +1,6 @@
 //! The plan carried out, and the estate audited again.
 
-mod apply;
+pub mod apply;
 mod compared;
 mod load;
 mod reaudit;

@@ -37,6 +37,8 @@ impl Twice {
     fn of(estate: &Estate, accepted: Risk) -> Self {
         let policy = Policy::default();
         let before = audit(estate, &policy, accepted);
+        // A lower risk may have the cheaper plan.
+        let accepted = before.plan_risk;
         let estate = apply(&before, estate);
         let after = audit(&estate, &policy, accepted);
         Self {
@@ -94,7 +96,8 @@ impl Twice {
                 // More risk than was accepted, or more data, may still find less.
                 "overprovisioned-gpu" | "underutilized-gpu" => {
                     let saves = finding.monthly_savings.is_some();
-                    assert!(!saves || was_held_back(one), "{what} still saves");
+                    let may_find_more = was_held_back(one) || lost_unmeasured_hours(one);
+                    assert!(!saves || may_find_more, "{what} still saves");
                     continue;
                 }
                 "unused-gpus" if was_held_back(one) => continue,
@@ -345,6 +348,17 @@ fn was_held_back(one: &AuditedWorkload) -> bool {
     })
 }
 
+/// Whether a schedule ends hours in which nobody measured: of what is left of them enough
+/// is known to say that a GPU is never used.
+fn lost_unmeasured_hours(one: &AuditedWorkload) -> bool {
+    let mut gpus = one.workload.gpus();
+    takes(one, ActionKind::Schedule)
+        && gpus.any(|gpu| {
+            let maxima = gpu.maxima.map(|maxima| maxima.samples.coverage());
+            maxima.is_none_or(|coverage| coverage < 0.9)
+        })
+}
+
 /// Rules about waste and optimization that fire for any of some workloads.
 fn advice<'a>(
     audit: &'a Audit,
@@ -456,7 +470,9 @@ proptest! {
         for one in &twice.before.workloads {
             let compute = one.workload.cost.as_ref().map(|cost| cost.compute_monthly);
             let today = compute.map_or(Decimal::ZERO, Money::amount);
-            prop_assert!(twice.compute_left(one).round_dp(2) <= today);
+            // A cent for each instance that is rounded.
+            let cents = Decimal::new(one.workload.instances.len() as i64, 2);
+            prop_assert!(twice.compute_left(one).round_dp(2) <= today + cents);
             if !one.actions.is_empty() && !twice.is_regrouped(one) {
                 twice.check_findings("random", one);
                 twice.check_actions("random", one);

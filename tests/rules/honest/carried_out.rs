@@ -1,0 +1,311 @@
+//! A plan carried out costs what it said, and leaves no waste but the storage of what
+//! it stopped.
+
+use super::config;
+use super::draft::{estate_of, fleet};
+use crate::plan::apply::apply;
+use gpucost::analysis::{Audit, AuditedWorkload, audit};
+use gpucost::catalog::Prices;
+use gpucost::domain::{ActionKind, Currency, Estate, InstanceId, Money, Policy, Risk};
+use gpucost::savings::existing_coverage;
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
+use std::collections::BTreeSet;
+
+/// Hours of the window, of which a month has 730 / 336.
+const WINDOW_HOURS: i64 = 336;
+
+/// The place of serving among the kinds that a box declares.
+const SERVING: usize = 2;
+
+struct Twice<'a> {
+    today: &'a Estate,
+    before: Audit,
+    estate: Estate,
+    after: Audit,
+}
+
+fn takes(one: &AuditedWorkload, kind: ActionKind) -> bool {
+    one.actions.iter().any(|action| action.kind() == kind)
+}
+
+fn amount(money: Option<Money>) -> Decimal {
+    money.map_or(Decimal::ZERO, Money::amount)
+}
+
+impl<'a> Twice<'a> {
+    fn of(today: &'a Estate, accepted: Risk) -> Self {
+        let policy = Policy::default();
+        let before = audit(today, &policy, accepted);
+        let estate = apply(&before, today);
+        let after = audit(&estate, &policy, before.plan_risk);
+        Self {
+            today,
+            before,
+            estate,
+            after,
+        }
+    }
+
+    /// What is left of a workload at on-demand or spot prices, commitments left out, and
+    /// whether any of it is paid for ahead.
+    fn left_of(&self, one: &AuditedWorkload) -> (Decimal, bool) {
+        let was: BTreeSet<&InstanceId> = one.workload.instances.iter().collect();
+        let mut sum = Decimal::ZERO;
+        let mut is_paid_ahead = false;
+        for left in &self.after.workloads {
+            let Some(cost) = &left.workload.cost else {
+                continue;
+            };
+            for (id, cost) in left.workload.instances.iter().zip(&cost.instances) {
+                if was.contains(id) {
+                    sum += cost.quote.rate.amount() * cost.monthly_hours;
+                    is_paid_ahead |= cost.paid_ahead.is_some();
+                }
+            }
+        }
+        (sum, is_paid_ahead)
+    }
+
+    /// What one hour of the window is worth in a month on the types of a row.
+    fn hour(&self, one: &AuditedWorkload) -> Decimal {
+        let cost = one.workload.cost.as_ref();
+        let rates = cost.iter().flat_map(|cost| &cost.instances);
+        let most = rates.map(|one| one.quote.rate.amount()).max();
+        most.unwrap_or_default() * Decimal::from(730) / Decimal::from(WINDOW_HOURS)
+    }
+
+    /// What a row may differ by because hours are whole: slower work goes on for a part of
+    /// one.
+    fn slack(&self, one: &AuditedWorkload) -> Decimal {
+        let slowdown = one
+            .offers
+            .rightsize
+            .as_ref()
+            .and_then(|found| Some(found.projection?.slowdown));
+        let is_slower = takes(one, ActionKind::Rightsize) && slowdown.is_some_and(|by| by > 1.0);
+        // A schedule is reckoned by the hours of a week, of which one may lack.
+        let mut members = one.workload.members.iter();
+        let is_part_of_a_week = takes(one, ActionKind::Schedule)
+            && members.any(|member| member.activity.len() % 168 != 0);
+        let hours = if is_slower {
+            // And the last stretch of a day may end with the window.
+            let longer = slowdown.and_then(Decimal::from_f64).unwrap_or_default() - Decimal::ONE;
+            Decimal::ONE + longer * Decimal::from(24)
+        } else {
+            Decimal::from(u8::from(is_part_of_a_week))
+        };
+        hours * self.hour(one) * Decimal::from(one.workload.instances.len())
+    }
+
+    fn check_row(&self, one: &AuditedWorkload) {
+        let Some(cost) = &one.workload.cost else {
+            return;
+        };
+        if cost.instances.iter().any(|one| one.paid_ahead.is_some()) {
+            return;
+        }
+        let mut planned = amount(one.workload.monthly_cost());
+        for action in &one.actions {
+            if action.kind() != ActionKind::Commit {
+                planned -= action.monthly_savings().amount();
+            }
+            planned -= amount(action.lost_work());
+        }
+        let (found, _) = self.left_of(one);
+        let cents = one.actions.len() + one.workload.instances.len();
+        let tolerance = Decimal::new(cents as i64, 2);
+        let tolerance = tolerance + self.slack(one);
+        assert!(
+            (planned - found).abs() <= tolerance,
+            "{}: {planned} planned, {found} found: {:?}",
+            one.workload.name,
+            one.actions
+        );
+    }
+
+    /// Per month in a currency: what was planned, and what is found but for the storage
+    /// of what the plan stopped.
+    fn sums(&self, currency: Currency) -> (Decimal, Decimal) {
+        let of = |money: Option<Money>| amount(money.filter(|one| one.currency() == currency));
+        let mut planned = Decimal::ZERO;
+        for one in &self.before.workloads {
+            planned += of(one.planned_monthly_cost());
+            let lost = one.actions.iter().map(|action| of(action.lost_work()));
+            planned -= lost.sum::<Decimal>();
+        }
+        let unused = self.before.unused.iter();
+        planned += unused
+            .map(|one| of(one.planned_monthly_cost()))
+            .sum::<Decimal>();
+        let stopped = self.stopped();
+        let rows = self.after.workloads.iter();
+        let rows = rows.filter(|one| !one.workload.instances.iter().all(|id| stopped.contains(id)));
+        let mut found: Decimal = rows.map(|one| of(one.workload.monthly_cost())).sum();
+        let unused = self.after.unused.iter();
+        found += unused.map(|one| of(one.monthly_cost)).sum::<Decimal>();
+        (planned, found)
+    }
+
+    /// What the plan stops.
+    fn stopped(&self) -> BTreeSet<&InstanceId> {
+        let stops = self
+            .before
+            .workloads
+            .iter()
+            .filter(|one| takes(one, ActionKind::Stop));
+        stops
+            .flat_map(|one| &one.offers.stop.as_ref().expect("the plan stops").members)
+            .collect()
+    }
+
+    /// Whether commitments are in sight of an instance that is projected from fewer hours
+    /// than the window has: in the hours before, they pay for nothing.
+    fn is_young_beside_commitments(&self) -> bool {
+        let owned = &self.estate.commitments;
+        let is_committed = !owned.reserved_instances.is_empty() || !owned.savings_plans.is_empty();
+        let all = self.before.workloads.iter().map(|one| &one.workload);
+        let mut members = all.flat_map(|one| &one.members);
+        is_committed && members.any(|one| one.activity.len() < WINDOW_HOURS as usize)
+    }
+
+    /// Whether commitments may pay for more than the plan counts on: what they cover stops
+    /// or moves and leaves them to others, or nothing was bought for one that is as good or
+    /// for room.
+    fn may_cover_others(&self) -> bool {
+        let mut all = self.before.workloads.iter();
+        let is_covered = all.any(|one| one.workload.sunk().is_some());
+        let committed: BTreeSet<&InstanceId> = self
+            .before
+            .workloads
+            .iter()
+            .filter(|one| takes(one, ActionKind::Commit))
+            .flat_map(|one| one.alternatives.committable.iter().map(|one| &one.id))
+            .collect();
+        let runs = self
+            .after
+            .workloads
+            .iter()
+            .filter(|one| one.workload.cost.is_some());
+        let mut others = runs
+            .flat_map(|one| &one.workload.members)
+            .filter(|one| !committed.contains(&one.id));
+        let is_as_good = others.any(|one| {
+            let mut bought = self.before.purchases.iter();
+            bought.any(|purchase| purchase.key.with_option(one.price_key.option) == one.price_key)
+        });
+        let mut rooms = self.estate.commitments.capacity_reservations.iter();
+        let pays_for_room = rooms.any(|room| {
+            let mut bought = self.before.purchases.iter();
+            bought.any(|purchase| purchase.key.instance_type == room.instance_type)
+        });
+        is_covered || is_as_good || pays_for_room
+    }
+
+    /// Whether a savings plan of unknown rate may pay for something: what it pays for is
+    /// not known before, and after the plan it may be known to be nothing.
+    fn has_unrated(&self) -> bool {
+        let policy = Policy::default();
+        let prices = Prices::new(&self.estate.prices, &policy.discount_percent);
+        let of = |estate: &Estate| existing_coverage(estate, &prices, &policy).commitments;
+        let mut all = of(self.today).into_iter().chain(of(&self.estate));
+        all.any(|one| !one.unrated.is_empty())
+    }
+
+    fn check_sum(&self) {
+        if self.has_unrated() {
+            return;
+        }
+        for currency in [Currency::Usd, Currency::Cny] {
+            let (planned, found) = self.sums(currency);
+            let all = &self.before.workloads;
+            let actions: usize = all.iter().map(|one| one.actions.len()).sum();
+            let slower = all.iter().map(|one| self.slack(one)).sum::<Decimal>();
+            let tolerance = slower + Decimal::new((2 + actions + all.len()) as i64, 2);
+            let what = format!("{currency:?}: {planned} planned, {found} found");
+            if !self.is_young_beside_commitments() {
+                assert!(found <= planned + tolerance, "{what}");
+                let is_exact = !self.may_cover_others();
+                assert!(!is_exact || found >= planned - tolerance, "{what}");
+            }
+        }
+    }
+
+    /// No waste is new but the storage of what was stopped.
+    fn check_waste(&self) {
+        let stopped = self.stopped();
+        for one in &self.after.workloads {
+            for action in &one.actions {
+                let is_storage = action.kind() == ActionKind::Release
+                    && one.workload.instances.iter().all(|id| stopped.contains(id));
+                let waste = action.certain().amount();
+                assert!(
+                    is_storage || waste.is_zero(),
+                    "{}: {action:?}",
+                    one.workload.name
+                );
+            }
+        }
+        for one in &self.after.unused {
+            assert_eq!(one.actions, [], "{}", one.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_is_carried_out_costs_what_was_planned((mut boxes, bought) in fleet(), risk in 0..3_usize) {
+        let risk = [Risk::Low, Risk::Medium, Risk::High][risk];
+        // The faintest work would not show at all on a faster card.
+        for level in boxes.iter_mut().flat_map(|one| &mut one.levels) {
+            *level = if *level > 0 { (*level).max(10) } else { 0 };
+        }
+        // A move to another type brings members of a group together: what they do is said
+        // of all of them alike.
+        let declared: Vec<usize> = boxes.iter().map(|one| one.declared).collect();
+        for one in boxes.iter_mut().filter(|one| one.group.is_some()) {
+            one.declared = declared[0];
+        }
+        let today = estate_of(&boxes, &bought);
+        let twice = Twice::of(&today, risk);
+        for one in &twice.before.workloads {
+            twice.check_row(one);
+        }
+        twice.check_sum();
+        twice.check_waste();
+    }
+    /// Replicas of one service, of which fewer would often do, whenever each of them is up.
+    #[test]
+    fn fewer_replicas_cost_what_was_planned((mut boxes, bought) in fleet()) {
+        let first = boxes[0].clone();
+        for one in &mut boxes {
+            one.group = Some(0);
+            one.declared = SERVING;
+            one.kind = first.kind;
+            one.zone = first.zone;
+            one.is_windows = first.is_windows;
+            one.is_dedicated = first.is_dedicated;
+            one.is_second_account = first.is_second_account;
+            one.is_in_china = first.is_in_china;
+            one.is_spot = first.is_spot;
+            one.is_ignored = false;
+            one.is_auto_scaling = first.is_auto_scaling;
+            one.is_in_reservation = false;
+            one.holes = [1; 3];
+            one.age = 2_000;
+            one.busy = 24;
+            one.vram_percent = 10;
+            one.network_mbps = None;
+            one.levels = one.levels.map(|level| level.clamp(10, 20));
+        }
+        let today = estate_of(&boxes, &bought);
+        let twice = Twice::of(&today, Risk::Medium);
+        for one in &twice.before.workloads {
+            twice.check_row(one);
+        }
+        twice.check_sum();
+    }
+}
