@@ -43,15 +43,9 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     };
     let report = gate(&audit, &policy, before.as_ref(), audit.as_of);
     let brief = GateBrief::of_audit(&audit, &invocation(args)).since(before.as_ref());
-    let text = render(
-        &report,
-        &audit,
-        &brief,
-        format(args, &settings, io),
-        args,
-        io,
-    )?;
-    output::document(&text, &args.estate.out, io)?;
+    let format = format(args, &settings, io);
+    let text = render(&report, &audit, &brief, format, args, io)?;
+    print(&text, format, args, io)?;
     output::warn(warning, &args.estate.out, io);
     for caution in before.iter().flat_map(|baseline| &baseline.cautions) {
         let line = safe(&format!(
@@ -118,6 +112,19 @@ pub(super) fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> 
     args.format
         .or_else(|| CheckFormat::from_str(named()?, true).ok())
         .unwrap_or(CheckFormat::Table)
+}
+
+/// Prints a report: annotations are commands to the code host, and nothing else is.
+pub(super) fn print(
+    text: &str,
+    format: CheckFormat,
+    args: &CheckArgs,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    match format {
+        CheckFormat::Github => output::commands(text, &args.estate.out, io),
+        _ => output::document(text, &args.estate.out, io),
+    }
 }
 
 fn render(

@@ -1,6 +1,6 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
-use super::check::{check_files, ending, format, policy, policy_file};
+use super::check::{check_files, ending, format, policy, policy_file, print};
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
@@ -52,7 +52,8 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         terraform_table(&change, &report, &unjudged, &name, io.now, style)
     };
     let brief = terraform_brief(&change, &unjudged, &name, io.now);
-    let text = match format(args, &settings, io) {
+    let format = format(args, &settings, io);
+    let text = match format {
         CheckFormat::Table => Ok(table(false)),
         CheckFormat::Wide => Ok(table(true)),
         CheckFormat::Json => terraform_json(&change, &report, &unjudged, &name, io.now),
@@ -63,7 +64,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         CheckFormat::Slack => gate_slack(&report, &brief),
     }
     .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
-    output::document(&text, out, io)?;
+    print(&text, format, args, io)?;
     output::warn(warning, out, io);
     let line = format!(
         "checked {} that {} GPU instances; {}",

@@ -14,6 +14,7 @@ mod estate;
 mod exit;
 mod explain;
 mod group_by;
+mod guard;
 mod inventory;
 mod io;
 mod last_run;
@@ -43,9 +44,27 @@ pub use io::Io;
 use clap::FromArgMatches;
 use command::{Cli, Command};
 use exit::Failure;
+use std::io::Write;
 
-/// Runs one command.
+/// Runs one command. Nothing that it says on stderr is a command to a code host.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
+    let mut stderr = guard::Guard::new(&mut *io.stderr);
+    let mut guarded = Io {
+        stdout: &mut *io.stdout,
+        stderr: &mut stderr,
+        env: io.env.clone(),
+        now: io.now,
+        folder: io.folder.clone(),
+        stdout_is_terminal: io.stdout_is_terminal,
+        stderr_is_terminal: io.stderr_is_terminal,
+    };
+    let code = run(arguments, &mut guarded);
+    // Nothing more can be done when stderr itself is gone.
+    let _ = stderr.flush();
+    code
+}
+
+fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
     let program = command();
     let arguments = demo::tell_apart(arguments.into_iter().collect(), &program);
     let parsed = program

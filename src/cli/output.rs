@@ -3,23 +3,39 @@
 use super::Io;
 use super::args::{ColorChoice, EstateArgs, OutputArgs};
 use super::exit::{ExitCode, Failure};
+use super::guard;
 use crate::domain::Gap;
 use crate::report::TableStyle;
 use crate::report::text::counted;
 use crate::sources::files::{try_writing, write_whole};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Writes a document to `--output` or stdout.
+/// Writes a document to `--output` or stdout. Where a code host reads what is printed, no
+/// line of it is one of its commands.
 pub(super) fn document(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+    let is_hosted = guard::HOSTS.iter().any(|name| io.variable(name).is_some());
+    if args.output.is_none() && is_hosted {
+        return commands(&guard::document(text), args, io);
+    }
+    commands(text, args, io)
+}
+
+/// Writes a document whose lines are meant to be commands of a code host. A reader of
+/// stdout that has seen enough changes nothing: what is said and how the program ends
+/// follow from what was found.
+pub(super) fn commands(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
     match &args.output {
         Some(path) => write_whole(path, |out| out.write_all(text.as_bytes()))
             .map_err(|error| unwritable(path, error)),
-        None => io
-            .stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| io.stdout.flush())
-            .map_err(|error| Failure::write("to stdout", error)),
+        None => {
+            let written = io.stdout.write_all(text.as_bytes());
+            match written.and_then(|()| io.stdout.flush()) {
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+                written => written.map_err(|error| Failure::write("to stdout", error)),
+            }
+        }
     }
 }
 

@@ -140,3 +140,105 @@ fn messages_quote_without_driving_the_terminal() {
         assert_eq!(stray, None, "{:?}", outcome.stderr);
     }
 }
+
+/// Names that are commands to a code host.
+const COMMANDS: [&str; 4] = [
+    "::stop-commands::x",
+    "  ::error::forged",
+    "a ##[error]forged",
+    "##vso[task.setvariable variable=a]b",
+];
+
+/// Lines that a runner of GitHub or Azure would obey.
+fn commands(text: &str) -> Vec<&str> {
+    let is_one = |line: &&str| {
+        line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso[")
+    };
+    text.lines().filter(is_one).collect()
+}
+
+#[test]
+fn no_name_is_a_command_to_a_code_host() {
+    let mut estate = one();
+    let template = estate["instances"][0].clone();
+    let names = COMMANDS.iter().enumerate();
+    let instances: Vec<Value> = names
+        .map(|(number, name)| {
+            let mut instance = template.clone();
+            instance["id"] = json!(format!("{name}-{number}"));
+            instance["instance_type"] = json!(format!("::t{number}::"));
+            instance["tags"] = json!({"Name": name, *name: name, "gpucost:workload": name});
+            instance
+        })
+        .collect();
+    estate["instances"] = json!(instances);
+    estate["metrics"] = json!([]);
+    let mut world = World::new();
+    let path = world.estate("hostile.json", &estate);
+    let wrote = world.run(&["policy", "init"]);
+    assert_eq!(wrote.code, 0, "{}", wrote.stderr);
+    let mut tried = 0;
+    for host in ["GITHUB_ACTIONS", "TF_BUILD", "GITLAB_CI"] {
+        world.set(host, "true");
+        for (command, formats) in [
+            (
+                "audit",
+                &["table", "wide", "json", "csv", "focus", "markdown", "html"][..],
+            ),
+            ("inventory", &["table", "wide", "json", "csv"]),
+            ("metrics", &["table", "wide", "json", "csv"]),
+            (
+                "check",
+                &[
+                    "table", "wide", "json", "markdown", "sarif", "junit", "slack",
+                ],
+            ),
+            ("reserved", &["table", "json", "csv"]),
+            ("spot", &["table", "json", "csv"]),
+            ("rightsize", &["table", "json", "csv"]),
+        ] {
+            for format in formats {
+                let arguments = [command, "--from", &path, "--format", format];
+                let outcome = world.run(&arguments);
+                assert_eq!(
+                    commands(&outcome.stdout),
+                    [""; 0],
+                    "{host}: {command} {format}"
+                );
+                assert_eq!(
+                    commands(&outcome.stderr),
+                    [""; 0],
+                    "{host}: {command} {format}"
+                );
+                tried += usize::from(outcome.stdout.contains("forged"));
+                if *format == "json" && !outcome.stdout.is_empty() {
+                    let document: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+                    let text = document.to_string();
+                    assert!(text.contains("::stop-commands::x"), "{command}: {text}");
+                }
+            }
+        }
+        world.set(host, "");
+    }
+    assert!(tried > 40, "names are shown: {tried}");
+}
+
+#[test]
+fn nothing_on_stderr_is_a_command_to_a_code_host() {
+    let world = World::new();
+    for name in COMMANDS {
+        let file = format!("missing\n{name}\n");
+        for arguments in [
+            &["audit", "--from", &file][..],
+            &["audit", "--demo", "--tag", &file],
+            &["check", "--demo", "--policy", &file],
+            &["diff", &file, &file],
+            &["profile", "--read", &file],
+            &["explain", &file, "--demo"],
+            &["audit", &file],
+        ] {
+            let outcome = world.run(arguments);
+            assert_eq!(commands(&outcome.stderr), [""; 0], "{arguments:?}");
+        }
+    }
+}

@@ -130,3 +130,41 @@ fn a_closed_stderr_changes_nothing() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
     assert_eq!(stdout, crate::contract::DEMO.stdout);
 }
+
+/// How the program ends when nobody reads what it prints.
+fn unread(folder: &std::path::Path, arguments: &[&str]) -> Option<i32> {
+    let mut child = program(folder)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    child.wait().expect("it ends").code()
+}
+
+#[test]
+fn a_reader_that_stops_changes_no_verdict() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let wrote = run_in(folder.path(), &["policy", "init"]);
+    assert!(wrote.status.success(), "{wrote:?}");
+    let formats = [
+        "table", "wide", "json", "markdown", "github", "sarif", "junit", "slack",
+    ];
+    for format in formats {
+        let check = ["check", "--from", SITUATION, "--format", format];
+        let read = run_in(folder.path(), &check);
+        assert_eq!(read.status.code(), Some(100), "{format}: {read:?}");
+        assert_eq!(unread(folder.path(), &check), Some(100), "{format}");
+    }
+    for format in ["table", "json", "csv"] {
+        let strict = ["audit", "--demo", "--strict", "--format", format];
+        assert_eq!(unread(folder.path(), &strict), Some(3), "{format}");
+        let nothing = [
+            "audit", "--from", SITUATION, "--tag", "no=such", "--format", format,
+        ];
+        assert_eq!(unread(folder.path(), &nothing), Some(4), "{format}");
+        let done = ["audit", "--demo", "--format", format];
+        assert_eq!(unread(folder.path(), &done), Some(0), "{format}");
+    }
+}

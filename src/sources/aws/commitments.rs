@@ -3,6 +3,7 @@
 
 use super::error::AwsError;
 use super::inventory::{ACCELERATED_TYPES, filter};
+use super::pages::Pages;
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, Gap, OfferingClass,
@@ -192,7 +193,7 @@ fn reserved_instances(found: &Ec2Reserved, region: &str) -> Result<ReservedInsta
 
 async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReservation> {
     let mut all = Vec::new();
-    let mut token = None;
+    let mut pages = Pages::of(CAPACITY);
     loop {
         clients.ec2_turn().await;
         let page = clients
@@ -200,11 +201,10 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .describe_capacity_reservations()
             .filters(filter("state", &["active"]))
             .max_results(PAGE_SIZE)
-            .set_next_token(token)
+            .set_next_token(pages.token())
             .send()
             .await
             .map_err(|error| AwsError::of(CAPACITY, &error))?;
-        token = text(page.next_token());
         all.extend(
             page.capacity_reservations()
                 .iter()
@@ -213,7 +213,7 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
                 .filter(|one| one.instance_type().is_some_and(is_accelerated))
                 .map(|one| capacity_reservation(one, &clients.region)),
         );
-        if token.is_none() {
+        if !pages.follow(page.next_token())? {
             return Ok(sorted(all.into_iter()));
         }
     }
@@ -253,20 +253,19 @@ fn capacity_reservation(found: &Ec2Capacity, region: &str) -> Result<CapacityRes
 async fn plans(session: &Session) -> Found<SavingsPlan> {
     let client = session.savings_plans();
     let mut all = Vec::new();
-    let mut token = None;
+    let mut pages = Pages::of(PLANS);
     loop {
         session.savings_plans_turn().await;
         let page = client
             .describe_savings_plans()
             .states(SavingsPlanState::Active)
             .max_results(PAGE_SIZE)
-            .set_next_token(token)
+            .set_next_token(pages.token())
             .send()
             .await
             .map_err(|error| AwsError::of(PLANS, &error))?;
-        token = text(page.next_token());
         all.extend(page.savings_plans().iter().map(savings_plan));
-        if token.is_none() {
+        if !pages.follow(page.next_token())? {
             return Ok(sorted(all.into_iter()));
         }
     }

@@ -1,6 +1,7 @@
 //! Instances with accelerators in one region, and what hangs on stopped ones.
 
 use super::error::AwsError;
+use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
     Address, Gap, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, Tenancy, Volume,
@@ -35,7 +36,7 @@ pub struct RegionInventory {
 /// When EC2 refuses or does not answer.
 pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsError> {
     let mut inventory = RegionInventory::default();
-    let mut token = None;
+    let mut pages = Pages::of("ec2:DescribeInstances");
     loop {
         clients.ec2_turn().await;
         let page = clients
@@ -44,7 +45,7 @@ pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsEr
             .filters(filter("instance-type", ACCELERATED_TYPES))
             .filters(filter("instance-state-name", STATES))
             .max_results(PAGE_SIZE)
-            .set_next_token(token)
+            .set_next_token(pages.token())
             .send()
             .await
             .map_err(|error| AwsError::of("ec2:DescribeInstances", &error))?;
@@ -57,11 +58,7 @@ pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsEr
                 }
             }
         }
-        token = page
-            .next_token()
-            .filter(|token| !token.is_empty())
-            .map(str::to_owned);
-        if token.is_none() {
+        if !pages.follow(page.next_token())? {
             return Ok(inventory);
         }
     }
@@ -228,7 +225,7 @@ fn fill_volumes(inventory: &mut RegionInventory, known: &VolumeFacts) {
 async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts, AwsError> {
     let mut known = VolumeFacts::new();
     for some in ids.chunks(VOLUMES_AT_ONCE) {
-        let mut token = None;
+        let mut pages = Pages::of("ec2:DescribeVolumes");
         loop {
             clients.ec2_turn().await;
             // A filter, unlike a list of ids, does not fail for one that is gone.
@@ -241,7 +238,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
                         .set_values(Some(some.to_vec()))
                         .build(),
                 )
-                .set_next_token(token)
+                .set_next_token(pages.token())
                 .send()
                 .await
                 .map_err(|error| AwsError::of("ec2:DescribeVolumes", &error))?;
@@ -252,8 +249,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
                     known.insert(id.to_owned(), (kind, size));
                 }
             }
-            token = text(page.next_token());
-            if token.is_none() {
+            if !pages.follow(page.next_token())? {
                 break;
             }
         }

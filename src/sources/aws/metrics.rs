@@ -1,6 +1,7 @@
 //! CloudWatch: which GPU series exist, and their values.
 
 use super::error::AwsError;
+use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
 use aws_sdk_cloudwatch::types::{
@@ -83,7 +84,7 @@ pub async fn discover(
     ];
     let mut found = Vec::new();
     for (namespace, metric) in wanted {
-        let mut token = None;
+        let mut pages = Pages::of("cloudwatch:ListMetrics");
         loop {
             clients.cloudwatch_turn().await;
             let page = clients
@@ -91,7 +92,7 @@ pub async fn discover(
                 .list_metrics()
                 .namespace(namespace)
                 .metric_name(cloudwatch_name(metric))
-                .set_next_token(token)
+                .set_next_token(pages.token())
                 .send()
                 .await
                 .map_err(|error| AwsError::of("cloudwatch:ListMetrics", &error))?;
@@ -105,11 +106,7 @@ pub async fn discover(
                         .collect(),
                 }
             }));
-            token = page
-                .next_token()
-                .filter(|token| !token.is_empty())
-                .map(str::to_owned);
-            if token.is_none() {
+            if !pages.follow(page.next_token())? {
                 break;
             }
         }
@@ -133,7 +130,7 @@ pub async fn fetch(
         .collect();
     clients.metrics_asked(queries.len());
     let mut values: Vec<MetricValues> = vec![Vec::new(); queries.len()];
-    let mut token = None;
+    let mut pages = Pages::of("cloudwatch:GetMetricData").with_room(most_points(queries, window));
     loop {
         clients.cloudwatch_turn().await;
         let page = clients
@@ -143,7 +140,7 @@ pub async fn fetch(
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
             .scan_by(ScanBy::TimestampAscending)
-            .set_next_token(token)
+            .set_next_token(pages.token())
             .send()
             .await
             .map_err(|error| AwsError::of("cloudwatch:GetMetricData", &error))?;
@@ -153,18 +150,22 @@ pub async fn fetch(
                 .and_then(|id| id.strip_prefix('q'))
                 .and_then(|number| number.parse::<usize>().ok());
             if let Some(series) = index.and_then(|index| values.get_mut(index)) {
+                pages.take(result.timestamps().len())?;
                 let points = result.timestamps().iter().zip(result.values());
                 series.extend(points.filter_map(|(time, value)| Some((timestamp(time)?, *value))));
             }
         }
-        token = page
-            .next_token()
-            .filter(|token| !token.is_empty())
-            .map(str::to_owned);
-        if token.is_none() {
+        if !pages.follow(page.next_token())? {
             return Ok(values);
         }
     }
+}
+
+/// Points that a window has for so many queries, with one more at either end of each.
+fn most_points(queries: &[MetricQuery], window: Window) -> usize {
+    let of = |query: &MetricQuery| window.seconds().max(0) / i64::from(query.period_seconds.max(1));
+    let points: i64 = queries.iter().map(|query| of(query) + 2).sum();
+    usize::try_from(points).unwrap_or(usize::MAX)
 }
 
 fn data_query(index: usize, query: &MetricQuery) -> MetricDataQuery {

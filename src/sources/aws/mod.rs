@@ -8,6 +8,7 @@ mod limit;
 mod metadata;
 mod meter;
 mod metrics;
+mod pages;
 mod policy;
 mod prices;
 mod products;

@@ -1,6 +1,7 @@
 //! Live prices: the price list and the spot history.
 
 use super::error::AwsError;
+use super::pages::Pages;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
@@ -168,7 +169,7 @@ async fn products(
     })?;
     let client = session.pricing(endpoint);
     let mut found = Vec::new();
-    let mut token = None;
+    let mut pages = Pages::of("pricing:GetProducts");
     loop {
         session.pricing_turn(endpoint).await;
         let page = client
@@ -176,7 +177,7 @@ async fn products(
             .service_code(service)
             .format_version("aws_v1")
             .set_filters(Some(filters.clone()))
-            .set_next_token(token)
+            .set_next_token(pages.token())
             .send()
             .await
             .map_err(|error| AwsError::of("pricing:GetProducts", &error))?;
@@ -185,11 +186,7 @@ async fn products(
                 .iter()
                 .filter_map(|text| serde_json::from_str(text).ok()),
         );
-        token = page
-            .next_token()
-            .filter(|token| !token.is_empty())
-            .map(str::to_owned);
-        if token.is_none() {
+        if !pages.follow(page.next_token())? {
             return Ok(found);
         }
     }
@@ -214,7 +211,7 @@ pub async fn spot_prices(
         OperatingSystem::OtherLicensed => return Ok(Vec::new()),
     };
     let mut changes: BTreeMap<(String, String), Vec<(Timestamp, Decimal)>> = BTreeMap::new();
-    let mut token = None;
+    let mut pages = Pages::of("ec2:DescribeSpotPriceHistory");
     loop {
         clients.ec2_turn().await;
         let page = clients
@@ -229,7 +226,7 @@ pub async fn spot_prices(
             .product_descriptions(description)
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
-            .set_next_token(token)
+            .set_next_token(pages.token())
             .send()
             .await
             .map_err(|error| AwsError::of("ec2:DescribeSpotPriceHistory", &error))?;
@@ -244,11 +241,7 @@ pub async fn spot_prices(
                 changes.entry((name, zone)).or_default().push((time, price));
             }
         }
-        token = page
-            .next_token()
-            .filter(|token| !token.is_empty())
-            .map(str::to_owned);
-        if token.is_none() {
+        if !pages.follow(page.next_token())? {
             break;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::commitments::has_savings_plans;
 use super::error::{AwsError, ErrorKind};
+use super::pages::Pages;
 use super::session::Session;
 use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, OperatingSystem, PaymentOption, PriceBasis, PriceKey,
@@ -40,7 +41,7 @@ pub async fn savings_plan_rates(
     }
     let client = session.savings_plans();
     let mut found = Vec::new();
-    let mut token = None;
+    let mut pages = Pages::of(ACTION);
     loop {
         session.savings_plans_turn().await;
         let page = client
@@ -60,7 +61,7 @@ pub async fn savings_plan_rates(
             ))
             .filters(filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
             .max_results(RATES_AT_ONCE)
-            .set_next_token(token)
+            .set_next_token(pages.token())
             .send()
             .await
             .map_err(|error| AwsError::of(ACTION, &error))?;
@@ -69,11 +70,7 @@ pub async fn savings_plan_rates(
                 .iter()
                 .filter_map(|rate| quote(rate, region, read_on)),
         );
-        token = page
-            .next_token()
-            .filter(|token| !token.is_empty())
-            .map(str::to_owned);
-        if token.is_none() {
+        if !pages.follow(page.next_token())? {
             return Ok(found);
         }
     }

@@ -2,6 +2,7 @@
 //! corrects AWS's own errors (g6f and gr6f report zero GPUs).
 
 use super::error::AwsError;
+use super::pages::Pages;
 use super::session::RegionClients;
 use crate::catalog;
 use crate::domain::{AcceleratorKind, Architecture, GpuModel, GpuOffer, GpuShare, InstanceShape};
@@ -22,7 +23,7 @@ pub async fn shapes(
 ) -> Result<Vec<InstanceShape>, AwsError> {
     let mut shapes = Vec::new();
     for some in types.chunks(TYPES_AT_ONCE) {
-        let mut token = None;
+        let mut pages = Pages::of("ec2:DescribeInstanceTypes");
         loop {
             clients.ec2_turn().await;
             // A filter, unlike a list of names, does not fail for one that the
@@ -36,16 +37,12 @@ pub async fn shapes(
                         .set_values(Some(some.to_vec()))
                         .build(),
                 )
-                .set_next_token(token)
+                .set_next_token(pages.token())
                 .send()
                 .await
                 .map_err(|error| AwsError::of("ec2:DescribeInstanceTypes", &error))?;
             shapes.extend(page.instance_types().iter().filter_map(shape));
-            token = page
-                .next_token()
-                .filter(|token| !token.is_empty())
-                .map(str::to_owned);
-            if token.is_none() {
+            if !pages.follow(page.next_token())? {
                 break;
             }
         }

@@ -26,6 +26,8 @@ pub enum Fault {
     Delay(Duration),
     /// No answer, on an open connection.
     Hang,
+    /// An empty page whose token leads to itself.
+    SamePage,
 }
 
 impl Fault {
@@ -84,11 +86,36 @@ impl Fault {
             (Self::ExpiredToken, Json) => (400, "ExpiredTokenException", EXPIRED),
             (Self::ExpiredToken, RestJson) => (403, "ExpiredTokenException", EXPIRED),
             (
-                Self::AccessDeniedSaying(_) | Self::DropConnection | Self::Delay(_) | Self::Hang,
+                Self::AccessDeniedSaying(_)
+                | Self::DropConnection
+                | Self::Delay(_)
+                | Self::Hang
+                | Self::SamePage,
                 _,
             ) => return None,
         };
         Some(ApiError::new(status, code, message))
+    }
+}
+
+/// A page without results and with a token that is always the same.
+pub fn same_page(protocol: Protocol, operation: &Operation) -> Vec<u8> {
+    let name = &operation.operation;
+    match protocol {
+        Protocol::Ec2 => format!(
+            "<{name}Response xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\">\
+             <requestId>again</requestId><nextToken>again</nextToken></{name}Response>"
+        )
+        .into_bytes(),
+        Protocol::Cbor => {
+            let mut body = Vec::new();
+            let page = std::collections::BTreeMap::from([("NextToken", "again")]);
+            ciborium::into_writer(&page, &mut body).expect("a vector takes all");
+            body
+        }
+        Protocol::Json => br#"{"PriceList":[],"NextToken":"again"}"#.to_vec(),
+        Protocol::RestJson => br#"{"nextToken":"again"}"#.to_vec(),
+        Protocol::Query => panic!("{name} has no pages here"),
     }
 }
 

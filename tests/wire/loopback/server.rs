@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use super::calls::Call;
 use super::error::{ApiError, Reply};
+use super::faults::same_page;
 use super::{Fault, State, cloudwatch, ec2, owned, pricing, savings_plans};
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
@@ -84,6 +85,10 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, 
         Some(Fault::Hang) => std::future::pending().await,
         Some(Fault::DropConnection) => return Err(Unanswered),
         Some(Fault::Delay(delay)) => tokio::time::sleep(delay).await,
+        Some(Fault::SamePage) => {
+            let page = same_page(call.protocol, &call.operation);
+            return Ok(call.protocol.ok(page));
+        }
         Some(fault) => {
             if let Some(error) = fault.error(call.protocol, &call.operation) {
                 return Ok(error.render(call.protocol));

@@ -35,6 +35,33 @@ fn metrics_that_cost_too_much_are_not_asked_for() {
 }
 
 #[test]
+fn a_page_that_leads_to_itself_ends_its_call() {
+    let Some(office) = Office::open(&[VIRGINIA]) else {
+        return;
+    };
+    let loopback = &office.account.loopback;
+    for (service, operation, place) in [
+        ("ec2", "DescribeCapacityReservations", "commitments"),
+        ("savingsplans", "DescribeSavingsPlans", "commitments"),
+        ("cloudwatch", "ListMetrics", "metrics"),
+        ("cloudwatch", "GetMetricData", "metrics"),
+        ("ec2", "DescribeInstances", "region"),
+    ] {
+        loopback.reset_calls();
+        let target = Target::operation(service, operation);
+        loopback.inject(target, Fault::SamePage, Times::Always);
+        let run = office.audit().args(&["--max-api-cost", "0.01"]).run();
+        // Two pages in each of two regions; ListMetrics asks for four metrics in each.
+        let calls = loopback.calls(service, operation);
+        assert!((1..=4).contains(&calls), "{operation}: {calls}");
+        let said = format!("{}{}", run.stdout, run.stderr);
+        let words = format!("{service}:{operation}: the service repeats a page token");
+        assert!(said.contains(&words), "{operation} ({place}): {said}");
+        loopback.clear_faults();
+    }
+}
+
+#[test]
 fn nothing_to_audit_is_said_and_still_a_document() {
     let Some(office) = Office::open(&[]) else {
         return;

@@ -1,0 +1,135 @@
+//! Pages of one call, bounded: a service that hands out the same page token again would
+//! be asked for ever.
+
+use super::error::{AwsError, ErrorKind};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Pages that one call may have: 10,000 pages of 100 products are 20 times the price list
+/// of EC2 in a region.
+const MOST_PAGES: usize = 10_000;
+
+/// The pages of one call.
+#[derive(Debug)]
+pub(super) struct Pages {
+    action: &'static str,
+    /// Results that may still come.
+    room: usize,
+    token: Option<String>,
+    /// Hashes of the tokens that were handed out: a token may be long.
+    seen: BTreeSet<u64>,
+}
+
+impl Pages {
+    /// None asked for yet.
+    pub(super) fn of(action: &'static str) -> Self {
+        Self {
+            action,
+            room: usize::MAX,
+            token: None,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// With at most so many results on all of them: an answer to a bounded question is
+    /// bounded.
+    pub(super) fn with_room(mut self, results: usize) -> Self {
+        self.room = results;
+        self
+    }
+
+    /// Takes so many results.
+    ///
+    /// # Errors
+    /// When more come than there can be.
+    pub(super) fn take(&mut self, results: usize) -> Result<(), AwsError> {
+        self.room = self
+            .room
+            .checked_sub(results)
+            .ok_or_else(|| self.endless("more results than were asked for".to_owned()))?;
+        Ok(())
+    }
+
+    /// The token to ask for the next page with; `None` for the first.
+    pub(super) fn token(&self) -> Option<String> {
+        self.token.clone()
+    }
+
+    /// Whether another page follows one that came with a token.
+    ///
+    /// # Errors
+    /// When the token came before, or there are too many pages.
+    pub(super) fn follow(&mut self, next: Option<&str>) -> Result<bool, AwsError> {
+        self.token = next.filter(|token| !token.is_empty()).map(str::to_owned);
+        let Some(token) = &self.token else {
+            return Ok(false);
+        };
+        let mut hasher = DefaultHasher::new();
+        token.hash(&mut hasher);
+        if !self.seen.insert(hasher.finish()) {
+            return Err(self.endless("the service repeats a page token".to_owned()));
+        }
+        if self.seen.len() >= MOST_PAGES {
+            return Err(self.endless(format!("more than {MOST_PAGES} pages")));
+        }
+        Ok(true)
+    }
+
+    fn endless(&self, message: String) -> AwsError {
+        AwsError {
+            action: Some(self.action),
+            kind: ErrorKind::Other,
+            message: format!("{message}: the answer was given up"),
+            cause: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_end_with_no_token_or_an_empty_one() {
+        for last in [None, Some("")] {
+            let mut pages = Pages::of("ec2:DescribeInstances");
+            assert_eq!(pages.token(), None);
+            assert!(pages.follow(Some("a")).expect("new"));
+            assert_eq!(pages.token().as_deref(), Some("a"));
+            assert!(pages.follow(Some("b")).expect("new"));
+            assert!(!pages.follow(last).expect("the end"));
+            assert_eq!(pages.token(), None);
+        }
+    }
+
+    #[test]
+    fn a_token_that_came_before_ends_the_call() {
+        let mut pages = Pages::of("ec2:DescribeInstances");
+        for token in ["a", "b", "c"] {
+            assert!(pages.follow(Some(token)).expect("new"));
+        }
+        let error = pages.follow(Some("b")).expect_err("it came before");
+        assert!(
+            error.to_string().contains("repeats a page token"),
+            "{error}"
+        );
+        assert_eq!(error.action, Some("ec2:DescribeInstances"));
+    }
+
+    #[test]
+    fn more_results_than_there_can_be_end_the_call() {
+        let mut pages = Pages::of("cloudwatch:GetMetricData").with_room(10);
+        assert!(pages.take(4).is_ok() && pages.take(6).is_ok() && pages.take(0).is_ok());
+        let error = pages.take(1).expect_err("an eleventh");
+        assert!(error.to_string().contains("more results"), "{error}");
+    }
+
+    #[test]
+    fn tokens_that_never_end_end() {
+        let mut pages = Pages::of("pricing:GetProducts");
+        let followed = (0..2 * MOST_PAGES)
+            .take_while(|page| pages.follow(Some(&page.to_string())).is_ok())
+            .count();
+        assert_eq!(followed, MOST_PAGES - 1);
+    }
+}
