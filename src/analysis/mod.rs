@@ -35,12 +35,14 @@ mod workloads;
 pub use breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
 pub use charges::{Charge, ChargeKind, charges};
 pub use comparison::{AWS, Offer, OfferedGpus, compare};
-pub use diff::{AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, WorkloadChange};
+pub use diff::{
+    AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
+};
 pub use groups::{GroupKey, GroupRow, GroupSums, Groups};
 pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
 pub use parts::Part;
-pub use past::{PastAudit, PastFinding, PastTotals, PastWorkload};
+pub use past::{PastAudit, PastFinding, PastTotals, PastUnused, PastWorkload};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
 };

@@ -3,6 +3,7 @@
 
 use super::{Audit, AuditedWorkload};
 use crate::domain::{Action, Currency, Finding, Money, Window};
+use crate::savings::UnusedCommitment;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,8 @@ pub struct PastAudit {
     pub totals: PastTotals,
     /// Its workloads, in its order.
     pub workloads: Vec<PastWorkload>,
+    /// What was paid for and did not run, in its order.
+    pub unused: Vec<PastUnused>,
     /// Its findings, in its order.
     pub findings: Vec<PastFinding>,
     /// How many gaps it had.
@@ -92,6 +95,19 @@ pub struct PastWorkload {
     pub mean_percent: Option<f64>,
 }
 
+/// Unused room of a capacity reservation, or the unused part of a commitment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastUnused {
+    /// The id of the reservation or commitment.
+    pub id: String,
+    /// What it was, in words.
+    pub name: String,
+    /// Cost per month; absent when it was unpriced.
+    pub monthly_cost: Option<Money>,
+    /// Cost per month after the plan; absent when it was unpriced.
+    pub planned_monthly_cost: Option<Money>,
+}
+
 /// A finding of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastFinding {
@@ -151,6 +167,7 @@ impl PastAudit {
                 monthly_waste: totals.monthly_waste,
             },
             workloads: audit.workloads.iter().map(workload).collect(),
+            unused: audit.unused.iter().map(unused).collect(),
             findings: audit.findings.iter().map(finding).collect(),
             gaps: audit.gaps.len() as u64,
         }
@@ -178,6 +195,15 @@ fn workload(one: &AuditedWorkload) -> PastWorkload {
         classification: one.verdict.classification.name().to_owned(),
         signal: measured.map(|summary| summary.signal.name().to_owned()),
         mean_percent: measured.map(|summary| summary.distribution.mean),
+    }
+}
+
+fn unused(one: &UnusedCommitment) -> PastUnused {
+    PastUnused {
+        id: one.id.clone(),
+        name: one.name.clone(),
+        monthly_cost: one.monthly_cost,
+        planned_monthly_cost: one.planned_monthly_cost(),
     }
 }
 

@@ -4,7 +4,7 @@
 use super::Io;
 use super::args::{AwsArgs, EstateArgs, MetricsSource, OutputArgs};
 use super::exit::{ExitCode, Failure};
-use super::output::{check_files, unwritable};
+use super::output::{check_distinct, check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
@@ -41,13 +41,24 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, F
             usual
         }
     };
-    read_settings(&path).map_err(|error| {
+    let settings = read_settings(&path).map_err(|error| {
         let hint = match &error {
             ConfigError::Io { .. } => "check the name given with `--config`",
             ConfigError::Invalid { .. } => "docs/configuration.md lists every key",
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
-    })
+    })?;
+    let named = [
+        ("--config", settings.path.as_ref()),
+        ("prices.file", settings.prices.file.as_ref()),
+        ("--output", args.output.as_ref()),
+    ];
+    let named = named.into_iter();
+    let named: Vec<(&str, &Path)> = named
+        .filter_map(|(flag, path)| Some((flag, path?.as_path())))
+        .collect();
+    check_distinct(&named)?;
+    Ok(settings)
 }
 
 /// A setting by precedence: flag, then environment, then file.
@@ -110,7 +121,7 @@ fn obtain(
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     let scope = Scope::of(args)?;
-    check_files(args)?;
+    check_files(args, settings)?;
     let samples = profile_data::open_all(&args.profile_data)?;
     let bought = match &args.commitments {
         Some(path) => bought(path)?,

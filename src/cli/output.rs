@@ -4,6 +4,7 @@ use super::Io;
 use super::args::{ColorChoice, EstateArgs, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::guard;
+use crate::config::SettingsFile;
 use crate::domain::Gap;
 use crate::report::TableStyle;
 use crate::report::text::counted;
@@ -47,8 +48,10 @@ pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
 
 /// Fails before any work is done when a file could not be written at the end,
 /// or when one would take the place of another.
-pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
+pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Result<(), Failure> {
     let named = [
+        ("--config", settings.path.as_ref()),
+        ("prices.file", settings.prices.file.as_ref()),
         ("--from", args.from.as_ref()),
         ("--commitments", args.commitments.as_ref()),
         ("--save", args.save.as_ref()),
@@ -61,8 +64,8 @@ pub(super) fn check_files(args: &EstateArgs) -> Result<(), Failure> {
         .filter_map(|(flag, path)| Some((flag, path?.as_path())))
         .collect();
     check_distinct(&named)?;
-    let read_only = ["--profile-data", "--from", "--commitments"];
-    for (_, path) in named.iter().filter(|(flag, _)| !read_only.contains(flag)) {
+    let written = ["--save", "--output"];
+    for (_, path) in named.iter().filter(|(flag, _)| written.contains(flag)) {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())

@@ -17,6 +17,8 @@ use toml::de::{DeTable, DeValue};
 /// What the file sets; absent where it is silent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SettingsFile {
+    /// Where it was read; absent without one.
+    pub path: Option<PathBuf>,
     /// AWS named profile.
     pub profile: Option<String>,
     /// Regions, or `all`.
@@ -102,6 +104,7 @@ pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
         path: path.to_owned(),
         problems,
     })?;
+    settings.path = Some(path.to_owned());
     // A file that another file names stands beside it.
     if let (Some(file), Some(folder)) = (&mut settings.prices.file, path.parent()) {
         *file = folder.join(&file);

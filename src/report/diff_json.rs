@@ -4,7 +4,7 @@ use super::SCHEMA_VERSION;
 use super::text::{currency_code, json_document, json_money};
 use crate::analysis::{
     AuditDiff, ChangedField, Delta, GoneFinding, PastAudit, PastFinding, PastWorkload, PlanOutcome,
-    WorkloadChange,
+    UnusedChange, WorkloadChange,
 };
 use crate::domain::Money;
 use serde::Serialize;
@@ -28,6 +28,7 @@ struct Document<'a> {
     added: Vec<WorkloadView<'a>>,
     removed: Vec<WorkloadView<'a>>,
     changed: Vec<ChangeView<'a>>,
+    unused_commitments: Vec<UnusedView<'a>>,
     findings_gone: Vec<GoneView<'a>>,
     findings_new: Vec<FindingView<'a>>,
 }
@@ -104,6 +105,14 @@ struct ChangeView<'a> {
 }
 
 #[derive(Serialize)]
+struct UnusedView<'a> {
+    id: &'a str,
+    name: &'a str,
+    currency: Option<&'static str>,
+    monthly_cost: DeltaView,
+}
+
+#[derive(Serialize)]
 struct FieldView<'a> {
     field: &'static str,
     old: &'a str,
@@ -158,9 +167,19 @@ impl<'a> Document<'a> {
             added: diff.added.iter().map(|one| workload(one)).collect(),
             removed: diff.removed.iter().map(|one| workload(one)).collect(),
             changed: diff.changed.iter().map(change).collect(),
+            unused_commitments: diff.unused.iter().map(unused).collect(),
             findings_gone: diff.gone.iter().map(gone).collect(),
             findings_new: diff.appeared.iter().map(|one| finding(one)).collect(),
         }
+    }
+}
+
+fn unused<'a>(change: &UnusedChange<'a>) -> UnusedView<'a> {
+    UnusedView {
+        id: &change.one.id,
+        name: &change.one.name,
+        currency: currency_code(change.monthly_cost.new.or(change.monthly_cost.old)),
+        monthly_cost: delta(change.monthly_cost),
     }
 }
 

@@ -61,6 +61,7 @@ fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
     workloads("Added", &diff.added, true, out)?;
     workloads("Removed", &diff.removed, false, out)?;
     changed(diff, out)?;
+    unused(diff, out)?;
     let gone: Vec<&PastFinding> = diff.gone.iter().map(|one| one.finding).collect();
     let title = format!("Gone: {}", gone_title(diff));
     findings(&title, "promised", &gone, &diff.old.names(), out)?;
@@ -70,6 +71,29 @@ fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
         count(diff.kept)
     );
     findings(&title, "could save", &diff.appeared, &diff.new.names(), out)
+}
+
+fn unused(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
+    let lines: Vec<String> = diff
+        .unused
+        .iter()
+        .map(|one| {
+            format!(
+                "| {} | {} | {} | {} |",
+                name(&one.one.id),
+                signed_or_absent(one.monthly_cost.change()),
+                money_or_absent(one.monthly_cost.new),
+                sentence(&one.one.name)
+            )
+        })
+        .collect();
+    let count = counted(diff.unused.len() as u64, "commitment", "commitments");
+    folded(
+        &format!("Paid for and not running: {count}"),
+        "| commitment | change a month | now | what |\n|---|--:|--:|---|",
+        &lines,
+        out,
+    )
 }
 
 /// A folded section; `lines` are rows of a table.

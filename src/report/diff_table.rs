@@ -57,6 +57,7 @@ fn draw(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::
     workloads("ADDED", &diff.added, true, style, out)?;
     workloads("REMOVED", &diff.removed, false, style, out)?;
     changed(diff, style, out)?;
+    unused(diff, style, out)?;
     gone(diff, style, out)?;
     appeared(diff, style, out)
 }
@@ -119,6 +120,24 @@ fn changed(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fm
         ]);
     }
     section(&table, style, diff.changed.len() - shown, out)
+}
+
+fn unused(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if diff.unused.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", style.heading("PAID FOR AND NOT RUNNING"))?;
+    let mut table = PlainTable::new(&["COMMITMENT", "A MONTH", "NOW", "WHAT"], [1, 2]);
+    let shown = style.shown(diff.unused.len(), SHOWN);
+    for one in &diff.unused[..shown] {
+        table.row(vec![
+            fit(&one.one.id, NAME_WIDTH),
+            signed_or_absent(one.monthly_cost.change()),
+            money_or_absent(one.monthly_cost.new),
+            safe(&one.one.name),
+        ]);
+    }
+    section(&table, style, diff.unused.len() - shown, out)
 }
 
 fn gone(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::Result {

@@ -50,7 +50,7 @@ pub(super) fn tally(diff: &AuditDiff<'_>) -> String {
 /// What became of the plan of the earlier audit, in a sentence.
 pub(super) fn outcome(plan: &PlanOutcome) -> String {
     let mut words = format!(
-        "the earlier plan promised {} less a month; its workloads cost {} a month now",
+        "the earlier plan promised {} less a month; the same now costs {} a month",
         money(plan.planned),
         less(plan.saved)
     );

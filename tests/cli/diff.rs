@@ -324,3 +324,41 @@ fn a_setting_for_other_commands_is_no_format_here() {
         0
     );
 }
+
+#[test]
+fn unused_room_that_is_gone_is_a_row() {
+    // The room of the scenario by hand in its page: 40,179.20 a month, of 50,574.68 that
+    // its plan promises.
+    let world = World::new();
+    let estate = world.path("estate.json");
+    let saved = world.run(&["audit", "--demo", "mixed-fleet", "--save", &estate, "-q"]);
+    assert_eq!(saved.code, 0, "{}", saved.stderr);
+    let text = std::fs::read_to_string(&estate).expect("it is there");
+    let mut less: Value = serde_json::from_str(&text).expect("JSON");
+    let bought = less["commitments"].as_array_mut().expect("a list");
+    bought.retain(|one| one["kind"] != "capacity-reservation");
+    let less = world.estate("less.json", &less);
+    let diff = world.run(&["diff", &estate, &less, "--format", "json"]);
+    assert_eq!(diff.code, 0, "{}", diff.stderr);
+    let diff = diff.json();
+    let unused = &diff["unused_commitments"];
+    let change = |one: &Value| one["monthly_cost"]["change"].as_f64().expect("a number");
+    assert_eq!(unused.as_array().map(Vec::len), Some(1), "{unused}");
+    assert_eq!(change(&unused[0]), -40_179.20);
+    assert_eq!(change(&diff["summary"]), -40_179.20);
+    let plan = &diff["summary"]["plan"];
+    assert_eq!(plan["planned_monthly_savings"], 50_574.68);
+    assert_eq!(plan["monthly_saved"], 40_179.20);
+    for (format, words) in [
+        ("table", "PAID FOR AND NOT RUNNING"),
+        ("markdown", "Paid for and not running: 1 commitment"),
+    ] {
+        let shown = world
+            .run(&["diff", &estate, &less, "--format", format])
+            .stdout;
+        assert!(
+            shown.contains(words) && shown.contains("-$40,179.20"),
+            "{shown}"
+        );
+    }
+}

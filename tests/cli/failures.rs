@@ -675,3 +675,72 @@ fn quiet_leaves_stderr_to_errors() {
     let demo = &crate::contract::DEMO.stderr;
     assert_eq!(demo, "audited 22 of 23 instances; 1 gap\n");
 }
+
+#[test]
+fn settings_and_prices_are_never_overwritten() {
+    let world = World::new();
+    let rates = "region,instance_type,currency,hourly,effective_date\n\
+                 us-east-1,g5.xlarge,USD,0.5,2026-10-01\n";
+    let prices = world.file("rates.csv", rates);
+    let text = "[prices]\nfile = \"rates.csv\"\n";
+    let config = world.file("own.toml", text);
+    for command in [
+        &["audit", "--demo"][..],
+        &["inventory", "--demo"],
+        &["pricing", "--region", "us-east-1"],
+        &["rightsize", "--demo"],
+        &["spot", "--type", "g5.xlarge"],
+    ] {
+        for (target, flag) in [(&config, "--config"), (&prices, "prices.file")] {
+            let arguments = [command, &["--config", &config, "--output", target]].concat();
+            let outcome = world.run(&arguments);
+            assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+            let flags = format!("`{flag}` and `--output` name the same file");
+            assert!(
+                outcome.stderr.contains(&flags),
+                "{arguments:?}: {}",
+                outcome.stderr
+            );
+        }
+    }
+    let save = ["audit", "--demo", "--config", &config, "--save", &prices];
+    assert_eq!(world.run(&save).code, 2);
+    let read = |path: &str| std::fs::read_to_string(path).expect("it is there");
+    assert_eq!(
+        (read(&config), read(&prices)),
+        (text.to_owned(), rates.to_owned())
+    );
+}
+
+#[test]
+fn what_is_written_is_its_owners_alone_and_follows_no_link() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let mode = |path: &str| {
+        let there = std::fs::metadata(path).expect("it is there");
+        there.permissions().mode() & 0o777
+    };
+    let (report, estate) = (world.path("report.json"), world.path("estate.json"));
+    let write = ["audit", "--demo", "--output", &report, "--save", &estate];
+    assert_eq!(world.run(&write).code, 0);
+    assert_eq!((mode(&report), mode(&estate)), (0o600, 0o600));
+    let shared = std::fs::Permissions::from_mode(0o664);
+    std::fs::set_permissions(&report, shared).expect("ours");
+    assert_eq!(world.run(&write).code, 0);
+    assert_eq!((mode(&report), mode(&estate)), (0o664, 0o600));
+    let before = std::fs::read(&report).expect("it is there");
+    let link = world.path("link.json");
+    std::os::unix::fs::symlink("report.json", &link).expect("a link");
+    for flag in ["--output", "--save"] {
+        let outcome = world.run(&["inventory", "--demo", flag, &link]);
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+        assert_form(&outcome, "symbolic link");
+        assert!(
+            outcome.stderr.contains("name the file that it leads to"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    assert_eq!(std::fs::read(&report).expect("it is there"), before);
+    assert!(std::fs::read_link(&link).is_ok());
+}

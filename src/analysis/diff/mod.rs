@@ -7,7 +7,7 @@ mod plan_outcome;
 pub use plan_outcome::PlanOutcome;
 
 use super::pairing::pair;
-use super::{PastAudit, PastFinding, PastWorkload};
+use super::{PastAudit, PastFinding, PastUnused, PastWorkload};
 use crate::domain::{Currency, Money};
 use caveats::caveats;
 pub(super) use caveats::differences_of_scope;
@@ -37,6 +37,8 @@ pub struct AuditDiff<'a> {
     pub changed: Vec<WorkloadChange<'a>>,
     /// How many workloads are what they were.
     pub unchanged: u64,
+    /// What is paid for and does not run, where its cost changed, by how much.
+    pub unused: Vec<UnusedChange<'a>>,
     /// Earlier findings that are gone, by what they promised.
     pub gone: Vec<GoneFinding<'a>>,
     /// Findings that are new, by what they promise.
@@ -86,6 +88,16 @@ impl WorkloadChange<'_> {
             new: self.new.monthly_cost,
         }
     }
+}
+
+/// What is paid for and does not run, of one commitment; nothing is unused where it is
+/// absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusedChange<'a> {
+    /// As it is called now, or was before.
+    pub one: &'a PastUnused,
+    /// Its cost per month.
+    pub monthly_cost: Delta,
 }
 
 /// Something of a workload, before and now, in words.
@@ -174,7 +186,8 @@ impl<'a> AuditDiff<'a> {
             monthly_savings: delta(|audit| audit.totals.monthly_savings),
             unchanged: (pairs.len() - changed.len()) as u64,
             saved_by_gone: findings.saved(&before, old.totals.currency),
-            plan: PlanOutcome::of(old, &before),
+            plan: PlanOutcome::of(old, new, &before),
+            unused: unused(old, new),
             added,
             removed,
             changed,
@@ -185,17 +198,53 @@ impl<'a> AuditDiff<'a> {
     }
 
     /// What all rows together change the cost by; it is the change of the sums
-    /// wherever everything is priced in one currency and no commitment is unused.
+    /// wherever everything is priced in one currency.
     pub fn sum_of_rows(&self) -> Option<Money> {
         let zero = Money::zero(self.new.totals.currency);
         let added = self.added.iter().map(|one| one.monthly_cost);
         let changed = self.changed.iter().map(|one| one.monthly_cost().change());
+        let unused = self.unused.iter().map(|one| one.monthly_cost.change());
         let gained = added
             .chain(changed)
+            .chain(unused)
             .try_fold(zero, |sum, part| sum.checked_add(part?).ok())?;
         let mut removed = self.removed.iter();
         removed.try_fold(gained, |sum, one| sum.checked_sub(one.monthly_cost?).ok())
     }
+}
+
+/// What is unused before and now, by id; of what is the same on both sides nothing is told.
+fn unused<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnusedChange<'a>> {
+    let by_id = |audit: &'a PastAudit| -> BTreeMap<&'a str, &'a PastUnused> {
+        let all = audit.unused.iter();
+        all.map(|one| (one.id.as_str(), one)).collect()
+    };
+    let (before, now) = (by_id(old), by_id(new));
+    let ids: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
+    let cost = |side: Option<&&PastUnused>, other: Option<&&PastUnused>| match side {
+        Some(one) => one.monthly_cost,
+        None => Some(Money::zero(other?.monthly_cost?.currency())),
+    };
+    let mut changes: Vec<UnusedChange<'_>> = ids
+        .into_iter()
+        .filter_map(|id| {
+            let (left, right) = (before.get(id), now.get(id));
+            let monthly_cost = Delta {
+                old: cost(left, right),
+                new: cost(right, left),
+            };
+            let one = right.or(left)?;
+            (monthly_cost.old != monthly_cost.new).then_some(UnusedChange { one, monthly_cost })
+        })
+        .collect();
+    changes.sort_by_key(|one| {
+        let change = one.monthly_cost.change();
+        (
+            Reverse(change.map(|change| change.amount().abs())),
+            &one.one.id,
+        )
+    });
+    changes
 }
 
 fn change<'a>(old: &'a PastWorkload, new: &'a PastWorkload) -> Option<WorkloadChange<'a>> {

@@ -7,12 +7,12 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// What became of the plan of the earlier audit, over the workloads that it
-/// wanted to change.
+/// wanted to change and the unused room that it wanted to release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanOutcome {
     /// What the plan saved per month.
     pub planned: Money,
-    /// What these workloads cost less per month; a minus for more.
+    /// What these cost less per month; a minus for more.
     pub saved: Money,
     /// What of them stopped since costs per month while stopped, which the plan
     /// leaves out: saved is net of it.
@@ -25,7 +25,11 @@ pub struct PlanOutcome {
 impl PlanOutcome {
     /// What became of it; `now_of` has what each workload is now. Absent when nothing
     /// was planned that can be compared.
-    pub(super) fn of(old: &PastAudit, now_of: &BTreeMap<&str, &PastWorkload>) -> Option<Self> {
+    pub(super) fn of(
+        old: &PastAudit,
+        new: &PastAudit,
+        now_of: &BTreeMap<&str, &PastWorkload>,
+    ) -> Option<Self> {
         let zero = Money::zero(old.totals.currency);
         let mut outcome = Self {
             planned: zero,
@@ -57,6 +61,23 @@ impl PlanOutcome {
             if let Some(lost_work) = before.lost_work.filter(|_| is_on_spot) {
                 outcome.lost_work = outcome.lost_work.checked_add(lost_work).ok()?;
             }
+        }
+        for before in &old.unused {
+            let (Some(cost), Some(planned)) = (before.monthly_cost, before.planned_monthly_cost)
+            else {
+                continue;
+            };
+            let planned = cost.checked_sub(planned).ok()?;
+            if planned.amount() <= Decimal::ZERO || planned.currency() != old.totals.currency {
+                continue;
+            }
+            let now = new.unused.iter().find(|one| one.id == before.id);
+            let left = now.map_or(Some(zero), |one| one.monthly_cost)?;
+            outcome.planned = outcome.planned.checked_add(planned).ok()?;
+            outcome.saved = outcome
+                .saved
+                .checked_add(cost.checked_sub(left).ok()?)
+                .ok()?;
         }
         (outcome.planned.amount() > Decimal::ZERO).then_some(outcome)
     }

@@ -2,7 +2,7 @@
 //! what a newer layout may mean is not guessed.
 
 use super::plain_text::open;
-use crate::analysis::{PastAudit, PastFinding, PastTotals, PastWorkload};
+use crate::analysis::{PastAudit, PastFinding, PastTotals, PastUnused, PastWorkload};
 use crate::domain::{Currency, Money, Window};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -123,6 +123,9 @@ struct Report {
     prices: Prices,
     summary: Summary,
     workloads: Vec<Workload>,
+    /// Reports before the key had no such rows.
+    #[serde(default)]
+    unused_commitments: Vec<Unused>,
     findings: Vec<Finding>,
     #[serde(default)]
     gaps: Vec<IgnoredAny>,
@@ -189,6 +192,15 @@ struct Workload {
 /// The contract's own layout does not have the key; whatever lacks it ran.
 fn runs() -> bool {
     true
+}
+
+#[derive(Deserialize)]
+struct Unused {
+    id: String,
+    name: String,
+    currency: Option<String>,
+    monthly_cost: Option<Number>,
+    plan: Option<Plan>,
 }
 
 #[derive(Deserialize)]
@@ -292,6 +304,10 @@ impl Report {
                 (one.id.clone(), currency)
             })
             .collect();
+        let unused = self.unused_commitments.into_iter();
+        let unused = unused
+            .map(|one| one.past(currency))
+            .collect::<Result<_, _>>()?;
         let findings = self.findings.into_iter().map(|finding| {
             let currency = currencies.get(&finding.workload).copied();
             finding.past(currency.unwrap_or(totals.currency))
@@ -309,8 +325,26 @@ impl Report {
             regions: self.scope.regions,
             totals,
             workloads,
+            unused,
             findings,
             gaps: self.gaps.len() as u64,
+        })
+    }
+}
+
+impl Unused {
+    fn past(self, of_report: Currency) -> Result<PastUnused, Slip> {
+        let place = |key: &str| format!("unused_commitments.{}.{key}", self.id);
+        let currency = match &self.currency {
+            Some(code) => known_currency(code, || place("currency"))?,
+            None => of_report,
+        };
+        let planned = self.plan.and_then(|plan| plan.planned_monthly_cost);
+        Ok(PastUnused {
+            monthly_cost: money(self.monthly_cost, currency, || place("monthly_cost"))?,
+            planned_monthly_cost: money(planned, currency, || place("plan"))?,
+            id: self.id.clone(),
+            name: self.name.clone(),
         })
     }
 }

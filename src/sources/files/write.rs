@@ -1,7 +1,7 @@
 //! Files written whole or not at all.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,21 @@ use std::path::{Path, PathBuf};
 const MOST_ATTEMPTS: u32 = 1_000;
 
 /// Writes a file through a temporary one beside it, so that a reader never
-/// sees half of it and a failure leaves the old one untouched.
+/// sees half of it and a failure leaves the old one untouched. A new file is its owner's
+/// alone, because it says what somebody pays; an old one keeps its mode.
 ///
 /// # Errors
-/// Whatever creating, writing or renaming meets; the temporary file is removed.
+/// Whatever creating, writing or renaming meets, and a symbolic link in its place; the
+/// temporary file is removed.
 pub fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    write_with(&File::options(), path, fill)
+    let mode = fs::metadata(path).ok().map(|old| old.permissions());
+    write_with(mode, path, fill)
 }
 
-/// The same for a file that its owner alone may read.
+/// The same for a file that stays its owner's alone whatever the mode of the old one.
 ///
 /// # Errors
 /// As [`write_whole`].
@@ -28,30 +31,51 @@ pub fn write_private(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut options = File::options();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    write_with(&options, path, fill)
+    write_with(None, path, fill)
 }
 
 fn write_with(
-    options: &OpenOptions,
+    mode: Option<Permissions>,
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // A device or a pipe cannot be replaced, only written to.
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+    if is_stream(path) {
         let mut file = BufWriter::new(File::options().write(true).open(path)?);
         fill(&mut file)?;
         return file.flush();
     }
-    let (temporary, file) = create_beside(path, options)?;
-    let written = fill_in(file, fill).and_then(|()| fs::rename(&temporary, path));
+    refuse_link(path)?;
+    let (temporary, file) = create_beside(path)?;
+    let kept = mode.map_or(Ok(()), |mode| file.set_permissions(mode));
+    let written = kept
+        .and_then(|()| fill_in(file, fill))
+        .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Whether a path is a device or a pipe, which cannot be replaced and only written to:
+/// `/dev/stdout` also where it leads to a file.
+fn is_stream(path: &Path) -> bool {
+    let there = fs::metadata(path);
+    let is_device = there.is_ok_and(|there| !there.is_file() && !there.is_dir());
+    is_device || (path.starts_with("/dev") && path.exists())
+}
+
+/// Somebody else may have put a link there, and who writes through it may not know where
+/// it leads.
+fn refuse_link(path: &Path) -> io::Result<()> {
+    let Ok(to) = fs::read_link(path) else {
+        return Ok(());
+    };
+    let to = path.parent().map_or(to.clone(), |folder| folder.join(&to));
+    Err(io::Error::other(format!(
+        "it is a symbolic link: name the file that it leads to, {}",
+        to.display()
+    )))
 }
 
 /// Tries whether [`write_whole`] could put a file there: makes a temporary file
@@ -60,17 +84,15 @@ fn write_with(
 /// # Errors
 /// Whatever stands in the way.
 pub fn try_writing(path: &Path) -> io::Result<()> {
-    if let Ok(metadata) = fs::metadata(path)
-        && !metadata.is_file()
-    {
-        // A device or a pipe says no only when it is written to.
-        return if metadata.is_dir() {
-            Err(io::ErrorKind::IsADirectory.into())
-        } else {
-            Ok(())
-        };
+    // A device or a pipe says no only when it is written to.
+    if is_stream(path) {
+        return Ok(());
     }
-    let (temporary, _) = create_beside(path, &File::options())?;
+    if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    refuse_link(path)?;
+    let (temporary, _) = create_beside(path)?;
     fs::remove_file(&temporary)
 }
 
@@ -81,10 +103,14 @@ fn fill_in(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
     file.get_ref().sync_all()
 }
 
-/// Makes a temporary file beside another. A process that was killed leaves its
+/// Makes a temporary file beside another, for its owner alone. A process that was killed leaves its
 /// file behind, and in a container the next one has the same process id: a name
 /// that is taken is passed over.
-fn create_beside(path: &Path, options: &OpenOptions) -> io::Result<(PathBuf, File)> {
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
@@ -94,12 +120,7 @@ fn create_beside(path: &Path, options: &OpenOptions) -> io::Result<(PathBuf, Fil
         temporary.push(name);
         temporary.push(format!(".{}.{attempt}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
-        match options
-            .clone()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-        {
+        match options.open(&temporary) {
             Err(error)
                 if error.kind() == io::ErrorKind::AlreadyExists && attempt < MOST_ATTEMPTS =>
             {
@@ -129,15 +150,51 @@ mod tests {
     }
 
     #[cfg(unix)]
+    fn mode_of(path: &Path) -> u32 {
+        use std::os::unix::fs::PermissionsExt;
+        let there = fs::metadata(path).expect("there");
+        there.permissions().mode() & 0o777
+    }
+
+    #[cfg(unix)]
     #[test]
-    fn a_private_file_is_its_owners_alone() {
+    fn a_new_file_is_its_owners_alone_and_an_old_one_keeps_its_mode() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("estate.json.gz");
-        fs::write(&path, b"old and open to all").expect("writable");
-        write_private(&path, |out| out.write_all(b"new")).expect("writable");
-        let mode = fs::metadata(&path).expect("there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        write_whole(&path, |out| out.write_all(b"new")).expect("writable");
+        assert_eq!(mode_of(&path), 0o600);
+        for mode in [0o644, 0o640, 0o400] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).expect("ours");
+            write_whole(&path, |out| out.write_all(b"newer")).expect("writable");
+            assert_eq!(mode_of(&path), mode);
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o666)).expect("ours");
+        write_private(&path, |out| out.write_all(b"private")).expect("writable");
+        assert_eq!(mode_of(&path), 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_left_alone_and_so_is_what_it_leads_to() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (path, link) = (folder.path().join("report"), folder.path().join("link"));
+        fs::write(&path, b"old").expect("writable");
+        std::os::unix::fs::symlink("report", &link).expect("a link");
+        for failed in [
+            try_writing(&link),
+            write_whole(&link, |out| out.write_all(b"new")),
+            write_private(&link, |out| out.write_all(b"new")),
+        ] {
+            let error = failed.expect_err("it is a link").to_string();
+            assert!(error.ends_with(&path.display().to_string()), "{error}");
+        }
+        assert_eq!(fs::read(&path).expect("readable"), b"old");
+        assert!(fs::read_link(&link).is_ok());
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 2);
+        // Where one leads nowhere, nothing is made there either.
+        std::os::unix::fs::symlink("nowhere", folder.path().join("lost")).expect("a link");
+        assert!(write_whole(&folder.path().join("lost"), |_| Ok(())).is_err());
     }
 
     #[test]
@@ -145,7 +202,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("prices.json.gz");
         for _ in 0..2 {
-            let (left, _) = create_beside(&path, &File::options()).expect("writable");
+            let (left, _) = create_beside(&path).expect("writable");
             fs::write(left, b"half").expect("writable");
         }
         try_writing(&path).expect("two names are taken, no more");

@@ -4,7 +4,7 @@
 use super::config;
 use super::draft::{estate_of, fleet};
 use crate::plan::apply::apply;
-use gpucost::analysis::{Audit, AuditedWorkload, audit};
+use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, PastAudit, audit};
 use gpucost::catalog::Prices;
 use gpucost::domain::{ActionKind, Currency, Estate, InstanceId, Money, Policy, Risk};
 use gpucost::savings::existing_coverage;
@@ -232,6 +232,13 @@ impl<'a> Twice<'a> {
         }
     }
 
+    /// The rows of a diff are all of the difference, commitments that nobody uses included.
+    fn check_diff(&self) {
+        let (old, new) = (PastAudit::of(&self.before), PastAudit::of(&self.after));
+        let diff = AuditDiff::of(&old, &new);
+        assert_eq!(diff.sum_of_rows(), diff.monthly_cost.change());
+    }
+
     /// No waste is new but the storage of what was stopped.
     fn check_waste(&self) {
         let stopped = self.stopped();
@@ -276,6 +283,10 @@ proptest! {
         }
         twice.check_sum();
         twice.check_waste();
+        // Yuan are in no sum of dollars.
+        if boxes.iter().all(|one| !one.is_in_china) {
+            twice.check_diff();
+        }
     }
     /// Replicas of one service, of which fewer would often do, whenever each of them is up.
     #[test]
