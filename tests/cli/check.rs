@@ -280,16 +280,31 @@ fn a_region_that_was_not_read_never_passes() {
 #[test]
 fn what_is_missing_can_be_suppressed_like_what_is_violated() {
     let world = World::new();
-    let policy = "[utilization]\nunknown = 10\n\n[[suppress]]\nrule = \"policy/utilization\"\n\
-                  workload = \"i-one\"\nowner = \"ml@example.com\"\nreason = \"no agent yet\"\n\
-                  expires = \"2026-12-01\"\n";
-    let outcome = check(&world, policy, &unmeasured(), &["--format", "json"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let report = outcome.json();
-    assert_eq!(report["outcome"], "clean");
-    assert_eq!(report["lacks"], json!([]));
-    assert_eq!(report["suppressed"][0]["owner"], "ml@example.com");
-    assert_eq!(report["checks"][0]["outcome"], "accepted");
+    // By id, by name and by pattern; of another workload it covers nothing.
+    for (workload, covers) in [
+        ("i-one", true),
+        ("one", true),
+        ("on?", true),
+        ("two", false),
+    ] {
+        let policy = format!(
+            "[utilization]\nunknown = 10\n\n[[suppress]]\nrule = \"policy/utilization\"\n\
+             workload = \"{workload}\"\nowner = \"ml@example.com\"\nreason = \"no agent yet\"\n\
+             expires = \"2026-12-01\"\n"
+        );
+        let outcome = check(&world, &policy, &unmeasured(), &["--format", "json"]);
+        let code = if covers { 0 } else { 3 };
+        assert_eq!(outcome.code, code, "{workload}: {}", outcome.stderr);
+        let report = outcome.json();
+        if covers {
+            assert_eq!(report["outcome"], "clean");
+            assert_eq!(report["lacks"], json!([]));
+            assert_eq!(report["suppressed"][0]["owner"], "ml@example.com");
+            assert_eq!(report["checks"][0]["outcome"], "accepted");
+        } else {
+            assert_eq!(report["suppressed"], json!([]));
+        }
+    }
 }
 
 #[test]

@@ -272,6 +272,59 @@ fn a_name_of_two_workloads_lists_them() {
 }
 
 #[test]
+fn a_finding_goes_by_the_name_of_its_workload_where_one_has_it() {
+    let audit = crate::contract::DEMO.json();
+    let workloads = audit["workloads"].as_array().expect("a list");
+    let name = |id: &Value| {
+        let mut all = workloads.iter();
+        all.find(|one| one["id"] == *id)
+            .map(|one| one["name"].as_str().expect("a name"))
+    };
+    let mut tried = 0;
+    for finding in audit["findings"].as_array().expect("a list") {
+        let (rule, id) = (finding["rule"].as_str(), finding["id"].as_str());
+        if let Some(name) = name(&finding["workload"]) {
+            let by_name = format!("{}:{name}", rule.expect("a rule"));
+            assert_eq!(demo(&by_name), demo(id.expect("an id")), "{by_name}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 5, "{tried}");
+    // Two of one name are listed.
+    let world = World::new();
+    let mut estate = one();
+    let mut twin = estate["instances"][0].clone();
+    twin["id"] = json!("i-twin");
+    let series = estate["metrics"].as_array().expect("a list").clone();
+    let twins = series.into_iter().map(|mut one| {
+        one["instance"] = json!("i-twin");
+        one
+    });
+    let twins: Vec<Value> = twins.collect();
+    estate["metrics"]
+        .as_array_mut()
+        .expect("a list")
+        .extend(twins);
+    estate["instances"]
+        .as_array_mut()
+        .expect("a list")
+        .push(twin);
+    let path = world.estate("twins.json", &estate);
+    let report = world.audit(&estate);
+    let rule = report["findings"][0]["rule"].as_str().expect("a finding");
+    let outcome = world.run(&["explain", &format!("{rule}:one"), "--from", &path]);
+    assert_eq!(outcome.code, 2, "{}", outcome.all());
+    let hint = format!("hint: name one by its id: {rule}:i-one, {rule}:i-twin");
+    assert!(outcome.stderr.contains(&hint), "{}", outcome.stderr);
+    assert_eq!(
+        world
+            .run(&["explain", "no-such-rule:one", "--from", &path])
+            .code,
+        2
+    );
+}
+
+#[test]
 fn an_unknown_id_names_the_nearest() {
     let outcome = World::new().run(&["explain", "--demo", "chat-servin"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));

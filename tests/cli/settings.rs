@@ -165,3 +165,34 @@ fn colour_is_for_terminals_that_want_it() {
         "a flag outranks the environment"
     );
 }
+
+/// Formats of every command that has a choice of them.
+fn formats() -> std::collections::BTreeSet<String> {
+    let program = gpucost::cli::command();
+    let mut found = std::collections::BTreeSet::new();
+    for command in program.get_subcommands() {
+        let formats = command
+            .get_arguments()
+            .filter(|one| one.get_id() == "format");
+        let values = formats.flat_map(clap::Arg::get_possible_values);
+        found.extend(values.map(|value| value.get_name().to_owned()));
+    }
+    found
+}
+
+#[test]
+fn the_file_may_name_every_format_that_a_command_has() {
+    let world = World::new();
+    let formats = formats();
+    assert!(
+        formats.contains("focus") && formats.contains("sarif"),
+        "{formats:?}"
+    );
+    for format in formats {
+        world.file("gpucost.toml", format!("format = \"{format}\"\n"));
+        let outcome = world.run(&["audit", "--demo", "--format", "json", "-q"]);
+        assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);
+    }
+    world.file("gpucost.toml", "format = \"yaml\"\n");
+    assert_eq!(world.run(&["audit", "--demo", "--format", "json"]).code, 2);
+}

@@ -94,7 +94,9 @@ pub fn gate(
     judged.extend(findings::forbidden(audit, policy, baseline));
     judged.sort_by_key(|one| line_of(&one.check.place));
 
-    let mut settled = suppress::settle(judged, policy, baseline, as_of);
+    let all = audit.workloads.iter().map(|one| &one.workload);
+    let names = all.map(|one| (one.id(), one.name.clone())).collect();
+    let mut settled = suppress::settle(judged, policy, baseline, as_of, names);
     if let (Some(used), Some(baseline)) = (&mut settled.baseline, baseline) {
         used.gone = findings::gone(audit, policy, baseline);
     }

@@ -52,7 +52,13 @@ pub fn gate_plan(
     ));
     judged.sort_by_key(|one| line_of(&one.check.place));
 
-    let mut settled = suppress::settle(judged, &policy, None, as_of);
+    let mut settled = suppress::settle(
+        judged,
+        &policy,
+        None,
+        as_of,
+        std::collections::BTreeMap::new(),
+    );
     // A suppression may be about another plan, or about what runs today.
     let is_needed = |one: &Violation| one.rule != policy_rule::UNMATCHED_SUPPRESSION;
     settled.violations.retain(is_needed);

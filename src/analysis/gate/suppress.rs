@@ -52,17 +52,20 @@ impl Settled {
     }
 }
 
-/// Applies suppressions and an earlier audit.
+/// Applies suppressions and an earlier audit. `names` are those of workloads by id, by
+/// which a suppression may call what lacks data.
 pub(super) fn settle(
     judged: Vec<Judged>,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
     as_of: Timestamp,
+    names: BTreeMap<String, String>,
 ) -> Settled {
     let today = as_of.to_zoned(TimeZone::UTC).date();
     let mut settling = Settling {
         policy,
         today,
+        names,
         used: BTreeSet::new(),
         seen: BTreeSet::new(),
         lacks: BTreeMap::new(),
@@ -88,6 +91,7 @@ pub(super) fn settle(
 struct Settling<'a> {
     policy: &'a GatePolicy,
     today: Date,
+    names: BTreeMap<String, String>,
     /// Suppressions that covered something, by their place in the policy.
     used: BTreeSet<usize>,
     /// Fingerprints so far: two bans on one finding are one matter.
@@ -166,7 +170,8 @@ impl Settling<'_> {
     /// Whether somebody answers for something that could not be judged.
     fn lack(&mut self, lack: Lack, at: &Place) -> bool {
         let rule = lack.rules.first().map_or("", String::as_str).to_owned();
-        if let Some(by) = self.suppression(&rule, &[Some(lack.place.as_str())]) {
+        let name = self.names.get(&lack.place).cloned();
+        if let Some(by) = self.suppression(&rule, &[Some(lack.place.as_str()), name.as_deref()]) {
             let fingerprint = format!("{rule}:{}:{}", lack.place, lack.what);
             if self.seen.insert(fingerprint.clone()) {
                 let violation = Violation {

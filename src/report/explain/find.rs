@@ -29,7 +29,7 @@ pub enum NotFound {
     Ambiguous(Vec<String>),
 }
 
-/// Finds what an id names: a finding, an unused commitment, a workload, one of its
+/// Finds what an id names: a finding, also by the name of its workload, an unused commitment, a workload, one of its
 /// instances, or a workload's name where only one has it; `plan:` before one of the last three
 /// names the workload's part of the plan.
 ///
@@ -47,10 +47,39 @@ pub fn find_explained<'a>(audit: &'a Audit, id: &str) -> Result<Explained<'a>, N
     }
     match workload(audit, id) {
         Err(NotFound::Unknown) => {
+            if let Some(found) = finding_by_name(audit, id) {
+                return found;
+            }
             let planned = id.strip_prefix(PLAN).ok_or(NotFound::Unknown)?;
             workload(audit, planned).map(Explained::Plan)
         }
         found => found.map(Explained::Workload),
+    }
+}
+
+/// The finding of `RULE:NAME`, where the name is that of a workload; `None` where no
+/// workload of that name has a finding of that rule.
+fn finding_by_name<'a>(audit: &'a Audit, id: &str) -> Option<Result<Explained<'a>, NotFound>> {
+    let (rule, name) = id.split_once(':')?;
+    let of = |finding: &Finding| {
+        let mut workloads = audit.workloads.iter();
+        workloads.find(|one| one.workload.id() == finding.workload())
+    };
+    let found: Vec<(&Finding, &AuditedWorkload)> = audit
+        .findings
+        .iter()
+        .filter(|finding| finding.rule() == rule)
+        .filter_map(|finding| Some((finding, of(finding)?)))
+        .filter(|(_, one)| one.workload.name == name)
+        .collect();
+    match found.as_slice() {
+        [] => None,
+        [(finding, one)] => Some(Ok(Explained::Finding(finding, Some(one)))),
+        several => {
+            let mut ids: Vec<String> = several.iter().map(|(finding, _)| finding.id()).collect();
+            ids.sort();
+            Some(Err(NotFound::Ambiguous(ids)))
+        }
     }
 }
 
