@@ -5,8 +5,8 @@ use super::PriceUse;
 use super::workloads::PaidHours;
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Estate, Finding, Gap, Policy, PriceKey, PurchaseOption, SavingsPlan,
-    Workload,
+    CapacityReservation, Estate, Finding, Gap, Member, Policy, PriceKey, PriceOption,
+    PurchaseOption, SavingsPlan, Workload,
 };
 use crate::rules::commitment_findings;
 use crate::savings::{Coverage, Unused, UnusedCommitment, existing_coverage};
@@ -59,6 +59,22 @@ impl<'a> Owned<'a> {
                 && plan.may_cover(&key.region, key.family())
                 && option.is_some_and(|option| self.prices.get(&key.with_option(option)).is_err())
         })
+    }
+
+    /// A savings plan of unknown rate that may pay for hours of a member of a running
+    /// workload. No plan pays for spot or a Capacity Block.
+    pub(super) fn plan_that_may_pay(
+        &self,
+        workload: &Workload,
+        member: &Member,
+    ) -> Option<&'a SavingsPlan> {
+        let option = workload.key.purchase_option;
+        let is_never_paid =
+            option == PurchaseOption::Spot || option == PurchaseOption::CapacityBlock;
+        if !workload.key.running || is_never_paid {
+            return None;
+        }
+        self.plan_of_unknown_rate(&member.price_key.with_option(PriceOption::OnDemand))
     }
 
     /// Every finding about what was bought, with the prices behind its figures.

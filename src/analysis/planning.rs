@@ -8,7 +8,7 @@ use super::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
     Action, ActionKind, CommitmentTerm, Estate, Gap, HourlyActivity, Money, Policy, PriceBasis,
-    PriceKey, PriceOption, PurchaseOption, Risk, SavingsPlan, Timeline, Verdict, Workload,
+    PriceKey, PriceOption, PurchaseOption, Risk, Timeline, Verdict, Workload,
 };
 use crate::savings::{
     Alternatives, Offers, Plan, Stop, TermOffer, Terms, nothing_less_would_do, off_in_unused_hours,
@@ -83,7 +83,9 @@ impl Planner<'_> {
             }
         }
         for (group, actions) in groups.iter().zip(&mut composed.actions) {
-            if let Some(plan) = self.plan_that_may_pay(&group.workload) {
+            let mut members = group.workload.members.iter();
+            let paid = members.find_map(|one| self.owned.plan_that_may_pay(&group.workload, one));
+            if let Some(plan) = paid {
                 actions
                     .iter_mut()
                     .for_each(|action| *action = maybe_paid(action, &plan.id));
@@ -97,13 +99,6 @@ impl Planner<'_> {
             prices_used,
             gaps,
         }
-    }
-
-    /// A savings plan of unknown rate that may pay for hours of a running workload.
-    fn plan_that_may_pay(&self, workload: &Workload) -> Option<&SavingsPlan> {
-        let members = workload.members.iter().filter(|_| workload.key.running);
-        let mut keys = members.map(|member| member.price_key.with_option(PriceOption::OnDemand));
-        keys.find_map(|key| self.owned.plan_of_unknown_rate(&key))
     }
 
     /// Whole hours of the window.
@@ -349,15 +344,14 @@ fn together(left: Stop, right: Stop, workload: &Workload) -> Stop {
 }
 
 /// An action on hours that a savings plan of unknown rate may pay for: nobody knows whether
-/// its dollars come, so none of them is certain.
+/// its dollars come.
 fn maybe_paid(action: &Action, plan: &str) -> Action {
     let caveat = format!(
         "the savings plan {plan} may pay for these hours, and its rate is not known: what it pays \
          for goes on being paid"
     );
-    let zero = Money::zero(action.monthly_savings().currency());
     let caveats = [&[caveat][..], action.caveats()].concat();
-    action.clone().of_which_certain(zero).with_caveats(caveats)
+    action.clone().with_caveats(caveats)
 }
 
 /// The gap of a measurement that keeps right-sizing and sharing silent.

@@ -70,7 +70,8 @@ pub(super) fn stop(group: &Grouped, part: &Workload, owned: &Owned<'_>) -> Optio
         }
         let saved = cost.monthly().amount() - cost.sunk_monthly().amount();
         ended.saved += saved;
-        if member.confidence == Some(Confidence::Measured) {
+        let may_be_paid = owned.plan_that_may_pay(part, member).is_some();
+        if member.confidence == Some(Confidence::Measured) && !may_be_paid {
             ended.certain += saved;
         }
         ended.members.push(member);

@@ -77,10 +77,13 @@ pub fn off_in_unused_hours(
     }
     let mut found = schedule(&workload.activity, &zone.rules)?;
     let cost = workload.cost.as_ref().ok_or(NoSchedule::Unpriced)?;
-    let members = workload.members.iter();
-    let saved_shares: Vec<Decimal> = members
-        .map(|member| found.saved_share_of(&member.activity, &zone.rules))
-        .collect();
+    let saved_shares: Vec<Decimal> = match workload.members.as_slice() {
+        [_] => vec![found.saved_share],
+        members => members
+            .iter()
+            .map(|member| found.saved_share_of(&member.activity, &zone.rules))
+            .collect(),
+    };
     let costs = cost.instances.iter();
     let costs: Vec<Decimal> = costs.map(|one| one.monthly_exact().amount()).collect();
     found.saved_share = weighted_share(&saved_shares, &costs);

@@ -168,3 +168,30 @@ fn a_reader_that_stops_changes_no_verdict() {
         assert_eq!(unread(folder.path(), &done), Some(0), "{format}");
     }
 }
+
+#[test]
+fn stdout_by_its_name_is_written_to_and_not_replaced() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("report.json");
+    let file = std::fs::File::create(&path).expect("writable");
+    let arguments = [
+        "audit",
+        "--demo",
+        "--format",
+        "json",
+        "--output",
+        "/dev/stdout",
+    ];
+    let status = program(folder.path())
+        .args(arguments)
+        .stdout(file)
+        .stderr(Stdio::null())
+        .status()
+        .expect("the program starts");
+    assert_eq!(status.code(), Some(0));
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let printed = run(&["audit", "--demo", "--format", "json"]).stdout;
+    assert_eq!(text.as_bytes(), printed);
+    let stdout = std::fs::read_link("/dev/stdout").expect("it is still a link");
+    assert_eq!(stdout, std::path::Path::new("/proc/self/fd/1"));
+}

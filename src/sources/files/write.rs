@@ -57,12 +57,15 @@ fn write_with(
     written
 }
 
-/// Whether a path is a device or a pipe, which cannot be replaced and only written to:
-/// `/dev/stdout` also where it leads to a file.
+/// Whether a path is a device or a pipe, which cannot be replaced and only written to: the
+/// streams of this process also where they lead to a file.
 fn is_stream(path: &Path) -> bool {
+    let own = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
     let there = fs::metadata(path);
-    let is_device = there.is_ok_and(|there| !there.is_file() && !there.is_dir());
-    is_device || (path.starts_with("/dev") && path.exists())
+    there.is_ok_and(|there| {
+        let is_device = !there.is_file() && !there.is_dir();
+        is_device || (!there.is_dir() && own.iter().any(|own| path.starts_with(own)))
+    })
 }
 
 /// Somebody else may have put a link there, and who writes through it may not know where

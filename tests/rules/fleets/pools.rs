@@ -10,9 +10,9 @@ use crate::builder::{Machine, as_of, audited, estate};
 use crate::fixtures::decimal;
 use gpucost::analysis::{AuditedWorkload, PoolOption, ReservedFleet, assess_commitments, audit};
 use gpucost::domain::{
-    ActionKind, CommitmentTerm, Currency, Estate, HourlyRate, Money, OperatingSystem, Policy,
-    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, PurchaseOption, Risk, SavingsPlan,
-    SavingsPlanKind, Tenancy,
+    ActionKind, CommitmentTerm, Currency, Estate, HourlyRate, Lifecycle, Money, OperatingSystem,
+    Policy, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, PurchaseOption, Risk,
+    SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -420,4 +420,10 @@ fn what_a_plan_of_unknown_rate_may_pay_for_is_not_certain_to_end() {
         panic!("one action: {:?}", found.workloads[0].actions);
     };
     assert!(stop.caveats()[0].contains("rate is not known"), "{stop:?}");
+    // No plan pays for spot.
+    one.instances[0].lifecycle = Lifecycle::Spot;
+    let found = audited(&one);
+    assert_eq!(found.totals.monthly_waste, found.totals.monthly_cost);
+    let rest = found.totals.monthly_optimization.map(Money::amount);
+    assert_eq!(rest, Some(Decimal::ZERO));
 }

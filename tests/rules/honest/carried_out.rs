@@ -171,8 +171,8 @@ impl<'a> Twice<'a> {
     }
 
     /// Whether commitments may pay for more than the plan counts on: what they cover stops
-    /// or moves and leaves them to others, or nothing was bought for one that is as good or
-    /// for room.
+    /// or moves and leaves them to others, nothing was bought for one that is as good or for
+    /// room, or something moves to a type that was bought before.
     fn may_cover_others(&self) -> bool {
         let mut all = self.before.workloads.iter();
         let is_covered = all.any(|one| one.workload.sunk().is_some());
@@ -200,7 +200,11 @@ impl<'a> Twice<'a> {
             let mut bought = self.before.purchases.iter();
             bought.any(|purchase| purchase.key.instance_type == room.instance_type)
         });
-        is_covered || is_as_good || pays_for_room
+        let owned = &self.today.commitments;
+        let is_owned = !owned.reserved_instances.is_empty() || !owned.savings_plans.is_empty();
+        let mut actions = self.before.workloads.iter().flat_map(|one| &one.actions);
+        let moves_onto_it = is_owned && actions.any(|action| action.target().is_some());
+        is_covered || is_as_good || pays_for_room || moves_onto_it
     }
 
     /// Whether a savings plan of unknown rate may pay for something: what it pays for is
@@ -232,8 +236,15 @@ impl<'a> Twice<'a> {
         }
     }
 
-    /// The rows of a diff are all of the difference, commitments that nobody uses included.
+    /// The rows of a diff are all of the difference, commitments that nobody uses included,
+    /// where everything has a price.
     fn check_diff(&self) {
+        let is_priced = |audit: &Audit| {
+            audit.totals.unpriced_instances == 0 && audit.totals.monthly_cost.is_some()
+        };
+        if !is_priced(&self.before) || !is_priced(&self.after) {
+            return;
+        }
         let (old, new) = (PastAudit::of(&self.before), PastAudit::of(&self.after));
         let diff = AuditDiff::of(&old, &new);
         assert_eq!(diff.sum_of_rows(), diff.monthly_cost.change());
