@@ -350,7 +350,7 @@ impl Fleet<'_> {
         let monthly = self.cost.compute_monthly;
         let count = u32::try_from(instances).map_err(|_| nothing_freed.clone())?;
         let fewer = Fewer::together(&self.workload.activity, count);
-        let kept = self.dearest(instances);
+        let kept = self.most_expensive(instances, fewer.as_ref());
         let kept = Money::new(kept, monthly.currency()).rounded();
         let saved = monthly
             .checked_sub(kept)
@@ -405,16 +405,15 @@ impl Fleet<'_> {
 
     /// Per month of so many instances, the most expensive first: which ones go is not
     /// known. Each runs whenever any of today's does, and no less than any of them.
-    fn dearest(&self, instances: usize) -> Decimal {
+    fn most_expensive(&self, instances: usize, together: Option<&Fewer>) -> Decimal {
         let today = &self.cost.instances;
         let most = today.iter().map(|one| one.monthly_hours).max();
-        let (mut any, mut all) = (Decimal::ZERO, Decimal::ZERO);
-        for hour in self.workload.activity.hours() {
-            any += hour.instance_hours.min(Decimal::ONE);
-            all += Decimal::ONE;
-        }
-        let together = any.checked_div(all).unwrap_or_default() * self.hours_per_month;
-        let hours = together.max(most.unwrap_or_default());
+        let share = together.and_then(|fewer| {
+            let all = Decimal::from(fewer.after.len()) * Decimal::from(instances);
+            fewer.after.iter().sum::<Decimal>().checked_div(all)
+        });
+        let hours = share.unwrap_or_default() * self.hours_per_month;
+        let hours = hours.max(most.unwrap_or_default());
         let mut rates: Vec<Decimal> = today.iter().map(|one| one.quote.rate.amount()).collect();
         rates.sort_by(|left, right| right.cmp(left));
         rates.iter().take(instances).map(|rate| rate * hours).sum()

@@ -84,15 +84,15 @@ fn what_is_no_report_of_this_version_is_refused() {
         ),
         (
             changed(&|report| report["prices"]["currency"] = json!("XTS")),
-            "`XTS` is no currency that gpucost knows",
+            "`XTS` is not a currency that gpucost knows",
         ),
         (
             changed(&|report| report["workloads"][0]["currency"] = json!("XTS")),
-            "`XTS` is no currency that gpucost knows",
+            "`XTS` is not a currency that gpucost knows",
         ),
         (
             changed(&|report| report["findings"][0]["currency"] = json!("XTS")),
-            "`XTS` is no currency that gpucost knows",
+            "`XTS` is not a currency that gpucost knows",
         ),
         (
             changed(&|report| report["workloads"][0]["monthly_cost"] = json!(-1)),

@@ -40,18 +40,9 @@ fn reserved(days: i64) -> ReservedInstances {
 
 fn capacity(total: u32, available: u32) -> CapacityReservation {
     CapacityReservation {
-        id: "cr-1".to_owned(),
-        region: "us-east-1".to_owned(),
         zone: "us-east-1b".to_owned(),
         instance_type: "p4d.24xlarge".to_owned(),
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
-        total,
-        available,
-        capacity_block: false,
-        start: None,
-        committed_until: None,
-        end: None,
+        ..crate::fleets::capacity(total, available)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::saved;
 use crate::analysis::{PastAudit, PastWorkload};
-use crate::domain::{Money, PurchaseOption};
+use crate::domain::{Currency, Money, PurchaseOption};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -38,15 +38,10 @@ impl PlanOutcome {
             lost_work: zero,
         };
         for before in &old.workloads {
-            let (Some(cost), Some(planned)) = (before.monthly_cost, before.planned_monthly_cost)
-            else {
+            let sides = (before.monthly_cost, before.planned_monthly_cost);
+            let Some((_, planned)) = promised(sides, old.totals.currency) else {
                 continue;
             };
-            let planned = cost.checked_sub(planned).ok()?;
-            // What is in another currency is in no sum of the audit either.
-            if planned.amount() <= Decimal::ZERO || planned.currency() != old.totals.currency {
-                continue;
-            }
             let now = now_of.get(before.id.as_str()).copied();
             outcome.planned = outcome.planned.checked_add(planned).ok()?;
             outcome.saved = outcome.saved.checked_add(saved(before, now)?).ok()?;
@@ -63,14 +58,10 @@ impl PlanOutcome {
             }
         }
         for before in &old.unused {
-            let (Some(cost), Some(planned)) = (before.monthly_cost, before.planned_monthly_cost)
-            else {
+            let sides = (before.monthly_cost, before.planned_monthly_cost);
+            let Some((cost, planned)) = promised(sides, old.totals.currency) else {
                 continue;
             };
-            let planned = cost.checked_sub(planned).ok()?;
-            if planned.amount() <= Decimal::ZERO || planned.currency() != old.totals.currency {
-                continue;
-            }
             let now = new.unused.iter().find(|one| one.id == before.id);
             let left = now.map_or(Some(zero), |one| one.monthly_cost)?;
             outcome.planned = outcome.planned.checked_add(planned).ok()?;
@@ -81,4 +72,15 @@ impl PlanOutcome {
         }
         (outcome.planned.amount() > Decimal::ZERO).then_some(outcome)
     }
+}
+
+/// A cost and what a plan promised of it; `None` where it promised nothing, where that was
+/// not known, and where it is in another currency, which is in no sum of the audit either.
+fn promised(
+    (cost, planned): (Option<Money>, Option<Money>),
+    currency: Currency,
+) -> Option<(Money, Money)> {
+    let cost = cost.filter(|cost| cost.currency() == currency)?;
+    let promised = cost.checked_sub(planned?).ok()?;
+    (promised.amount() > Decimal::ZERO).then_some((cost, promised))
 }

@@ -234,7 +234,8 @@ impl Reader<'_> {
                         && !known.contains(&rule.as_str())
                     {
                         let meant = did_you_mean(rule, known.iter().copied());
-                        let message = format!("`{rule}` is no rule{meant}; docs/rules lists all");
+                        let message =
+                            format!("`{rule}` is not a rule{meant}; docs/rules lists all");
                         self.problem(value.span(), message);
                     }
                 }

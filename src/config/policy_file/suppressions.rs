@@ -61,7 +61,7 @@ impl Reader<'_> {
             return Some(rule);
         }
         let meant = did_you_mean(&rule, known.iter().copied());
-        let message = format!("`{rule}` is no rule that can be suppressed{meant}");
+        let message = format!("`{rule}` is not a rule that can be suppressed{meant}");
         self.problem(value.span(), message);
         None
     }

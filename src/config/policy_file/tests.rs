@@ -107,7 +107,7 @@ expired = "ignore"
         "2: unknown key `acount` (did you mean account?); known are account,",
         "3: expected an amount of zero or more",
         "5: unknown key `wate` (did you mean waste?)",
-        "8: `idle-gpus` is no rule (did you mean idle-gpu",
+        "8: `idle-gpus` is not a rule (did you mean idle-gpu",
         "10: a [[suppress]] says what, who, why and until when: it lacks `owner`, `reason`",
         "13: expected a day such as 2026-12-31",
         "16: `g5` matches no instance type; did you mean g5.*?",

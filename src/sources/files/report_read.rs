@@ -242,7 +242,7 @@ struct Slip {
 fn known_currency(code: &str, place: impl FnOnce() -> String) -> Result<Currency, Slip> {
     Currency::from_code(code).ok_or_else(|| Slip {
         place: place(),
-        found: format!("`{code}` is no currency that gpucost knows"),
+        found: format!("`{code}` is not a currency that gpucost knows"),
     })
 }
 

@@ -131,7 +131,7 @@ fn inside(mut machine: Machine) -> Machine {
 }
 
 /// A capacity reservation for g5.xlarge that can be lowered any day.
-fn capacity(total: u32, available: u32) -> CapacityReservation {
+pub fn capacity(total: u32, available: u32) -> CapacityReservation {
     CapacityReservation {
         id: "cr-1".to_owned(),
         region: "us-east-1".to_owned(),
