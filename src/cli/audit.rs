@@ -35,7 +35,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     }
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let estate = estate::estate(&args.estate, &settings, io)?;
+    let estate = estate::estate_to_group(&args.estate, &settings, &wanted.keys, io)?;
     let audit = audit(&estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let text = render(&audit, format, &wanted, io)?;

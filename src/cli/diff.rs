@@ -85,7 +85,7 @@ fn past(
                 Failure::new(ExitCode::Input, error)
                     .with_hint("docs/estate.md says what an estate holds")
             })?;
-            estate::add_own_prices(&mut found.prices, settings)?;
+            estate::add_own_prices(&mut found.prices, settings, false)?;
             let audited = crate::analysis::audit(&found, &settings.policy, accepted);
             Ok(PastAudit::of(&audited))
         }

@@ -8,6 +8,7 @@ use super::output::{check_distinct, check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
+use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{Commitments, Estate, PriceBook};
 use crate::gather::{GatherOptions, gather};
@@ -17,6 +18,7 @@ use crate::sources::files::{
     write_whole,
 };
 use jiff::SignedDuration;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const DEFAULT_LOOKBACK: &str = "14d";
@@ -77,7 +79,17 @@ pub(super) fn estate(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    obtain(args, settings, true, io)
+    obtain(args, settings, true, &[], io)
+}
+
+/// The same, in which the keys of tags to group by keep their names.
+pub(super) fn estate_to_group(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    keys: &[GroupKey],
+    io: &mut Io<'_>,
+) -> Result<Estate, Failure> {
+    obtain(args, settings, true, keys, io)
 }
 
 /// The estate that `explain` is about: the one that is named, else that of the
@@ -96,9 +108,9 @@ pub(super) fn last_estate(
     profile_data::join(&mut estate, samples)?;
     scope.keep(&mut estate);
     if args.redact {
-        redact(&mut estate);
+        redact(&mut estate, kept_keys(settings, &[]));
     }
-    add_own_prices(&mut estate.prices, settings)?;
+    add_own_prices(&mut estate.prices, settings, args.redact)?;
     Ok(estate)
 }
 
@@ -109,7 +121,7 @@ pub(super) fn estate_without_metrics(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    let mut estate = obtain(args, settings, false, io)?;
+    let mut estate = obtain(args, settings, false, &[], io)?;
     estate.gaps.retain(|gap| gap.what != "metrics");
     Ok(estate)
 }
@@ -118,6 +130,7 @@ fn obtain(
     args: &EstateArgs,
     settings: &SettingsFile,
     metrics: bool,
+    keys: &[GroupKey],
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     let scope = Scope::of(args)?;
@@ -135,28 +148,48 @@ fn obtain(
         live(args, settings, metrics, io)?
     };
     estate.commitments.add(bought);
+    if metrics && args.demo.is_none() && args.from.is_none() {
+        last_run::keep(&estate, args, io);
+    }
     profile_data::join(&mut estate, samples)?;
     scope.keep(&mut estate);
     if args.redact {
-        redact(&mut estate);
+        redact(&mut estate, kept_keys(settings, keys));
     }
     if let Some(path) = &args.save {
         save(&estate, path).map_err(|error| unwritable(path, error))?;
     }
-    add_own_prices(&mut estate.prices, settings)?;
+    add_own_prices(&mut estate.prices, settings, args.redact)?;
     Ok(estate)
+}
+
+/// Keys of tags that the command line and the settings speak of.
+fn kept_keys(settings: &SettingsFile, keys: &[GroupKey]) -> BTreeSet<String> {
+    let grouped_by = keys.iter().filter_map(|key| match key {
+        GroupKey::Tag(key) => Some(key),
+        _ => None,
+    });
+    let kept = grouped_by.chain([&settings.policy.workload_tag]);
+    kept.cloned().collect()
 }
 
 /// Negotiated prices of the settings' file outrank all others. They are no part
 /// of a recording.
-pub(super) fn add_own_prices(book: &mut PriceBook, settings: &SettingsFile) -> Result<(), Failure> {
+pub(super) fn add_own_prices(
+    book: &mut PriceBook,
+    settings: &SettingsFile,
+    redact: bool,
+) -> Result<(), Failure> {
     let Some(path) = &settings.prices.file else {
         return Ok(());
     };
     let own = read_own_prices(path).map_err(|error| {
         Failure::new(ExitCode::Input, error).with_hint("docs/pricing.md shows the columns")
     })?;
-    for (key, quote) in own {
+    for (key, mut quote) in own {
+        if redact {
+            "own prices".clone_into(&mut quote.source);
+        }
         book.insert(key, quote);
     }
     Ok(())
@@ -288,8 +321,5 @@ fn live(
     });
     let mut estate = gathered?;
     estate.gaps.extend(unread);
-    if metrics {
-        last_run::keep(&estate, args, io);
-    }
     Ok(estate)
 }

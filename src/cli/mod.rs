@@ -28,7 +28,6 @@ mod pricing;
 mod profile;
 mod profile_data;
 mod redact;
-mod redact_text;
 mod reserved;
 mod rightsize;
 mod rightsize_flags;

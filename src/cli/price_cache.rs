@@ -2,7 +2,7 @@
 
 use super::Io;
 use crate::catalog::fresher_than_bundled;
-use crate::domain::{Estate, Gap};
+use crate::domain::{Cause, CauseKind, Estate, Gap};
 use crate::sources::files::{EstateError, read_price_cache};
 use std::path::PathBuf;
 
@@ -46,12 +46,8 @@ pub(super) fn load(io: &Io<'_>) -> Result<Option<Estate>, EstateError> {
 pub(super) fn gap(error: &EstateError) -> Gap {
     let cause =
         std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
-    Gap::new(
-        "price cache",
-        "this machine",
-        format!("{error}{cause}; the bundled book is used"),
-        HINT,
-    )
+    let cause = Cause::of(CauseKind::CacheNotRead, [&format!("{error}{cause}")]);
+    Gap::of("price cache", "this machine", cause)
 }
 
 /// What to do about a cache that cannot be read.

@@ -182,7 +182,7 @@ pub(super) fn book(
             .map(|estate| estate.prices)
             .unwrap_or_default()
     };
-    estate::add_own_prices(&mut book, settings)?;
+    estate::add_own_prices(&mut book, settings, false)?;
     Ok(book)
 }
 

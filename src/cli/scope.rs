@@ -167,6 +167,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     for file in &args.profile_data {
         scope.named("--profile-data", Some(path(file)), "FILE");
     }
+    scope.named("--commitments", args.commitments.as_ref().map(path), "FILE");
     scope.named("--profile", args.aws.profile.clone(), "NAME");
     scope.open("--region", args.aws.region.clone());
     scope.named("--endpoint-url", args.aws.endpoint_url.clone(), "URL");

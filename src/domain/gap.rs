@@ -1,6 +1,8 @@
 //! What could not be seen. A gap is a value that travels with the result, not
 //! an error.
 
+use super::Cause;
+
 /// Something the audit did not see, why, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gap {
@@ -12,6 +14,9 @@ pub struct Gap {
     pub reason: String,
     /// What to do about it.
     pub hint: String,
+    /// What the reason and the hint are made of; absent where they are text of
+    /// their own.
+    pub cause: Option<Box<Cause>>,
 }
 
 impl Gap {
@@ -27,6 +32,15 @@ impl Gap {
             place: place.into(),
             reason: reason.into(),
             hint: hint.into(),
+            cause: None,
+        }
+    }
+
+    /// A gap of a cause.
+    pub fn of(what: impl Into<String>, place: impl Into<String>, cause: Cause) -> Self {
+        Self {
+            cause: Some(Box::new(cause.clone())),
+            ..Self::new(what, place, cause.to_string(), cause.hint())
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Pure types of the field: no I/O, no clock, no wire formats.
 
 mod advice;
+mod cause;
 mod commitment;
 mod directory;
 mod estate;
@@ -31,6 +32,7 @@ mod week;
 mod workload;
 
 pub use advice::{Action, ActionKind, Risk, Target};
+pub use cause::{ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FailureKind};
 pub use commitment::{
     CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
     SavingsPlanKind,

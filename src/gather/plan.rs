@@ -2,8 +2,8 @@
 //! calls. Pure: discovery goes in, queries come out.
 
 use crate::domain::{
-    Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric, SeriesSource, Statistic,
-    Window,
+    Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric,
+    SeriesSource, Statistic, Window,
 };
 use crate::sources::aws::{DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use std::cmp::Reverse;
@@ -185,12 +185,10 @@ fn resolve(
             ([], Some((_, (_, joined_by, dimensions)))) if visible_gpus == Some(1) => {
                 resolved.push((Some(0), metric, *joined_by, dimensions.clone()));
             }
-            ([], Some(_)) => gaps.push(Gap::new(
-                metric.name(),
-                instance.id.as_str(),
-                "only a roll-up over its GPUs is published",
-                "keep the `index` dimension in the agent's aggregation",
-            )),
+            ([], Some(_)) => {
+                let cause = Cause::of(CauseKind::OnlyRollUp, []);
+                gaps.push(Gap::of(metric.name(), instance.id.as_str(), cause));
+            }
             (per_gpu, _) => {
                 for ((_, gpu, _), (_, joined_by, dimensions)) in per_gpu {
                     resolved.push((*gpu, metric, *joined_by, dimensions.clone()));

@@ -4,8 +4,8 @@ use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
 use crate::analysis::{is_restartable, price_key};
 use crate::catalog::{bundled_quote, family, known_shape, shapes, smaller_types};
 use crate::domain::{
-    AcceleratorKind, CommitmentTerm, Gap, Instance, InstanceShape, OperatingSystem, PriceBook,
-    PriceKey, PriceOption, PurchaseOption, StorageResource, Window,
+    AcceleratorKind, Cause, CauseKind, CommitmentTerm, Gap, Instance, InstanceShape,
+    OperatingSystem, PriceBook, PriceKey, PriceOption, PurchaseOption, StorageResource, Window,
 };
 use crate::sources::aws::{self, Session, WantedPrices};
 use futures_util::StreamExt;
@@ -69,26 +69,15 @@ async fn region_prices(
                 }
                 let missing = missing_types(region, &wanted, &found_types);
                 if !missing.is_empty() {
-                    gaps.push(Gap::new(
-                        "live price",
-                        place,
-                        format!(
-                            "the price list has none for {}; the bundled book is used where it \
-                             has one",
-                            missing.join(", ")
-                        ),
-                        "the type may be sold by Capacity Block only",
-                    ));
+                    let cause = Cause::of(CauseKind::PricesNotListed, [&missing.join(", ")]);
+                    gaps.push(Gap::of("live price", place, cause));
                 }
             }
-            Err(error) => gaps.push(Gap::new(
-                "live prices",
-                place,
-                format!(
-                    "{error}; the price cache, else the bundled book is used where it has a price"
-                ),
-                error.hint(),
-            )),
+            Err(error) => {
+                let instead = "the price cache, else the bundled book is used where it has a price";
+                let cause = error.cause_of(CauseKind::CallFailed, instead);
+                gaps.push(Gap::of("live prices", place, cause));
+            }
         }
     }
     for (operating_system, types) in spot_types(&region.instances, &region.shapes) {
@@ -99,14 +88,12 @@ async fn region_prices(
                     book.insert(key, quote);
                 }
             }
-            Err(error) => gaps.push(Gap::new(
-                "spot prices",
-                place,
-                format!(
-                    "{error}; the price cache, else the bundled average is used where there is one"
-                ),
-                error.hint(),
-            )),
+            Err(error) => {
+                let instead =
+                    "the price cache, else the bundled average is used where there is one";
+                let cause = error.cause_of(CauseKind::CallFailed, instead);
+                gaps.push(Gap::of("spot prices", place, cause));
+            }
         }
     }
     let resources = standing_resources(region);
@@ -117,12 +104,10 @@ async fn region_prices(
                     book.insert_storage(place, resource, quote);
                 }
             }
-            Err(error) => gaps.push(Gap::new(
-                "storage prices",
-                place,
-                error.to_string(),
-                error.hint(),
-            )),
+            Err(error) => {
+                let cause = error.cause_of(CauseKind::CallFailed, "");
+                gaps.push(Gap::of("storage prices", place, cause));
+            }
         }
     }
     (book, gaps)
@@ -297,15 +282,8 @@ pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> 
         .into_iter()
         .map(|(region, types)| {
             let types: Vec<&str> = types.into_iter().collect();
-            Gap::new(
-                "live prices",
-                region,
-                format!(
-                    "not asked for, and the bundled book has none for {}",
-                    types.join(", ")
-                ),
-                "run without `--offline` to ask the Pricing API",
-            )
+            let cause = Cause::of(CauseKind::PricesNotAsked, [&types.join(", ")]);
+            Gap::of("live prices", region, cause)
         })
         .collect()
 }

@@ -230,8 +230,8 @@ fn merged(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::FailureKind;
     use crate::domain::{Currency, PriceBasis, PriceOrigin};
-    use crate::sources::aws::ErrorKind;
 
     fn quote(amount: &str) -> PriceQuote {
         let date = jiff::civil::date(2026, 11, 1);
@@ -257,8 +257,9 @@ mod tests {
     fn denied() -> AwsError {
         AwsError {
             action: Some("pricing:GetProducts"),
-            kind: ErrorKind::Denied,
-            message: "denied".to_owned(),
+            kind: FailureKind::Denied,
+            code: "denied".to_owned(),
+            said: String::new(),
             cause: None,
         }
     }

@@ -6,8 +6,8 @@ use super::plan::{MetricsPlan, batches, plan_metrics};
 use super::prices::{add_known_prices, prices, prices_not_asked_for};
 use crate::catalog::known_shape;
 use crate::domain::{
-    Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, Points, PriceBook, Series,
-    Window,
+    Cause, CauseKind, Commitments, Estate, EstateSource, FailureKind, Gap, Instance, InstanceShape,
+    Points, PriceBook, Series, Window,
 };
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
@@ -185,14 +185,10 @@ pub(super) async fn region_names(
     }
     match session.enabled_regions().await {
         Ok(regions) => Ok(regions),
-        Err(error) if error.kind == aws::ErrorKind::Denied => {
+        Err(error) if error.kind == FailureKind::Denied => {
             let home = session.home_region().to_owned();
-            gaps.push(Gap::new(
-                "regions",
-                "account",
-                format!("{error}; only {home} is read"),
-                format!("{}, or name them with `--region`", error.hint()),
-            ));
+            let cause = error.cause_of(CauseKind::RegionsNotListed, &home);
+            gaps.push(Gap::of("regions", "account", cause));
             Ok(vec![home])
         }
         Err(error) => Err(error),
@@ -228,12 +224,8 @@ async fn inventories(
                 });
             }
             Err(error) => {
-                gaps.push(Gap::new(
-                    "region",
-                    &clients.region,
-                    error.to_string(),
-                    error.hint(),
-                ));
+                let cause = error.cause_of(CauseKind::CallFailed, "");
+                gaps.push(Gap::of("region", &clients.region, cause));
                 first_error.get_or_insert(error);
             }
         }
@@ -278,27 +270,23 @@ async fn discovered(
                 .map(|shape| (shape.instance_type.clone(), shape))
                 .collect();
         }
-        Err(error) => region.gaps.push(Gap::new(
-            "instance types",
-            &place,
-            format!("{error}; the bundled catalog is used"),
-            error.hint(),
-        )),
+        Err(error) => {
+            let cause = error.cause_of(CauseKind::CallFailed, "the bundled catalog is used");
+            region.gaps.push(Gap::of("instance types", &place, cause));
+        }
     }
     match metrics {
-        None => region.gaps.push(Gap::new(
-            "metrics",
-            &place,
-            "not asked for",
-            "run without `--metrics-source none`",
-        )),
+        None => {
+            let cause = Cause::of(CauseKind::MetricsNotAsked, []);
+            region.gaps.push(Gap::of("metrics", &place, cause));
+        }
         Some(found) => {
             let found = match found {
                 Ok(found) => found,
                 Err(error) => {
-                    let gap = Gap::new("metrics", &place, error.to_string(), error.hint());
-                    region.gaps.push(gap);
-                    if error.kind != aws::ErrorKind::Denied {
+                    let cause = error.cause_of(CauseKind::CallFailed, "");
+                    region.gaps.push(Gap::of("metrics", &place, cause));
+                    if error.kind != FailureKind::Denied {
                         return region;
                     }
                     // CPU needs no discovery: it still tells how long each ran.
@@ -357,12 +345,10 @@ async fn metrics(regions: &[Region], window: Window) -> (Vec<Series>, Vec<Gap>) 
     for (region, asked, answer) in answers {
         match answer {
             Ok(found) => series.extend(found),
-            Err(error) => gaps.push(Gap::new(
-                "metrics",
-                region,
-                format!("{error}; {asked} series are missing"),
-                error.hint(),
-            )),
+            Err(error) => {
+                let cause = error.cause_of(CauseKind::SeriesNotRead, &asked.to_string());
+                gaps.push(Gap::of("metrics", region, cause));
+            }
         }
     }
     (series, gaps)

@@ -6,36 +6,14 @@
 
 use super::{Profiled, RunFacts};
 use crate::domain::{
-    Directory, Estate, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric, Points, ProfiledRun,
-    Rejected, Series, SeriesSource, Statistic,
+    Cause, CauseKind, Directory, Estate, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric,
+    Points, ProfiledRun, Rejected, Series, SeriesSource, Statistic,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 
 /// What a gap about a profile is about.
 const WHAT: &str = "profile data";
-
-/// Around the name of a host in the reason of such a gap.
-const HOST: &str = "the host name ";
-const OF_SEVERAL: &str = " stands for several instances, no instance is named, and no file that \
-                          names one has all of its GPUs";
-const OF_NONE: &str = " is of no instance that is audited, no instance is named, and no file that \
-                       names one has all of its GPUs";
-
-/// Takes the name of the file and of the host out of a gap about a profile; any
-/// other stays as it is.
-pub fn mask_profile_gap(gap: &mut Gap) {
-    if gap.what != WHAT {
-        return;
-    }
-    gap.place = "a file of samples".to_owned();
-    let end = [OF_SEVERAL, OF_NONE]
-        .into_iter()
-        .find(|end| gap.reason.ends_with(end));
-    if let Some(end) = end.filter(|_| gap.reason.starts_with(HOST)) {
-        gap.reason = format!("{HOST}(masked){end}");
-    }
-}
 
 /// A run with the name of its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,12 +30,6 @@ struct Home<'a> {
     joined_by: JoinedBy,
     /// The host's index of each GPU by the run's own; empty where they are the same.
     indices: BTreeMap<u16, u16>,
-}
-
-/// Why a run belongs to no instance.
-struct NoInstance {
-    reason: String,
-    hint: &'static str,
 }
 
 type SeriesKey = (InstanceId, u16, Metric, Statistic);
@@ -80,11 +52,7 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
     for (named, home) in profiles.into_iter().zip(homes) {
         match home {
             Ok(home) => found.push((home, named)),
-            Err(none) => {
-                estate
-                    .gaps
-                    .push(Gap::new(WHAT, named.name, none.reason, none.hint));
-            }
+            Err(cause) => estate.gaps.push(Gap::of(WHAT, named.name, cause)),
         }
     }
     let mut points: BTreeMap<SeriesKey, (JoinedBy, Vec<(Timestamp, f64)>)> = BTreeMap::new();
@@ -190,12 +158,9 @@ fn timed(points: &Points) -> Vec<(Timestamp, f64)> {
 
 /// Where each run was taken: by the instance's id, else by the host's name, else by
 /// the GPUs that it shares with a run of which that is known.
-fn homes<'a>(
-    profiles: &[NamedProfile],
-    instances: &'a [Instance],
-) -> Vec<Result<Home<'a>, NoInstance>> {
+fn homes<'a>(profiles: &[NamedProfile], instances: &'a [Instance]) -> Vec<Result<Home<'a>, Cause>> {
     let directory = Directory::of(instances);
-    let mut homes: Vec<Result<Home<'a>, NoInstance>> = profiles
+    let mut homes: Vec<Result<Home<'a>, Cause>> = profiles
         .iter()
         .map(|named| by_name(&named.profiled.facts, instances, &directory))
         .collect();
@@ -221,7 +186,7 @@ struct KnownGpus<'a> {
 }
 
 impl<'a> KnownGpus<'a> {
-    fn of(profiles: &[NamedProfile], homes: &[Result<Home<'a>, NoInstance>]) -> Self {
+    fn of(profiles: &[NamedProfile], homes: &[Result<Home<'a>, Cause>]) -> Self {
         let mut known = Self::default();
         for (named, home) in profiles.iter().zip(homes) {
             let (facts, Ok(home)) = (&named.profiled.facts, home) else {
@@ -266,39 +231,30 @@ fn whole_gpus(facts: &RunFacts) -> impl Iterator<Item = (Option<&str>, u16)> {
     whole.map(|gpu| (gpu.uuid.as_deref(), gpu.index))
 }
 
-const ASK: &str = "audit the account and region that the run was taken in; a run on EC2 names \
-                   its instance unless it was told `--no-imds`, and a run in a container is known \
-                   by its GPUs beside one on the host";
-
 /// The instance that a run was taken on, by its id, else by the host's name.
 fn by_name<'a>(
     facts: &RunFacts,
     instances: &'a [Instance],
     directory: &Directory<'a>,
-) -> Result<Home<'a>, NoInstance> {
+) -> Result<Home<'a>, Cause> {
     let host = facts.hostname.as_deref().filter(|host| !host.is_empty());
-    let none = |reason: String| NoInstance { reason, hint: ASK };
     let (instance, joined_by) = match (&facts.instance_id, host) {
         (Some(id), _) => {
             let found = directory
                 .by_id(id)
-                .ok_or_else(|| none(format!("the instance {id} is not among those audited")))?;
+                .ok_or_else(|| Cause::of(CauseKind::ProfileOfOther, [id]))?;
             (found, JoinedBy::InstanceId)
         }
         (None, None) => {
-            return Err(none(
-                "it names neither an instance nor a host, and no file that names one has all of \
-                 its GPUs"
-                    .to_owned(),
-            ));
+            return Err(Cause::of(CauseKind::ProfileOfNobody, []));
         }
         (None, Some(host)) => match by_host(host, facts.region.as_deref(), instances, directory) {
             HostMatch::One(found) => (found, JoinedBy::Hostname),
             HostMatch::Several => {
-                return Err(none(format!("{HOST}{host}{OF_SEVERAL}")));
+                return Err(Cause::of(CauseKind::ProfileOfSeveral, [host]));
             }
             HostMatch::None => {
-                return Err(none(format!("{HOST}{host}{OF_NONE}")));
+                return Err(Cause::of(CauseKind::ProfileOfNone, [host]));
             }
         },
     };
@@ -313,28 +269,19 @@ fn by_name<'a>(
 impl Home<'_> {
     /// The same, unless a run says that it was taken in another region or on another
     /// type.
-    fn checked(self, facts: &RunFacts) -> Result<Self, NoInstance> {
+    fn checked(self, facts: &RunFacts) -> Result<Self, Cause> {
         let instance = self.instance;
         let differs = |given: &Option<String>, known: &str| {
             given.as_ref().filter(|given| *given != known).cloned()
         };
         if let Some(region) = differs(&facts.region, &instance.region) {
-            return Err(NoInstance {
-                reason: format!(
-                    "it was taken in {region}, and {} is in {}",
-                    instance.id, instance.region
-                ),
-                hint: ASK,
-            });
+            let details = [region.as_str(), instance.id.as_str(), &instance.region];
+            return Err(Cause::of(CauseKind::ProfileElsewhere, details));
         }
         if let Some(former) = differs(&facts.instance_type, &instance.instance_type) {
-            return Err(NoInstance {
-                reason: format!(
-                    "it was taken on {former}, and {} is {} today",
-                    instance.id, instance.instance_type
-                ),
-                hint: "profile a run on today's type",
-            });
+            let now = &instance.instance_type;
+            let details = [former.as_str(), instance.id.as_str(), now];
+            return Err(Cause::of(CauseKind::ProfileOnOtherType, details));
         }
         Ok(self)
     }
@@ -360,38 +307,12 @@ fn by_host<'a>(
 fn outside_gap(named: &NamedProfile) -> Option<Gap> {
     let (outside, looks) = (named.profiled.outside, named.profiled.looks);
     (outside.total() > 0).then(|| {
-        Gap::new(
-            WHAT,
-            named.name.as_str(),
-            format!(
-                "{} of {looks} samples are outside the window: {} before it, {} after it",
-                outside.total(),
-                outside.before,
-                outside.after
-            ),
-            "widen it with `--lookback`, end it later with `--as-of`, or check the host's clock",
-        )
+        let (before, after) = (outside.before, outside.after);
+        let counts = [outside.total(), looks, before, after].map(|count| count.to_string());
+        let cause = Cause::of(
+            CauseKind::ProfileOutside,
+            counts.each_ref().map(String::as_str),
+        );
+        Gap::of(WHAT, named.name.as_str(), cause)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_masked_gap_names_neither_file_nor_host() {
-        let gap = |reason: String| Gap::new(WHAT, "/home/mallory/run.jsonl", reason, "");
-        for (end, host) in [(OF_SEVERAL, "falcon 7"), (OF_NONE, " is of no instance")] {
-            let mut one = gap(format!("{HOST}{host}{end}"));
-            mask_profile_gap(&mut one);
-            assert_eq!(one.reason, format!("{HOST}(masked){end}"));
-            assert_eq!(one.place, "a file of samples");
-        }
-        let mut outside = gap("3 of 4 samples are outside".to_owned());
-        mask_profile_gap(&mut outside);
-        assert_eq!(outside.reason, "3 of 4 samples are outside");
-        let mut other = Gap::new("region", "eu-west-1", "denied", "");
-        mask_profile_gap(&mut other);
-        assert_eq!(other.place, "eu-west-1");
-    }
 }

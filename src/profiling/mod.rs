@@ -34,7 +34,7 @@ mod windows;
 pub use alerts::{Alert, AlertKind};
 pub use diagnosis::{Bottleneck, Diagnosis, Sign, Tier};
 pub use figures::{Figures, Range, Scale};
-pub use join::{NamedProfile, join_profiles, mask_profile_gap};
+pub use join::{NamedProfile, join_profiles};
 pub use pace::{Cadence, Hole, Pace, Pacer};
 pub use periods::{OutsideLooks, PeriodPoints, Periods};
 pub use phases::{Phase, PhaseKind};

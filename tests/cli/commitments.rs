@@ -121,12 +121,12 @@ fn their_ids_are_masked_and_what_runs_in_one_still_does() {
         assert!(!text.contains(secret), "{secret}");
     }
     let masked = &found["commitments"][2]["id"];
-    assert_eq!(masked, "commitment-1");
+    assert_eq!(masked, "commitment-000003");
     assert_eq!(
         &found["instances"][0]["capacity_reservation_id"], masked,
         "it runs in that reservation"
     );
-    assert_eq!(found["commitments"][0]["id"], "commitment-2");
+    assert_eq!(found["commitments"][0]["id"], "commitment-000002");
 }
 
 /// A change to the list, and the words about it.

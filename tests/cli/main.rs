@@ -25,6 +25,7 @@ mod html_browser;
 mod installed;
 mod json_schemas;
 mod listings;
+mod markers;
 mod markup;
 mod own_prices;
 mod pages;

@@ -6,8 +6,9 @@ use super::inventory::{ACCELERATED_TYPES, filter};
 use super::pages::Pages;
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
-    CapacityReservation, CommitmentTerm, Commitments, Currency, Gap, OfferingClass,
-    OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+    CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, Gap,
+    OfferingClass, OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
+    Tenancy,
 };
 use aws_sdk_ec2::types::{
     CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
@@ -32,18 +33,17 @@ pub fn has_savings_plans(region: &str) -> bool {
         .any(|partition| region.starts_with(partition))
 }
 
+/// What is done without a list of commitments.
+const NONE: &str = "they are taken to be none";
+
 /// Active reserved instances and capacity reservations of accelerated types;
 /// what is refused or cannot be read becomes a gap.
 pub async fn region_commitments(clients: &RegionClients, account: &str) -> (Commitments, Vec<Gap>) {
     let (reserved, capacity) = tokio::join!(reserved(clients), capacity(clients, account));
     let mut gaps = Vec::new();
     let mut take = |what: &str, error: AwsError| {
-        gaps.push(Gap::new(
-            what,
-            &clients.region,
-            format!("{error}; they are taken to be none"),
-            error.hint(),
-        ));
+        let cause = error.cause_of(CauseKind::CallFailed, NONE);
+        gaps.push(Gap::of(what, &clients.region, cause));
     };
     let (reserved_instances, mut unread) = reserved.unwrap_or_else(|error| {
         take("reserved instances", error);
@@ -69,12 +69,10 @@ pub async fn savings_plans(session: &Session) -> (Commitments, Vec<Gap>) {
     let mut gaps = Vec::new();
     match plans(session).await {
         Ok(found) => (commitments.savings_plans, gaps) = found,
-        Err(error) => gaps.push(Gap::new(
-            "savings plans",
-            "account",
-            format!("{error}; they are taken to be none"),
-            error.hint(),
-        )),
+        Err(error) => {
+            let cause = error.cause_of(CauseKind::CallFailed, NONE);
+            gaps.push(Gap::of("savings plans", "account", cause));
+        }
     }
     (commitments, gaps)
 }
@@ -93,13 +91,9 @@ fn sorted<T>(all: impl Iterator<Item = Result<T, Gap>>) -> (Vec<T>, Vec<Gap>) {
     (found, gaps)
 }
 
-fn unreadable(id: &str, what: &str) -> Gap {
-    Gap::new(
-        "commitment",
-        id,
-        format!("the answer has no readable {what}; it is left out"),
-        "state it in a file for `--commitments`",
-    )
+fn unreadable(id: &str, field: &str) -> Gap {
+    let cause = Cause::of(CauseKind::CommitmentNotReadable, [field]);
+    Gap::of("commitment", id, cause)
 }
 
 /// EC2 gives all of them at once.
@@ -111,7 +105,7 @@ async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
         .filters(filter("state", &["active"]))
         .send()
         .await
-        .map_err(|error| AwsError::of(RESERVED, &error))?;
+        .map_err(|error| clients.failed(RESERVED, &error))?;
     Ok(sorted(
         answer
             .reserved_instances()
@@ -204,7 +198,7 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .set_next_token(pages.token())
             .send()
             .await
-            .map_err(|error| AwsError::of(CAPACITY, &error))?;
+            .map_err(|error| clients.failed(CAPACITY, &error))?;
         all.extend(
             page.capacity_reservations()
                 .iter()
@@ -263,7 +257,7 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
             .set_next_token(pages.token())
             .send()
             .await
-            .map_err(|error| AwsError::of(PLANS, &error))?;
+            .map_err(|error| session.failed(PLANS, &error))?;
         all.extend(page.savings_plans().iter().map(savings_plan));
         if !pages.follow(page.next_token())? {
             return Ok(sorted(all.into_iter()));

@@ -1,62 +1,51 @@
 //! AWS errors, sorted by what a user can do about them.
 
+use super::secrets::Secrets;
+use crate::domain::{Cause, CauseKind, FailureKind};
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use std::error::Error;
 
-/// What kind of failure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// There are no credentials, or they cannot be loaded.
-    NoCredentials,
-    /// The credentials have expired.
-    ExpiredCredentials,
-    /// The credentials are refused.
-    RejectedCredentials,
-    /// The action is not allowed.
-    Denied,
-    /// The service throttles even after retries.
-    Throttled,
-    /// The endpoint cannot be reached or does not answer.
-    Unreachable,
-    /// The service or the endpoint does not know the call.
-    Unsupported,
-    /// Anything else.
-    Other,
-}
-
 /// A failed call, or no call for want of credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", action.map_or(String::new(), |action| format!("{action}: ")))]
+#[error("{}", parts(self))]
 pub struct AwsError {
     /// The IAM action, such as `ec2:DescribeInstances`; absent before the first
     /// call.
     pub action: Option<&'static str>,
     /// What kind of failure it is.
-    pub kind: ErrorKind,
-    /// The service's code and words, without credentials.
-    pub message: String,
-    /// Why, where the message does not say it.
+    pub kind: FailureKind,
+    /// The service's code, or this program's own words.
+    pub code: String,
+    /// The service's words, without credentials; empty where it says none.
+    pub said: String,
+    /// Why, where the rest does not say it.
     #[source]
-    pub cause: Option<Cause>,
+    pub cause: Option<CauseLine>,
+}
+
+fn parts(error: &AwsError) -> String {
+    let parts = [error.action.unwrap_or_default(), &error.code, &error.said];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(": ")
 }
 
 /// Why something failed, in one line, and why that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}")]
-pub struct Cause {
+pub struct CauseLine {
     line: String,
     #[source]
-    next: Option<Box<Cause>>,
+    next: Option<Box<CauseLine>>,
 }
 
-impl Cause {
+impl CauseLine {
     /// The lines of an error and of everything behind it, each once and without
     /// credentials; `None` when it says nothing.
     fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut lines: Vec<String> = anyhow::Chain::new(error)
             .flat_map(|error| {
-                let text = without_credentials(&error.to_string());
+                let text = Secrets::default().blank(&error.to_string());
                 let lines = text.lines().map(|line| line.trim().to_owned());
                 lines.collect::<Vec<_>>()
             })
@@ -82,87 +71,103 @@ impl AwsError {
         let place = profile.map_or(String::new(), |name| format!(" in profile `{name}`"));
         Self {
             action: None,
-            kind: ErrorKind::NoCredentials,
-            message: format!("no AWS credentials were found{place}"),
-            cause: why.and_then(Cause::of),
+            kind: FailureKind::NoCredentials,
+            code: format!("no AWS credentials were found{place}"),
+            said: String::new(),
+            cause: why.and_then(CauseLine::of),
         }
     }
 
-    /// Sorts an SDK error of an action.
-    pub(super) fn of<E, R>(action: &'static str, error: &SdkError<E, R>) -> Self
-    where
-        E: ProvideErrorMetadata + Error + 'static,
-        R: std::fmt::Debug + 'static,
-    {
-        let (kind, message) = match error {
-            SdkError::ServiceError(service) => {
-                let metadata = service.err();
-                let code = metadata.code().unwrap_or("unknown error");
-                let words = metadata.message().unwrap_or("no message");
-                (kind_of_code(code), format!("{code}: {words}"))
-            }
-            SdkError::TimeoutError(_) => (
-                ErrorKind::Unreachable,
-                "no answer within the time limit".to_owned(),
-            ),
-            SdkError::DispatchFailure(failure) => {
-                let cause = failure.as_connector_error().map_or_else(
-                    || "the request could not be sent".to_owned(),
-                    |error| chain(error),
-                );
-                let kind = if cause.to_ascii_lowercase().contains("credential") {
-                    ErrorKind::NoCredentials
-                } else {
-                    ErrorKind::Unreachable
-                };
-                (kind, cause)
-            }
-            SdkError::ResponseError(_) => (
-                ErrorKind::Unsupported,
-                "the answer is not in the service's format".to_owned(),
-            ),
-            other => (ErrorKind::Other, chain(other)),
-        };
+    /// A failure that no service reported.
+    pub(super) fn own(action: &'static str, kind: FailureKind, words: &str, of: String) -> Self {
         Self {
             action: Some(action),
             kind,
-            message: without_credentials(&message),
+            code: words.to_owned(),
+            said: of,
             cause: None,
         }
     }
 
+    /// Sorts an SDK error of an action.
+    pub(super) fn of<E, R>(action: &'static str, error: &SdkError<E, R>, secrets: &Secrets) -> Self
+    where
+        E: ProvideErrorMetadata + Error + 'static,
+        R: std::fmt::Debug + 'static,
+    {
+        let (kind, code, said) = match error {
+            SdkError::ServiceError(service) => {
+                let metadata = service.err();
+                let code = metadata.code().unwrap_or("unknown error");
+                let words = metadata.message().unwrap_or("no message");
+                (kind_of_code(code), code, words.to_owned())
+            }
+            SdkError::TimeoutError(_) => (FailureKind::Unreachable, TIMED_OUT, String::new()),
+            SdkError::DispatchFailure(failure) => {
+                let Some(cause) = failure.as_connector_error().map(|error| chain(error)) else {
+                    return Self::own(action, FailureKind::Unreachable, NOT_SENT, String::new());
+                };
+                let kind = if cause.to_ascii_lowercase().contains("credential") {
+                    FailureKind::NoCredentials
+                } else {
+                    FailureKind::Unreachable
+                };
+                (kind, "", cause)
+            }
+            SdkError::ResponseError(_) => (FailureKind::Unsupported, UNREADABLE, String::new()),
+            other => (FailureKind::Other, "", chain(other)),
+        };
+        Self::own(action, kind, &secrets.blank(code), secrets.blank(&said))
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
-        match self.kind {
-            ErrorKind::NoCredentials => {
-                "set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs none"
-                    .to_owned()
-            }
-            ErrorKind::ExpiredCredentials => {
-                "sign in again (`aws sso login`, or refresh the session token)".to_owned()
-            }
-            ErrorKind::RejectedCredentials => {
-                "check the keys, and that the region is enabled for the account".to_owned()
-            }
-            ErrorKind::Denied => {
-                let allow = self
-                    .action
-                    .map_or(String::new(), |action| format!("allow {action}; "));
-                format!("{allow}`gpucost iam-policy` prints the whole policy")
-            }
-            ErrorKind::Throttled => "run again later, or audit fewer regions at once".to_owned(),
-            ErrorKind::Unreachable => {
-                "check the network, the region's name and `--endpoint-url`".to_owned()
-            }
-            ErrorKind::Unsupported | ErrorKind::Other => "run again with -v for details".to_owned(),
-        }
+        self.kind.hint(self.action.unwrap_or_default())
+    }
+
+    /// A gap's cause of one of the kinds that follow a failed call; the last detail is
+    /// the kind's own.
+    pub fn cause_of(&self, kind: CauseKind, last: &str) -> Cause {
+        let action = self.action.unwrap_or_default();
+        Cause::of(
+            kind,
+            [action, self.kind.name(), &self.code, &self.said, last],
+        )
     }
 }
 
-fn kind_of_code(code: &str) -> ErrorKind {
+/// Own words for failures, which name nobody.
+const TIMED_OUT: &str = "no answer within the time limit";
+const NOT_SENT: &str = "the request could not be sent";
+const UNREADABLE: &str = "the answer is not in the service's format";
+
+/// Whether a code names nobody: one that this program knows, or its own words.
+pub fn is_known_code(code: &str) -> bool {
+    const OWN: &[&str] = &[
+        TIMED_OUT,
+        NOT_SENT,
+        UNREADABLE,
+        super::pages::REPEATED,
+        super::pages::TOO_MANY,
+        super::pages::TOO_MUCH,
+        super::savings_plans::NO_RATES,
+        super::prices::NO_ENDPOINT,
+        "unknown error",
+        "InternalError",
+        "InternalFailure",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "InvalidParameterValue",
+        "ValidationError",
+        "ValidationException",
+    ];
+    kind_of_code(code) != FailureKind::Other || OWN.contains(&code)
+}
+
+fn kind_of_code(code: &str) -> FailureKind {
     match code {
         "ExpiredToken" | "ExpiredTokenException" | "RequestExpired" => {
-            ErrorKind::ExpiredCredentials
+            FailureKind::ExpiredCredentials
         }
         "AuthFailure"
         | "InvalidClientTokenId"
@@ -170,17 +175,17 @@ fn kind_of_code(code: &str) -> ErrorKind {
         | "SignatureDoesNotMatch"
         | "InvalidSignatureException"
         | "OptInRequired"
-        | "MissingAuthenticationToken" => ErrorKind::RejectedCredentials,
+        | "MissingAuthenticationToken" => FailureKind::RejectedCredentials,
         "UnauthorizedOperation" | "AccessDenied" | "AccessDeniedException" | "NotAuthorized" => {
-            ErrorKind::Denied
+            FailureKind::Denied
         }
         "RequestLimitExceeded"
         | "Throttling"
         | "ThrottlingException"
         | "ThrottledException"
-        | "TooManyRequestsException" => ErrorKind::Throttled,
-        "InvalidAction" | "UnknownOperationException" => ErrorKind::Unsupported,
-        _ => ErrorKind::Other,
+        | "TooManyRequestsException" => FailureKind::Throttled,
+        "InvalidAction" | "UnknownOperationException" => FailureKind::Unsupported,
+        _ => FailureKind::Other,
     }
 }
 
@@ -198,46 +203,9 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     parts.join(": ")
 }
 
-/// Blanks access key ids, which some services repeat in their messages.
-fn without_credentials(text: &str) -> String {
-    const PREFIXES: [&str; 2] = ["AKIA", "ASIA"];
-    const LENGTH: usize = 20;
-    let mut rest = text;
-    let mut clean = String::with_capacity(text.len());
-    while let Some(start) = PREFIXES.iter().filter_map(|prefix| rest.find(prefix)).min() {
-        let key_length = rest[start..]
-            .bytes()
-            .take_while(u8::is_ascii_alphanumeric)
-            .count();
-        let end = start + key_length;
-        clean.push_str(&rest[..start]);
-        clean.push_str(if key_length >= LENGTH {
-            "(access key)"
-        } else {
-            &rest[start..end]
-        });
-        rest = &rest[end..];
-    }
-    clean.push_str(rest);
-    clean
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn access_keys_never_reach_a_message() {
-        assert_eq!(
-            without_credentials("key AKIAIOSFODNN7EXAMPLE is not valid"),
-            "key (access key) is not valid"
-        );
-        assert_eq!(without_credentials("an ASIAN region"), "an ASIAN region");
-        assert_eq!(
-            without_credentials("ASIAIOSFODNN7EXAMPLE,AKIAIOSFODNN7EXAMPLE"),
-            "(access key),(access key)"
-        );
-    }
 
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]
@@ -271,16 +239,16 @@ mod tests {
 
     #[test]
     fn codes_of_every_protocol_are_sorted() {
-        assert_eq!(kind_of_code("UnauthorizedOperation"), ErrorKind::Denied);
-        assert_eq!(kind_of_code("AccessDeniedException"), ErrorKind::Denied);
+        assert_eq!(kind_of_code("UnauthorizedOperation"), FailureKind::Denied);
+        assert_eq!(kind_of_code("AccessDeniedException"), FailureKind::Denied);
         assert_eq!(
             kind_of_code("RequestExpired"),
-            ErrorKind::ExpiredCredentials
+            FailureKind::ExpiredCredentials
         );
-        assert_eq!(kind_of_code("RequestLimitExceeded"), ErrorKind::Throttled);
+        assert_eq!(kind_of_code("RequestLimitExceeded"), FailureKind::Throttled);
         assert_eq!(
             kind_of_code("OptInRequired"),
-            ErrorKind::RejectedCredentials
+            FailureKind::RejectedCredentials
         );
     }
 }

@@ -4,7 +4,8 @@ use super::error::AwsError;
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
-    Address, Gap, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, Tenancy, Volume,
+    Address, Cause, CauseKind, Gap, Instance, InstanceId, InstanceState, Lifecycle,
+    OperatingSystem, Tenancy, Volume,
 };
 use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance};
 use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsEr
             .set_next_token(pages.token())
             .send()
             .await
-            .map_err(|error| AwsError::of("ec2:DescribeInstances", &error))?;
+            .map_err(|error| clients.failed("ec2:DescribeInstances", &error))?;
         for reservation in page.reservations() {
             let account = reservation.owner_id().unwrap_or("unknown");
             for found in reservation.instances() {
@@ -75,13 +76,9 @@ pub(super) fn filter(name: &str, values: &[&str]) -> Filter {
 
 fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance, Gap> {
     let id = found.instance_id().unwrap_or("unknown id");
-    let unreadable = |what: &str| {
-        Gap::new(
-            "instance",
-            id,
-            format!("EC2's answer has no readable {what}"),
-            "report it with `gpucost inventory -v`",
-        )
+    let unreadable = |field: &str| {
+        let cause = Cause::of(CauseKind::InstanceNotReadable, [field]);
+        Gap::of("instance", id, cause)
     };
     let state_name = found
         .state()
@@ -204,7 +201,8 @@ pub async fn standing_resources(clients: &RegionClients, inventory: &mut RegionI
 }
 
 fn gap(what: &str, clients: &RegionClients, error: &AwsError) -> Gap {
-    Gap::new(what, &clients.region, error.to_string(), error.hint())
+    let cause = error.cause_of(CauseKind::CallFailed, "");
+    Gap::of(what, &clients.region, cause)
 }
 
 type VolumeFacts = BTreeMap<String, (Option<String>, Option<u64>)>;
@@ -241,7 +239,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
                 .set_next_token(pages.token())
                 .send()
                 .await
-                .map_err(|error| AwsError::of("ec2:DescribeVolumes", &error))?;
+                .map_err(|error| clients.failed("ec2:DescribeVolumes", &error))?;
             for volume in page.volumes() {
                 let size = volume.size().and_then(|size| u64::try_from(size).ok());
                 let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());
@@ -277,7 +275,7 @@ async fn addresses(
             )
             .send()
             .await
-            .map_err(|error| AwsError::of("ec2:DescribeAddresses", &error))?;
+            .map_err(|error| clients.failed("ec2:DescribeAddresses", &error))?;
         for address in answer.addresses() {
             if let (Some(instance), Some(id)) = (
                 address.instance_id(),

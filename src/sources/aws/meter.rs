@@ -1,6 +1,7 @@
 //! Counts calls and retries where they happen, so that the report's figures are
 //! what went over the wire.
 
+use super::secrets::Secrets;
 use crate::domain::ApiUsage;
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
@@ -30,6 +31,7 @@ struct Counts {
     usage: ApiUsage,
     attempts: u64,
     metrics: u64,
+    secrets: Secrets,
 }
 
 impl Meter {
@@ -43,6 +45,11 @@ impl Meter {
     /// Notes how many metrics a GetMetricData call asks for.
     pub(super) fn metrics_asked(&self, metrics: usize) {
         self.counts().metrics += metrics as u64;
+    }
+
+    /// What requests were signed with so far.
+    pub(super) fn secrets(&self) -> Secrets {
+        self.counts().secrets.clone()
     }
 
     /// What has been used so far.
@@ -75,6 +82,19 @@ impl Intercept for Meter {
             let service = metadata.service().to_ascii_lowercase();
             let action = format!("{service}:{}", metadata.name());
             *counts.usage.by_operation.entry(action).or_insert(0) += 1;
+        }
+        Ok(())
+    }
+
+    // What was signed is in the headers now.
+    fn read_after_signing(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
+        _bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if let Some(token) = context.request().headers().get("x-amz-security-token") {
+            self.counts().secrets.add(token);
         }
         Ok(())
     }

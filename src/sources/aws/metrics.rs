@@ -95,7 +95,7 @@ pub async fn discover(
                 .set_next_token(pages.token())
                 .send()
                 .await
-                .map_err(|error| AwsError::of("cloudwatch:ListMetrics", &error))?;
+                .map_err(|error| clients.failed("cloudwatch:ListMetrics", &error))?;
             found.extend(page.metrics().iter().map(|listed| {
                 DiscoveredMetric {
                     metric,
@@ -143,7 +143,7 @@ pub async fn fetch(
             .set_next_token(pages.token())
             .send()
             .await
-            .map_err(|error| AwsError::of("cloudwatch:GetMetricData", &error))?;
+            .map_err(|error| clients.failed("cloudwatch:GetMetricData", &error))?;
         for result in page.metric_data_results() {
             let index = result
                 .id()

@@ -13,11 +13,12 @@ mod policy;
 mod prices;
 mod products;
 mod savings_plans;
+mod secrets;
 mod session;
 mod shapes;
 
 pub use commitments::{has_savings_plans, region_commitments, savings_plans};
-pub use error::{AwsError, Cause, ErrorKind};
+pub use error::{AwsError, CauseLine, is_known_code};
 pub use inventory::{RegionInventory, inventory, standing_resources};
 pub use metadata::{InstancePlace, instance_place};
 pub use meter::metric_cost_usd;

@@ -1,13 +1,19 @@
 //! Pages of one call, bounded: a service that hands out the same page token again would
 //! be asked for ever.
 
-use super::error::{AwsError, ErrorKind};
+use super::error::AwsError;
+use crate::domain::FailureKind;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Pages that one call may have: 10,000 pages of 100 products are 20 times the price list
 /// of EC2 in a region.
 const MOST_PAGES: usize = 10_000;
+
+/// Why an answer is given up.
+pub(super) const REPEATED: &str = "the service repeats a page token: the answer was given up";
+pub(super) const TOO_MANY: &str = "more than 10000 pages: the answer was given up";
+pub(super) const TOO_MUCH: &str = "more results than were asked for: the answer was given up";
 
 /// The pages of one call.
 #[derive(Debug)]
@@ -46,7 +52,7 @@ impl Pages {
         self.room = self
             .room
             .checked_sub(results)
-            .ok_or_else(|| self.endless("more results than were asked for".to_owned()))?;
+            .ok_or_else(|| self.endless(TOO_MUCH))?;
         Ok(())
     }
 
@@ -67,21 +73,16 @@ impl Pages {
         let mut hasher = DefaultHasher::new();
         token.hash(&mut hasher);
         if !self.seen.insert(hasher.finish()) {
-            return Err(self.endless("the service repeats a page token".to_owned()));
+            return Err(self.endless(REPEATED));
         }
         if self.seen.len() >= MOST_PAGES {
-            return Err(self.endless(format!("more than {MOST_PAGES} pages")));
+            return Err(self.endless(TOO_MANY));
         }
         Ok(true)
     }
 
-    fn endless(&self, message: String) -> AwsError {
-        AwsError {
-            action: Some(self.action),
-            kind: ErrorKind::Other,
-            message: format!("{message}: the answer was given up"),
-            cause: None,
-        }
+    fn endless(&self, words: &str) -> AwsError {
+        AwsError::own(self.action, FailureKind::Other, words, String::new())
     }
 }
 

@@ -5,8 +5,8 @@ use super::pages::Pages;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
-    Currency, HourlyRate, Money, OperatingSystem, PriceBasis, PriceKey, PriceOption, PriceOrigin,
-    PriceQuote, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
+    Currency, FailureKind, HourlyRate, Money, OperatingSystem, PriceBasis, PriceKey, PriceOption,
+    PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
 };
 use crate::savings::spot_history;
 use aws_sdk_ec2::types::InstanceType;
@@ -155,21 +155,23 @@ pub async fn storage_prices(
     Ok(found)
 }
 
+const PRODUCTS: &str = "pricing:GetProducts";
+/// Why it is not asked.
+pub(super) const NO_ENDPOINT: &str = "the region's partition has no price list endpoint";
+
 async fn products(
     session: &Session,
     region: &str,
     service: &str,
     filters: Vec<Filter>,
 ) -> Result<Vec<serde_json::Value>, AwsError> {
-    let endpoint = endpoint_of(region).ok_or_else(|| AwsError {
-        action: Some("pricing:GetProducts"),
-        kind: super::ErrorKind::Unsupported,
-        message: format!("the partition of {region} has no price list endpoint"),
-        cause: None,
+    let endpoint = endpoint_of(region).ok_or_else(|| {
+        let region = region.to_owned();
+        AwsError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region)
     })?;
     let client = session.pricing(endpoint);
     let mut found = Vec::new();
-    let mut pages = Pages::of("pricing:GetProducts");
+    let mut pages = Pages::of(PRODUCTS);
     loop {
         session.pricing_turn(endpoint).await;
         let page = client
@@ -180,7 +182,7 @@ async fn products(
             .set_next_token(pages.token())
             .send()
             .await
-            .map_err(|error| AwsError::of("pricing:GetProducts", &error))?;
+            .map_err(|error| session.failed(PRODUCTS, &error))?;
         found.extend(
             page.price_list()
                 .iter()
@@ -229,7 +231,7 @@ pub async fn spot_prices(
             .set_next_token(pages.token())
             .send()
             .await
-            .map_err(|error| AwsError::of("ec2:DescribeSpotPriceHistory", &error))?;
+            .map_err(|error| clients.failed("ec2:DescribeSpotPriceHistory", &error))?;
         for change in page.spot_price_history() {
             let parts = (
                 change.instance_type().map(|name| name.as_str().to_owned()),

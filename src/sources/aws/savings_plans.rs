@@ -1,12 +1,12 @@
 //! Rates of savings plans.
 
 use super::commitments::has_savings_plans;
-use super::error::{AwsError, ErrorKind};
+use super::error::AwsError;
 use super::pages::Pages;
 use super::session::Session;
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, OperatingSystem, PaymentOption, PriceBasis, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote, Tenancy,
+    CommitmentTerm, Currency, FailureKind, HourlyRate, OperatingSystem, PaymentOption, PriceBasis,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, Tenancy,
 };
 use aws_sdk_savingsplans::types::{
     SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement, SavingsPlanPaymentOption,
@@ -19,6 +19,8 @@ use rust_decimal::Decimal;
 /// Rates on one page, the most that the interface gives.
 const RATES_AT_ONCE: i32 = 1_000;
 const SECONDS_PER_YEAR: i64 = 365 * 86_400;
+/// Why it is not asked.
+pub(super) const NO_RATES: &str = "the region's partition has no savings plan rates";
 const ACTION: &str = "savingsplans:DescribeSavingsPlansOfferingRates";
 
 /// Linux rates of EC2 Instance and Compute Savings Plans for types in a region.
@@ -32,12 +34,13 @@ pub async fn savings_plan_rates(
     read_on: Date,
 ) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
     if !has_savings_plans(region) {
-        return Err(AwsError {
-            action: Some(ACTION),
-            kind: ErrorKind::Unsupported,
-            message: format!("the partition of {region} has no savings plan rates"),
-            cause: None,
-        });
+        let region = region.to_owned();
+        return Err(AwsError::own(
+            ACTION,
+            FailureKind::Unsupported,
+            NO_RATES,
+            region,
+        ));
     }
     let client = session.savings_plans();
     let mut found = Vec::new();
@@ -64,7 +67,7 @@ pub async fn savings_plan_rates(
             .set_next_token(pages.token())
             .send()
             .await
-            .map_err(|error| AwsError::of(ACTION, &error))?;
+            .map_err(|error| session.failed(ACTION, &error))?;
         found.extend(
             page.search_results()
                 .iter()

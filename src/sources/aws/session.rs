@@ -10,6 +10,8 @@ use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_ec2::config::{ProvideCredentials, SharedCredentialsProvider};
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,7 +152,7 @@ impl Session {
             .get_caller_identity()
             .send()
             .await
-            .map_err(|error| AwsError::of("sts:GetCallerIdentity", &error))?;
+            .map_err(|error| self.failed("sts:GetCallerIdentity", &error))?;
         Ok(Identity {
             account: answer.account().unwrap_or("unknown").to_owned(),
         })
@@ -168,7 +170,7 @@ impl Session {
             .describe_regions()
             .send()
             .await
-            .map_err(|error| AwsError::of("ec2:DescribeRegions", &error))?;
+            .map_err(|error| self.failed("ec2:DescribeRegions", &error))?;
         let mut regions: Vec<String> = answer
             .regions()
             .iter()
@@ -228,6 +230,15 @@ impl Session {
             .await;
     }
 
+    /// A failed call of an action, without anything that it was signed with.
+    pub(super) fn failed<E, R>(&self, action: &'static str, error: &SdkError<E, R>) -> AwsError
+    where
+        E: ProvideErrorMetadata + Error + 'static,
+        R: std::fmt::Debug + 'static,
+    {
+        AwsError::of(action, error, &self.meter.secrets())
+    }
+
     /// What has been used so far.
     pub fn usage(&self) -> ApiUsage {
         self.meter.usage()
@@ -235,6 +246,15 @@ impl Session {
 }
 
 impl RegionClients {
+    /// A failed call of an action, without anything that it was signed with.
+    pub(super) fn failed<E, R>(&self, action: &'static str, error: &SdkError<E, R>) -> AwsError
+    where
+        E: ProvideErrorMetadata + Error + 'static,
+        R: std::fmt::Debug + 'static,
+    {
+        self.session.failed(action, error)
+    }
+
     pub(super) async fn ec2_turn(&self) {
         self.session
             .limiter
@@ -262,7 +282,7 @@ pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Times
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sources::aws::ErrorKind;
+    use crate::domain::FailureKind;
     use aws_sdk_ec2::config::Credentials;
     use std::time::Instant;
 
@@ -294,7 +314,7 @@ mod tests {
             .await
             .expect_err("nobody answers");
         assert!(begin.elapsed() < Duration::from_secs(10));
-        assert_eq!(error.kind, ErrorKind::Unreachable);
+        assert_eq!(error.kind, FailureKind::Unreachable);
         assert_eq!(
             error.to_string(),
             "ec2:DescribeInstances: no answer within the time limit"

@@ -40,7 +40,7 @@ pub async fn shapes(
                 .set_next_token(pages.token())
                 .send()
                 .await
-                .map_err(|error| AwsError::of("ec2:DescribeInstanceTypes", &error))?;
+                .map_err(|error| clients.failed("ec2:DescribeInstanceTypes", &error))?;
             shapes.extend(page.instance_types().iter().filter_map(shape));
             if !pages.follow(page.next_token())? {
                 break;

@@ -5,11 +5,12 @@ use super::wire::{
     ShapeWire, SpotHistoryWire, StoragePriceWire,
 };
 use crate::domain::{
-    AcceleratorKind, Address, ApiUsage, Architecture, Currency, Gap, GpuModel, GpuOffer, GpuShare,
-    HourlyRate, Instalments, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy,
-    Lifecycle, Looks, MOST_PER_HOUR, Metric, Money, OperatingSystem, Points, PriceBasis, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected, Series, SeriesSource, SpotHistory,
-    Statistic, StorageQuote, StorageResource, Tenancy, Volume, Window,
+    AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GpuModel,
+    GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
+    InstanceState, JoinedBy, Lifecycle, Looks, MOST_PER_HOUR, Metric, Money, OperatingSystem,
+    Points, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected,
+    Series, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, Tenancy, Volume,
+    Window,
 };
 use jiff::Timestamp;
 use serde::de;
@@ -347,8 +348,15 @@ pub(super) fn storage_price<E: de::Error>(
     Ok((wire.region, resource, quote))
 }
 
-pub(super) fn gap(wire: GapWire) -> Gap {
-    Gap::new(wire.what, wire.place, wire.reason, wire.hint)
+pub(super) fn gap<E: de::Error>(wire: GapWire) -> Result<Gap, E> {
+    let Some(cause) = wire.cause else {
+        return Ok(Gap::new(wire.what, wire.place, wire.reason, wire.hint));
+    };
+    let kind = named("cause", &cause.kind, CauseKind::from_name)?;
+    let needed = kind.details().len();
+    let cause = Cause::new(kind, cause.details)
+        .ok_or_else(|| E::custom(format!("the cause `{kind}` needs {needed} `details`")))?;
+    Ok(Gap::of(wire.what, wire.place, cause))
 }
 
 pub(super) fn api<E: de::Error>(wire: ApiWire) -> Result<ApiUsage, E> {

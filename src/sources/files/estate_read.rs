@@ -259,7 +259,7 @@ impl<'de> Visitor<'de> for EstateVisitor {
                         .next_value::<Vec<GapWire>>()?
                         .into_iter()
                         .map(gap)
-                        .collect();
+                        .collect::<Result<_, _>>()?;
                 }
                 "api" => parts.api = api(map.next_value()?)?,
                 "commitments" => parts.commitments = commitments::from_wire(map.next_value()?)?,

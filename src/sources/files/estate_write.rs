@@ -3,8 +3,9 @@
 use super::ESTATE_VERSION;
 use super::commitments;
 use super::wire::{
-    AddressWire, ApiWire, Cell, GapWire, GpuWire, InstanceWire, LooksWire, PriceWire, ProfileWire,
-    RejectedWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire, VolumeWire,
+    AddressWire, ApiWire, CauseWire, Cell, GapWire, GpuWire, InstanceWire, LooksWire, PriceWire,
+    ProfileWire, RejectedWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire,
+    VolumeWire,
 };
 use crate::domain::{
     Estate, Instance, InstanceShape, Points, PriceBasis, ProfiledRun, Rejected, Series, SpotHistory,
@@ -204,6 +205,10 @@ fn gaps(estate: &Estate) -> Vec<GapWire> {
             place: gap.place.clone(),
             reason: gap.reason.clone(),
             hint: gap.hint.clone(),
+            cause: gap.cause.as_ref().map(|cause| CauseWire {
+                kind: cause.kind().name().to_owned(),
+                details: cause.details().map(|(_, text)| text.to_owned()).collect(),
+            }),
         })
         .collect()
 }

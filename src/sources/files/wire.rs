@@ -197,6 +197,17 @@ pub(super) struct GapWire {
     pub place: String,
     pub reason: String,
     pub hint: String,
+    /// What the reason and the hint are made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CauseWire>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a cause with `kind` and `details`")]
+pub(super) struct CauseWire {
+    pub kind: String,
+    #[serde(default)]
+    pub details: Vec<String>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -1,0 +1,507 @@
+//! `--redact`: an estate that can leave the house. Every text of it is masked by
+//! what it is, at its place; nothing is searched for in finished text. Masks come
+//! in order of first sight, so the same estate gives the same masks, and what
+//! belonged together still does.
+
+mod vocabulary;
+
+use crate::analysis::{is_vocabulary, kind_of_name};
+use crate::domain::{
+    ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Detail, Estate, FALLBACKS,
+    FailureKind, Gap, GpuModel, Instance, InstanceId, InstanceShape, PriceBook, PriceKey,
+    ProfiledRun, ReservedInstances, SavingsPlan, Series, StorageResource, Volume,
+};
+use crate::sources::aws::{ACTIONS, is_known_code};
+use std::collections::{BTreeMap, BTreeSet};
+use vocabulary::{
+    MASKED, is_common_key, is_family, is_given_id, is_price_source, is_region, is_subject, is_type,
+    is_zone, state_transition,
+};
+
+/// Digits of the masks of ids: ids are sorted as text, and their masks in the same
+/// order.
+const ID_DIGITS: usize = 6;
+
+/// What a text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    Account,
+    Address,
+    Commitment,
+    Family,
+    Gpu,
+    Host,
+    Instance,
+    Key,
+    Name,
+    Operation,
+    Place,
+    Region,
+    Source,
+    Type,
+    Value,
+    Volume,
+    Zone,
+}
+
+impl Named {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Address => "address",
+            Self::Commitment => "commitment",
+            Self::Family => "family",
+            Self::Gpu => "gpu",
+            Self::Host => "host",
+            Self::Instance => "instance",
+            Self::Key => "key",
+            Self::Name => "name",
+            Self::Operation => "operation",
+            Self::Place => "place",
+            Self::Region => "region",
+            Self::Source => "source",
+            Self::Type => "type",
+            Self::Value => "value",
+            Self::Volume => "volume",
+            Self::Zone => "zone",
+        }
+    }
+
+    /// Whether a text names nobody.
+    fn may_stay(self, text: &str) -> bool {
+        match self {
+            Self::Family => is_family(text),
+            Self::Gpu => !matches!(GpuModel::from_name(text), GpuModel::Other(_)),
+            Self::Instance => is_given_id("i-", text),
+            Self::Operation => ACTIONS.contains(&text),
+            Self::Region => is_region(text),
+            Self::Source => is_price_source(text),
+            Self::Type => is_type(text),
+            Self::Volume => is_given_id("vol-", text),
+            Self::Zone => is_zone(text),
+            _ => false,
+        }
+    }
+}
+
+/// Hands out masks such as `name-1`.
+#[derive(Debug, Default)]
+struct Masks {
+    given: BTreeMap<Named, BTreeMap<String, String>>,
+    /// Keys of tags that stay because the user's own settings speak of them.
+    kept_keys: BTreeSet<String>,
+}
+
+/// Masks everything in an estate that can name somebody. Tags stay where a key is
+/// common or among those kept; of their values those that verdicts rest on.
+pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) {
+    let mut masks = Masks {
+        kept_keys,
+        ..Masks::default()
+    };
+    masks.estate(estate);
+}
+
+impl Masks {
+    fn mask(&mut self, named: Named, text: &mut String) {
+        if !named.may_stay(text) {
+            self.mask_as(named, named.prefix(), text);
+        }
+    }
+
+    fn mask_as(&mut self, named: Named, prefix: &str, text: &mut String) {
+        let given = self.given.entry(named).or_default();
+        let next = given.len() + 1;
+        let mask = given.entry(text.clone()).or_insert_with(|| match named {
+            Named::Instance | Named::Commitment => format!("{prefix}-{next:0ID_DIGITS$}"),
+            _ => format!("{prefix}-{next}"),
+        });
+        text.clone_from(mask);
+    }
+
+    fn masked(&mut self, named: Named, text: &str) -> String {
+        let mut text = text.to_owned();
+        self.mask(named, &mut text);
+        text
+    }
+
+    fn each(&mut self, named: Named, text: &mut Option<String>) {
+        if let Some(text) = text {
+            self.mask(named, text);
+        }
+    }
+
+    fn instance_id(&mut self, id: &mut InstanceId) {
+        *id = InstanceId::new(self.masked(Named::Instance, id.as_str()));
+    }
+
+    /// A name keeps the kind that it suggests, so that verdicts stay the same.
+    fn name(&mut self, text: &mut String) {
+        let prefix = kind_of_name(text).map_or(Named::Name.prefix(), |kind| kind.name());
+        self.mask_as(Named::Name, prefix, text);
+    }
+
+    fn estate(&mut self, estate: &mut Estate) {
+        // Whatever a text is, it is decided here: a new field does not compile
+        // before it is.
+        let Estate {
+            as_of: _,
+            window: _,
+            source: _,
+            accounts,
+            regions,
+            period_seconds: _,
+            instances,
+            out_of_scope,
+            shapes,
+            metrics,
+            profiles,
+            prices,
+            commitments,
+            gaps,
+            api,
+        } = estate;
+        let ids: BTreeSet<&str> = instances.iter().map(|one| one.id.as_str()).collect();
+        for id in ids {
+            self.masked(Named::Instance, id);
+        }
+        let ids: BTreeSet<&str> = commitments.ids().collect();
+        for id in ids {
+            self.masked(Named::Commitment, id);
+        }
+        for account in accounts {
+            self.mask(Named::Account, account);
+        }
+        for region in regions {
+            self.mask(Named::Region, region);
+        }
+        for instance in instances.iter_mut().chain(out_of_scope) {
+            self.instance(instance);
+        }
+        *shapes = std::mem::take(shapes)
+            .into_values()
+            .map(|shape| self.shape(shape))
+            .collect();
+        for series in metrics {
+            self.series(series);
+        }
+        for run in profiles {
+            let ProfiledRun {
+                instance,
+                start: _,
+                end: _,
+                covers_a_command: _,
+                looks: _,
+                gpu_mean_percent: _,
+                cpu_p95_percent: _,
+                memory_p95_mib: _,
+            } = run;
+            self.instance_id(instance);
+        }
+        *prices = self.prices(prices);
+        self.commitments(commitments);
+        for gap in gaps {
+            *gap = self.gap(gap);
+        }
+        api.by_operation = std::mem::take(&mut api.by_operation)
+            .into_iter()
+            .map(|(operation, calls)| (self.masked(Named::Operation, &operation), calls))
+            .collect();
+    }
+
+    fn instance(&mut self, instance: &mut Instance) {
+        let Instance {
+            id,
+            account,
+            region,
+            zone,
+            instance_type,
+            state: _,
+            lifecycle: _,
+            capacity_reservation_id,
+            capacity_block_id,
+            operating_system: _,
+            tenancy: _,
+            launch_time: _,
+            attached_time: _,
+            state_transition_reason,
+            tags,
+            auto_scaling_group,
+            private_dns_name,
+            volumes,
+            addresses,
+        } = instance;
+        self.instance_id(id);
+        self.mask(Named::Account, account);
+        self.mask(Named::Region, region);
+        self.each(Named::Zone, zone);
+        self.mask(Named::Type, instance_type);
+        self.each(Named::Commitment, capacity_reservation_id);
+        self.each(Named::Commitment, capacity_block_id);
+        if let Some(reason) = state_transition_reason {
+            *reason = state_transition(reason);
+        }
+        if let Some(group) = auto_scaling_group {
+            self.name(group);
+        }
+        *tags = std::mem::take(tags)
+            .into_iter()
+            .map(|(key, value)| self.tag(key, value))
+            .collect();
+        self.each(Named::Host, private_dns_name);
+        for Volume {
+            id,
+            volume_type,
+            size_gib: _,
+        } in volumes
+        {
+            self.mask(Named::Volume, id);
+            if let Some(kind) = volume_type
+                && StorageResource::from_name(kind).is_none()
+            {
+                self.mask(Named::Type, kind);
+            }
+        }
+        for Address { id } in addresses {
+            self.mask(Named::Address, id);
+        }
+    }
+
+    fn tag(&mut self, key: String, mut value: String) -> (String, String) {
+        if is_vocabulary(&key, &value) {
+            return (key, value);
+        }
+        match key.as_str() {
+            "Name" | "gpucost:workload" | "aws:autoscaling:groupName" => self.name(&mut value),
+            key if self.kept_keys.contains(key) => self.name(&mut value),
+            _ => self.mask(Named::Value, &mut value),
+        }
+        (self.tag_key(key), value)
+    }
+
+    /// A key keeps whose it is: those of AWS and of this program are not grouped by.
+    fn tag_key(&mut self, mut key: String) -> String {
+        if is_common_key(&key) || self.kept_keys.contains(&key) {
+            return key;
+        }
+        let owner = ["aws:", "gpucost:"]
+            .into_iter()
+            .find(|owner| key.starts_with(owner));
+        self.mask_as(Named::Key, Named::Key.prefix(), &mut key);
+        format!("{}{key}", owner.unwrap_or_default())
+    }
+
+    fn shape(&mut self, mut shape: InstanceShape) -> (String, InstanceShape) {
+        let InstanceShape {
+            instance_type,
+            accelerator: _,
+            gpu,
+            vcpu: _,
+            memory_mib: _,
+            architecture: _,
+            local_storage_gb: _,
+            efa: _,
+        } = &mut shape;
+        self.mask(Named::Type, instance_type);
+        if let Some(offer) = gpu {
+            offer.model = GpuModel::from_name(&self.masked(Named::Gpu, offer.model.name()));
+        }
+        (instance_type.clone(), shape)
+    }
+
+    fn series(&mut self, series: &mut Series) {
+        let Series {
+            instance,
+            gpu: _,
+            metric: _,
+            statistic: _,
+            source: _,
+            joined_by: _,
+            points: _,
+            rejected: _,
+        } = series;
+        self.instance_id(instance);
+    }
+
+    fn prices(&mut self, prices: &PriceBook) -> PriceBook {
+        let mut masked = PriceBook::default();
+        for (key, quote) in prices.iter() {
+            let mut quote = quote.clone();
+            self.mask(Named::Source, &mut quote.source);
+            let own = PriceKey {
+                region: self.masked(Named::Region, &key.region),
+                instance_type: self.masked(Named::Type, &key.instance_type),
+                operating_system: key.operating_system,
+                tenancy: key.tenancy,
+                option: key.option,
+                zone: key.zone.as_ref().map(|zone| self.masked(Named::Zone, zone)),
+            };
+            if let Some(history) = prices.spot_history(key) {
+                masked.insert_spot_history(own.clone(), history.clone());
+            }
+            masked.insert(own, quote);
+        }
+        for (region, resource, quote) in prices.iter_storage() {
+            let mut quote = quote.clone();
+            self.mask(Named::Source, &mut quote.source);
+            masked.insert_storage(&self.masked(Named::Region, region), resource, quote);
+        }
+        masked
+    }
+
+    fn commitments(&mut self, commitments: &mut Commitments) {
+        let Commitments {
+            reserved_instances,
+            savings_plans,
+            capacity_reservations,
+        } = commitments;
+        for ReservedInstances {
+            id,
+            region,
+            zone,
+            instance_type,
+            ..
+        } in reserved_instances
+        {
+            self.mask(Named::Commitment, id);
+            self.mask(Named::Region, region);
+            self.each(Named::Zone, zone);
+            self.mask(Named::Type, instance_type);
+        }
+        for SavingsPlan {
+            id, region, family, ..
+        } in savings_plans
+        {
+            self.mask(Named::Commitment, id);
+            self.each(Named::Region, region);
+            self.each(Named::Family, family);
+        }
+        for CapacityReservation {
+            id,
+            region,
+            zone,
+            instance_type,
+            ..
+        } in capacity_reservations
+        {
+            self.mask(Named::Commitment, id);
+            self.mask(Named::Region, region);
+            self.mask(Named::Zone, zone);
+            self.mask(Named::Type, instance_type);
+        }
+    }
+
+    /// A gap keeps the words of its cause; one that has none keeps what it is about.
+    fn gap(&mut self, gap: &Gap) -> Gap {
+        let what = if is_subject(&gap.what) {
+            gap.what.as_str()
+        } else {
+            MASKED
+        };
+        let place = self.place(&gap.what, &gap.place);
+        match &gap.cause {
+            Some(cause) => Gap::of(what, place, self.cause(cause)),
+            None => Gap::new(
+                what,
+                place,
+                MASKED,
+                "the report that is not redacted shows the reason",
+            ),
+        }
+    }
+
+    fn place(&mut self, what: &str, place: &str) -> String {
+        const PLACES: [&str; 2] = ["account", "this machine"];
+        let knows = |masks: &Self, named| {
+            let given = masks.given.get(&named);
+            given.is_some_and(|given: &BTreeMap<_, _>| given.contains_key(place))
+        };
+        if PLACES.contains(&place) {
+            return place.to_owned();
+        }
+        let named = match what {
+            "commitment" => Named::Commitment,
+            "instance" => Named::Instance,
+            _ if is_region(place) || knows(self, Named::Region) => Named::Region,
+            _ if Named::Instance.may_stay(place) || knows(self, Named::Instance) => Named::Instance,
+            _ => Named::Place,
+        };
+        self.masked(named, place)
+    }
+
+    fn cause(&mut self, cause: &Cause) -> Cause {
+        let kept = |text: &str, stays: bool| {
+            let kept = if stays || text.is_empty() {
+                text
+            } else {
+                MASKED
+            };
+            kept.to_owned()
+        };
+        cause.map(|detail, text| match detail {
+            Detail::Action => kept(text, ACTIONS.contains(&text)),
+            Detail::Failure => kept(text, FailureKind::from_name(text).is_some()),
+            Detail::Code => kept(text, is_known_code(text)),
+            Detail::Foreign => kept(text, false),
+            Detail::Fallback => kept(text, FALLBACKS.contains(&text)),
+            Detail::Field => kept(text, ANSWER_FIELDS.contains(&text)),
+            Detail::Count => kept(text, text.parse::<u64>().is_ok()),
+            Detail::Region => self.masked(Named::Region, text),
+            Detail::Types => {
+                let types = text.split(", ").map(|one| self.masked(Named::Type, one));
+                types.collect::<Vec<_>>().join(", ")
+            }
+            Detail::Instance => self.masked(Named::Instance, text),
+            Detail::Host => self.masked(Named::Host, text),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::CauseKind;
+
+    #[test]
+    fn the_same_name_gets_the_same_mask() {
+        let mut masks = Masks::default();
+        let mut texts = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
+        texts.iter_mut().for_each(|text| masks.name(text));
+        assert_eq!(texts, ["name-1", "name-2", "name-1"]);
+    }
+
+    #[test]
+    fn a_gap_keeps_its_words_and_loses_what_they_name() {
+        let mut masks = Masks::default();
+        let details = [
+            "ec2:DescribeVolumes",
+            "denied",
+            "UnauthorizedOperation",
+            "User: arn:aws:iam::444455556666:user/mallory",
+            "",
+        ];
+        let denied = Cause::of(CauseKind::CallFailed, details);
+        let gap = masks.gap(&Gap::of("volumes", "eu-west-1", denied));
+        assert_eq!(
+            (gap.place.as_str(), gap.reason.as_str(), gap.hint.as_str()),
+            (
+                "eu-west-1",
+                "ec2:DescribeVolumes: UnauthorizedOperation: (masked)",
+                "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the whole policy"
+            )
+        );
+        let nobody = Cause::of(CauseKind::ProfileOfNone, ["falcon 7"]);
+        let gap = masks.gap(&Gap::of("profile data", "/home/mallory/run.jsonl", nobody));
+        assert_eq!(gap.place, "place-1");
+        assert!(gap.reason.starts_with("the host name host-1 is of no"));
+        let text = Gap::new(
+            "metrics of falcon",
+            "falcon",
+            "mallory said so",
+            "ask mallory",
+        );
+        let gap = masks.gap(&text);
+        assert_eq!((gap.what.as_str(), gap.place.as_str()), (MASKED, "place-2"));
+        assert!(!format!("{gap:?}").contains("mallory"));
+    }
+}

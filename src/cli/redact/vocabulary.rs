@@ -1,0 +1,262 @@
+//! Words that name nobody and so may leave the house: those of AWS and of this
+//! program. Everything else is masked.
+
+use crate::catalog::{has_form_of_type, leading_region};
+use crate::domain::Metric;
+use crate::sources::aws::ACTIONS;
+
+/// Instead of a text that is not shown.
+pub(super) const MASKED: &str = "(masked)";
+
+fn is_among(words: &[&str], word: &str) -> bool {
+    words.contains(&word)
+}
+
+/// Whether it is a region's name as AWS gives them, such as `us-gov-west-1`.
+pub(super) fn is_region(name: &str) -> bool {
+    const AREAS: &[&str] = &[
+        "af", "ap", "ca", "cn", "eu", "eusc", "il", "me", "mx", "sa", "us",
+    ];
+    const PARTITIONS: &[&str] = &["de", "gov", "iso", "isob", "isof"];
+    let parts: Vec<&str> = name.split('-').collect();
+    let middle = parts.get(1..parts.len().saturating_sub(2));
+    leading_region(name) == Some(name)
+        && parts.first().is_some_and(|area| is_among(AREAS, area))
+        && middle.is_some_and(|middle| middle.iter().all(|part| is_among(PARTITIONS, part)))
+}
+
+/// Whether it is the name of an availability or local zone.
+pub(super) fn is_zone(name: &str) -> bool {
+    let letterless = name.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let is_letter = name.len() == letterless.len() + 1;
+    // A local zone has a city of three letters and a number: us-east-1-bos-1a.
+    let is_of_city = |rest: &str| {
+        let parts: Vec<&str> = rest.split('-').collect();
+        matches!(parts.as_slice(), ["", city, number]
+            if city.len() == 3 && number.parse::<u8>().is_ok())
+    };
+    let is_local = || {
+        leading_region(letterless).is_some_and(|region| {
+            is_region(region) && letterless.strip_prefix(region).is_some_and(is_of_city)
+        })
+    };
+    is_letter && (is_region(letterless) || is_local())
+}
+
+/// Whether it is a family's name as AWS gives them, such as `p4d` or `u7i`.
+pub(super) fn is_family(name: &str) -> bool {
+    const LONGEST: usize = 12;
+    let letters = name.bytes().take_while(u8::is_ascii_lowercase).count();
+    name.len() <= LONGEST
+        && (1..=4).contains(&letters)
+        && has_form_of_type(&format!("{name}.large"))
+}
+
+/// Whether it is an instance type's name as AWS gives them.
+pub(super) fn is_type(name: &str) -> bool {
+    let family = name.split_once('.').map(|(family, _)| family);
+    family.is_some_and(is_family) && has_form_of_type(name)
+}
+
+/// Whether it is an id that AWS gave to something of a kind, such as `i-` and
+/// hexadecimal digits: it says nothing about whose it is.
+pub(super) fn is_given_id(prefix: &str, id: &str) -> bool {
+    id.strip_prefix(prefix).is_some_and(|digits| {
+        (8..=17).contains(&digits.len())
+            && digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// Whether it is what a gap can be about.
+pub(super) fn is_subject(what: &str) -> bool {
+    const SUBJECTS: &[&str] = &[
+        "addresses",
+        "capacity reservations",
+        "commitment",
+        "instance",
+        "instance types",
+        "live price",
+        "live prices",
+        "metrics",
+        "price cache",
+        "profile data",
+        "region",
+        "regions",
+        "reserved instances",
+        "savings plans",
+        "spot prices",
+        "storage prices",
+        "volumes",
+    ];
+    is_among(SUBJECTS, what) || Metric::from_name(what).is_some()
+}
+
+/// Whether it says which list or interface a price was read from.
+pub(super) fn is_price_source(source: &str) -> bool {
+    let (action, rest) = source.split_once(", ").unwrap_or((source, ""));
+    is_among(ACTIONS, action) && is_among(&["", "time-weighted mean"], rest)
+}
+
+/// Whether it is a tag's key that everybody uses, whatever its value is.
+pub(super) fn is_common_key(key: &str) -> bool {
+    const KEYS: &[&str] = &[
+        "app",
+        "application",
+        "aws:autoscaling:groupname",
+        "aws:cloudformation:logical-id",
+        "aws:cloudformation:stack-id",
+        "aws:cloudformation:stack-name",
+        "aws:ec2launchtemplate:id",
+        "aws:ec2launchtemplate:version",
+        "aws:ec2spot:fleet-request-id",
+        "aws:eks:cluster-name",
+        "component",
+        "cost-center",
+        "cost_center",
+        "costcenter",
+        "created-by",
+        "createdby",
+        "department",
+        "env",
+        "environment",
+        "gpucost:ignore",
+        "gpucost:kind",
+        "gpucost:precision",
+        "gpucost:restartable",
+        "gpucost:timezone",
+        "gpucost:workload",
+        "interruptible",
+        "job-type",
+        "managed-by",
+        "managedby",
+        "name",
+        "owner",
+        "project",
+        "restartable",
+        "role",
+        "service",
+        "spot-eligible",
+        "stage",
+        "team",
+        "tier",
+        "workload-kind",
+        "workload-type",
+        "workload_type",
+        "workloadtype",
+    ];
+    is_among(KEYS, &key.to_ascii_lowercase())
+}
+
+/// Why an instance changed state, without whoever it names.
+pub(super) fn state_transition(reason: &str) -> String {
+    const REASONS: &[&str] = &[
+        "Client.InstanceInitiatedShutdown",
+        "Client.InternalError",
+        "Client.InvalidSnapshot.NotFound",
+        "Client.UserInitiatedHibernate",
+        "Client.UserInitiatedShutdown",
+        "Client.VolumeLimitExceeded",
+        "Server.InsufficientInstanceCapacity",
+        "Server.InternalError",
+        "Server.ScheduledStop",
+        "Server.SpotInstanceShutdown",
+        "Server.SpotInstanceTermination",
+    ];
+    const BY_USER: &str = "User initiated";
+    let first = reason.split([':', ' ']).next().unwrap_or_default();
+    let mut kept = if reason.starts_with(BY_USER) {
+        BY_USER.to_owned()
+    } else if is_among(REASONS, first) {
+        first.to_owned()
+    } else {
+        MASKED.to_owned()
+    };
+    if let Some(time) = time_of(reason) {
+        kept.push_str(&format!(" ({time} GMT)"));
+    }
+    kept
+}
+
+/// The time in parentheses at the end, such as `2026-10-30 23:55:00`.
+fn time_of(reason: &str) -> Option<&str> {
+    let (_, time) = reason.trim_end().strip_suffix(" GMT)")?.rsplit_once('(')?;
+    jiff::civil::DateTime::strptime("%Y-%m-%d %H:%M:%S", time).ok()?;
+    Some(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_types_of_aws_are_known_by_their_form() {
+        for region in [
+            "us-east-1",
+            "us-gov-west-1",
+            "ap-southeast-12",
+            "eusc-de-east-1",
+        ] {
+            assert!(is_region(region), "{region}");
+        }
+        for name in [
+            "acme-east-1",
+            "us-acme-east-1",
+            "us-east",
+            "us-east-1a",
+            "moon",
+        ] {
+            assert!(!is_region(name), "{name}");
+        }
+        for zone in ["us-east-1a", "us-east-1-bos-1a", "us-west-2-lax-1b"] {
+            assert!(is_zone(zone), "{zone}");
+        }
+        for name in ["us-east-1", "us-east-1-falcon-1a", "us-east-1ab", "rack-7"] {
+            assert!(!is_zone(name), "{name}");
+        }
+        for name in ["p4d.24xlarge", "u-6tb1.metal", "g6f.large", "trn2.48xlarge"] {
+            assert!(is_type(name), "{name}");
+        }
+        for name in [
+            "falcon7.xlarge",
+            "p4d.24xlarge-acme",
+            "dgx",
+            "p4dacmeproject.large",
+        ] {
+            assert!(!is_type(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_ids_in_the_form_of_aws_stay() {
+        assert!(is_given_id("i-", "i-0204391a6fd59956f"));
+        for id in [
+            "i-acme",
+            "i-1",
+            "vol-0204391a6fd59956f",
+            "i-0204391A6FD59956F",
+        ] {
+            assert!(!is_given_id("i-", id), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_state_keeps_its_code_and_time() {
+        for (reason, kept) in [
+            ("User initiated by mallory", "User initiated"),
+            (
+                "User initiated (2026-10-30 23:55:00 GMT)",
+                "User initiated (2026-10-30 23:55:00 GMT)",
+            ),
+            (
+                "Server.SpotInstanceTermination: by mallory",
+                "Server.SpotInstanceTermination",
+            ),
+            ("Client.Mallory", MASKED),
+            ("mallory did it (yesterday GMT)", MASKED),
+        ] {
+            assert_eq!(state_transition(reason), kept);
+        }
+    }
+}
