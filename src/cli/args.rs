@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A length of time in seconds, minutes, hours or days.
 pub(super) fn time(text: &str) -> Result<SignedDuration, String> {
@@ -121,6 +122,24 @@ pub(super) struct AwsArgs {
     /// Another endpoint for every AWS service
     #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
     pub endpoint_url: Option<String>,
+    /// How long to wait while AWS throttles, such as `90s` or `5m` [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = deadline, help_heading = "AWS")]
+    pub deadline: Option<Duration>,
+}
+
+/// The longest deadline: what a job of a code host may take.
+const LONGEST_DEADLINE: Duration = Duration::from_secs(6 * 3600);
+
+fn deadline(text: &str) -> Result<Duration, String> {
+    let unit = |letter: char, seconds: u64| {
+        let number: u64 = text.strip_suffix(letter)?.parse().ok()?;
+        Some(Duration::from_secs(number.checked_mul(seconds)?))
+    };
+    unit('s', 1)
+        .or_else(|| unit('m', 60))
+        .or_else(|| unit('h', 3600))
+        .filter(|deadline| *deadline <= LONGEST_DEADLINE)
+        .ok_or_else(|| "it is a length of time of at most 6h such as 90s or 5m".to_owned())
 }
 
 /// Where the document goes, and what is said beside it.
@@ -201,7 +220,7 @@ pub(super) struct EstateArgs {
     /// Leave no copy of a live estate in the cache, which `explain` reads
     #[arg(long, help_heading = "Estate")]
     pub no_cache: bool,
-    /// Mask accounts, names, tag values, host names, addresses and ARNs
+    /// Mask accounts, names, tags, hosts, addresses and ids
     #[arg(long, help_heading = "Estate")]
     pub redact: bool,
     /// Only instances with this tag (can be repeated)

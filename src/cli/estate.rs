@@ -12,7 +12,7 @@ use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{Commitments, Estate, PriceBook};
 use crate::gather::{GatherOptions, gather};
-use crate::sources::aws::AwsOptions;
+use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{
     CommitmentsError, EstateError, read_commitments, read_estate, read_own_prices, write_estate,
     write_whole,
@@ -20,8 +20,11 @@ use crate::sources::files::{
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 const DEFAULT_LOOKBACK: &str = "14d";
+/// Throttling passes, as a rule within a minute.
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(300);
 const DEFAULT_NAMESPACE: &str = "CWAgent";
 /// CloudWatch forgets everything older.
 const LONGEST_LOOKBACK: SignedDuration = SignedDuration::from_hours(455 * 24);
@@ -272,6 +275,8 @@ pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) 
             io,
         ),
         endpoint_url: args.endpoint_url.clone(),
+        deadline: args.deadline.unwrap_or(DEFAULT_DEADLINE),
+        notice: Notice::default(),
     }
 }
 
@@ -316,7 +321,7 @@ fn live(
             Err(error) => unread = Some(price_cache::gap(&error)),
         }
     }
-    let gathered = live::wait_for(&args.out, io, async |progress| {
+    let gathered = live::wait_for(&args.out, &options.aws.notice, io, async |progress| {
         gather(&options, progress).await
     });
     let mut estate = gathered?;

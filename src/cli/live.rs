@@ -5,6 +5,7 @@ use super::Io;
 use super::args::OutputArgs;
 use super::exit::{ExitCode, Failure};
 use crate::gather::GatherError;
+use crate::sources::aws::Notice;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::time::Duration;
@@ -24,6 +25,7 @@ const PROGRESS_STEP: Duration = Duration::from_millis(120);
 /// When it fails, or is interrupted.
 pub(super) fn wait_for<T>(
     out: &OutputArgs,
+    notice: &Notice,
     io: &Io<'_>,
     work: impl AsyncFnOnce(&dyn Fn(&str)) -> Result<T, GatherError>,
 ) -> Result<T, Failure> {
@@ -38,7 +40,7 @@ pub(super) fn wait_for<T>(
         tokio::select! {
             done = work(&show) => Some(done),
             _ = tokio::signal::ctrl_c() => None,
-            () = progress.animate() => None,
+            () = progress.animate(notice) => None,
         }
     });
     progress.clear();
@@ -110,10 +112,12 @@ impl Progress {
     }
 
     /// Draws the line again and again once the work takes long; never ends.
-    async fn animate(&self) {
+    async fn animate(&self, notice: &Notice) {
         tokio::time::sleep(PROGRESS_AFTER).await;
         loop {
-            self.bar.set_message(self.stage.borrow().clone());
+            let stage = self.stage.borrow().clone();
+            let waiting = notice.text().map(|text| format!("{stage}: {text}"));
+            self.bar.set_message(waiting.unwrap_or(stage));
             self.bar.tick();
             tokio::time::sleep(PROGRESS_STEP).await;
         }

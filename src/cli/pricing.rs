@@ -199,7 +199,7 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         regions: estate::asked_regions(&args.aws, &settings, io)?,
         as_of: io.now,
     };
-    let estate = live::wait_for(&args.out, io, async |progress| {
+    let estate = live::wait_for(&args.out, &options.aws.notice, io, async |progress| {
         refresh_prices(&options, &last, progress).await
     })?;
     write_price_cache(&path, &estate).map_err(|error| {

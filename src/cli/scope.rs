@@ -171,6 +171,11 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     scope.named("--profile", args.aws.profile.clone(), "NAME");
     scope.open("--region", args.aws.region.clone());
     scope.named("--endpoint-url", args.aws.endpoint_url.clone(), "URL");
+    let deadline = args.aws.deadline;
+    scope.open(
+        "--deadline",
+        deadline.map(|time| format!("{}s", time.as_secs())),
+    );
     scope.named(
         "--metrics-namespace",
         args.metrics_namespace.clone(),

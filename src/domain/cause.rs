@@ -45,7 +45,9 @@ impl FailureKind {
             Self::Denied => {
                 return format!("allow {action}; `gpucost iam-policy` prints the whole policy");
             }
-            Self::Throttled => "run again later, or audit fewer regions at once",
+            Self::Throttled => {
+                "run again later, audit fewer regions at once, or raise `--deadline`"
+            }
             Self::Unreachable => "check the network, the region's name and `--endpoint-url`",
             Self::Unsupported | Self::Other => "run again with -v for details",
         }
@@ -106,6 +108,7 @@ pub const ANSWER_FIELDS: &[&str] = &[
 /// What is done without what a call did not give.
 pub const FALLBACKS: &[&str] = &[
     "",
+    "it is left out",
     "they are taken to be none",
     "the bundled catalog is used",
     "the price cache, else the bundled book is used where it has a price",

@@ -99,13 +99,11 @@ fn unreadable(id: &str, field: &str) -> Gap {
 /// EC2 gives all of them at once.
 async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
     clients.ec2_turn().await;
-    let answer = clients
+    let request = clients
         .ec2
         .describe_reserved_instances()
-        .filters(filter("state", &["active"]))
-        .send()
-        .await
-        .map_err(|error| clients.failed(RESERVED, &error))?;
+        .filters(filter("state", &["active"]));
+    let answer = clients.patient(RESERVED, || request.clone().send()).await?;
     Ok(sorted(
         answer
             .reserved_instances()
@@ -190,15 +188,13 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
     let mut pages = Pages::of(CAPACITY);
     loop {
         clients.ec2_turn().await;
-        let page = clients
+        let request = clients
             .ec2
             .describe_capacity_reservations()
             .filters(filter("state", &["active"]))
             .max_results(PAGE_SIZE)
-            .set_next_token(pages.token())
-            .send()
-            .await
-            .map_err(|error| clients.failed(CAPACITY, &error))?;
+            .set_next_token(pages.token());
+        let page = clients.patient(CAPACITY, || request.clone().send()).await?;
         all.extend(
             page.capacity_reservations()
                 .iter()
@@ -250,14 +246,12 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
     let mut pages = Pages::of(PLANS);
     loop {
         session.savings_plans_turn().await;
-        let page = client
+        let request = client
             .describe_savings_plans()
             .states(SavingsPlanState::Active)
             .max_results(PAGE_SIZE)
-            .set_next_token(pages.token())
-            .send()
-            .await
-            .map_err(|error| session.failed(PLANS, &error))?;
+            .set_next_token(pages.token());
+        let page = session.patient(PLANS, || request.clone().send()).await?;
         all.extend(page.savings_plans().iter().map(savings_plan));
         if !pages.follow(page.next_token())? {
             return Ok(sorted(all.into_iter()));

@@ -2,6 +2,7 @@
 
 use super::secrets::Secrets;
 use crate::domain::{Cause, CauseKind, FailureKind};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use std::error::Error;
@@ -89,37 +90,6 @@ impl AwsError {
         }
     }
 
-    /// Sorts an SDK error of an action.
-    pub(super) fn of<E, R>(action: &'static str, error: &SdkError<E, R>, secrets: &Secrets) -> Self
-    where
-        E: ProvideErrorMetadata + Error + 'static,
-        R: std::fmt::Debug + 'static,
-    {
-        let (kind, code, said) = match error {
-            SdkError::ServiceError(service) => {
-                let metadata = service.err();
-                let code = metadata.code().unwrap_or("unknown error");
-                let words = metadata.message().unwrap_or("no message");
-                (kind_of_code(code), code, words.to_owned())
-            }
-            SdkError::TimeoutError(_) => (FailureKind::Unreachable, TIMED_OUT, String::new()),
-            SdkError::DispatchFailure(failure) => {
-                let Some(cause) = failure.as_connector_error().map(|error| chain(error)) else {
-                    return Self::own(action, FailureKind::Unreachable, NOT_SENT, String::new());
-                };
-                let kind = if cause.to_ascii_lowercase().contains("credential") {
-                    FailureKind::NoCredentials
-                } else {
-                    FailureKind::Unreachable
-                };
-                (kind, "", cause)
-            }
-            SdkError::ResponseError(_) => (FailureKind::Unsupported, UNREADABLE, String::new()),
-            other => (FailureKind::Other, "", chain(other)),
-        };
-        Self::own(action, kind, &secrets.blank(code), secrets.blank(&said))
-    }
-
     /// What to do about it.
     pub fn hint(&self) -> String {
         self.kind.hint(self.action.unwrap_or_default())
@@ -136,10 +106,95 @@ impl AwsError {
     }
 }
 
+/// A call that failed, with the answer where it is not in the service's format.
+pub(super) struct Failed {
+    pub error: AwsError,
+    pub unread: Option<String>,
+}
+
+impl Failed {
+    /// Sorts an SDK error of an action; its words without what requests were signed
+    /// with.
+    pub(super) fn of<E>(
+        action: &'static str,
+        error: &SdkError<E, HttpResponse>,
+        secrets: &Secrets,
+    ) -> Self
+    where
+        E: ProvideErrorMetadata + Error + 'static,
+    {
+        let plain = |kind, code: &str, said: &str| Self {
+            error: AwsError::own(action, kind, &secrets.blank(code), secrets.blank(said)),
+            unread: None,
+        };
+        match error {
+            SdkError::ServiceError(service) => {
+                let metadata = service.err().meta();
+                match (metadata.code(), service.raw().status().as_u16()) {
+                    (Some(code), _) => {
+                        let words = metadata.message().unwrap_or("no message");
+                        plain(kind_of_code(code), code, words)
+                    }
+                    (None, 429) => Self {
+                        unread: None,
+                        ..Self::unread(action, FailureKind::Throttled, service.raw(), secrets)
+                    },
+                    (None, _) => Self::unread(action, FailureKind::Other, service.raw(), secrets),
+                }
+            }
+            SdkError::TimeoutError(_) => plain(FailureKind::Unreachable, TIMED_OUT, ""),
+            SdkError::DispatchFailure(failure) => {
+                let Some(cause) = failure.as_connector_error().map(|error| chain(error)) else {
+                    return plain(FailureKind::Unreachable, NOT_SENT, "");
+                };
+                let kind = if cause.to_ascii_lowercase().contains("credential") {
+                    FailureKind::NoCredentials
+                } else {
+                    FailureKind::Unreachable
+                };
+                plain(kind, "", &cause)
+            }
+            SdkError::ResponseError(answer) => {
+                Self::unread(action, FailureKind::Unsupported, answer.raw(), secrets)
+            }
+            other => plain(FailureKind::Other, "", &chain(other)),
+        }
+    }
+
+    /// An answer that is not in the service's format: its status and how it begins.
+    fn unread(
+        action: &'static str,
+        kind: FailureKind,
+        answer: &HttpResponse,
+        secrets: &Secrets,
+    ) -> Self {
+        const SHOWN: usize = 60;
+        let body = answer.body().bytes();
+        let status = answer.status().as_u16();
+        let said = match &body {
+            // Whatever ended the answer early, there is none.
+            None => format!("status {status}, and the answer does not end"),
+            Some([]) => format!("status {status} without a body"),
+            Some(body) => {
+                // Words of a page of any size.
+                let start = String::from_utf8_lossy(&body[..body.len().min(8 * SHOWN)]);
+                let words: Vec<&str> = start.split_whitespace().collect();
+                let clean = secrets.blank(&words.join(" "));
+                let start: String = clean.chars().take(SHOWN).collect();
+                format!("status {status}, begins with `{start}`")
+            }
+        };
+        Self {
+            error: AwsError::own(action, kind, UNREADABLE, said),
+            unread: body.map(|body| String::from_utf8_lossy(body).into_owned()),
+        }
+    }
+}
+
 /// Own words for failures, which name nobody.
 const TIMED_OUT: &str = "no answer within the time limit";
 const NOT_SENT: &str = "the request could not be sent";
-const UNREADABLE: &str = "the answer is not in the service's format";
+pub(super) const UNREADABLE: &str = "the answer is not in the service's format";
 
 /// Whether a code names nobody: one that this program knows, or its own words.
 pub fn is_known_code(code: &str) -> bool {

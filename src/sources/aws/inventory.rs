@@ -1,12 +1,13 @@
 //! Instances with accelerators in one region, and what hangs on stopped ones.
 
-use super::error::AwsError;
+use super::error::{AwsError, Failed, UNREADABLE};
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
     Address, Cause, CauseKind, Gap, Instance, InstanceId, InstanceState, Lifecycle,
     OperatingSystem, Tenancy, Volume,
 };
+use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
 use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance};
 use std::collections::BTreeMap;
 
@@ -37,30 +38,116 @@ pub struct RegionInventory {
 /// When EC2 refuses or does not answer.
 pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsError> {
     let mut inventory = RegionInventory::default();
-    let mut pages = Pages::of("ec2:DescribeInstances");
+    let mut pages = Pages::of(INSTANCES);
     loop {
-        clients.ec2_turn().await;
-        let page = clients
-            .ec2
-            .describe_instances()
-            .filters(filter("instance-type", ACCELERATED_TYPES))
-            .filters(filter("instance-state-name", STATES))
-            .max_results(PAGE_SIZE)
-            .set_next_token(pages.token())
-            .send()
-            .await
-            .map_err(|error| clients.failed("ec2:DescribeInstances", &error))?;
+        let token = pages.token();
+        let next = match described(clients, &[], token).await {
+            Ok(page) => {
+                inventory.add(&page, clients);
+                page.next_token().map(str::to_owned)
+            }
+            Err(Failed { error, unread }) => {
+                let unread = unread.unwrap_or_default();
+                let ids = texts_of("instanceId", &unread);
+                if error.code != UNREADABLE || ids.is_empty() {
+                    return Err(error);
+                }
+                one_by_one(clients, ids, &mut inventory).await?;
+                texts_of("nextToken", &unread).pop()
+            }
+        };
+        if !pages.follow(next.as_deref())? {
+            return Ok(inventory);
+        }
+    }
+}
+
+const INSTANCES: &str = "ec2:DescribeInstances";
+/// Values that a filter may have.
+const IDS_AT_ONCE: usize = 200;
+
+/// A page of instances: those of some ids, or all.
+async fn described(
+    clients: &RegionClients,
+    ids: &[String],
+    token: Option<String>,
+) -> Result<DescribeInstancesOutput, Failed> {
+    clients.ec2_turn().await;
+    // A filter, unlike a list of ids, does not fail for one that is gone.
+    let wanted = (!ids.is_empty()).then(|| {
+        Filter::builder()
+            .name("instance-id")
+            .set_values(Some(ids.to_vec()))
+            .build()
+    });
+    let kinds = [
+        filter("instance-type", ACCELERATED_TYPES),
+        filter("instance-state-name", STATES),
+    ];
+    let request = clients
+        .ec2
+        .describe_instances()
+        .set_filters(Some(kinds.into_iter().chain(wanted).collect()))
+        .max_results(PAGE_SIZE)
+        .set_next_token(token);
+    let send = || request.clone().send();
+    clients.session.attempted(INSTANCES, send).await
+}
+
+/// Reads the instances of a page that cannot be read as a whole: in halves, and
+/// halves of these, until what cannot be read stands alone.
+async fn one_by_one(
+    clients: &RegionClients,
+    ids: Vec<String>,
+    inventory: &mut RegionInventory,
+) -> Result<(), AwsError> {
+    let mut parts: Vec<Vec<String>> = ids.chunks(IDS_AT_ONCE).map(<[String]>::to_vec).collect();
+    while let Some(mut part) = parts.pop() {
+        match described(clients, &part, None).await {
+            Ok(page) => inventory.add(&page, clients),
+            Err(Failed { error, .. }) if error.code != UNREADABLE => return Err(error),
+            Err(Failed { error, .. }) => {
+                let half = part.split_off(part.len() / 2);
+                if part.is_empty() {
+                    let cause = error.cause_of(CauseKind::CallFailed, "it is left out");
+                    inventory.gaps.extend(
+                        half.into_iter()
+                            .map(|id| Gap::of("instance", id, cause.clone())),
+                    );
+                } else {
+                    parts.extend([part, half]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What stands in the elements of a name, in an answer that is not otherwise read.
+fn texts_of(element: &str, answer: &str) -> Vec<String> {
+    let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+    let mut texts = Vec::new();
+    for rest in answer.split(&open).skip(1) {
+        if let Some((text, _)) = rest.split_once(&close)
+            && !text.contains(['<', '&'])
+        {
+            texts.push(text.to_owned());
+        }
+    }
+    texts.dedup();
+    texts
+}
+
+impl RegionInventory {
+    fn add(&mut self, page: &DescribeInstancesOutput, clients: &RegionClients) {
         for reservation in page.reservations() {
             let account = reservation.owner_id().unwrap_or("unknown");
             for found in reservation.instances() {
                 match instance(found, account, &clients.region) {
-                    Ok(instance) => inventory.instances.push(instance),
-                    Err(gap) => inventory.gaps.push(gap),
+                    Ok(instance) => self.instances.push(instance),
+                    Err(gap) => self.gaps.push(gap),
                 }
             }
-        }
-        if !pages.follow(page.next_token())? {
-            return Ok(inventory);
         }
     }
 }
@@ -227,7 +314,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
         loop {
             clients.ec2_turn().await;
             // A filter, unlike a list of ids, does not fail for one that is gone.
-            let page = clients
+            let request = clients
                 .ec2
                 .describe_volumes()
                 .filters(
@@ -236,10 +323,10 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
                         .set_values(Some(some.to_vec()))
                         .build(),
                 )
-                .set_next_token(pages.token())
-                .send()
-                .await
-                .map_err(|error| clients.failed("ec2:DescribeVolumes", &error))?;
+                .set_next_token(pages.token());
+            let page = clients
+                .patient("ec2:DescribeVolumes", || request.clone().send())
+                .await?;
             for volume in page.volumes() {
                 let size = volume.size().and_then(|size| u64::try_from(size).ok());
                 let kind = volume.volume_type().map(|kind| kind.as_str().to_owned());
@@ -264,18 +351,15 @@ async fn addresses(
     let mut found = Vec::new();
     for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
         clients.ec2_turn().await;
+        let request = clients.ec2.describe_addresses().filters(
+            Filter::builder()
+                .name("instance-id")
+                .set_values(Some(some.to_vec()))
+                .build(),
+        );
         let answer = clients
-            .ec2
-            .describe_addresses()
-            .filters(
-                Filter::builder()
-                    .name("instance-id")
-                    .set_values(Some(some.to_vec()))
-                    .build(),
-            )
-            .send()
-            .await
-            .map_err(|error| clients.failed("ec2:DescribeAddresses", &error))?;
+            .patient("ec2:DescribeAddresses", || request.clone().send())
+            .await?;
         for address in answer.addresses() {
             if let (Some(instance), Some(id)) = (
                 address.instance_id(),

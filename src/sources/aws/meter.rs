@@ -1,16 +1,19 @@
 //! Counts calls and retries where they happen, so that the report's figures are
-//! what went over the wire.
+//! what went over the wire; and bounds what comes back.
 
 use super::secrets::Secrets;
 use crate::domain::ApiUsage;
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{
-    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextRef,
+    BeforeDeserializationInterceptorContextMut, BeforeSerializationInterceptorContextRef,
+    BeforeTransmitInterceptorContextRef,
 };
 use aws_smithy_runtime_api::client::orchestrator::Metadata;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
+use http_body_util::Limited;
 use rust_decimal::Decimal;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -21,6 +24,9 @@ const USD_PER_METRIC: Decimal = Decimal::from_parts(1, 0, 0, false, 5);
 pub fn metric_cost_usd(metrics: u64) -> Decimal {
     Decimal::from(metrics) * USD_PER_METRIC
 }
+
+/// The largest page that a service sends, 1,000 instances, has a tenth of it.
+const MOST_BYTES_OF_AN_ANSWER: usize = 64 << 20;
 
 /// Shared by every client of a session.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +51,15 @@ impl Meter {
     /// Notes how many metrics a GetMetricData call asks for.
     pub(super) fn metrics_asked(&self, metrics: usize) {
         self.counts().metrics += metrics as u64;
+    }
+
+    /// Makes the call of an action that was made last one attempt more of the one before.
+    pub(super) fn is_again(&self, action: &str) {
+        let mut counts = self.counts();
+        counts.usage.calls = counts.usage.calls.saturating_sub(1);
+        if let Some(calls) = counts.usage.by_operation.get_mut(action) {
+            *calls = calls.saturating_sub(1);
+        }
     }
 
     /// What requests were signed with so far.
@@ -83,6 +98,21 @@ impl Intercept for Meter {
             let action = format!("{service}:{}", metadata.name());
             *counts.usage.by_operation.entry(action).or_insert(0) += 1;
         }
+        Ok(())
+    }
+
+    // Before the body is read: an answer has an end.
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _components: &RuntimeComponents,
+        _bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let response = context.response_mut();
+        let body = std::mem::replace(response.body_mut(), SdkBody::taken());
+        *response.body_mut() = body.map_preserve_contents(|body| {
+            SdkBody::from_body_1_x(Limited::new(body, MOST_BYTES_OF_AN_ANSWER))
+        });
         Ok(())
     }
 

@@ -87,15 +87,15 @@ pub async fn discover(
         let mut pages = Pages::of("cloudwatch:ListMetrics");
         loop {
             clients.cloudwatch_turn().await;
-            let page = clients
+            let request = clients
                 .cloudwatch
                 .list_metrics()
                 .namespace(namespace)
                 .metric_name(cloudwatch_name(metric))
-                .set_next_token(pages.token())
-                .send()
-                .await
-                .map_err(|error| clients.failed("cloudwatch:ListMetrics", &error))?;
+                .set_next_token(pages.token());
+            let page = clients
+                .patient("cloudwatch:ListMetrics", || request.clone().send())
+                .await?;
             found.extend(page.metrics().iter().map(|listed| {
                 DiscoveredMetric {
                     metric,
@@ -133,17 +133,17 @@ pub async fn fetch(
     let mut pages = Pages::of("cloudwatch:GetMetricData").with_room(most_points(queries, window));
     loop {
         clients.cloudwatch_turn().await;
-        let page = clients
+        let request = clients
             .cloudwatch
             .get_metric_data()
             .set_metric_data_queries(Some(asked.clone()))
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
             .scan_by(ScanBy::TimestampAscending)
-            .set_next_token(pages.token())
-            .send()
-            .await
-            .map_err(|error| clients.failed("cloudwatch:GetMetricData", &error))?;
+            .set_next_token(pages.token());
+        let page = clients
+            .patient("cloudwatch:GetMetricData", || request.clone().send())
+            .await?;
         for result in page.metric_data_results() {
             let index = result
                 .id()

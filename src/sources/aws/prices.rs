@@ -174,15 +174,13 @@ async fn products(
     let mut pages = Pages::of(PRODUCTS);
     loop {
         session.pricing_turn(endpoint).await;
-        let page = client
+        let request = client
             .get_products()
             .service_code(service)
             .format_version("aws_v1")
             .set_filters(Some(filters.clone()))
-            .set_next_token(pages.token())
-            .send()
-            .await
-            .map_err(|error| session.failed(PRODUCTS, &error))?;
+            .set_next_token(pages.token());
+        let page = session.patient(PRODUCTS, || request.clone().send()).await?;
         found.extend(
             page.price_list()
                 .iter()
@@ -216,7 +214,7 @@ pub async fn spot_prices(
     let mut pages = Pages::of("ec2:DescribeSpotPriceHistory");
     loop {
         clients.ec2_turn().await;
-        let page = clients
+        let request = clients
             .ec2
             .describe_spot_price_history()
             .set_instance_types(Some(
@@ -228,10 +226,10 @@ pub async fn spot_prices(
             .product_descriptions(description)
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
-            .set_next_token(pages.token())
-            .send()
-            .await
-            .map_err(|error| clients.failed("ec2:DescribeSpotPriceHistory", &error))?;
+            .set_next_token(pages.token());
+        let page = clients
+            .patient("ec2:DescribeSpotPriceHistory", || request.clone().send())
+            .await?;
         for change in page.spot_price_history() {
             let parts = (
                 change.instance_type().map(|name| name.as_str().to_owned()),

@@ -47,7 +47,7 @@ pub async fn savings_plan_rates(
     let mut pages = Pages::of(ACTION);
     loop {
         session.savings_plans_turn().await;
-        let page = client
+        let request = client
             .describe_savings_plans_offering_rates()
             .savings_plan_types(SavingsPlanType::Ec2Instance)
             .savings_plan_types(SavingsPlanType::Compute)
@@ -64,10 +64,8 @@ pub async fn savings_plan_rates(
             ))
             .filters(filter(SavingsPlanRateFilterAttribute::Tenancy, ["shared"]))
             .max_results(RATES_AT_ONCE)
-            .set_next_token(pages.token())
-            .send()
-            .await
-            .map_err(|error| session.failed(ACTION, &error))?;
+            .set_next_token(pages.token());
+        let page = session.patient(ACTION, || request.clone().send()).await?;
         found.extend(
             page.search_results()
                 .iter()

@@ -3,6 +3,8 @@
 use super::error::AwsError;
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
+use super::patience::{Notice, Patience};
+use super::secrets::Secrets;
 use crate::domain::ApiUsage;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
@@ -10,11 +12,9 @@ use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_ec2::config::{ProvideCredentials, SharedCredentialsProvider};
-use aws_smithy_runtime_api::client::result::SdkError;
-use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Tries of one call, the first included.
 const ATTEMPTS: u32 = 5;
@@ -54,6 +54,10 @@ pub struct AwsOptions {
     pub profile: Option<String>,
     /// Another endpoint for every service.
     pub endpoint_url: Option<String>,
+    /// How long throttling is waited out, from the connection on.
+    pub deadline: Duration,
+    /// What is waited for.
+    pub notice: Notice,
 }
 
 /// Who is asking.
@@ -69,6 +73,7 @@ pub struct Session {
     config: SdkConfig,
     meter: Meter,
     limiter: Arc<RateLimiter>,
+    pub(super) patience: Patience,
 }
 
 /// Clients of one region.
@@ -78,7 +83,7 @@ pub struct RegionClients {
     pub region: String,
     pub(super) ec2: aws_sdk_ec2::Client,
     pub(super) cloudwatch: aws_sdk_cloudwatch::Client,
-    session: Session,
+    pub(super) session: Session,
 }
 
 impl Session {
@@ -132,6 +137,10 @@ impl Session {
             config,
             meter: Meter::default(),
             limiter: Arc::default(),
+            patience: Patience {
+                until: Instant::now() + options.deadline,
+                notice: options.notice.clone(),
+            },
         })
     }
 
@@ -148,11 +157,10 @@ impl Session {
         let config = aws_sdk_sts::config::Builder::from(&self.config)
             .interceptor(self.meter.clone())
             .build();
-        let answer = aws_sdk_sts::Client::from_conf(config)
-            .get_caller_identity()
-            .send()
-            .await
-            .map_err(|error| self.failed("sts:GetCallerIdentity", &error))?;
+        let request = aws_sdk_sts::Client::from_conf(config).get_caller_identity();
+        let answer = self
+            .patient("sts:GetCallerIdentity", || request.clone().send())
+            .await?;
         Ok(Identity {
             account: answer.account().unwrap_or("unknown").to_owned(),
         })
@@ -165,12 +173,10 @@ impl Session {
     pub async fn enabled_regions(&self) -> Result<Vec<String>, AwsError> {
         let clients = self.in_region(self.home_region());
         clients.ec2_turn().await;
-        let answer = clients
-            .ec2
-            .describe_regions()
-            .send()
-            .await
-            .map_err(|error| self.failed("ec2:DescribeRegions", &error))?;
+        let request = clients.ec2.describe_regions();
+        let answer = self
+            .patient("ec2:DescribeRegions", || request.clone().send())
+            .await?;
         let mut regions: Vec<String> = answer
             .regions()
             .iter()
@@ -230,13 +236,14 @@ impl Session {
             .await;
     }
 
-    /// A failed call of an action, without anything that it was signed with.
-    pub(super) fn failed<E, R>(&self, action: &'static str, error: &SdkError<E, R>) -> AwsError
-    where
-        E: ProvideErrorMetadata + Error + 'static,
-        R: std::fmt::Debug + 'static,
-    {
-        AwsError::of(action, error, &self.meter.secrets())
+    /// Counts the call that failed last as an attempt of the one that follows.
+    pub(super) fn count_as_attempt(&self, action: &str) {
+        self.meter.is_again(action);
+    }
+
+    /// What requests were signed with so far.
+    pub(super) fn secrets(&self) -> Secrets {
+        self.meter.secrets()
     }
 
     /// What has been used so far.
@@ -246,15 +253,6 @@ impl Session {
 }
 
 impl RegionClients {
-    /// A failed call of an action, without anything that it was signed with.
-    pub(super) fn failed<E, R>(&self, action: &'static str, error: &SdkError<E, R>) -> AwsError
-    where
-        E: ProvideErrorMetadata + Error + 'static,
-        R: std::fmt::Debug + 'static,
-    {
-        self.session.failed(action, error)
-    }
-
     pub(super) async fn ec2_turn(&self) {
         self.session
             .limiter
@@ -284,7 +282,6 @@ mod tests {
     use super::*;
     use crate::domain::FailureKind;
     use aws_sdk_ec2::config::Credentials;
-    use std::time::Instant;
 
     #[tokio::test]
     async fn a_call_without_an_answer_ends() {
@@ -308,6 +305,10 @@ mod tests {
                 .build(),
             meter: Meter::default(),
             limiter: Arc::default(),
+            patience: Patience {
+                until: Instant::now(),
+                notice: Notice::default(),
+            },
         };
         let begin = Instant::now();
         let error = crate::sources::aws::inventory(&session.in_region("eu-west-1"))

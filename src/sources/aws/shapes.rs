@@ -28,7 +28,7 @@ pub async fn shapes(
             clients.ec2_turn().await;
             // A filter, unlike a list of names, does not fail for one that the
             // region does not know.
-            let page = clients
+            let request = clients
                 .ec2
                 .describe_instance_types()
                 .filters(
@@ -37,10 +37,10 @@ pub async fn shapes(
                         .set_values(Some(some.to_vec()))
                         .build(),
                 )
-                .set_next_token(pages.token())
-                .send()
-                .await
-                .map_err(|error| clients.failed("ec2:DescribeInstanceTypes", &error))?;
+                .set_next_token(pages.token());
+            let page = clients
+                .patient("ec2:DescribeInstanceTypes", || request.clone().send())
+                .await?;
             shapes.extend(page.instance_types().iter().filter_map(shape));
             if !pages.follow(page.next_token())? {
                 break;

@@ -12,7 +12,7 @@ use super::days::Days;
 /// Credentials that would be noticed in any output.
 pub const ACCESS_KEY: &str = "AKIAGPUCOSTWIRETEST0";
 pub const SECRET_KEY: &str = "gpucostSecretThatMustNeverBePrinted00000";
-const SESSION_TOKEN: &str = "gpucostTokenThatMustNeverBePrinted";
+pub const SESSION_TOKEN: &str = "gpucostTokenThatMustNeverBePrinted";
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_gpucost");
 

@@ -1,6 +1,9 @@
 //! AWS error answers, in the shape of each wire protocol.
 
-use http_body_util::Full;
+use std::convert::Infallible;
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
 use hyper::Response;
 use hyper::body::Bytes;
 
@@ -8,7 +11,7 @@ use super::cbor;
 use super::form::escape_xml;
 
 /// What every handler returns.
-pub type Reply = Response<Full<Bytes>>;
+pub type Reply = Response<BoxBody<Bytes, Infallible>>;
 
 /// How a service talks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +43,8 @@ impl Protocol {
         self.reply(200, body)
     }
 
-    fn reply(self, status: u16, body: Vec<u8>) -> Reply {
+    /// An answer with a status.
+    pub fn reply(self, status: u16, body: Vec<u8>) -> Reply {
         let mut reply = Response::builder()
             .status(status)
             .header("content-type", self.content_type())
@@ -50,7 +54,7 @@ impl Protocol {
             reply = reply.header("smithy-protocol", "rpc-v2-cbor");
         }
         reply
-            .body(Full::from(body))
+            .body(Full::from(body).boxed())
             .expect("status and headers are valid")
     }
 }

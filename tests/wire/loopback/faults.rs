@@ -28,7 +28,19 @@ pub enum Fault {
     Hang,
     /// An empty page whose token leads to itself.
     SamePage,
+    /// A refusal whose message repeats what the request was signed with: values
+    /// alone, or as headers with their names.
+    Echo { with_names: bool },
+    /// A page of something else that stands in between, with a status.
+    Page(u16),
+    /// A body without an end.
+    Endless,
+    /// The right answer, but for the launch time of this instance.
+    SpoilLaunchOf(&'static str),
 }
+
+/// What a proxy answers.
+pub const PAGE: &str = "<html>\n<head><title>Sorry, we are down</title></head></html>";
 
 impl Fault {
     /// The error to answer with; `None` for failures of the connection.
@@ -90,7 +102,11 @@ impl Fault {
                 | Self::DropConnection
                 | Self::Delay(_)
                 | Self::Hang
-                | Self::SamePage,
+                | Self::SamePage
+                | Self::Echo { .. }
+                | Self::Page(_)
+                | Self::Endless
+                | Self::SpoilLaunchOf(_),
                 _,
             ) => return None,
         };

@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use super::calls::Call;
-use super::error::{ApiError, Reply};
-use super::faults::same_page;
+use super::error::{ApiError, Protocol, Reply};
+use super::faults::{PAGE, same_page};
 use super::{Fault, State, cloudwatch, ec2, owned, pricing, savings_plans};
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
@@ -89,6 +89,17 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, 
             let page = same_page(call.protocol, &call.operation);
             return Ok(call.protocol.ok(page));
         }
+        Some(Fault::Echo { with_names }) => return Ok(echo(&call, &parts, with_names)),
+        Some(Fault::Page(status)) => {
+            let page = PAGE.as_bytes().to_vec();
+            return Ok(call.protocol.reply(status, page));
+        }
+        Some(Fault::Endless) => return Ok(endless()),
+        Some(Fault::SpoilLaunchOf(id)) => {
+            let answer = respond(&state, &call, parts, body).await;
+            let answer = answer.unwrap_or_else(|error| error.render(call.protocol));
+            return Ok(spoilt(answer, call.protocol, id).await);
+        }
         Some(fault) => {
             if let Some(error) = fault.error(call.protocol, &call.operation) {
                 return Ok(error.render(call.protocol));
@@ -98,6 +109,55 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, 
     Ok(respond(&state, &call, parts, body)
         .await
         .unwrap_or_else(|error| error.render(call.protocol)))
+}
+
+/// A refusal that repeats the request's own headers.
+fn echo(call: &Call, parts: &Parts, with_names: bool) -> Reply {
+    let text = |name: &str| {
+        let value = parts.headers.get(name).map(|value| value.to_str());
+        value.and_then(Result::ok).unwrap_or_default().to_owned()
+    };
+    let said: Vec<String> = ["x-amz-security-token", "authorization", "x-amz-date"]
+        .iter()
+        .map(|name| {
+            let value = text(name);
+            if with_names {
+                return format!("{name}: {value}");
+            }
+            // Signature, credential and token, each as a word of its own.
+            value.replace(['=', ','], " ")
+        })
+        .collect();
+    let (status, code) = match call.protocol {
+        Protocol::Ec2 => (403, "SignatureDoesNotMatch"),
+        _ => (400, "InvalidSignatureException"),
+    };
+    let message = format!("refused: {}", said.join("\n"));
+    ApiError::new(status, code, &message).render(call.protocol)
+}
+
+/// An answer that goes on for ever.
+fn endless() -> Reply {
+    const CHUNK: &[u8] = &[b' '; 1 << 16];
+    let frames = futures_util::stream::repeat_with(|| {
+        Ok(hyper::body::Frame::data(Bytes::from_static(CHUNK)))
+    });
+    Response::new(http_body_util::StreamBody::new(frames).boxed())
+}
+
+/// An answer in which the launch time of an instance is no time.
+async fn spoilt(answer: Reply, protocol: Protocol, id: &str) -> Reply {
+    let body = answer.into_body().collect().await;
+    let body = body.expect("a body in memory can be read").to_bytes();
+    let text = String::from_utf8_lossy(&body);
+    let own = format!("<instanceId>{id}</instanceId>");
+    let Some((before, after)) = text.split_once(&own) else {
+        return protocol.ok(body.to_vec());
+    };
+    let (start, rest) = after.split_once("<launchTime>").expect("each has one");
+    let (_, end) = rest.split_once("</launchTime>").expect("it ends");
+    let text = format!("{before}{own}{start}<launchTime>yesterday</launchTime>{end}");
+    protocol.ok(text.into_bytes())
 }
 
 /// Answers from the test's data, or has moto answer.
@@ -160,7 +220,7 @@ async fn forward(
     if is_page && !parts.status.is_success() {
         return Err(ApiError::invalid_action(&name));
     }
-    Ok(Response::from_parts(parts, Full::from(body)))
+    Ok(Response::from_parts(parts, Full::from(body).boxed()))
 }
 
 async fn exchange(

@@ -1,6 +1,7 @@
 //! What goes wrong between the program and AWS: each situation with one to
 //! three instances, what the user is told, and how the program ends.
 
+mod answers;
 mod credentials;
 mod denied;
 mod limits;

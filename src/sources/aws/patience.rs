@@ -1,0 +1,119 @@
+//! Calls that wait while a service throttles: for as long as the deadline allows,
+//! and not in silence.
+
+use super::error::{AwsError, Failed};
+use super::session::{RegionClients, Session};
+use crate::domain::FailureKind;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use std::error::Error;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The first pause; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+/// What is being waited for, for whoever shows progress.
+#[derive(Debug, Clone, Default)]
+pub struct Notice(Arc<Mutex<Option<String>>>);
+
+impl Notice {
+    /// What it says now; `None` while nothing is waited for.
+    pub fn text(&self) -> Option<String> {
+        match self.0.lock() {
+            Ok(text) => text.clone(),
+            Err(poisoned) => poisoned.into_inner().clone(),
+        }
+    }
+
+    fn set(&self, text: Option<String>) {
+        match self.0.lock() {
+            Ok(mut held) => *held = text,
+            Err(poisoned) => *poisoned.into_inner() = text,
+        }
+    }
+}
+
+/// How long throttling is waited out.
+#[derive(Debug, Clone)]
+pub(super) struct Patience {
+    pub until: Instant,
+    pub notice: Notice,
+}
+
+impl Session {
+    /// Sends a request of an action; where the service throttles it, again and again
+    /// until the deadline.
+    ///
+    /// # Errors
+    /// When it fails in another way, or the deadline has passed.
+    pub(super) async fn patient<T, E, F>(
+        &self,
+        action: &'static str,
+        send: impl Fn() -> F,
+    ) -> Result<T, AwsError>
+    where
+        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+        E: ProvideErrorMetadata + Error + 'static,
+    {
+        self.attempted(action, send)
+            .await
+            .map_err(|failed| failed.error)
+    }
+
+    /// The same, with the answer where it could not be read.
+    pub(super) async fn attempted<T, E, F>(
+        &self,
+        action: &'static str,
+        send: impl Fn() -> F,
+    ) -> Result<T, Failed>
+    where
+        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+        E: ProvideErrorMetadata + Error + 'static,
+    {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let failed = match send().await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => Failed::of(action, &error, &self.secrets()),
+            };
+            let left = self
+                .patience
+                .until
+                .saturating_duration_since(Instant::now());
+            if failed.error.kind != FailureKind::Throttled || left.is_zero() {
+                return Err(failed);
+            }
+            let text = format!(
+                "{action} is throttled; waiting for up to {} s",
+                left.as_secs()
+            );
+            tracing::debug!("{text}");
+            self.patience.notice.set(Some(text));
+            tokio::time::sleep(pause.min(left)).await;
+            self.patience.notice.set(None);
+            self.count_as_attempt(action);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl RegionClients {
+    /// Sends a request of an action in this region.
+    ///
+    /// # Errors
+    /// As those of a session.
+    pub(super) async fn patient<T, E, F>(
+        &self,
+        action: &'static str,
+        send: impl Fn() -> F,
+    ) -> Result<T, AwsError>
+    where
+        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+        E: ProvideErrorMetadata + Error + 'static,
+    {
+        self.session.patient(action, send).await
+    }
+}
