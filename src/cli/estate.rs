@@ -19,6 +19,7 @@ use crate::sources::files::{
 };
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -212,6 +213,9 @@ fn bought(path: &Path) -> Result<Commitments, Failure> {
 
 fn unreadable(error: EstateError) -> Failure {
     let hint = match &error {
+        EstateError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
+            "record it again, of fewer regions at a time"
+        }
         EstateError::Io { .. } => "check the name given with `--from`",
         EstateError::Malformed { .. } => {
             "an estate is what `gpucost audit --save FILE` writes; record it again"

@@ -22,6 +22,8 @@ pub struct Io<'a> {
     pub stdout_is_terminal: bool,
     /// Whether stderr is a terminal.
     pub stderr_is_terminal: bool,
+    /// Whether Ctrl-C and SIGTERM end the process in which the command runs.
+    pub ends_at_signals: bool,
 }
 
 impl<'a> Io<'a> {
@@ -44,6 +46,7 @@ impl<'a> Io<'a> {
             folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            ends_at_signals: true,
         }
     }
 }

@@ -39,7 +39,6 @@ pub(super) fn wait_for<T>(
     let done = runtime.block_on(async {
         tokio::select! {
             done = work(&show) => Some(done),
-            _ = tokio::signal::ctrl_c() => None,
             () = progress.animate(notice) => None,
         }
     });

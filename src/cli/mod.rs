@@ -15,6 +15,8 @@ mod exit;
 mod explain;
 mod group_by;
 mod guard;
+#[cfg(unix)]
+mod interrupts;
 mod inventory;
 mod io;
 mod last_run;
@@ -56,6 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         folder: io.folder.clone(),
         stdout_is_terminal: io.stdout_is_terminal,
         stderr_is_terminal: io.stderr_is_terminal,
+        ends_at_signals: io.ends_at_signals,
     };
     let code = run(arguments, &mut guarded);
     // Nothing more can be done when stderr itself is gone.
@@ -73,6 +76,10 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Ok(cli) => cli,
         Err(error) => return usage(&error, io),
     };
+    #[cfg(unix)]
+    if io.ends_at_signals && !matches!(cli.command, Command::Profile(_)) {
+        interrupts::end_at_once();
+    }
     let done = match &cli.command {
         asked if asked.lists_demos() => demo::list(io),
         Command::Audit(audit) => audit::run(audit, io),

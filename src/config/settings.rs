@@ -5,6 +5,7 @@ use super::reader::Reader;
 use crate::analysis::nearest_names;
 use crate::catalog;
 use crate::domain::{Policy, Risk};
+use crate::sources::files::read_written_text;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -96,7 +97,7 @@ impl fmt::Display for Listing<'_> {
 /// # Errors
 /// With every unknown key and bad value at once.
 pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io {
+    let text = read_written_text(path).map_err(|source| ConfigError::Io {
         path: path.to_owned(),
         source,
     })?;

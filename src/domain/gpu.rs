@@ -34,6 +34,9 @@ macro_rules! gpu_models {
     };
 }
 
+/// GPUs that one instance can have: three times the largest that is sold.
+pub const MOST_GPUS: u16 = 256;
+
 gpu_models! {
     /// Kepler, one of two dies on a board.
     K80 = "K80";
@@ -137,14 +140,15 @@ pub enum GpuShare {
 
 impl GpuShare {
     /// Reads a count such as `8` or `0.125`; `None` when it is neither a whole
-    /// number of devices nor a fraction of one.
+    /// number of devices up to [`MOST_GPUS`] nor a fraction of one.
     pub fn from_count(count: Decimal) -> Option<Self> {
         if count <= Decimal::ZERO {
             None
         } else if count < Decimal::ONE {
             Some(Self::Fraction(count))
         } else if count.fract().is_zero() {
-            count.to_u16().map(Self::Whole)
+            let devices = count.to_u16()?;
+            (devices <= MOST_GPUS).then_some(Self::Whole(devices))
         } else {
             None
         }

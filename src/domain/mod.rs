@@ -44,7 +44,7 @@ pub use finding::{
     Severity,
 };
 pub use gap::Gap;
-pub use gpu::{GpuModel, GpuShare};
+pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourlyActivity};
 pub(crate) use instance::named_enum;
 pub use instance::{

@@ -135,7 +135,64 @@ pub struct Points {
 #[derive(Debug, Clone, PartialEq)]
 struct Run {
     first: u32,
+    count: u32,
+    /// One for each point, or one for all.
     values: Vec<f32>,
+}
+
+impl Run {
+    /// As many values as are worth a run of their own.
+    const WORTH_A_RUN: u32 = 16;
+    /// A longer one ends, so that what follows may be a run of one value.
+    const LONGEST: usize = 4096;
+
+    fn of(first: u32, value: f32) -> Self {
+        Self {
+            first,
+            count: 1,
+            values: vec![value],
+        }
+    }
+
+    fn is_constant(&self) -> bool {
+        self.values.len() == 1
+    }
+
+    /// Takes the next value, unless another run does better.
+    fn take(&mut self, value: f32) -> bool {
+        if self.is_constant()
+            && self.values.first().map(|own| own.to_bits()) == Some(value.to_bits())
+        {
+            self.count += 1;
+            return true;
+        }
+        if self.is_constant() && self.count >= Self::WORTH_A_RUN
+            || self.values.len() >= Self::LONGEST
+        {
+            return false;
+        }
+        if let (true, Some(own)) = (self.is_constant(), self.values.first().copied()) {
+            self.values.resize(self.count as usize, own);
+        }
+        self.values.push(value);
+        self.count += 1;
+        true
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        let of_one = self
+            .is_constant()
+            .then(|| self.values.first().copied())
+            .flatten();
+        let repeated = of_one.map(|value| std::iter::repeat_n(value, self.count as usize));
+        let own = if of_one.is_some() {
+            &[][..]
+        } else {
+            &self.values
+        };
+        let all = repeated.into_iter().flatten().chain(own.iter().copied());
+        all.map(widen)
+    }
 }
 
 impl Points {
@@ -198,14 +255,14 @@ impl Points {
 
     /// Appends a value; indices must ascend.
     pub(super) fn push(&mut self, index: u32, value: f32) {
-        match self.runs.last_mut() {
-            Some(run) if run.first as usize + run.values.len() == index as usize => {
-                run.values.push(value);
-            }
-            _ => self.runs.push(Run {
-                first: index,
-                values: vec![value],
-            }),
+        let follows = |run: &&mut Run| run.first + run.count == index;
+        let is_taken = self
+            .runs
+            .last_mut()
+            .filter(follows)
+            .is_some_and(|run| run.take(value));
+        if !is_taken {
+            self.runs.push(Run::of(index, value));
         }
     }
 
@@ -221,7 +278,7 @@ impl Points {
 
     /// Number of points.
     pub fn len(&self) -> usize {
-        self.runs.iter().map(|run| run.values.len()).sum()
+        self.runs.iter().map(|run| run.count as usize).sum()
     }
 
     /// Whether there are no points.
@@ -231,18 +288,14 @@ impl Points {
 
     /// Every point as (index on the grid, value), ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.runs.iter().flat_map(|run| {
-            (run.first..)
-                .zip(&run.values)
-                .map(|(index, value)| (index, widen(*value)))
-        })
+        self.runs
+            .iter()
+            .flat_map(|run| (run.first..).zip(run.values()))
     }
 
     /// Every value, ascending in time.
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
-        self.runs
-            .iter()
-            .flat_map(|run| run.values.iter().copied().map(widen))
+        self.runs.iter().flat_map(Run::values)
     }
 }
 
@@ -347,6 +400,33 @@ mod tests {
         assert_eq!(of(Statistic::Average), [30.0, 7.0], "(10 + 50 + 30) / 3");
         assert_eq!(of(Statistic::Maximum), [50.0, 7.0]);
         assert_eq!(of(Statistic::Sum), [90.0, 7.0]);
+    }
+
+    #[test]
+    fn a_value_that_repeats_takes_the_room_of_one() {
+        let window = Window {
+            start: at(0),
+            end: at(300 * 10_000),
+        };
+        // Five values, then 5,000 of one, a hole, and 4,000 of another in front of two.
+        let value = |index: u32| match index {
+            0..5 => f64::from(index),
+            5..=5_004 => 40.0,
+            5_006..=9_005 => 7.0,
+            _ => f64::from(index % 3),
+        };
+        let indexes = (0..9_008).filter(|index| *index != 5_005);
+        let raw = indexes
+            .clone()
+            .map(|index| (at(i64::from(index) * 300), value(index)));
+        let metric = (Metric::GpuUtilization, Statistic::Average);
+        let (points, _) = Points::clean(raw, metric, window, 300);
+        let expected: Vec<(u32, f64)> = indexes.map(|index| (index, value(index))).collect();
+        assert_eq!(points.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(points.len(), expected.len());
+        assert_eq!(points.values().count(), expected.len());
+        let held: usize = points.runs.iter().map(|run| run.values.len()).sum();
+        assert!(held <= Run::LONGEST + 20, "{held}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! calls. Pure: discovery goes in, queries come out.
 
 use crate::domain::{
-    Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric,
+    Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, MOST_GPUS, Metric,
     SeriesSource, Statistic, Window,
 };
 use crate::sources::aws::{DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
@@ -129,8 +129,8 @@ fn choose(discovered: &[DiscoveredMetric], directory: &Directory<'_>) -> Chosen 
         };
         let gpu = match index.map(|text| text.parse::<u16>()) {
             None => None,
-            Some(Ok(index)) => Some(index),
-            Some(Err(_)) => continue,
+            Some(Ok(index)) if index < MOST_GPUS => Some(index),
+            Some(_) => continue,
         };
         let rank = Rank {
             present_type: dimensions

@@ -5,6 +5,7 @@
 mod annotations;
 mod bad_points;
 mod baselines;
+mod bounds;
 mod chargeback;
 mod check;
 mod ci;
@@ -23,6 +24,7 @@ mod hostile;
 mod html;
 mod html_browser;
 mod installed;
+mod interrupts;
 mod json_schemas;
 mod listings;
 mod markers;

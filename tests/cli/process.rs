@@ -5,14 +5,14 @@ use std::io::Read;
 use std::process::{Command, Output, Stdio};
 
 /// A small estate.
-const SITUATION: &str = concat!(
+pub const SITUATION: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/fixtures/rules/idle-gpu/fires.json"
 );
 
 /// The compiled program with nothing of this environment, in a folder of its
 /// own that holds no settings.
-fn program(folder: &std::path::Path) -> Command {
+pub fn program(folder: &std::path::Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     command
         .env_clear()

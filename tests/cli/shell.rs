@@ -135,6 +135,7 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
                     folder: folder.path().to_owned(),
                     stdout_is_terminal: false,
                     stderr_is_terminal: false,
+                    ends_at_signals: false,
                 },
             );
             let stderr = String::from_utf8(stderr).expect("UTF-8");

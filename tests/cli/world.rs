@@ -100,6 +100,7 @@ impl World {
                 folder: self.folder.path().to_owned(),
                 stdout_is_terminal: self.terminal,
                 stderr_is_terminal: false,
+                ends_at_signals: false,
             },
         );
         Outcome {

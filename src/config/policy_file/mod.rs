@@ -8,6 +8,7 @@ use super::reader::Reader;
 use super::settings::{ConfigError, Problem};
 use crate::analysis::gate::GatePolicy;
 use crate::domain::{Currency, Severity};
+use crate::sources::files::read_written_text;
 use jiff::SignedDuration;
 use std::path::Path;
 use toml::Spanned;
@@ -63,7 +64,7 @@ fn keys_of(table: &str) -> &'static [&'static str] {
 /// # Errors
 /// With every unknown key and bad value at once, and when it states no rule.
 pub fn read_policy(path: &Path, named: &str) -> Result<GatePolicy, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Io {
+    let text = read_written_text(path).map_err(|source| ConfigError::Io {
         path: named.into(),
         source,
     })?;

@@ -79,6 +79,15 @@ impl AwsError {
         }
     }
 
+    /// Whoever should give credentials did not.
+    pub(super) fn late_credentials(profile: Option<&str>) -> Self {
+        let place = profile.map_or(String::new(), |name| format!(" of profile `{name}`"));
+        Self {
+            code: format!("the credentials{place} did not come within a minute"),
+            ..Self::no_credentials(profile, None)
+        }
+    }
+
     /// A failure that no service reported.
     pub(super) fn own(action: &'static str, kind: FailureKind, words: &str, of: String) -> Self {
         Self {

@@ -25,6 +25,9 @@ const TIME_LIMITS: TimeLimits = TimeLimits {
     call: Duration::from_secs(90),
 };
 
+/// A program that gives credentials may ask somebody for a code.
+const CREDENTIALS_WITHIN: Duration = Duration::from_secs(60);
+
 /// The region to ask when nothing else names one.
 const DEFAULT_REGION: &str = "us-east-1";
 
@@ -128,9 +131,9 @@ impl Session {
         let provider = config
             .credentials_provider()
             .ok_or_else(|| AwsError::no_credentials(profile, None))?;
-        provider
-            .provide_credentials()
+        tokio::time::timeout(CREDENTIALS_WITHIN, provider.provide_credentials())
             .await
+            .map_err(|_| AwsError::late_credentials(profile))?
             // The outermost error says only that there is a cause.
             .map_err(|error| AwsError::no_credentials(profile, error.source().or(Some(&error))))?;
         Ok(Self {

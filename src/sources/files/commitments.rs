@@ -1,8 +1,9 @@
 //! Commitments as JSON: the estate's key `commitments`, and the same list in a
 //! file of its own, of what a payer account bought.
 
-use super::estate_fields::{decimal, named, time};
-use super::estate_slip::{Slip, place_of};
+use super::bounded::{AtMost, JsonError, read_json_file};
+use super::estate_fields::{Of, Wire, decimal, named, time};
+use super::estate_slip::Slip;
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
     OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
@@ -12,6 +13,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize, de};
 use std::collections::BTreeSet;
 use std::io;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 /// Instances of one purchase: more is a slip.
@@ -170,32 +172,31 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
     reserved.chain(plans).chain(capacity).collect()
 }
 
-/// From wire fields to domain values; every slip names the field.
-pub(super) fn from_wire<E: de::Error>(all: Vec<CommitmentWire>) -> Result<Commitments, E> {
-    let mut found = Commitments::default();
-    let mut ids = BTreeSet::new();
-    for wire in all {
-        let id = match &wire {
-            CommitmentWire::ReservedInstances(wire) => &wire.id,
-            CommitmentWire::SavingsPlan(wire) => &wire.id,
-            CommitmentWire::CapacityReservation(wire) => &wire.id,
-        };
-        if !ids.insert(id.clone()) {
-            return Err(E::custom(format!("commitment {id} stands twice")));
-        }
+impl Wire for CommitmentWire {
+    type Value = (String, Commitments);
+
+    /// The commitment alone, with its id.
+    fn value<E: de::Error>(self) -> Result<Self::Value, E> {
         let mut one = Commitments::default();
-        match wire {
-            CommitmentWire::ReservedInstances(wire) => {
+        let id = match self {
+            Self::ReservedInstances(wire) => {
+                let id = wire.id.clone();
                 one.reserved_instances.push(reserved(wire)?);
+                id
             }
-            CommitmentWire::SavingsPlan(wire) => one.savings_plans.push(plan(wire)?),
-            CommitmentWire::CapacityReservation(wire) => {
+            Self::SavingsPlan(wire) => {
+                let id = wire.id.clone();
+                one.savings_plans.push(plan(wire)?);
+                id
+            }
+            Self::CapacityReservation(wire) => {
+                let id = wire.id.clone();
                 one.capacity_reservations.push(capacity(wire)?);
+                id
             }
-        }
-        found.add(one);
+        };
+        Ok((id, one))
     }
-    Ok(found)
 }
 
 fn reserved<E: de::Error>(wire: ReservedWire) -> Result<ReservedInstances, E> {
@@ -336,12 +337,28 @@ fn at(place: &str) -> String {
     }
 }
 
-/// The list as it stands in a file.
-struct List(Commitments);
+/// The list as it stands in a file or an estate.
+pub(super) struct List(pub Commitments);
+
+/// An account has at most some thousands.
+const MOST_COMMITMENTS: usize = 100_000;
 
 impl<'de> Deserialize<'de> for List {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_wire(Vec::deserialize(deserializer)?).map(Self)
+        let all = AtMost::<Of<CommitmentWire>, MOST_COMMITMENTS>::deserialize(deserializer)?;
+        let mut ids = BTreeSet::new();
+        let mut read = Commitments::default();
+        for Of((id, one)) in all.0 {
+            if !ids.insert(id.clone()) {
+                return Err(de::Error::custom(format!("commitment {id} stands twice")));
+            }
+            read.reserved_instances.extend(one.reserved_instances);
+            read.savings_plans.extend(one.savings_plans);
+            read.capacity_reservations.extend(one.capacity_reservations);
+        }
+        let mut sorted = Commitments::default();
+        sorted.add(read);
+        Ok(Self(sorted))
     }
 }
 
@@ -350,25 +367,31 @@ impl<'de> Deserialize<'de> for List {
 /// # Errors
 /// When it cannot be read, is no such list, or something in it is wrong.
 pub fn read_commitments(path: &Path) -> Result<Commitments, CommitmentsError> {
-    let text = std::fs::read(path).map_err(|source| CommitmentsError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    serde_json::from_slice(&text)
+    read_json_file(path, LONGEST_TEXT, PhantomData::<List>)
+        .map_err(|source| CommitmentsError::Io {
+            path: path.to_owned(),
+            source,
+        })?
         .map(|List(found)| found)
-        .map_err(|source| explain(path, &text, source))
+        .map_err(|error| explain(path, error))
 }
 
-fn explain(path: &Path, document: &[u8], source: serde_json::Error) -> CommitmentsError {
+/// Bytes of one text: an id has a hundred.
+const LONGEST_TEXT: usize = 1 << 16;
+
+fn explain(path: &Path, error: JsonError) -> CommitmentsError {
     let path = path.to_owned();
+    let JsonError { place, source } = error;
+    if source.is_io() {
+        let source = source.into();
+        return CommitmentsError::Io { path, source };
+    }
     if !source.is_data() {
         return CommitmentsError::Malformed { path, source };
     }
-    let text = source.to_string();
-    let lacks_key = text.starts_with("missing field");
     CommitmentsError::Wrong {
         path,
-        place: place_of(document, source.line(), source.column(), lacks_key),
-        source: Slip::of(&text),
+        place,
+        source: Slip::of(&source.to_string()),
     }
 }

@@ -1,5 +1,6 @@
 //! From wire fields to domain values; every slip names the field.
 
+use super::bounded::AtMost;
 use super::wire::{
     ApiWire, Cell, GapWire, InstanceWire, PriceWire, ProfileWire, RejectedWire, SeriesWire,
     ShapeWire, SpotHistoryWire, StoragePriceWire,
@@ -7,13 +8,13 @@ use super::wire::{
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GpuModel,
     GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
-    InstanceState, JoinedBy, Lifecycle, Looks, MOST_PER_HOUR, Metric, Money, OperatingSystem,
-    Points, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected,
-    Series, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, Tenancy, Volume,
-    Window,
+    InstanceState, JoinedBy, Lifecycle, Looks, MOST_GPUS, MOST_PER_HOUR, Metric, Money,
+    OperatingSystem, Points, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    ProfiledRun, Rejected, Series, SeriesSource, SpotHistory, Statistic, StorageQuote,
+    StorageResource, Tenancy, Volume, Window,
 };
 use jiff::Timestamp;
-use serde::de;
+use serde::de::{self, Deserialize, Deserializer};
 
 /// Values of one series: 500 days of minutes, more than any source keeps. More
 /// is a slip that would fill the memory.
@@ -21,6 +22,46 @@ pub(super) const MOST_PERIODS: u64 = 1_000_000;
 
 /// A volume of a pebibyte is beyond what is sold.
 const MOST_VOLUME_GIB: u64 = 1 << 20;
+
+/// What has a wire form of its own that is checked where it stands, so that an error
+/// names its place.
+pub(super) trait Wire {
+    /// The value.
+    type Value;
+
+    /// The value, or what is wrong.
+    fn value<E: de::Error>(self) -> Result<Self::Value, E>;
+}
+
+/// A value from its wire form.
+pub(super) struct Of<W: Wire>(pub W::Value);
+
+impl<'de, W: Wire + Deserialize<'de>> Deserialize<'de> for Of<W> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        W::deserialize(deserializer)?.value().map(Self)
+    }
+}
+
+macro_rules! wires {
+    ($($wire:ty => $value:ty, $read:ident;)+) => {
+        $(impl Wire for $wire {
+            type Value = $value;
+
+            fn value<E: de::Error>(self) -> Result<$value, E> {
+                $read(self)
+            }
+        })+
+    };
+}
+
+wires! {
+    InstanceWire => Instance, instance;
+    ShapeWire => InstanceShape, shape;
+    ProfileWire => ProfiledRun, profile;
+    PriceWire => (PriceKey, PriceQuote, Option<SpotHistory>), price;
+    StoragePriceWire => (String, StorageResource, StorageQuote), storage_price;
+    GapWire => Gap, gap;
+}
 
 pub(super) fn time<E: de::Error>(text: &str) -> Result<Timestamp, E> {
     text.parse()
@@ -40,7 +81,7 @@ pub(super) fn decimal<E: de::Error>(field: &str, text: &str) -> Result<rust_deci
         .map_err(|_| E::custom(format!("`{field}` is not a decimal number: `{text}`")))
 }
 
-pub(super) fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
+fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
     if let Some(volume) = wire
         .volumes
         .iter()
@@ -90,14 +131,15 @@ pub(super) fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> 
     })
 }
 
-pub(super) fn shape<E: de::Error>(wire: ShapeWire) -> Result<InstanceShape, E> {
+fn shape<E: de::Error>(wire: ShapeWire) -> Result<InstanceShape, E> {
     let gpu = match wire.gpu {
         None => None,
         Some(gpu) => {
             let count = decimal("count", &gpu.count)?;
             let share = GpuShare::from_count(count).ok_or_else(|| {
                 E::custom(format!(
-                    "{}: a GPU count is whole or a fraction of one, not {count}",
+                    "{}: a GPU count is whole and at most {MOST_GPUS}, or a fraction of one, not \
+                     {count}",
                     wire.instance_type
                 ))
             })?;
@@ -131,6 +173,11 @@ pub(super) fn series<E: de::Error>(
 ) -> Result<Series, E> {
     let metric = named("metric", &wire.metric, Metric::from_name)?;
     let name = format!("series {metric} of {}", wire.instance);
+    if wire.gpu.is_some_and(|gpu| gpu >= MOST_GPUS) {
+        return Err(E::custom(format!(
+            "{name}: an instance has at most {MOST_GPUS} GPUs"
+        )));
+    }
     let on_grid = matches!(
         metric,
         Metric::GpuUtilization | Metric::GpuPowerUtilization | Metric::CpuUtilization
@@ -149,7 +196,7 @@ pub(super) fn series<E: de::Error>(
     }
     let raw = match (wire.start.as_deref(), &wire.timestamps) {
         (Some(start), None) => regular(time(start)?, wire.period_seconds, &wire.values),
-        (None, Some(stamps)) => {
+        (None, Some(AtMost(stamps))) => {
             let values: Vec<Option<f64>> = expand(&wire.values).collect();
             if values.len() != stamps.len() {
                 return Err(E::custom(format!(
@@ -186,7 +233,7 @@ pub(super) fn series<E: de::Error>(
     })
 }
 
-pub(super) fn profile<E: de::Error>(wire: ProfileWire) -> Result<ProfiledRun, E> {
+fn profile<E: de::Error>(wire: ProfileWire) -> Result<ProfiledRun, E> {
     let name = format!("the profile of {}", wire.instance);
     let (start, end) = (time(&wire.start)?, time(&wire.end)?);
     if end < start {
@@ -247,7 +294,7 @@ fn regular(start: Timestamp, period_seconds: u32, cells: &[Cell]) -> Vec<(Timest
         .collect()
 }
 
-pub(super) fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuote), E> {
+fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuote, Option<SpotHistory>), E> {
     let key = PriceKey {
         region: wire.region,
         instance_type: wire.instance_type,
@@ -293,11 +340,13 @@ pub(super) fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuo
         seen_on: seen_on.unwrap_or(effective_date),
         source: wire.source,
     };
-    Ok((key, quote))
+    let history = wire.spot_history.as_ref();
+    let history = history.map(|history| spot_history(history, quote.rate.amount()));
+    Ok((key, quote, history.transpose()?))
 }
 
 /// What the price did over the window, where that was recorded.
-pub(super) fn spot_history<E: de::Error>(
+fn spot_history<E: de::Error>(
     wire: &SpotHistoryWire,
     mean: rust_decimal::Decimal,
 ) -> Result<SpotHistory, E> {
@@ -324,7 +373,7 @@ fn date<E: de::Error>(text: &str) -> Result<jiff::civil::Date, E> {
         .map_err(|error| E::custom(format!("`{text}` is not a date: {error}")))
 }
 
-pub(super) fn storage_price<E: de::Error>(
+fn storage_price<E: de::Error>(
     wire: StoragePriceWire,
 ) -> Result<(String, StorageResource, StorageQuote), E> {
     let resource = named(
@@ -348,7 +397,7 @@ pub(super) fn storage_price<E: de::Error>(
     Ok((wire.region, resource, quote))
 }
 
-pub(super) fn gap<E: de::Error>(wire: GapWire) -> Result<Gap, E> {
+fn gap<E: de::Error>(wire: GapWire) -> Result<Gap, E> {
     let Some(cause) = wire.cause else {
         return Ok(Gap::new(wire.what, wire.place, wire.reason, wire.hint));
     };

@@ -1,13 +1,10 @@
 //! Reading an estate: every slip is named with its place, nothing is guessed.
 
 use super::ESTATE_VERSION;
+use super::bounded::{AtMost, JsonError, read_json, read_json_file};
 use super::commitments;
-use super::estate_fields::{
-    MOST_PERIODS, api, gap, instance, named, price, profile, series, shape, spot_history,
-    storage_price, time,
-};
-use super::estate_slip::{Slip, place_of};
-use super::plain_text::open;
+use super::estate_fields::{MOST_PERIODS, Of, api, named, series, time};
+use super::estate_slip::Slip;
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
 };
@@ -17,11 +14,23 @@ use crate::domain::{
 };
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// Bytes of one text: a tag has 256, a plan's document none.
+const LONGEST_TEXT: usize = 1 << 20;
+/// Values of all series, repetitions counted: 10,000 instances for a fortnight of
+/// five minutes.
+const MOST_VALUES: u64 = 500_000_000;
+/// Cells that are held until the window is known, 24 bytes each.
+const MOST_UNPLACED: usize = 20_000_000;
+const MOST_INSTANCES: usize = 1_000_000;
+const MOST_PRICES: usize = 2_000_000;
+/// Accounts, regions, types.
+const MOST_NAMES: usize = 100_000;
 
 /// Why an estate could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -78,27 +87,18 @@ fn at(place: &str) -> String {
 /// # Errors
 /// When it cannot be read, is not a complete estate, or is of another version.
 pub fn read_estate(path: &Path) -> Result<Estate, EstateError> {
-    let reader = open(path).map_err(|source| EstateError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    parse_estate(reader).map_err(|source| explain(path, source))
+    read_json_file(path, LONGEST_TEXT, EstateSeed)
+        .map_err(|source| EstateError::Io {
+            path: path.to_owned(),
+            source,
+        })?
+        .map_err(|error| explain(path, error))
 }
 
 /// Reads an estate that ships inside the binary.
 pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
-    let mut text = Vec::new();
-    let path = Path::new("the demo");
-    GzDecoder::new(document)
-        .read_to_end(&mut text)
-        .map_err(|source| EstateError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-    let mut deserializer = serde_json::Deserializer::from_slice(&text);
-    EstateSeed
-        .deserialize(&mut deserializer)
-        .map_err(|source| explain(path, source))
+    read_json(GzDecoder::new(document), LONGEST_TEXT, EstateSeed)
+        .map_err(|error| explain(Path::new("the demo"), error))
 }
 
 /// Reads an estate from JSON text.
@@ -106,17 +106,26 @@ pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
 /// # Errors
 /// With line and column, when it is not a complete estate.
 pub fn parse_estate(reader: impl Read) -> Result<Estate, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
-    let estate = EstateSeed.deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(estate)
+    read_json(reader, LONGEST_TEXT, EstateSeed).map_err(|error| error.source)
 }
 
 /// Marks the message of another version inside a JSON error, which is the only
 /// kind of error that a streaming reader can raise.
 const OTHER_VERSION: &str = "estate version ";
 
-fn explain(path: &Path, source: serde_json::Error) -> EstateError {
+fn explain(path: &Path, error: JsonError) -> EstateError {
+    let JsonError { place, source } = error;
+    // A compressed text that ends early or is none is no complete estate.
+    let is_broken = matches!(
+        source.io_error_kind(),
+        Some(io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof)
+    );
+    if source.is_io() && !is_broken {
+        return EstateError::Io {
+            path: path.to_owned(),
+            source: source.into(),
+        };
+    }
     let text = source.to_string();
     if let Some(rest) = text.strip_prefix(OTHER_VERSION) {
         return EstateError::Newer {
@@ -125,9 +134,6 @@ fn explain(path: &Path, source: serde_json::Error) -> EstateError {
         };
     }
     let lacks_key = text.starts_with("missing field");
-    let place = open(path).map_or(String::new(), |document| {
-        place_of(document, source.line(), source.column(), lacks_key)
-    });
     // Without its own keys, or as another kind of value, it is no estate.
     let is_other = place.is_empty() && (lacks_key || text.starts_with("invalid type"));
     if source.is_data() && !is_other {
@@ -172,6 +178,9 @@ struct Parts {
     shapes: Vec<InstanceShape>,
     metrics: Vec<Series>,
     unplaced: Vec<SeriesWire<'static>>,
+    /// Values of all series, repetitions counted, and cells of those not placed yet.
+    values: u64,
+    cells: usize,
     profiles: Vec<ProfiledRun>,
     prices: PriceBook,
     commitments: Commitments,
@@ -211,58 +220,48 @@ impl<'de> Visitor<'de> for EstateVisitor {
                     let name: String = map.next_value()?;
                     parts.source = Some(named("source", &name, EstateSource::from_name)?);
                 }
-                "accounts" => parts.accounts = map.next_value()?,
-                "regions" => parts.regions = map.next_value()?,
+                "accounts" => parts.accounts = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
+                "regions" => parts.regions = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
                 "instances" => {
-                    for wire in map.next_value::<Vec<InstanceWire>>()? {
-                        parts.instances.push(instance(wire)?);
-                    }
+                    let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
+                    parts.instances.extend(all.0.into_iter().map(|one| one.0));
                 }
                 "out_of_scope" => {
-                    for wire in map.next_value::<Vec<InstanceWire>>()? {
-                        parts.out_of_scope.push(instance(wire)?);
-                    }
+                    let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
+                    parts
+                        .out_of_scope
+                        .extend(all.0.into_iter().map(|one| one.0));
                 }
                 "shapes" => {
-                    for wire in map.next_value::<Vec<ShapeWire>>()? {
-                        parts.shapes.push(shape(wire)?);
-                    }
+                    let all = map.next_value::<AtMost<Of<ShapeWire>, MOST_NAMES>>()?;
+                    parts.shapes.extend(all.0.into_iter().map(|one| one.0));
                 }
                 "metrics" => map.next_value_seed(MetricsSeed(&mut parts))?,
                 "profiles" => {
-                    for wire in map.next_value::<Vec<ProfileWire>>()? {
-                        parts.profiles.push(profile(wire)?);
-                    }
+                    let all = map.next_value::<AtMost<Of<ProfileWire>, MOST_INSTANCES>>()?;
+                    parts.profiles.extend(all.0.into_iter().map(|one| one.0));
                 }
                 "prices" => {
-                    for wire in map.next_value::<Vec<PriceWire>>()? {
-                        let history = wire.spot_history;
-                        let (key, quote) = price(PriceWire {
-                            spot_history: None,
-                            ..wire
-                        })?;
+                    let all = map.next_value::<AtMost<Of<PriceWire>, MOST_PRICES>>()?;
+                    for Of((key, quote, history)) in all.0 {
                         if let Some(history) = history {
-                            let history = spot_history(&history, quote.rate.amount())?;
                             parts.prices.insert_spot_history(key.clone(), history);
                         }
                         parts.prices.insert(key, quote);
                     }
                 }
                 "storage_prices" => {
-                    for wire in map.next_value::<Vec<StoragePriceWire>>()? {
-                        let (region, resource, quote) = storage_price(wire)?;
+                    let all = map.next_value::<AtMost<Of<StoragePriceWire>, MOST_NAMES>>()?;
+                    for Of((region, resource, quote)) in all.0 {
                         parts.prices.insert_storage(&region, resource, quote);
                     }
                 }
                 "gaps" => {
-                    parts.gaps = map
-                        .next_value::<Vec<GapWire>>()?
-                        .into_iter()
-                        .map(gap)
-                        .collect::<Result<_, _>>()?;
+                    let all = map.next_value::<AtMost<Of<GapWire>, MOST_INSTANCES>>()?;
+                    parts.gaps.extend(all.0.into_iter().map(|one| one.0));
                 }
                 "api" => parts.api = api(map.next_value()?)?,
-                "commitments" => parts.commitments = commitments::from_wire(map.next_value()?)?,
+                "commitments" => parts.commitments = map.next_value::<commitments::List>()?.0,
                 "gpucost_version" => {
                     map.next_value::<de::IgnoredAny>()?;
                 }
@@ -305,10 +304,38 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
             (Some(start), Some(end), Some(period)) => Some((Window { start, end }, period)),
             _ => None,
         };
-        while let Some(wire) = all.next_element::<SeriesWire<'static>>()? {
-            match grid {
-                Some((window, period)) => self.0.metrics.push(series(wire, window, period)?),
-                None => self.0.unplaced.push(wire),
+        while let Some(()) = all.next_element_seed(SeriesSeed(self.0, grid))? {}
+        Ok(())
+    }
+}
+
+/// One series, placed where the grid is known.
+struct SeriesSeed<'a>(&'a mut Parts, Option<(Window, u32)>);
+
+impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let Self(parts, grid) = self;
+        let wire = SeriesWire::deserialize(deserializer)?;
+        let values = wire.values.iter().map(|cell| u64::from(cell.times));
+        parts.values += values.sum::<u64>();
+        if parts.values > MOST_VALUES {
+            return Err(de::Error::custom(format!(
+                "an estate has at most {MOST_VALUES} values"
+            )));
+        }
+        match grid {
+            Some((window, period)) => parts.metrics.push(series(wire, window, period)?),
+            None => {
+                parts.cells += wire.values.len();
+                if parts.cells > MOST_UNPLACED {
+                    return Err(de::Error::custom(
+                        "`window_start`, `window_end` and `period_seconds` must come before so \
+                         many `metrics`",
+                    ));
+                }
+                parts.unplaced.push(wire);
             }
         }
         Ok(())

@@ -1,7 +1,4 @@
-//! What is wrong in a complete estate, in words of the format, and where: by
-//! the keys that lead there, such as `instances[3].addresses[0]`.
-
-use std::io::{BufRead, BufReader, Read};
+//! What is wrong in a complete estate, in words of the format.
 
 /// What is wrong in a complete estate.
 #[derive(Debug, thiserror::Error)]
@@ -12,12 +9,17 @@ impl Slip {
     /// Puts the parser's words into those of somebody who writes JSON. What it
     /// does not know stays as it is.
     pub(super) fn of(text: &str) -> Self {
-        Self(
-            mismatch(text)
-                .or_else(|| missing(text))
-                .or_else(|| unknown(text))
-                .unwrap_or_else(|| text.to_owned()),
-        )
+        const LONGEST: usize = 500;
+        let mut words = mismatch(text)
+            .or_else(|| missing(text))
+            .or_else(|| unknown(text))
+            .unwrap_or_else(|| text.to_owned());
+        // The place stands at the end, and stays.
+        let place = words.rfind(" at line ").unwrap_or(words.len());
+        if let Some((end, _)) = words[..place].char_indices().nth(LONGEST) {
+            words.replace_range(end..place, "…");
+        }
+        Self(words)
     }
 }
 
@@ -75,120 +77,6 @@ fn unknown(text: &str) -> Option<String> {
     Some(format!("unknown {what} {key}; known are {known}"))
 }
 
-/// An open object or list.
-enum Open {
-    /// The key that was read last, if any, and whether the next text is one.
-    Object {
-        key: Option<String>,
-        wants_key: bool,
-    },
-    /// The index of the present element.
-    List(usize),
-}
-
-/// Follows a document byte by byte.
-#[derive(Default)]
-struct Walk {
-    open: Vec<Open>,
-    /// The text that is being read, with whether the last byte escapes the next.
-    text: Option<(Vec<u8>, bool)>,
-}
-
-impl Walk {
-    fn take(&mut self, byte: u8) {
-        match &mut self.text {
-            Some((text, escaped)) => {
-                if *escaped {
-                    *escaped = false;
-                    text.push(byte);
-                } else if byte == b'\\' {
-                    *escaped = true;
-                } else if byte == b'"' {
-                    self.end_text();
-                } else {
-                    text.push(byte);
-                }
-            }
-            None => self.take_structure(byte),
-        }
-    }
-
-    fn end_text(&mut self) {
-        let text = self.text.take().map_or(Vec::new(), |(text, _)| text);
-        if let Some(Open::Object { key, wants_key }) = self.open.last_mut()
-            && *wants_key
-        {
-            *key = Some(String::from_utf8_lossy(&text).into_owned());
-            *wants_key = false;
-        }
-    }
-
-    fn take_structure(&mut self, byte: u8) {
-        match byte {
-            b'"' => self.text = Some((Vec::new(), false)),
-            b'{' => self.open.push(Open::Object {
-                key: None,
-                wants_key: true,
-            }),
-            b'[' => self.open.push(Open::List(0)),
-            b'}' | b']' => {
-                self.open.pop();
-            }
-            b',' => match self.open.last_mut() {
-                Some(Open::Object { key, wants_key }) => {
-                    *key = None;
-                    *wants_key = true;
-                }
-                Some(Open::List(index)) => *index += 1,
-                None => {}
-            },
-            _ => {}
-        }
-    }
-
-    fn place(&self) -> String {
-        let mut place = String::new();
-        for open in &self.open {
-            match open {
-                Open::Object { key: Some(key), .. } => {
-                    if !place.is_empty() {
-                        place.push('.');
-                    }
-                    place.push_str(key);
-                }
-                Open::Object { key: None, .. } => {}
-                Open::List(index) => place.push_str(&format!("[{index}]")),
-            }
-        }
-        place
-    }
-}
-
-/// The keys that lead to a line and column, both counted from one; empty at the
-/// top, and when the document cannot be read again.
-///
-/// `is_after` tells that the error is about what ends there, such as an object
-/// that lacks a key, and not about the value that begins or ends there: a
-/// reader has looked one byte ahead by then.
-pub(super) fn place_of(document: impl Read, line: usize, column: usize, is_after: bool) -> String {
-    let mut walk = Walk::default();
-    let lines = BufReader::new(document).split(b'\n');
-    for (index, text) in lines.take(line).enumerate() {
-        let Ok(text) = text else {
-            return String::new();
-        };
-        let is_last = index + 1 == line;
-        let bytes = match text.get(..column) {
-            Some(before) if is_last => before,
-            _ => &text,
-        };
-        let ahead = !is_after && bytes.last().is_some_and(|byte| b",]}[{".contains(byte));
-        let until = bytes.len() - usize::from(is_last && ahead);
-        bytes[..until].iter().for_each(|byte| walk.take(*byte));
-    }
-    walk.place()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,18 +120,5 @@ mod tests {
         ] {
             assert_eq!(Slip::of(text).to_string(), words);
         }
-    }
-
-    #[test]
-    fn the_place_is_told_by_keys_and_indexes() {
-        let text = "{\"a\": 1,\n \"b\": [{\"c\\\"\": \"x,]\"}, {\"d\": [1, 2]}]}";
-        let place = |line, column, is_after| place_of(text.as_bytes(), line, column, is_after);
-        assert_eq!(place(1, 7, false), "a");
-        assert_eq!(place(1, 8, false), "a", "the comma was looked at only");
-        assert_eq!(place(2, 20, false), "b[0].c\"");
-        assert_eq!(place(2, 21, true), "b[0]", "the object has ended");
-        assert_eq!(place(2, 33, false), "b[1].d[1]");
-        assert_eq!(place(2, 99, true), "");
-        assert_eq!(place(9, 1, false), "");
     }
 }

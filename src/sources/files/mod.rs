@@ -1,5 +1,6 @@
 //! Files: recorded estates, the demos, and writing whole or not at all.
 
+mod bounded;
 mod commitments;
 mod demo;
 mod estate_fields;
@@ -17,6 +18,7 @@ mod terraform;
 mod wire;
 mod write;
 
+pub(crate) use bounded::read_written_text;
 pub use commitments::{CommitmentsError, read_commitments};
 pub use demo::{Demo, demo_estate};
 pub use estate_read::{EstateError, parse_estate, read_estate};
@@ -31,7 +33,7 @@ pub use samples::{
     open_samples,
 };
 pub use terraform::{TerraformError, read_terraform_plan};
-pub use write::{try_writing, write_private, write_whole};
+pub use write::{remove_temporary_files, try_writing, write_private, write_whole};
 
 /// The version of the estate format that this program reads and writes.
 pub const ESTATE_VERSION: &str = "1";

@@ -1,5 +1,6 @@
 //! Prices that a user negotiated, from a CSV file.
 
+use super::bounded::read_written;
 use crate::analysis::nearest_names;
 use crate::catalog::{bundled_regions_of, has_form_of_type, leading_region, shape, shapes};
 use crate::domain::{
@@ -53,7 +54,7 @@ pub enum OwnPricesError {
 /// type or region that the book lacks is no slip when its name is formed like
 /// one: prices of what is new are what such a file is for.
 pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, OwnPricesError> {
-    let bytes = std::fs::read(path).map_err(|source| OwnPricesError::Io {
+    let bytes = read_written(path).map_err(|source| OwnPricesError::Io {
         path: path.to_owned(),
         source,
     })?;

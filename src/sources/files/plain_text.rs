@@ -1,5 +1,6 @@
 //! The text of a document, however it is packed.
 
+use super::bounded::{Bounded, MOST_BYTES};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -30,12 +31,13 @@ pub(super) fn plain_text<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRea
 /// Bytes as they are or, when they are gzip-compressed, as they were.
 pub(super) fn unpacked<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, input);
-    Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        let decoder = MultiGzDecoder::new(reader);
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder))
+    let text: Box<dyn Read + 'a> = if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        Box::new(MultiGzDecoder::new(reader))
     } else {
         Box::new(reader)
-    })
+    };
+    let bounded = Bounded::new(text, MOST_BYTES);
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, bounded)))
 }
 
 /// A text of which nothing can be read, and why.

@@ -1,6 +1,7 @@
 //! Reading an earlier `audit --format json`. What it does not say stays absent;
 //! what a newer layout may mean is not guessed.
 
+use super::bounded::{Bounded, MOST_REPORT_BYTES};
 use super::plain_text::open;
 use crate::analysis::{PastAudit, PastFinding, PastTotals, PastUnused, PastWorkload};
 use crate::domain::{Currency, Money, Window};
@@ -8,7 +9,8 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::de::{self, IgnoredAny};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Number, Value};
+use serde_json::Number;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -72,7 +74,7 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
     let path_of_error = || path.to_owned();
     let mut text = Vec::new();
     open(path)
-        .and_then(|mut reader| reader.read_to_end(&mut text))
+        .and_then(|reader| Bounded::new(reader, MOST_REPORT_BYTES).read_to_end(&mut text))
         .map_err(|source| ReportError::Io {
             path: path_of_error(),
             source,
@@ -81,15 +83,15 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
         path: path_of_error(),
         source,
     };
-    let versions: Versions = serde_json::from_slice(&text).map_err(malformed)?;
+    let versions: Versions<'_> = serde_json::from_slice(&text).map_err(malformed)?;
     match versions.schema_version {
         None if versions.estate_version.is_some() => {
             return Err(ReportError::Estate {
                 path: path_of_error(),
             });
         }
-        Some(found) if found != REPORT_VERSION => {
-            let found = found.as_str().map_or(found.to_string(), str::to_owned);
+        Some(found) if found.get().trim_matches('"') != REPORT_VERSION => {
+            let found = found.get().trim_matches('"').chars().take(40).collect();
             return Err(ReportError::Newer {
                 path: path_of_error(),
                 found,
@@ -107,8 +109,10 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
 }
 
 #[derive(Deserialize)]
-struct Versions {
-    schema_version: Option<Value>,
+struct Versions<'a> {
+    /// As it stands: it may be anything, of any size.
+    #[serde(borrow)]
+    schema_version: Option<&'a RawValue>,
     estate_version: Option<IgnoredAny>,
 }
 

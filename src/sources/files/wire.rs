@@ -1,6 +1,7 @@
 //! The wire form of an estate. Kept apart from the domain types, so that a
 //! refactor cannot change the file format by accident.
 
+use super::bounded::{AtMost, at_most};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::SerializeTuple;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -41,8 +42,10 @@ pub(super) struct InstanceWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_dns_name: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
     pub volumes: Vec<VolumeWire>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
     pub addresses: Vec<AddressWire>,
 }
 
@@ -206,7 +209,7 @@ pub(super) struct GapWire {
 #[serde(deny_unknown_fields, expecting = "a cause with `kind` and `details`")]
 pub(super) struct CauseWire {
     pub kind: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<_, _, 8>")]
     pub details: Vec<String>,
 }
 
@@ -257,9 +260,15 @@ pub(super) struct SeriesWire<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timestamps: Option<Vec<i64>>,
+    pub timestamps: Option<AtMost<i64, MOST_CELLS>>,
+    #[serde(deserialize_with = "at_most::<_, _, MOST_CELLS>")]
     pub values: Vec<Cell>,
 }
+
+/// Volumes or addresses that one instance may have.
+const MOST_PARTS: usize = 10_000;
+/// Cells that one series may have.
+pub(super) const MOST_CELLS: usize = 1_000_000;
 
 fn by_instance_id() -> Cow<'static, str> {
     Cow::Borrowed("instance-id")

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
 /// Names tried for a temporary file before its folder needs tidying by hand.
 const MOST_ATTEMPTS: u32 = 1_000;
@@ -54,7 +55,29 @@ fn write_with(
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
+    temporaries().retain(|own| *own != temporary);
     written
+}
+
+/// Temporary files of this process that are there now.
+static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
+    match TEMPORARIES.lock() {
+        Ok(own) => own,
+        Err(poisoned) => poisoned.into_inner(),
+    }
+}
+
+/// Removes the temporary files that are being written, for a process that ends now. No
+/// other is begun: this holds whoever would.
+pub fn remove_temporary_files() {
+    let own = temporaries();
+    for temporary in own.iter() {
+        let _ = fs::remove_file(temporary);
+    }
+    // Kept until the process ends.
+    std::mem::forget(own);
 }
 
 /// Whether a path is a device or a pipe, which cannot be replaced and only written to: the
@@ -96,7 +119,9 @@ pub fn try_writing(path: &Path) -> io::Result<()> {
     }
     refuse_link(path)?;
     let (temporary, _) = create_beside(path)?;
-    fs::remove_file(&temporary)
+    let removed = fs::remove_file(&temporary);
+    temporaries().retain(|own| *own != temporary);
+    removed
 }
 
 fn fill_in(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -118,6 +143,9 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
     let mut attempt = 0;
+    // Held while the file is made, so that none is made behind the back of whoever
+    // removes them.
+    let mut own = temporaries();
     loop {
         let mut temporary = OsString::from(".");
         temporary.push(name);
@@ -129,7 +157,12 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
             {
                 attempt += 1;
             }
-            created => return created.map(|file| (temporary, file)),
+            created => {
+                return created.map(|file| {
+                    own.push(temporary.clone());
+                    (temporary, file)
+                });
+            }
         }
     }
 }

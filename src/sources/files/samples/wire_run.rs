@@ -2,8 +2,13 @@
 
 use super::SAMPLES_VERSION;
 use super::wire::time;
+use crate::domain::MOST_GPUS;
 use crate::profiling::{GpuIdentity, MigSlot, RunEnd, RunFacts};
+use crate::sources::files::bounded::at_most;
 use serde::{Deserialize, Serialize};
+
+/// GPUs and slices of one host: each GPU has up to seven, and is one itself.
+const MOST_DEVICES: usize = 8 * MOST_GPUS as usize;
 
 /// A slice of a GPU.
 #[derive(Debug, Serialize, Deserialize)]
@@ -101,6 +106,7 @@ pub(super) struct HeaderWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     driver_version: Option<String>,
     is_command: bool,
+    #[serde(deserialize_with = "at_most::<_, _, MOST_DEVICES>")]
     gpus: Vec<IdentityWire>,
 }
 

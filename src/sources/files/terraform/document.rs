@@ -2,8 +2,9 @@
 //! front to back: what is not about instances is dropped as it goes by.
 
 use super::address::Address;
-use super::sieve::{Node, Sieve};
+use super::sieve::{MOST_NODES, Node, Sieve};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -66,26 +67,31 @@ impl<'de> Visitor<'de> for TopLevel {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
         let mut found = Document::default();
+        let room = Cell::new(MOST_NODES);
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "format_version" => {
-                    found.format_version = text(map.next_value_seed(Sieve::of(&key))?);
+                    found.format_version = text(map.next_value_seed(Sieve::of(&key, &room))?);
                     refuse_newer(found.format_version.as_deref())?;
                 }
                 "terraform_version" => {
-                    found.terraform_version = text(map.next_value_seed(Sieve::of(&key))?);
+                    found.terraform_version = text(map.next_value_seed(Sieve::of(&key, &room))?);
                 }
                 "errored" => {
-                    found.errored = map.next_value_seed(Sieve::of(&key))? == Node::Bool(true);
+                    found.errored =
+                        map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(true);
                 }
                 "complete" => {
-                    found.deferred = map.next_value_seed(Sieve::of(&key))? == Node::Bool(false);
+                    found.deferred =
+                        map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(false);
                 }
-                "variables" => found.variables = map.next_value_seed(Sieve::of(&key))?,
-                "configuration" => found.configuration = map.next_value_seed(Sieve::of(&key))?,
+                "variables" => found.variables = map.next_value_seed(Sieve::of(&key, &room))?,
+                "configuration" => {
+                    found.configuration = map.next_value_seed(Sieve::of(&key, &room))?
+                }
                 "resource_changes" => {
                     found.is_plan = true;
-                    map.next_value_seed(Changes(&mut found))?;
+                    map.next_value_seed(Changes(&mut found, &room))?;
                 }
                 "planned_values" => {
                     found.is_plan = true;
@@ -126,7 +132,7 @@ fn refuse_newer<E: Error>(version: Option<&str>) -> Result<(), E> {
 }
 
 /// The list of changes, one by one.
-struct Changes<'a>(&'a mut Document);
+struct Changes<'a>(&'a mut Document, &'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Changes<'_> {
     type Value = ();
@@ -149,7 +155,7 @@ impl<'de> Visitor<'de> for Changes<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(element) = list.next_element_seed(Sieve::of("resource_changes"))? {
+        while let Some(element) = list.next_element_seed(Sieve::of("resource_changes", self.1))? {
             self.0.add(element);
         }
         Ok(())

@@ -17,6 +17,7 @@ use self::templates::Templates;
 use self::view::View;
 use super::plain_text::plain_text;
 use crate::domain::{Gap, Missing, PlanAction, Planned, PlannedResource, TerraformPlan};
+use crate::sources::files::bounded::JsonText;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -57,6 +58,9 @@ pub enum TerraformError {
     },
 }
 
+/// Bytes of one text: a plan repeats whole files.
+const LONGEST_TEXT: usize = 64 << 20;
+
 /// Reads a plan, plain or gzip-compressed. `name` is what messages call it; `region` stands in where the
 /// plan names none. Memory grows with the resources that run instances, not with
 /// the plan.
@@ -81,7 +85,8 @@ pub fn read_terraform_plan(
     if let Some(found) = other_file(start) {
         return Err(other(found));
     }
-    let mut deserializer = serde_json::Deserializer::from_reader(input);
+    let mut deserializer =
+        serde_json::Deserializer::from_reader(JsonText::new(input, LONGEST_TEXT));
     let read = Document::deserialize(&mut deserializer)
         .and_then(|document| deserializer.end().map(|()| document));
     let document = read.map_err(|source| match source.io_error_kind() {

@@ -2,6 +2,7 @@
 //! data, policies and whole files that nobody asks for.
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -171,22 +172,38 @@ impl Node {
     }
 }
 
+/// Values that may be left of one plan: 100,000 resources with fifty each.
+pub(super) const MOST_NODES: u32 = 5_000_000;
+
 /// Reads what is left of a value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sieve {
+pub(super) struct Sieve<'a> {
     every_key: bool,
+    /// Values that may still be kept.
+    room: &'a Cell<u32>,
 }
 
-impl Sieve {
+impl<'a> Sieve<'a> {
     /// Of the value of a key.
-    pub(super) fn of(key: &str) -> Self {
+    pub(super) fn of(key: &str, room: &'a Cell<u32>) -> Self {
         Self {
             every_key: NAMED_BY_USERS.contains(&key),
+            room,
         }
+    }
+
+    fn keep<E: de::Error>(self, node: Node) -> Result<Node, E> {
+        let left = self.room.get().checked_sub(1).ok_or_else(|| {
+            E::custom(format!(
+                "a plan with more than {MOST_NODES} values is not read"
+            ))
+        })?;
+        self.room.set(left);
+        Ok(node)
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Sieve {
+impl<'de> DeserializeSeed<'de> for Sieve<'_> {
     type Value = Node;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
@@ -194,7 +211,7 @@ impl<'de> DeserializeSeed<'de> for Sieve {
     }
 }
 
-impl<'de> Visitor<'de> for Sieve {
+impl<'de> Visitor<'de> for Sieve<'_> {
     type Value = Node;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -202,31 +219,31 @@ impl<'de> Visitor<'de> for Sieve {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Node, E> {
-        Ok(Node::Null)
+        self.keep(Node::Null)
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Bool(value))
+        self.keep(Node::Bool(value))
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Number(value as f64))
+        self.keep(Node::Number(value as f64))
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Number(value as f64))
+        self.keep(Node::Number(value as f64))
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Number(value))
+        self.keep(Node::Number(value))
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Node, E> {
-        Ok(Node::Text(value.to_owned()))
+        self.keep(Node::Text(value.to_owned()))
     }
 
     fn visit_string<E: de::Error>(self, value: String) -> Result<Node, E> {
-        Ok(Node::Text(value))
+        self.keep(Node::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
@@ -234,20 +251,20 @@ impl<'de> Visitor<'de> for Sieve {
         while let Some(element) = list.next_element_seed(self)? {
             kept.push(element);
         }
-        Ok(Node::List(kept))
+        self.keep(Node::List(kept))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut kept = BTreeMap::new();
         while let Some(key) = map.next_key::<String>()? {
             if self.every_key || KEPT.binary_search(&key.as_str()).is_ok() {
-                let value = map.next_value_seed(Self::of(&key))?;
+                let value = map.next_value_seed(Self::of(&key, self.room))?;
                 kept.insert(key, value);
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(Node::Map(kept))
+        self.keep(Node::Map(kept))
     }
 }
 
@@ -257,7 +274,7 @@ mod tests {
 
     fn sifted(text: &str) -> Node {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        Sieve::of("after")
+        Sieve::of("after", &Cell::new(MOST_NODES))
             .deserialize(&mut deserializer)
             .expect("JSON")
     }
