@@ -7,8 +7,8 @@ use crate::catalog::{
     other_clouds, shapes, whole_device_spec,
 };
 use crate::domain::{
-    AcceleratorKind, CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,
-    InterruptionBand, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, Tenancy,
+    CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape, InterruptionBand,
+    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, Tenancy,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -188,7 +188,7 @@ fn asks_for(question: &Question, offer: &Offer) -> bool {
 fn aws_offers(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
     let names: BTreeSet<String> = if question.instance_types.is_empty() {
         shapes()
-            .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
+            .filter(|shape| question.asks_kind(shape.accelerator))
             .map(|shape| shape.instance_type.clone())
             .collect()
     } else {

@@ -170,6 +170,20 @@ impl Question {
         self.providers.contains(provider)
     }
 
+    /// Whether accelerators of a kind answer it. Who asks by memory or number means GPUs;
+    /// others are there for those who name them.
+    pub fn asks_kind(&self, kind: AcceleratorKind) -> bool {
+        let by_size = self
+            .gpu
+            .as_ref()
+            .map_or(self.count.is_some(), |gpu| gpu.model.is_none());
+        match kind {
+            AcceleratorKind::Gpu => true,
+            AcceleratorKind::Cpu => false,
+            _ => !by_size,
+        }
+    }
+
     /// Whether a machine is named.
     pub fn asks_type(&self, instance_type: &str) -> bool {
         self.instance_types

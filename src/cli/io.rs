@@ -14,6 +14,8 @@ pub struct Io<'a> {
     pub stderr: &'a mut dyn Write,
     /// Environment variables.
     pub env: BTreeMap<String, String>,
+    /// Environment variables whose values are not UTF-8.
+    pub unreadable: Vec<String>,
     /// The present.
     pub now: Timestamp,
     /// Where relative settings files are looked for.
@@ -34,14 +36,24 @@ impl<'a> Io<'a> {
 
     /// The world of this process.
     pub fn of_process(stdout: &'a mut dyn Write, stderr: &'a mut dyn Write) -> Self {
+        let mut env = BTreeMap::new();
+        let mut unreadable = Vec::new();
+        for (name, value) in std::env::vars_os() {
+            let Ok(name) = name.into_string() else {
+                continue;
+            };
+            match value.into_string() {
+                Ok(value) => {
+                    env.insert(name, value);
+                }
+                Err(_) => unreadable.push(name),
+            }
+        }
         Self {
             stdout,
             stderr,
-            env: std::env::vars_os()
-                .filter_map(|(name, value)| {
-                    Some((name.into_string().ok()?, value.into_string().ok()?))
-                })
-                .collect(),
+            env,
+            unreadable,
             now: Timestamp::now(),
             folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
             stdout_is_terminal: std::io::stdout().is_terminal(),

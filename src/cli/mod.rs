@@ -47,6 +47,9 @@ use command::{Cli, Command};
 use exit::Failure;
 use std::io::Write;
 
+/// How the names of this program's own variables begin.
+const OWN_VARIABLES: &str = "GPUCOST_";
+
 /// Runs one command. Nothing that it says on stderr is a command to a code host.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
     let mut stderr = guard::Guard::new(&mut *io.stderr);
@@ -54,6 +57,7 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         stdout: &mut *io.stdout,
         stderr: &mut stderr,
         env: io.env.clone(),
+        unreadable: io.unreadable.clone(),
         now: io.now,
         folder: io.folder.clone(),
         stdout_is_terminal: io.stdout_is_terminal,
@@ -76,6 +80,15 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Ok(cli) => cli,
         Err(error) => return usage(&error, io),
     };
+    if let Some(name) = io
+        .unreadable
+        .iter()
+        .find(|name| name.starts_with(OWN_VARIABLES))
+    {
+        let failure = Failure::input(format!("the value of {name} is not UTF-8"))
+            .with_hint(format!("`unset {name}`, or set it to text in UTF-8"));
+        return failure.report(io);
+    }
     #[cfg(unix)]
     if io.ends_at_signals && !matches!(cli.command, Command::Profile(_)) {
         interrupts::end_at_once();

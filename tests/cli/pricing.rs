@@ -316,3 +316,23 @@ fn without_a_cache_the_status_lists_the_bundled_book() {
     assert_eq!(karpenter["age_days"], 123);
     assert_eq!(pricing(&["status", "--format", "csv"]).code, 2);
 }
+
+#[test]
+fn who_asks_by_memory_or_number_means_gpus() {
+    let world = World::new();
+    let types = |arguments: &[&str]| -> Vec<String> {
+        let outcome = world.run(&[&["pricing", "--format", "json"], arguments].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let offers = outcome.json()["prices"].as_array().expect("a list").clone();
+        let name = |offer: &serde_json::Value| offer["instance_type"].as_str().map(str::to_owned);
+        offers.iter().filter_map(name).collect()
+    };
+    let is_gpu = |name: &String| name.starts_with(['g', 'p']);
+    for by_size in [&["--gpu", "24GB.."][..], &["--count", "8", "--gpu", "80GB.."], &["--count", "8"]] {
+        let found = types(by_size);
+        assert!(found.len() > 3 && found.iter().all(is_gpu), "{found:?}");
+    }
+    // Who names another accelerator gets it.
+    assert!(types(&["--gpu", "Inferentia2"]).contains(&"inf2.xlarge".to_owned()));
+    assert_eq!(types(&["vt1.3xlarge"]), ["vt1.3xlarge"]);
+}

@@ -195,3 +195,28 @@ fn stdout_by_its_name_is_written_to_and_not_replaced() {
     let stdout = std::fs::read_link("/dev/stdout").expect("it is still a link");
     assert_eq!(stdout, std::path::Path::new("/proc/self/fd/1"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_not_text_is_named() {
+    use std::os::unix::ffi::OsStringExt;
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let noise = std::ffi::OsString::from_vec(vec![b'u', 0xff]);
+    let run = |name: &str| {
+        let output = program(folder.path())
+            .env(name, &noise)
+            .args(["audit", "--from", SITUATION])
+            .output()
+            .expect("the program starts");
+        let said = String::from_utf8(output.stderr).expect("UTF-8");
+        (output.status.code(), said)
+    };
+    let (code, said) = run("GPUCOST_REGION");
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        said,
+        "error: the value of GPUCOST_REGION is not UTF-8\n\
+         hint: `unset GPUCOST_REGION`, or set it to text in UTF-8\n"
+    );
+    assert_eq!(run("SOMEBODY_ELSES").0, Some(0));
+}

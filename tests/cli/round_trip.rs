@@ -239,3 +239,14 @@ proptest! {
         prop_assert_eq!(&read.metrics[0].points, &estate.metrics[0].points);
     }
 }
+
+#[test]
+fn a_window_with_fractions_of_a_second_loses_no_point() {
+    let mut estate = crate::estates::one();
+    estate["window_start"] = serde_json::json!("2026-10-18T00:00:00.5Z");
+    estate["window_end"] = serde_json::json!("2026-11-01T00:00:00.75Z");
+    let read = |text: &[u8]| gpucost::sources::files::parse_estate(text).expect("an estate");
+    let first = read(estate.to_string().as_bytes());
+    assert_eq!(first.metrics[0].points.len(), 4032);
+    assert_eq!(written_and_read(&first), first);
+}

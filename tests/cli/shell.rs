@@ -131,6 +131,7 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
                     stdout: &mut Refusing(kind),
                     stderr: &mut stderr,
                     env: Default::default(),
+                    unreadable: Vec::new(),
                     now: "2026-11-20T12:00:00Z".parse().expect("a time stamp"),
                     folder: folder.path().to_owned(),
                     stdout_is_terminal: false,

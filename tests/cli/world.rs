@@ -96,6 +96,7 @@ impl World {
                 stdout: &mut stdout,
                 stderr: &mut stderr,
                 env: self.env.clone(),
+                unreadable: Vec::new(),
                 now: "2026-11-20T12:00:00Z".parse().expect("a time stamp"),
                 folder: self.folder.path().to_owned(),
                 stdout_is_terminal: self.terminal,

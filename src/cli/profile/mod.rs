@@ -18,7 +18,7 @@ use super::{Io, estate, output};
 use crate::config::SettingsFile;
 use crate::profiling::{Pacer, Profiler, RunFacts};
 use crate::sources::aws::InstancePlace;
-use crate::sources::files::{SampleFormat, SampleWriter, try_writing};
+use crate::sources::files::{SampleFormat, SampleWriter, create_private, try_writing};
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Options};
@@ -27,7 +27,6 @@ use display::Display;
 use nix::errno::Errno;
 use sampling::{Ending, Processes, Sampler};
 use std::ffi::OsStr;
-use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc::channel;
 use summary::Pricing;
@@ -179,7 +178,7 @@ fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
 fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
     let record = match &args.record {
         Some(path) => {
-            let file = File::create(path).map_err(|error| unwritable(path, error))?;
+            let file = create_private(path).map_err(|error| unwritable(path, error))?;
             Some(Box::new(file) as Box<dyn std::io::Write + Send>)
         }
         None => None,

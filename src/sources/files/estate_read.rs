@@ -160,6 +160,12 @@ impl<'de> DeserializeSeed<'de> for EstateSeed {
     }
 }
 
+/// An edge of the window, on a whole second: its grid has no fractions.
+fn edge<E: de::Error>(text: &str) -> Result<Timestamp, E> {
+    let edge = time(text)?;
+    Timestamp::from_second(edge.as_second()).map_err(E::custom)
+}
+
 struct EstateVisitor;
 
 /// The parts of a document as they arrive.
@@ -207,8 +213,8 @@ impl<'de> Visitor<'de> for EstateVisitor {
                     parts.version = Some(version);
                 }
                 "as_of" => parts.as_of = Some(time(&map.next_value::<String>()?)?),
-                "window_start" => parts.window_start = Some(time(&map.next_value::<String>()?)?),
-                "window_end" => parts.window_end = Some(time(&map.next_value::<String>()?)?),
+                "window_start" => parts.window_start = Some(edge(&map.next_value::<String>()?)?),
+                "window_end" => parts.window_end = Some(edge(&map.next_value::<String>()?)?),
                 "period_seconds" => {
                     let period: u32 = map.next_value()?;
                     if period == 0 {

@@ -24,7 +24,7 @@ pub use demo::{Demo, demo_estate};
 pub use estate_read::{EstateError, parse_estate, read_estate};
 pub use estate_slip::Slip;
 pub use estate_write::write_estate;
-pub use own_file::OwnFile;
+pub use own_file::{OwnFile, create_private};
 pub use own_prices::{OwnPricesError, read_own_prices};
 pub use price_cache::{read_price_cache, write_price_cache};
 pub use report_read::{REPORT_VERSION, ReportError, read_report};

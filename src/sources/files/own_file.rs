@@ -1,6 +1,6 @@
 //! A file that one process writes while a run goes on.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -20,11 +20,7 @@ impl OwnFile {
     /// [`io::ErrorKind::ResourceBusy`] when another process has it as its own, or
     /// whatever stands in the way of opening it.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)?;
+        let file = private().write(true).truncate(false).open(path)?;
         // A device or a pipe holds nothing, and is shared.
         let is_old = file.metadata()?.is_file();
         // Where a file system has no locks, nobody can tell.
@@ -34,6 +30,24 @@ impl OwnFile {
         }
         Ok(Self { file, is_old })
     }
+}
+
+/// Options that create a file for its owner alone: samples name hosts and programs. The
+/// mode of one that is there already stays.
+fn private() -> OpenOptions {
+    let mut options = File::options();
+    options.create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Creates a file for its owner alone, or empties the one that is there.
+///
+/// # Errors
+/// Whatever stands in the way of opening it.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    private().write(true).truncate(true).open(path)
 }
 
 impl Write for OwnFile {
