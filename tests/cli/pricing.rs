@@ -328,7 +328,11 @@ fn who_asks_by_memory_or_number_means_gpus() {
         offers.iter().filter_map(name).collect()
     };
     let is_gpu = |name: &String| name.starts_with(['g', 'p']);
-    for by_size in [&["--gpu", "24GB.."][..], &["--count", "8", "--gpu", "80GB.."], &["--count", "8"]] {
+    for by_size in [
+        &["--gpu", "24GB.."][..],
+        &["--count", "8", "--gpu", "80GB.."],
+        &["--count", "8"],
+    ] {
         let found = types(by_size);
         assert!(found.len() > 3 && found.iter().all(is_gpu), "{found:?}");
     }
