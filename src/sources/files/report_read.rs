@@ -90,7 +90,7 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
                 path: path_of_error(),
             });
         }
-        Some(found) if found.get().trim_matches('"') != REPORT_VERSION => {
+        Some(found) if found.get() != format!("\"{REPORT_VERSION}\"") => {
             let found = found.get().trim_matches('"').chars().take(40).collect();
             return Err(ReportError::Newer {
                 path: path_of_error(),

@@ -1,0 +1,165 @@
+//! What mutations begin with: fixtures, and the examples of the documentation.
+
+use crate::oracles::run;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> Vec<u8> {
+    fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The fenced blocks of a page in a language.
+fn blocks(page: &str, language: &str) -> Vec<Vec<u8>> {
+    let text = String::from_utf8(read(page)).expect("UTF-8");
+    let open = format!("```{language}\n");
+    let blocks = text.split(&open).skip(1);
+    blocks
+        .filter_map(|rest| Some(rest.split_once("\n```")?.0.as_bytes().to_vec()))
+        .collect()
+}
+
+/// Every estate of the rules' fixtures.
+fn estate_paths() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(root().join("fixtures/rules"))
+        .expect("a folder")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.is_dir())
+        .flat_map(|folder| {
+            ["fires.json", "quiet.json", "missing.json"].map(|name| folder.join(name))
+        })
+        .filter(|path| path.exists())
+        .collect();
+    paths.sort();
+    paths
+}
+
+pub fn estates() -> Vec<Vec<u8>> {
+    let paths = estate_paths();
+    paths
+        .iter()
+        .map(|path| fs::read(path).expect("readable"))
+        .collect()
+}
+
+/// An estate that holds prices and nothing else.
+pub fn price_caches() -> Vec<Vec<u8>> {
+    let price = |instance_type: &str, option: &str, hourly: &str| {
+        serde_json::json!({
+            "region": "us-east-1", "instance_type": instance_type, "operating_system": "linux",
+            "tenancy": "shared", "option": option, "currency": "USD", "hourly": hourly,
+            "origin": "api", "effective_date": "2026-10-30", "seen_on": "2026-11-01",
+            "source": "pricing:GetProducts",
+        })
+    };
+    let mut reserved = price("g5.xlarge", "reserved-1yr-partial-upfront", "0.62");
+    reserved["upfront"] = "2700".into();
+    reserved["recurring_hourly"] = "0.31".into();
+    let mut spot = price("g6.xlarge", "spot", "0.37");
+    spot["zone"] = "us-east-1a".into();
+    spot["spot_history"] = serde_json::json!({
+        "now": "0.4", "min": "0.3", "max": "0.5", "p95": "0.45", "volatility_percent": "7",
+    });
+    let cache = serde_json::json!({
+        "estate_version": "1", "as_of": "2026-11-01T00:00:00Z", "source": "aws",
+        "prices": [price("g5.xlarge", "on-demand", "1.006"), reserved, spot],
+        "storage_prices": [{
+            "region": "us-east-1", "resource": "gp3", "currency": "USD", "unit_price": "0.08",
+            "origin": "api", "effective_date": "2026-10-30", "source": "pricing:GetProducts",
+        }],
+    });
+    vec![cache.to_string().into_bytes()]
+}
+
+pub fn commitments() -> Vec<Vec<u8>> {
+    let lists = blocks("docs/estate.md", "json").into_iter();
+    lists.filter(|block| block.starts_with(b"[")).collect()
+}
+
+pub fn audits() -> Vec<Vec<u8>> {
+    let paths = estate_paths();
+    let some = paths.iter().step_by(4);
+    some.map(|path| audit_of(path)).collect()
+}
+
+fn audit_of(estate: &Path) -> Vec<u8> {
+    let estate = estate.to_str().expect("UTF-8");
+    let (code, stdout, stderr) = run(&["audit", "--from", estate, "--format", "json"]);
+    assert_eq!(code, 0, "{stderr}");
+    stdout.into_bytes()
+}
+
+pub fn plans() -> Vec<Vec<u8>> {
+    vec![read("fixtures/terraform/gpu-plan.json")]
+}
+
+pub fn policies() -> Vec<Vec<u8>> {
+    let mut all = blocks("docs/check.md", "toml");
+    all.truncate(1);
+    all.push(gpucost::config::STARTING_POLICY.as_bytes().to_vec());
+    all
+}
+
+pub fn settings() -> Vec<Vec<u8>> {
+    blocks("docs/configuration.md", "toml")
+}
+
+pub fn prices() -> Vec<Vec<u8>> {
+    let mut all = blocks("docs/pricing.md", "csv");
+    all.push(
+        b"instance_type,region,hourly,effective_date,operating_system,option\n\
+          g5.xlarge,us-east-1,0.71,2026-10-01,linux,on-demand\n\
+          g5.xlarge,us-east-1,0.31,2026-10-01,linux,spot\n\
+          p5.48xlarge,eu-west-1,44.10,2026-09-01,windows,on-demand\n"
+            .to_vec(),
+    );
+    all
+}
+
+/// Two GPUs for a few samples.
+pub fn samples() -> Vec<Vec<u8>> {
+    let mut text = String::from(
+        "{\"samples_version\":\"1\",\"gpucost_version\":\"0.1.0\",\"started\":\"2026-10-25T08:00:00Z\",\
+         \"interval_seconds\":1.0,\"hostname\":\"box\",\"is_command\":false,\"gpus\":[{\"index\":0,\
+         \"uuid\":\"GPU-a\",\"name\":\"NVIDIA L4\",\"vram_total_mib\":23034.0},{\"index\":1}]}\n",
+    );
+    for second in 0..6 {
+        text.push_str(&format!(
+            "{{\"at_seconds\":{second}.0,\"time\":\"2026-10-25T08:00:0{second}Z\",\"gpus\":[\
+             {{\"utilization_percent\":4{second}.0,\"vram_used_mib\":900.0,\"power_w\":61.5}},\
+             {{\"utilization_percent\":0.0}}],\"host\":{{\"cpu_percent\":12.5}}}}\n"
+        ));
+    }
+    text.push_str("{\"end\":{\"elapsed_seconds\":6.0}}\n");
+    vec![text.into_bytes()]
+}
+
+pub fn smi_csv() -> Vec<Vec<u8>> {
+    let log = String::from_utf8(read("fixtures/logs/one-of-four.csv")).expect("UTF-8");
+    let start: Vec<&str> = log.lines().take(41).collect();
+    vec![(start.join("\n") + "\n").into_bytes()]
+}
+
+pub fn smi_xml() -> Vec<Vec<u8>> {
+    let gpu = |index: u32| {
+        format!(
+            "<gpu id=\"00000000:0{index}:00.0\"><product_name>NVIDIA L4</product_name>\n\
+             <uuid>GPU-{index}</uuid>\n<mig_mode><current_mig>N/A</current_mig></mig_mode>\n\
+             <fb_memory_usage><total>23034 MiB</total><used>50 MiB</used></fb_memory_usage>\n\
+             <utilization><gpu_util>1{index} %</gpu_util><encoder_util>7 %</encoder_util></utilization>\n\
+             <temperature><gpu_temp>27 C</gpu_temp></temperature>\n\
+             <clocks><sm_clock>1275 MHz</sm_clock><mem_clock>1593 MHz</mem_clock></clocks></gpu>\n"
+        )
+    };
+    let document = format!(
+        "<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n\
+         <timestamp>Fri Aug  4 11:44:30 2023</timestamp>\n\
+         <driver_version>535.54.03</driver_version>\n{}{}</nvidia_smi_log>\n",
+        gpu(1),
+        gpu(2)
+    );
+    vec![document.into_bytes()]
+}

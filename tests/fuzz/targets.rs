@@ -1,0 +1,194 @@
+//! The readers: what mutations begin with, how they are made, and what must hold of
+//! what was read.
+
+use crate::oracles::{adds_up, run, shows_no_marker, survives_a_round_trip};
+use crate::{corpus, mutate};
+use fastrand::Rng;
+use gpucost::config::{read_policy, read_settings};
+use gpucost::sources::files::{
+    ReadOptions, open_samples, read_commitments, read_estate, read_own_prices, read_price_cache,
+    read_report, read_terraform_plan,
+};
+use std::fs;
+use std::path::Path;
+
+/// A reader under test.
+pub struct Target {
+    pub name: &'static str,
+    /// What the file is called: some readers go by the ending.
+    pub file: &'static str,
+    /// Cases where no other number is asked for.
+    pub short_pass: u64,
+    pub corpus: fn() -> Vec<Vec<u8>>,
+    pub mutate: fn(&[u8], &mut Rng) -> Vec<u8>,
+    /// Reads a file and checks what must hold; whether it was read.
+    pub read: fn(&Path) -> bool,
+}
+
+/// A text in an estate that names somebody.
+const MARKER: &str = "Zq7Marker";
+
+pub fn estate() -> Target {
+    Target {
+        name: "estate",
+        file: "estate.json",
+        short_pass: 60,
+        corpus: corpus::estates,
+        mutate: |start, random| {
+            let text = mutate::document(start, random);
+            // Names become markers, which no redacted report may show.
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let (from, to) = ("\"Name\":\"", format!("\"Name\":\"{MARKER}"));
+            text.replace(from, &to).into_bytes()
+        },
+        read: |path| {
+            let Ok(estate) = read_estate(path) else {
+                return false;
+            };
+            survives_a_round_trip(&estate);
+            let name = path.to_str().expect("UTF-8");
+            let arguments = ["audit", "--from", name, "--allow-empty", "--format", "json"];
+            let (code, stdout, stderr) = run(&arguments);
+            assert_eq!(code, 0, "{stderr}");
+            adds_up(&serde_json::from_str(&stdout).expect("JSON"));
+            shows_no_marker(path, MARKER);
+            true
+        },
+    }
+}
+
+pub fn price_cache() -> Target {
+    Target {
+        name: "price cache",
+        file: "prices.json",
+        short_pass: 1_500,
+        corpus: corpus::price_caches,
+        mutate: mutate::document,
+        read: |path| match read_price_cache(path) {
+            Ok(Some(estate)) => {
+                survives_a_round_trip(&estate);
+                true
+            }
+            _ => false,
+        },
+    }
+}
+
+pub fn commitments() -> Target {
+    Target {
+        name: "commitments",
+        file: "bought.json",
+        short_pass: 1_500,
+        corpus: corpus::commitments,
+        mutate: mutate::document,
+        read: |path| read_commitments(path).is_ok(),
+    }
+}
+
+pub fn audit() -> Target {
+    Target {
+        name: "audit",
+        file: "audit.json",
+        short_pass: 300,
+        corpus: corpus::audits,
+        mutate: mutate::document,
+        read: |path| {
+            if read_report(path).is_err() {
+                return false;
+            }
+            let name = path.to_str().expect("UTF-8");
+            let (code, _, stderr) = run(&["diff", name, name]);
+            assert!([0, 2].contains(&code), "{stderr}");
+            true
+        },
+    }
+}
+
+pub fn terraform() -> Target {
+    Target {
+        name: "terraform",
+        file: "plan.json",
+        short_pass: 600,
+        corpus: corpus::plans,
+        mutate: mutate::document,
+        read: |path| {
+            let file = fs::File::open(path).expect("it is there");
+            read_terraform_plan(file, "plan.json", Some("us-east-1")).is_ok()
+        },
+    }
+}
+
+fn samples_of(path: &Path) -> bool {
+    let Ok(mut reader) = open_samples(path, &ReadOptions::default()) else {
+        return false;
+    };
+    let is_read = reader.by_ref().all(|sample| sample.is_ok());
+    let _ = (reader.gaps(), reader.end());
+    is_read
+}
+
+pub fn samples() -> Target {
+    Target {
+        name: "samples",
+        file: "run.jsonl",
+        short_pass: 1_500,
+        corpus: corpus::samples,
+        mutate: mutate::json_lines,
+        read: samples_of,
+    }
+}
+
+pub fn nvidia_smi_csv() -> Target {
+    Target {
+        name: "nvidia-smi CSV",
+        file: "log.csv",
+        short_pass: 1_000,
+        corpus: corpus::smi_csv,
+        mutate: mutate::lines,
+        read: samples_of,
+    }
+}
+
+pub fn nvidia_smi_xml() -> Target {
+    Target {
+        name: "nvidia-smi XML",
+        file: "log.xml",
+        short_pass: 1_000,
+        corpus: corpus::smi_xml,
+        mutate: mutate::lines,
+        read: samples_of,
+    }
+}
+
+pub fn policy() -> Target {
+    Target {
+        name: "policy",
+        file: "gpucost-policy.toml",
+        short_pass: 1_500,
+        corpus: corpus::policies,
+        mutate: mutate::lines,
+        read: |path| read_policy(path, "policy").is_ok(),
+    }
+}
+
+pub fn settings() -> Target {
+    Target {
+        name: "settings",
+        file: "gpucost.toml",
+        short_pass: 1_500,
+        corpus: corpus::settings,
+        mutate: mutate::lines,
+        read: |path| read_settings(path).is_ok(),
+    }
+}
+
+pub fn prices() -> Target {
+    Target {
+        name: "prices",
+        file: "prices.csv",
+        short_pass: 1_500,
+        corpus: corpus::prices,
+        mutate: mutate::lines,
+        read: |path| read_own_prices(path).is_ok(),
+    }
+}
