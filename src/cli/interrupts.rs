@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM end every phase at once: while something is read, reckoned,
+//! Ctrl-C and SIGTERM end every phase at once: while something is read, computed,
 //! asked for, or written to somebody who does not read. `gpucost profile` alone
 //! hears them itself, because they are how a run of it ends.
 
@@ -7,6 +7,7 @@ use crate::sources::files::remove_temporary_files;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -41,11 +42,9 @@ pub(super) fn end_at_once() {
 fn say() {
     let stderr = std::io::stderr();
     let mut asked = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
-    if poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0) {
-        let _ = std::fs::File::from(match stderr.as_fd().try_clone_to_owned() {
-            Ok(own) => own,
-            Err(_) => return,
-        })
-        .write_all(b"error: interrupted\n");
+    let is_read = poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0);
+    // Not through the lock of stderr, which somebody who waits may hold.
+    if is_read && let Ok(own) = stderr.as_fd().try_clone_to_owned() {
+        let _ = File::from(own).write_all(b"error: interrupted\n");
     }
 }

@@ -103,7 +103,10 @@ async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
         .ec2
         .describe_reserved_instances()
         .filters(filter("state", &["active"]));
-    let answer = clients.patient(RESERVED, || request.clone().send()).await?;
+    let answer = clients
+        .session
+        .patient(RESERVED, || request.clone().send())
+        .await?;
     Ok(sorted(
         answer
             .reserved_instances()
@@ -194,7 +197,10 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
             .filters(filter("state", &["active"]))
             .max_results(PAGE_SIZE)
             .set_next_token(pages.token());
-        let page = clients.patient(CAPACITY, || request.clone().send()).await?;
+        let page = clients
+            .session
+            .patient(CAPACITY, || request.clone().send())
+            .await?;
         all.extend(
             page.capacity_reservations()
                 .iter()

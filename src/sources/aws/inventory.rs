@@ -325,6 +325,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
                 )
                 .set_next_token(pages.token());
             let page = clients
+                .session
                 .patient("ec2:DescribeVolumes", || request.clone().send())
                 .await?;
             for volume in page.volumes() {
@@ -358,6 +359,7 @@ async fn addresses(
                 .build(),
         );
         let answer = clients
+            .session
             .patient("ec2:DescribeAddresses", || request.clone().send())
             .await?;
         for address in answer.addresses() {

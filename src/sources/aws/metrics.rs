@@ -94,6 +94,7 @@ pub async fn discover(
                 .metric_name(cloudwatch_name(metric))
                 .set_next_token(pages.token());
             let page = clients
+                .session
                 .patient("cloudwatch:ListMetrics", || request.clone().send())
                 .await?;
             found.extend(page.metrics().iter().map(|listed| {
@@ -142,6 +143,7 @@ pub async fn fetch(
             .scan_by(ScanBy::TimestampAscending)
             .set_next_token(pages.token());
         let page = clients
+            .session
             .patient("cloudwatch:GetMetricData", || request.clone().send())
             .await?;
         for result in page.metric_data_results() {

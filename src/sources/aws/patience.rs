@@ -2,7 +2,7 @@
 //! and not in silence.
 
 use super::error::{AwsError, Failed};
-use super::session::{RegionClients, Session};
+use super::session::Session;
 use crate::domain::FailureKind;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
@@ -97,23 +97,5 @@ impl Session {
             self.count_as_attempt(action);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-    }
-}
-
-impl RegionClients {
-    /// Sends a request of an action in this region.
-    ///
-    /// # Errors
-    /// As those of a session.
-    pub(super) async fn patient<T, E, F>(
-        &self,
-        action: &'static str,
-        send: impl Fn() -> F,
-    ) -> Result<T, AwsError>
-    where
-        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
-        E: ProvideErrorMetadata + Error + 'static,
-    {
-        self.session.patient(action, send).await
     }
 }

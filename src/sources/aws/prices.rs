@@ -228,6 +228,7 @@ pub async fn spot_prices(
             .end_time(DateTime::from_secs(window.end.as_second()))
             .set_next_token(pages.token());
         let page = clients
+            .session
             .patient("ec2:DescribeSpotPriceHistory", || request.clone().send())
             .await?;
         for change in page.spot_price_history() {

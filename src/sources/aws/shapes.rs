@@ -39,6 +39,7 @@ pub async fn shapes(
                 )
                 .set_next_token(pages.token());
             let page = clients
+                .session
                 .patient("ec2:DescribeInstanceTypes", || request.clone().send())
                 .await?;
             shapes.extend(page.instance_types().iter().filter_map(shape));

@@ -350,7 +350,7 @@ impl<'de> Deserialize<'de> for List {
         let mut read = Commitments::default();
         for Of((id, one)) in all.0 {
             if !ids.insert(id.clone()) {
-                return Err(de::Error::custom(format!("commitment {id} stands twice")));
+                return Err(de::Error::custom(format!("duplicate commitment {id}")));
             }
             read.reserved_instances.extend(one.reserved_instances);
             read.savings_plans.extend(one.savings_plans);

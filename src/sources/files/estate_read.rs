@@ -115,7 +115,7 @@ const OTHER_VERSION: &str = "estate version ";
 
 fn explain(path: &Path, error: JsonError) -> EstateError {
     let JsonError { place, source } = error;
-    // A compressed text that ends early or is none is no complete estate.
+    // Compressed text that ends early, or is not compressed, is an incomplete estate.
     let is_broken = matches!(
         source.io_error_kind(),
         Some(io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof)

@@ -145,7 +145,7 @@ fn endless() -> Reply {
     Response::new(http_body_util::StreamBody::new(frames).boxed())
 }
 
-/// An answer in which the launch time of an instance is no time.
+/// An answer in which the launch time of an instance is not a time.
 async fn spoilt(answer: Reply, protocol: Protocol, id: &str) -> Reply {
     let body = answer.into_body().collect().await;
     let body = body.expect("a body in memory can be read").to_bytes();

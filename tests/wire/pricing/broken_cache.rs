@@ -82,7 +82,7 @@ fn with_a_price_below_zero() {
                 "tenancy":"shared","option":"on-demand","currency":"USD","hourly":"-1",
                 "origin":"api","effective_date":"2026-11-01","source":"test"}]}"#,
         ),
-        "the estate PATH is wrong at `prices`\n  caused by: the price of g5.xlarge us-east-1",
+        "the estate PATH is wrong at `prices[0]`\n  caused by: the price of g5.xlarge us-east-1",
     );
 }
 
