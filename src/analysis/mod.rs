@@ -4,6 +4,7 @@
 mod alternatives;
 mod breakdown;
 mod charges;
+mod common_scope;
 mod comparison;
 mod diff;
 pub mod gate;
@@ -34,6 +35,7 @@ mod workloads;
 
 pub use breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
 pub use charges::{Charge, ChargeKind, charges};
+pub use common_scope::CommonScope;
 pub use comparison::{AWS, Offer, OfferedGpus, compare};
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
@@ -42,7 +44,7 @@ pub use groups::{GroupKey, GroupRow, GroupSums, Groups};
 pub use inventory::{ListedInstance, Listing, list_instances};
 pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
 pub use parts::Part;
-pub use past::{PastAudit, PastFinding, PastTotals, PastUnused, PastWorkload};
+pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload};
 pub use question::{
     GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
 };
@@ -66,8 +68,8 @@ use self::planning::{Planned, Planner};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ApiUsage, Estate, EstateSource, Finding, Gap, Money, Policy, Risk, Verdict, WeekUsage,
-    Window, Workload,
+    Action, ApiUsage, Estate, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Verdict,
+    WeekUsage, Window, Workload,
 };
 use crate::rules::{self, Silence, Subject};
 use crate::savings::{Alternatives, Offers, Purchase, UnusedCommitment};
@@ -123,6 +125,8 @@ pub struct Audit {
     pub accounts: Vec<String>,
     /// Regions in scope.
     pub regions: Vec<String>,
+    /// The tags by which its instances were selected; empty for all.
+    pub tag_filters: Vec<TagFilter>,
     /// By cost, dearest first, unpriced last, then by id.
     pub workloads: Vec<AuditedWorkload>,
     /// By saving, largest first, unknown last, then by severity and id.
@@ -235,6 +239,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         source: estate.source,
         accounts: estate.accounts.clone(),
         regions: estate.regions.clone(),
+        tag_filters: estate.tag_filters.clone(),
         funnel: Funnel::of(&audited),
         week,
         workloads: audited,

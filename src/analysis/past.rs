@@ -2,7 +2,7 @@
 //! back from a file or taken from the audit itself.
 
 use super::{Audit, AuditedWorkload};
-use crate::domain::{Action, Currency, Finding, Money, Window};
+use crate::domain::{Action, CauseKind, Currency, Finding, Gap, Money, TagFilter, Window};
 use crate::savings::UnusedCommitment;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -24,6 +24,9 @@ pub struct PastAudit {
     pub accounts: Vec<String>,
     /// Regions in its scope.
     pub regions: Vec<String>,
+    /// The tags by which its instances were selected; empty for all, and in reports that
+    /// do not say it yet.
+    pub tag_filters: Vec<TagFilter>,
     /// Its sums.
     pub totals: PastTotals,
     /// Its workloads, in its order.
@@ -32,8 +35,11 @@ pub struct PastAudit {
     pub unused: Vec<PastUnused>,
     /// Its findings, in its order.
     pub findings: Vec<PastFinding>,
-    /// How many gaps it had.
-    pub gaps: u64,
+    /// What it could not see, in its order.
+    pub gaps: Vec<PastGap>,
+    /// Workloads that a comparison left out, because the other audit did not read where
+    /// they are; none of a whole audit.
+    pub left_out_workloads: u64,
 }
 
 /// The sums of an audit. Money is absent when nothing was priced.
@@ -102,10 +108,54 @@ pub struct PastUnused {
     pub id: String,
     /// What it was, in words.
     pub name: String,
+    /// The region; absent for what holds everywhere.
+    pub region: Option<String>,
     /// Cost per month; absent when it was unpriced.
     pub monthly_cost: Option<Money>,
     /// Cost per month after the plan; absent when it was unpriced.
     pub planned_monthly_cost: Option<Money>,
+}
+
+/// A gap of an audit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastGap {
+    /// What was missing, such as `GPU metrics`.
+    pub what: String,
+    /// Where: a region, an instance, a workload.
+    pub place: String,
+    /// The name of its cause; absent when it has none, and in reports that do not say it
+    /// yet.
+    pub cause: Option<String>,
+}
+
+impl PastGap {
+    /// What it leaves unread.
+    pub fn unread(&self) -> Option<Unread<'_>> {
+        let is_instance = self.cause.as_deref() == Some(CauseKind::InstanceNotReadable.name());
+        match self.what.as_str() {
+            "region" => Some(Unread::Region(&self.place)),
+            "instance" if is_instance => Some(Unread::Instance(&self.place)),
+            _ => None,
+        }
+    }
+}
+
+/// A part of an inventory that could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unread<'a> {
+    /// All of a region.
+    Region(&'a str),
+    /// One instance, by its id.
+    Instance(&'a str),
+}
+
+impl<'a> Unread<'a> {
+    /// The region's name, or the instance's id.
+    pub fn name(self) -> &'a str {
+        match self {
+            Self::Region(name) | Self::Instance(name) => name,
+        }
+    }
 }
 
 /// A finding of an audit.
@@ -156,6 +206,7 @@ impl PastAudit {
             source: audit.source.name().to_owned(),
             accounts: audit.accounts.clone(),
             regions: audit.regions.clone(),
+            tag_filters: audit.tag_filters.clone(),
             totals: PastTotals {
                 currency: totals.currency,
                 instances: totals.instances,
@@ -169,7 +220,8 @@ impl PastAudit {
             workloads: audit.workloads.iter().map(workload).collect(),
             unused: audit.unused.iter().map(unused).collect(),
             findings: audit.findings.iter().map(finding).collect(),
-            gaps: audit.gaps.len() as u64,
+            gaps: audit.gaps.iter().map(gap).collect(),
+            left_out_workloads: 0,
         }
     }
 }
@@ -202,8 +254,20 @@ fn unused(one: &UnusedCommitment) -> PastUnused {
     PastUnused {
         id: one.id.clone(),
         name: one.name.clone(),
+        region: one.region.clone(),
         monthly_cost: one.monthly_cost,
         planned_monthly_cost: one.planned_monthly_cost(),
+    }
+}
+
+fn gap(gap: &Gap) -> PastGap {
+    PastGap {
+        what: gap.what.clone(),
+        place: gap.place.clone(),
+        cause: gap
+            .cause
+            .as_ref()
+            .map(|cause| cause.kind().name().to_owned()),
     }
 }
 

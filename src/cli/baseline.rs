@@ -22,9 +22,9 @@ pub(super) fn read(path: &Path) -> Result<PastAudit, Failure> {
 pub(super) fn against(path: &Path, past: &PastAudit, audit: &Audit) -> Result<Baseline, Failure> {
     let name = path.display().to_string();
     Baseline::of(name.clone(), past, audit).map_err(|reason| {
-        Failure::input(format!("{name} is no baseline for this audit: {reason}")).with_hint(
-            "`gpucost audit --format json`, with the accounts, regions and filters of this check, \
-             writes one",
+        Failure::input(format!("{name} is not a baseline for this audit: {reason}")).with_hint(
+            "write one with `gpucost audit --format json`, and the accounts, regions and tags of \
+             this check",
         )
     })
 }

@@ -5,7 +5,7 @@ use super::args::{OutputArgs, RiskChoice};
 use super::audit;
 use super::exit::{ExitCode, Failure};
 use super::{estate, output};
-use crate::analysis::{AuditDiff, PastAudit};
+use crate::analysis::{AuditDiff, CommonScope, PastAudit};
 use crate::config::SettingsFile;
 use crate::report::{diff_json, diff_markdown, diff_table};
 use crate::sources::files::{ReportError, read_estate, read_report};
@@ -55,6 +55,12 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     }
     let old = past(&args.old, args, &settings, io)?;
     let new = past(&args.new, args, &settings, io)?;
+    let common = CommonScope::of(&old, &new).map_err(|reason| {
+        let [old, new] = [&args.old, &args.new].map(|path| path.display());
+        Failure::input(format!("{old} and {new} cannot be compared: {reason}"))
+            .with_hint("compare audits of the same accounts, regions and tags")
+    })?;
+    let (old, new) = (common.part_of(&old), common.part_of(&new));
     let diff = AuditDiff::of(&old, &new);
     let text = match format {
         DiffFormat::Table | DiffFormat::Wide => {

@@ -3,25 +3,20 @@
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
 use super::demo::DemoChoice;
 use super::exit::Failure;
-use crate::domain::{Estate, Instance, PurchaseOption};
+use crate::domain::{Estate, Instance, PurchaseOption, TagFilter};
 use crate::report::Invocation;
 use crate::savings::shows_running;
 use crate::sources::files::Demo;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A tag's key and value.
-type Tag = (String, String);
-
 /// Which instances a command looks at.
 #[derive(Debug)]
 pub(super) struct Scope {
     /// Recorded regions to keep; `None` for all.
     regions: Option<BTreeSet<String>>,
-    /// Tags that an instance must have.
-    wanted: Vec<Tag>,
-    /// Tags that it must not have.
-    unwanted: Vec<Tag>,
+    /// Tags that select instances.
+    tags: Vec<TagFilter>,
 }
 
 impl Scope {
@@ -35,8 +30,11 @@ impl Scope {
                 Some(names) => regions(names)?.map(BTreeSet::from_iter),
                 None => None,
             },
-            wanted: tags("--tag", &args.tag)?,
-            unwanted: tags("--exclude-tag", &args.exclude_tag)?,
+            tags: [("--tag", &args.tag), ("--exclude-tag", &args.exclude_tag)]
+                .into_iter()
+                .map(|(flag, texts)| tags(flag, texts))
+                .collect::<Result<Vec<_>, _>>()?
+                .concat(),
         })
     }
 
@@ -45,10 +43,12 @@ impl Scope {
     /// they give to one instance they do not give to another.
     pub(super) fn keep(&self, estate: &mut Estate) {
         let of_region = |name: &str| self.regions.as_ref().is_none_or(|r| r.contains(name));
-        let has = |instance: &Instance, (key, value): &Tag| instance.tags.get(key) == Some(value);
         let mut dropped = BTreeSet::new();
         estate.regions.retain(|region| of_region(region));
         estate.commitments.retain_regions(of_region);
+        estate.tag_filters.extend_from_slice(&self.tags);
+        estate.tag_filters.sort();
+        estate.tag_filters.dedup();
         let owned = &estate.commitments;
         let may_be_paid_for = |instance: &Instance| {
             of_region(&instance.region)
@@ -58,8 +58,7 @@ impl Scope {
         let mut out_of_scope = std::mem::take(&mut estate.out_of_scope);
         estate.instances.retain(|instance| {
             let kept = of_region(&instance.region)
-                && self.wanted.iter().all(|tag| has(instance, tag))
-                && !self.unwanted.iter().any(|tag| has(instance, tag));
+                && self.tags.iter().all(|filter| filter.keeps(&instance.tags));
             if !kept {
                 dropped.insert(instance.id.to_string());
                 out_of_scope.push(anonymous(instance));
@@ -137,11 +136,15 @@ pub(super) fn regions(names: &str) -> Result<Option<Vec<String>>, Failure> {
     }
 }
 
-fn tags(flag: &str, texts: &[String]) -> Result<Vec<Tag>, Failure> {
+fn tags(flag: &str, texts: &[String]) -> Result<Vec<TagFilter>, Failure> {
     let tag = |text: &String| {
         text.split_once('=')
             .filter(|(key, _)| !key.is_empty())
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .map(|(key, value)| TagFilter {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                is_excluded: flag == "--exclude-tag",
+            })
             .ok_or_else(|| {
                 Failure::input(format!("`{flag} {text}` is not of the form KEY=VALUE")).with_hint(
                     format!("name a key and its value, such as `{flag} team=search`"),

@@ -5,6 +5,7 @@ use super::{Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, S
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
+use std::fmt;
 
 named_enum! {
     /// Where an estate was gathered.
@@ -31,6 +32,36 @@ pub struct ApiUsage {
     pub by_operation: BTreeMap<String, u64>,
 }
 
+/// A tag by which instances were selected.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TagFilter {
+    /// The key; case counts, as on AWS.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// Whether instances with the tag were left out, instead of those without it.
+    pub is_excluded: bool,
+}
+
+impl TagFilter {
+    /// Whether an instance with some tags is in scope.
+    pub fn keeps(&self, tags: &BTreeMap<String, String>) -> bool {
+        (tags.get(&self.key) == Some(&self.value)) != self.is_excluded
+    }
+}
+
+/// As the flag that states it.
+impl fmt::Display for TagFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let flag = if self.is_excluded {
+            "--exclude-tag"
+        } else {
+            "--tag"
+        };
+        write!(f, "{flag} {}={}", self.key, self.value)
+    }
+}
+
 /// Everything one audit knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estate {
@@ -44,6 +75,8 @@ pub struct Estate {
     pub accounts: Vec<String>,
     /// Regions in scope, ascending.
     pub regions: Vec<String>,
+    /// The tags by which its instances were selected, ascending; empty for all.
+    pub tag_filters: Vec<TagFilter>,
     /// Grid of utilization, power and CPU series.
     pub period_seconds: u32,
     /// The instances.

@@ -38,7 +38,7 @@ pub use commitment::{
     SavingsPlanKind,
 };
 pub use directory::{Directory, HostMatch};
-pub use estate::{ApiUsage, Estate, EstateSource};
+pub use estate::{ApiUsage, Estate, EstateSource, TagFilter};
 pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
     Severity,

@@ -100,6 +100,7 @@ pub async fn refresh_prices(
         regions,
         period_seconds: PERIOD_SECONDS,
         instances: Vec::new(),
+        tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
         metrics: Vec::new(),

@@ -163,6 +163,7 @@ pub async fn gather(
         regions: names,
         period_seconds,
         instances,
+        tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes,
         metrics: series,

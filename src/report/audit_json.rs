@@ -8,7 +8,8 @@ use super::groups::GroupsView;
 use super::text::{currency_code, json_document, json_figure, json_money, json_rate};
 use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{
-    Action, Classification, GpuUsage, Money, PriceOrigin, Sunk, UtilizationSummary, Workload,
+    Action, Classification, GpuUsage, Money, PriceOrigin, Sunk, TagFilter, UtilizationSummary,
+    Workload,
 };
 use crate::savings::{Purchase, UnusedCommitment};
 use rust_decimal::prelude::ToPrimitive;
@@ -48,9 +49,17 @@ struct Document {
 struct Scope {
     accounts: Vec<String>,
     regions: Vec<String>,
+    tag_filters: Vec<TagFilterView>,
     window_start: String,
     window_end: String,
     source: &'static str,
+}
+
+#[derive(Serialize)]
+struct TagFilterView {
+    key: String,
+    value: String,
+    excluded: bool,
 }
 
 #[derive(Serialize)]
@@ -251,6 +260,7 @@ impl Document {
             scope: Scope {
                 accounts: audit.accounts.clone(),
                 regions: audit.regions.clone(),
+                tag_filters: audit.tag_filters.iter().map(tag_filter).collect(),
                 window_start: audit.window.start.to_string(),
                 window_end: audit.window.end.to_string(),
                 source: audit.source.name(),
@@ -270,6 +280,14 @@ impl Document {
                 by_operation: audit.api.by_operation.clone(),
             },
         }
+    }
+}
+
+fn tag_filter(filter: &TagFilter) -> TagFilterView {
+    TagFilterView {
+        key: filter.key.clone(),
+        value: filter.value.clone(),
+        excluded: filter.is_excluded,
     }
 }
 

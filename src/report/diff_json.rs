@@ -45,6 +45,7 @@ struct SideView<'a> {
     gpus: u64,
     unpriced_instances: u64,
     gaps: u64,
+    workloads_left_out: u64,
 }
 
 #[derive(Serialize)]
@@ -194,7 +195,8 @@ fn side(audit: &PastAudit) -> SideView<'_> {
         instances: audit.totals.instances,
         gpus: audit.totals.gpus,
         unpriced_instances: audit.totals.unpriced_instances,
-        gaps: audit.gaps,
+        gaps: audit.gaps.len() as u64,
+        workloads_left_out: audit.left_out_workloads,
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct GapView {
     place: String,
     reason: String,
     hint: String,
+    /// The name of its cause; `null` where it has none of its own.
+    cause: Option<&'static str>,
 }
 
 impl GapView {
@@ -28,6 +30,7 @@ impl GapView {
                 place: gap.place.clone(),
                 reason: gap.reason.clone(),
                 hint: gap.hint.clone(),
+                cause: gap.cause.as_ref().map(|cause| cause.kind().name()),
             })
             .collect()
     }

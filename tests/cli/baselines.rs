@@ -28,12 +28,12 @@ fn what_has_nothing_in_common_is_no_baseline() {
         (
             "accounts",
             json!(["999999999999"]),
-            "the accounts 999999999999, and this audit about",
+            "they have no account in common: 999999999999 before, ",
         ),
         (
             "regions",
             json!(["sa-east-1"]),
-            "the regions sa-east-1, and this audit about",
+            "they have no region in common: sa-east-1 before, ",
         ),
     ] {
         let mut old = demo(&world);
@@ -41,7 +41,7 @@ fn what_has_nothing_in_common_is_no_baseline() {
         let outcome = check(&world, BUDGET, &old, "table");
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{key}");
         assert!(
-            outcome.stderr.contains("is no baseline for this audit"),
+            outcome.stderr.contains("is not a baseline for this audit"),
             "{}",
             outcome.stderr
         );
@@ -111,6 +111,8 @@ fn what_the_baseline_did_not_look_at_is_not_known_to_it() {
         json!([
             "regions that are in scope only before: sa-east-1",
             "regions that are in scope only now: us-east-1",
+            "only what both audits read is compared: 1 workload before and 1 workload now are left \
+             out",
         ])
     );
     let said = "warning: the baseline is hard to compare with: regions that";
@@ -230,6 +232,51 @@ fn an_old_price_is_no_news_against_its_own_audit() {
         outcome.stdout.contains("0 known, 0 worse, 0 new, 0 gone"),
         "{}",
         outcome.stdout
+    );
+}
+
+#[test]
+fn what_the_baseline_could_not_see_either_is_accepted_on_request() {
+    let world = World::new();
+    let policy = "[[forbid]]\nrule = \"idle-gpu\"\n";
+    let own = demo(&world);
+    let incomplete = check(&world, policy, &own, "json");
+    assert_eq!(incomplete.code, 3, "{}", incomplete.stderr);
+    let accepts = format!("{policy}\n[gaps]\nknown = \"warn\"\n");
+    let accepted = check(&world, &accepts, &own, "json");
+    assert_eq!(accepted.code, 0, "{}", accepted.stderr);
+    let report = accepted.json();
+    assert_eq!(report["checks"][0]["outcome"], "accepted");
+    assert_eq!(report["lacks"], json!([]));
+    let unmeasured = json!("i-0e7464efc70add902");
+    let notices = report["notices"].as_array().expect("a list");
+    let of_gap = notices.iter().find(|one| one["scope"] == unmeasured);
+    let of_gap = of_gap.expect("a notice of the instance without metrics");
+    assert_eq!(of_gap["baseline_state"], "known");
+    assert_eq!(of_gap["observed"], "no GPU utilization");
+    // What the baseline did see is missing now, and nothing excuses that.
+    let mut seen = own.clone();
+    seen["gaps"] = json!([]);
+    assert_eq!(check(&world, &accepts, &seen, "json").code, 3);
+    // Without a baseline there is nothing known.
+    let alone = world.run(&["check", "--demo", "--format", "json"]).json();
+    assert_eq!(alone["lacks"][0]["where"], unmeasured);
+    world.file("own.json", own.to_string());
+    let strict = [
+        "check",
+        "--demo",
+        "--strict",
+        "--baseline",
+        &world.path("own.json"),
+    ];
+    assert_eq!(world.run(&strict).code, 3);
+    let slip = format!("{policy}\n[gaps]\nknown = \"ignore\"\n");
+    let refused = check(&world, &slip, &own, "json");
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("`ignore` is not fail or warn"),
+        "{}",
+        refused.stderr
     );
 }
 

@@ -186,7 +186,10 @@ const SLIPS: &[Slip] = &[
         |all| all[2]["available"] = json!(5),
         "more than its total of 4",
     ),
-    (|all| all[2]["id"] = all[1]["id"].clone(), "stands twice"),
+    (
+        |all| all[2]["id"] = all[1]["id"].clone(),
+        "duplicate commitment",
+    ),
     (
         |all| {
             all[2].as_object_mut().expect("an object").remove("zone");

@@ -245,7 +245,7 @@ fn what_makes_audits_hard_to_compare_is_said() {
     let report = world.audit(&one());
     let old = world.file("old.json", report.to_string());
     let mut other = report;
-    other["scope"]["regions"] = json!(["cn-north-1"]);
+    other["scope"]["regions"] = json!(["us-east-1", "cn-north-1"]);
     other["scope"]["window_start"] = json!("2026-10-25T00:00:00Z");
     other["prices"]["currency"] = json!("CNY");
     other["as_of"] = json!("2026-10-30T00:00:00Z");
@@ -265,7 +265,6 @@ fn what_makes_audits_hard_to_compare_is_said() {
         caveats,
         [
             "sums are in USD before and in CNY now: they have no difference",
-            "regions that are in scope only before: us-east-1",
             "regions that are in scope only now: cn-north-1",
             "the windows are 14 d and 7 d long",
             "the second audit describes an earlier time than the first",
@@ -277,6 +276,153 @@ fn what_makes_audits_hard_to_compare_is_said() {
         let text = world.run(&["diff", &old, &new, "--format", format]).stdout;
         assert!(text.contains("14 d and 7 d"), "{format}: {text}");
     }
+}
+
+/// The box of `one`, and the same in another region and under another id.
+fn in_two_regions() -> Value {
+    let mut estate = one();
+    let mut other = estate["instances"][0].clone();
+    other["id"] = json!("i-two");
+    other["tags"]["Name"] = json!("two");
+    other["region"] = json!("us-west-2");
+    other["zone"] = json!("us-west-2a");
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(other);
+    estate
+}
+
+#[test]
+fn what_only_one_audit_read_is_neither_removed_nor_saved() {
+    let world = World::new();
+    let both = world.estate("both.json", &in_two_regions());
+    let mut denied = one();
+    denied["regions"] = json!(["us-east-1", "us-west-2"]);
+    denied["gaps"] = json!([{
+        "what": "region", "where": "us-west-2", "reason": "denied", "hint": "allow it",
+    }]);
+    let denied = world.estate("denied.json", &denied);
+    let mut spoilt = in_two_regions();
+    spoilt["instances"].as_array_mut().expect("a list").pop();
+    spoilt["regions"] = json!(["us-east-1", "us-west-2"]);
+    spoilt["gaps"] = json!([{
+        "what": "instance", "where": "i-two", "reason": "no readable state", "hint": "report it",
+        "cause": {"kind": "instance-not-readable", "details": ["state"]},
+    }]);
+    let spoilt = world.estate("spoilt.json", &spoilt);
+    let narrow = world.estate("narrow.json", &one());
+    for (less, caveats) in [
+        (&denied, vec!["could not be read WHEN: us-west-2", LEFT_OUT]),
+        (&spoilt, vec!["could not be read WHEN: i-two", LEFT_OUT]),
+        (
+            &narrow,
+            vec!["regions that are in scope only OTHER: us-west-2", LEFT_OUT],
+        ),
+    ] {
+        for (pair, when, other, counts) in [
+            (
+                [&both, less],
+                "now",
+                "before",
+                ["1 workload", "0 workloads"],
+            ),
+            (
+                [less, &both],
+                "before",
+                "now",
+                ["0 workloads", "1 workload"],
+            ),
+        ] {
+            for audited in [false, true] {
+                // As reports and as estates.
+                let pair = pair.map(|path| {
+                    if !audited {
+                        return path.clone();
+                    }
+                    let report = format!("{path}.report.json");
+                    let arguments = ["audit", "--from", path, "--format", "json"];
+                    let text = world.run(&arguments).stdout;
+                    std::fs::write(&report, text).expect("a scratch folder");
+                    report
+                });
+                let outcome = world.run(&["diff", &pair[0], &pair[1], "--format", "json"]);
+                assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+                let diff = outcome.json();
+                // $1.006 for 730 hours, of the instance that both have read.
+                let cost = json!({"old": 734.38, "new": 734.38, "change": 0.0});
+                assert_eq!(diff["summary"]["monthly_cost"], cost);
+                for side in ["added", "removed", "findings_gone", "findings_new"] {
+                    assert_eq!(diff[side], json!([]), "{side}");
+                }
+                assert_eq!(diff["summary"]["workloads_unchanged"], 1);
+                let expected: Vec<String> = caveats
+                    .iter()
+                    .map(|words| words.replace("WHEN", when).replace("OTHER", other))
+                    .map(|words| words.replace("THEN", counts[0]).replace("NOW", counts[1]))
+                    .collect();
+                assert_eq!(diff["caveats"], json!(expected));
+                assert_eq!(
+                    [&diff["old"], &diff["new"]].map(|side| side["workloads_left_out"].clone()),
+                    counts.map(|count| json!(u64::from(count.starts_with('1'))))
+                );
+            }
+        }
+    }
+}
+
+const LEFT_OUT: &str =
+    "only what both audits read is compared: THEN before and NOW now are left out";
+
+#[test]
+fn audits_of_different_tags_or_places_are_not_compared() {
+    let world = World::new();
+    let estate = world.estate("estate.json", &in_two_regions());
+    let audited = |name: &str, flags: &[&str]| {
+        let path = world.path(name);
+        let mut arguments = vec!["audit", "--from", &estate, "--format", "json"];
+        arguments.extend(["--output", &path]);
+        arguments.extend(flags);
+        let outcome = world.run(&arguments);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        path
+    };
+    let all = audited("all.json", &[]);
+    let east = audited("east.json", &["--region", "us-east-1"]);
+    let west = audited("west.json", &["--region", "us-west-2"]);
+    let tagged = audited("tagged.json", &["--exclude-tag", "Name=two"]);
+    for (pair, said) in [
+        (
+            [&all, &tagged],
+            "they selected instances by different tags: by none before, `--exclude-tag Name=two` now",
+        ),
+        (
+            [&east, &west],
+            "they have no region in common: us-east-1 before, us-west-2 now",
+        ),
+    ] {
+        let outcome = world.run(&["diff", pair[0], pair[1]]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("\nhint: "), "{}", outcome.stderr);
+    }
+    let again = audited("again.json", &["--exclude-tag", "Name=two"]);
+    assert_eq!(world.run(&["diff", &tagged, &again]).code, 0);
+    // A recorded estate keeps the tags that it was recorded with.
+    let saved = world.path("saved.json");
+    audited(
+        "other.json",
+        &["--exclude-tag", "Name=two", "--save", &saved],
+    );
+    assert_eq!(world.run(&["diff", &tagged, &saved]).code, 0);
+    assert_eq!(world.run(&["diff", &all, &saved]).code, 2);
+    // A gate does not take such a baseline either.
+    world.file("gpucost-policy.toml", "[[budget]]\nmonthly_limit = 1\n");
+    let outcome = world.run(&["check", "--from", &estate, "--baseline", &tagged]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(
+        outcome.stderr.contains("selected instances by different"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]

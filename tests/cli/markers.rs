@@ -85,6 +85,7 @@ fn estate() -> Value {
             box_of("first one", "g5.xlarge"), box_of("second one", "g5.xlarge"),
             stopped, held, spot, own,
         ],
+        "tag_filters": [{"key": "filter key", "value": "filter value", "excluded": true}],
         "out_of_scope": [{
             "id": "other one", "account": "account-b", "region": "us-east-1",
             "instance_type": "g5.xlarge", "state": "running",

@@ -187,7 +187,12 @@ fn a_filter_changes_nothing_about_who_is_paid_for() {
     seen(&world, &[&filtered[..], &["--save", &saved]].concat());
     assert_eq!(seen(&world, &["--from", &saved]), (findings, idle));
     let text = fs::read_to_string(&saved).expect("it was saved");
-    assert!(text.contains("i-day") && !text.contains("by-day"), "{text}");
+    let recorded: Value = serde_json::from_str(&text).expect("JSON");
+    let other = recorded["out_of_scope"][0].to_string();
+    assert!(
+        other.contains("i-day") && !other.contains("by-day"),
+        "{text}"
+    );
     // Without a commitment nothing of it stays.
     let mut free = shared_reservation();
     free["commitments"] = json!([]);

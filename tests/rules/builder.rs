@@ -206,6 +206,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         regions: vec!["us-east-1".to_owned()],
         period_seconds,
         instances,
+        tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
         metrics: series.into_iter().flatten().collect(),

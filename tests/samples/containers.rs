@@ -163,6 +163,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
         regions: vec!["us-east-1".to_owned()],
         period_seconds: grid,
         instances,
+        tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::from([(TYPE.to_owned(), shape(GpuModel::A100))]),
         metrics,

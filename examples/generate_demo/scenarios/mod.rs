@@ -70,6 +70,7 @@ fn estate(jobs: &[Job], seed: u64) -> Estate {
         regions: vec![fleet::REGION.to_owned()],
         period_seconds: recording::PERIOD_SECONDS,
         instances,
+        tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
         metrics,

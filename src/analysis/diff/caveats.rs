@@ -1,6 +1,7 @@
 //! What makes two audits hard to compare.
 
 use crate::analysis::PastAudit;
+use crate::analysis::past::Unread;
 use std::collections::BTreeSet;
 
 /// What makes two audits hard to compare, in words.
@@ -46,6 +47,25 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
             }
         }
     }
+    for (when, audit) in [("before", old), ("now", new)] {
+        let unread: Vec<&str> = audit
+            .gaps
+            .iter()
+            .filter_map(|gap| gap.unread())
+            .map(Unread::name)
+            .collect();
+        if !unread.is_empty() {
+            caveats.push(format!("could not be read {when}: {}", unread.join(", ")));
+        }
+    }
+    let left_out = [old, new].map(|audit| audit.left_out_workloads);
+    if left_out != [0, 0] {
+        caveats.push(format!(
+            "only what both audits read is compared: {} before and {} now are left out",
+            workloads(left_out[0]),
+            workloads(left_out[1])
+        ));
+    }
     let (before, after) = (old.window.seconds(), new.window.seconds());
     if before != after {
         caveats.push(format!(
@@ -65,6 +85,11 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
         ));
     }
     caveats
+}
+
+fn workloads(number: u64) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} workload{plural}")
 }
 
 /// A length of time in days, or in hours where these are not whole.

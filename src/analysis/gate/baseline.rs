@@ -2,7 +2,7 @@
 
 use super::{BaselineState, Scope};
 use crate::analysis::diff::differences_of_scope;
-use crate::analysis::{Audit, PastAudit};
+use crate::analysis::{Audit, CommonScope, PastAudit};
 use crate::domain::{Classification, Currency, Money, Signal};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,8 @@ pub struct Baseline {
     pub findings: BTreeMap<String, Option<Money>>,
     /// Its workloads, by id.
     pub workloads: BTreeMap<String, PastWorkload>,
+    /// What it could not see, and where.
+    pub gaps: BTreeSet<(String, String)>,
     /// Savings per month that were certain; absent when nothing was priced, and
     /// when that of this scope is not known.
     pub monthly_waste: Option<Money>,
@@ -57,115 +59,50 @@ impl Baseline {
     /// excuses nothing.
     ///
     /// # Errors
-    /// In words, when the two have no account, no region or no currency in common.
+    /// In words, when the two have no account, no region or no currency in common, or
+    /// selected their instances by different tags.
     pub fn of(file: String, past: &PastAudit, audit: &Audit) -> Result<Self, String> {
         let now = PastAudit::of(audit);
-        let accounts = Names::of(&past.accounts, &now.accounts, now.workloads.iter(), |one| {
-            &one.account
-        });
-        let regions = Names::of(&past.regions, &now.regions, now.workloads.iter(), |one| {
-            &one.region
-        });
-        if let Some(apart) = accounts.apart("accounts").or(regions.apart("regions")) {
-            return Err(apart);
-        }
-        let (then, today) = (&past.totals, &now.totals);
-        if then.currency != today.currency
-            && then.monthly_cost.is_some()
+        let common = CommonScope::of(past, &now)?;
+        let (then, today) = (common.part_of(past), &now.totals);
+        if then.totals.currency != today.currency
+            && then.totals.monthly_cost.is_some()
             && today.monthly_cost.is_some()
         {
             return Err(format!(
                 "its sums are in {} and those of this audit in {}",
-                then.currency, today.currency
+                then.totals.currency, today.currency
             ));
         }
-        let is_inside = |one: &crate::analysis::PastWorkload| {
-            accounts.both(&one.account) && regions.both(&one.region)
-        };
-        let (inside, outside): (Vec<_>, Vec<_>) =
-            past.workloads.iter().partition(|one| is_inside(one));
-        let left_out: BTreeSet<&str> = outside.iter().map(|one| one.id.as_str()).collect();
-        let findings = past.findings.iter();
-        let cost_inside = || {
-            let mut costs = inside.iter().filter_map(|one| one.monthly_cost);
-            costs.try_fold(Money::zero(then.currency), |sum, cost| {
-                sum.checked_add(cost).ok()
-            })
-        };
-        let is_whole = outside.is_empty();
+        let workloads = then.workloads.iter();
         Ok(Self {
-            cautions: differences_of_scope(past, &now),
-            findings: findings
-                .filter(|one| !left_out.contains(one.workload.as_str()))
+            cautions: differences_of_scope(&then, &common.part_of(&now)),
+            findings: then
+                .findings
+                .iter()
                 .map(|one| (one.id.clone(), one.monthly_savings))
                 .collect(),
-            workloads: inside
-                .iter()
+            workloads: workloads
                 .map(|one| (one.id.clone(), PastWorkload::of(one)))
                 .collect(),
-            monthly_waste: then.monthly_waste.filter(|_| is_whole),
-            monthly_cost: if is_whole {
-                then.monthly_cost
-            } else {
-                cost_inside()
-            },
-            has_same_sums: is_whole
-                && accounts.are_same()
-                && regions.are_same()
-                && [then, today]
+            gaps: past
+                .gaps
+                .iter()
+                .map(|gap| (gap.what.clone(), gap.place.clone()))
+                .collect(),
+            monthly_waste: then.totals.monthly_waste,
+            monthly_cost: then.totals.monthly_cost,
+            has_same_sums: common.is_same()
+                && [&past.totals, today]
                     .iter()
                     .all(|sums| sums.unpriced_instances == 0),
             file,
         })
     }
-}
 
-/// Accounts or regions of two audits; an audit that names none may have any.
-struct Names<'a> {
-    then: BTreeSet<&'a str>,
-    now: BTreeSet<&'a str>,
-}
-
-impl<'a> Names<'a> {
-    /// Those that the scopes name, and of now also those that something runs in.
-    fn of(
-        then: &'a [String],
-        now: &'a [String],
-        workloads: impl Iterator<Item = &'a crate::analysis::PastWorkload>,
-        name_of: impl Fn(&'a crate::analysis::PastWorkload) -> &'a String,
-    ) -> Self {
-        let of_workloads = workloads.map(name_of).filter(|_| !now.is_empty());
-        Self {
-            then: then.iter().map(String::as_str).collect(),
-            now: now.iter().chain(of_workloads).map(String::as_str).collect(),
-        }
-    }
-
-    /// Why nothing can be compared; `None` where the two overlap.
-    fn apart(&self, noun: &str) -> Option<String> {
-        let is_named = !self.then.is_empty() && !self.now.is_empty();
-        let listed = |names: &BTreeSet<&str>| {
-            let names: Vec<&str> = names.iter().copied().collect();
-            names.join(", ")
-        };
-        (is_named && self.then.is_disjoint(&self.now)).then(|| {
-            format!(
-                "it is about the {noun} {}, and this audit about {}",
-                listed(&self.then),
-                listed(&self.now)
-            )
-        })
-    }
-
-    /// Whether both audits are about a name.
-    fn both(&self, name: &str) -> bool {
-        [&self.then, &self.now]
-            .iter()
-            .all(|names| names.is_empty() || names.contains(name))
-    }
-
-    fn are_same(&self) -> bool {
-        self.then == self.now
+    /// Whether the earlier audit could not see it either.
+    pub(super) fn lacked(&self, what: &str, place: &str) -> bool {
+        self.gaps.contains(&(what.to_owned(), place.to_owned()))
     }
 }
 

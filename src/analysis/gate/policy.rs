@@ -33,6 +33,9 @@ pub struct GatePolicy {
     pub coverage: Option<CoverageFloor>,
     /// What is accepted for a while.
     pub suppressions: Vec<Suppression>,
+    /// Whether what the baseline could not see either is shown only, instead of leaving the
+    /// gate incomplete.
+    pub accepts_known_gaps: bool,
     /// Whether an expired suppression is shown only, instead of failing the gate.
     pub accepts_expired: bool,
     /// Whether a suppression that covers nothing fails the gate, instead of being

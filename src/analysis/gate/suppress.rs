@@ -3,8 +3,8 @@
 use super::baseline::{Baseline, Past};
 use super::judged::{Candidate, Judged, place};
 use super::{
-    BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport, Lack, Place, Suppressed,
-    Suppression, Violation, order, policy_rule, sort,
+    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport, Lack,
+    Place, Suppressed, Suppression, Violation, order, policy_rule, sort,
 };
 use crate::domain::Severity;
 use jiff::Timestamp;
@@ -64,6 +64,7 @@ pub(super) fn settle(
     let today = as_of.to_zoned(TimeZone::UTC).date();
     let mut settling = Settling {
         policy,
+        baseline,
         today,
         names,
         used: BTreeSet::new(),
@@ -90,6 +91,7 @@ pub(super) fn settle(
 
 struct Settling<'a> {
     policy: &'a GatePolicy,
+    baseline: Option<&'a Baseline>,
     today: Date,
     names: BTreeMap<String, String>,
     /// Suppressions that covered something, by their place in the policy.
@@ -167,38 +169,34 @@ impl Settling<'_> {
         fails
     }
 
-    /// Whether somebody answers for something that could not be judged.
+    /// Whether something that could not be judged is accepted: somebody answers for it, or
+    /// the policy accepts what the baseline could not see either.
     fn lack(&mut self, lack: Lack, at: &Place) -> bool {
         let rule = lack.rules.first().map_or("", String::as_str).to_owned();
         let name = self.names.get(&lack.place).cloned();
-        if let Some(by) = self.suppression(&rule, &[Some(lack.place.as_str()), name.as_deref()]) {
-            let fingerprint = format!("{rule}:{}:{}", lack.place, lack.what);
-            if self.seen.insert(fingerprint.clone()) {
-                let violation = Violation {
-                    title: format!(
-                        "{} of {} is missing, so that {rule} cannot be judged: {}",
-                        lack.what, lack.place, lack.reason
-                    ),
-                    rule,
-                    severity: Severity::Info,
-                    scope: lack.place,
-                    workload: None,
-                    observed: format!("no {}", lack.what),
-                    limit: "data to judge by".to_owned(),
-                    monthly: None,
-                    place: at.clone(),
-                    fingerprint,
-                    steps: vec![lack.hint],
-                    baseline_state: None,
-                    before: None,
-                };
-                self.settled.suppressed.push(Suppressed { violation, by });
-            }
+        let by = self.suppression(&rule, &[Some(lack.place.as_str()), name.as_deref()]);
+        let known = self.baseline.filter(|_| self.policy.accepts_known_gaps);
+        let is_known = known.is_some_and(|known| known.lacked(&lack.what, &lack.place));
+        if by.is_none() && !is_known {
+            let key = (lack.place, lack.what, lack.reason, lack.hint);
+            self.lacks.entry(key).or_default().insert(rule);
+            return false;
+        }
+        let mut violation = unjudged(lack, rule, at);
+        if !self.seen.insert(violation.fingerprint.clone()) {
             return true;
         }
-        let key = (lack.place, lack.what, lack.reason, lack.hint);
-        self.lacks.entry(key).or_default().insert(rule);
-        false
+        match by {
+            Some(by) => self.settled.suppressed.push(Suppressed { violation, by }),
+            None => {
+                violation.baseline_state = Some(BaselineState::Known);
+                if let Some(used) = &mut self.settled.baseline {
+                    used.known += 1;
+                }
+                self.settled.notices.push(violation);
+            }
+        }
+        true
     }
 
     /// The suppression that covers a rule under any of some names today.
@@ -306,5 +304,27 @@ impl Settling<'_> {
             })
             .collect();
         settled
+    }
+}
+
+/// Something that could not be judged, as what is accepted is listed.
+fn unjudged(lack: Lack, rule: String, at: &Place) -> Violation {
+    Violation {
+        title: format!(
+            "{} of {} is missing, so that {rule} cannot be judged: {}",
+            lack.what, lack.place, lack.reason
+        ),
+        fingerprint: format!("{rule}:{}:{}", lack.place, lack.what),
+        rule,
+        severity: Severity::Info,
+        scope: lack.place,
+        workload: None,
+        observed: format!("no {}", lack.what),
+        limit: "data to judge by".to_owned(),
+        monthly: None,
+        place: at.clone(),
+        steps: vec![lack.hint],
+        baseline_state: None,
+        before: None,
     }
 }

@@ -9,7 +9,7 @@ use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::{
     ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Detail, Estate, FALLBACKS,
     FailureKind, Gap, GpuModel, Instance, InstanceId, InstanceShape, PriceBook, PriceKey,
-    ProfiledRun, ReservedInstances, SavingsPlan, Series, StorageResource, Volume,
+    ProfiledRun, ReservedInstances, SavingsPlan, Series, StorageResource, TagFilter, Volume,
 };
 use crate::sources::aws::{ACTIONS, is_known_code};
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,6 +150,7 @@ impl Masks {
             source: _,
             accounts,
             regions,
+            tag_filters,
             period_seconds: _,
             instances,
             out_of_scope,
@@ -174,6 +175,14 @@ impl Masks {
         }
         for region in regions {
             self.mask(Named::Region, region);
+        }
+        for filter in tag_filters {
+            let TagFilter {
+                key,
+                value,
+                is_excluded: _,
+            } = filter;
+            (*key, *value) = self.tag(std::mem::take(key), std::mem::take(value));
         }
         for instance in instances.iter_mut().chain(out_of_scope) {
             self.instance(instance);

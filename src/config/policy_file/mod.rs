@@ -43,6 +43,7 @@ pub const POLICY_FILE_KEYS: &[(&str, &[&str])] = &[
     ("allow", &["types", "regions"]),
     ("deny", &["types", "regions"]),
     ("prices", &["max_age"]),
+    ("gaps", &["known"]),
     ("forbid", &["rule", "severity"]),
     (
         "suppress",
@@ -126,6 +127,9 @@ impl Reader<'_> {
                 }),
                 "prices" => self.one(value, name, |reader, table| {
                     reader.price_age(table, &mut policy);
+                }),
+                "gaps" => self.one(value, name, |reader, table| {
+                    reader.gaps(table, &mut policy);
                 }),
                 "suppressions" => self.one(value, name, |reader, table| {
                     reader.stale(table, &mut policy);

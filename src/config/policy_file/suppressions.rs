@@ -81,6 +81,15 @@ impl Reader<'_> {
         day
     }
 
+    pub(super) fn gaps(&mut self, table: &DeTable<'_>, policy: &mut GatePolicy) {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "known" => policy.accepts_known_gaps = self.fails(value) == Some(false),
+                unknown => self.unknown(key.span(), unknown, keys_of("gaps")),
+            }
+        }
+    }
+
     pub(super) fn stale(&mut self, table: &DeTable<'_>, policy: &mut GatePolicy) {
         for (key, value) in table {
             match key.get_ref().as_ref() {

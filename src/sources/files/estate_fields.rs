@@ -3,7 +3,7 @@
 use super::bounded::AtMost;
 use super::wire::{
     ApiWire, Cell, GapWire, InstanceWire, PriceWire, ProfileWire, RejectedWire, SeriesWire,
-    ShapeWire, SpotHistoryWire, StoragePriceWire,
+    ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire,
 };
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GpuModel,
@@ -11,7 +11,7 @@ use crate::domain::{
     InstanceState, JoinedBy, Lifecycle, Looks, MOST_GPUS, MOST_PER_HOUR, Metric, Money,
     OperatingSystem, Points, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
     ProfiledRun, Rejected, Series, SeriesSource, SpotHistory, Statistic, StorageQuote,
-    StorageResource, Tenancy, Volume, Window,
+    StorageResource, TagFilter, Tenancy, Volume, Window,
 };
 use jiff::Timestamp;
 use serde::de::{self, Deserialize, Deserializer};
@@ -61,6 +61,7 @@ wires! {
     PriceWire => (PriceKey, PriceQuote, Option<SpotHistory>), price;
     StoragePriceWire => (String, StorageResource, StorageQuote), storage_price;
     GapWire => Gap, gap;
+    TagFilterWire => TagFilter, tag_filter;
 }
 
 pub(super) fn time<E: de::Error>(text: &str) -> Result<Timestamp, E> {
@@ -395,6 +396,14 @@ fn storage_price<E: de::Error>(
         source: wire.source,
     };
     Ok((wire.region, resource, quote))
+}
+
+fn tag_filter<E: de::Error>(wire: TagFilterWire) -> Result<TagFilter, E> {
+    Ok(TagFilter {
+        key: wire.key,
+        value: wire.value,
+        is_excluded: wire.excluded,
+    })
 }
 
 fn gap<E: de::Error>(wire: GapWire) -> Result<Gap, E> {

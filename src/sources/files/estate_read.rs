@@ -7,10 +7,11 @@ use super::estate_fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::estate_slip::Slip;
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
+    TagFilterWire,
 };
 use crate::domain::{
     ApiUsage, Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, Series, Window,
+    ProfiledRun, Series, TagFilter, Window,
 };
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
@@ -179,6 +180,7 @@ struct Parts {
     source: Option<EstateSource>,
     accounts: Vec<String>,
     regions: Vec<String>,
+    tag_filters: Vec<TagFilter>,
     instances: Vec<Instance>,
     out_of_scope: Vec<Instance>,
     shapes: Vec<InstanceShape>,
@@ -228,6 +230,10 @@ impl<'de> Visitor<'de> for EstateVisitor {
                 }
                 "accounts" => parts.accounts = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
                 "regions" => parts.regions = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
+                "tag_filters" => {
+                    let all = map.next_value::<AtMost<Of<TagFilterWire>, MOST_NAMES>>()?;
+                    parts.tag_filters.extend(all.0.into_iter().map(|one| one.0));
+                }
                 "instances" => {
                     let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
                     parts.instances.extend(all.0.into_iter().map(|one| one.0));
@@ -413,6 +419,7 @@ impl Parts {
             source: self.source.unwrap_or(EstateSource::Estate),
             accounts: collect(self.accounts, |instance| &instance.account),
             regions: collect(self.regions, |instance| &instance.region),
+            tag_filters: self.tag_filters,
             period_seconds: period,
             instances: self.instances,
             out_of_scope: self.out_of_scope,

@@ -5,10 +5,11 @@ use super::commitments;
 use super::wire::{
     AddressWire, ApiWire, CauseWire, Cell, GapWire, GpuWire, InstanceWire, LooksWire, PriceWire,
     ProfileWire, RejectedWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire,
-    VolumeWire,
+    TagFilterWire, VolumeWire,
 };
 use crate::domain::{
-    Estate, Instance, InstanceShape, Points, PriceBasis, ProfiledRun, Rejected, Series, SpotHistory,
+    Estate, Instance, InstanceShape, Points, PriceBasis, ProfiledRun, Rejected, Series,
+    SpotHistory, TagFilter,
 };
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
@@ -42,6 +43,10 @@ impl Serialize for Document<'_> {
         map.serialize_entry("source", estate.source.name())?;
         map.serialize_entry("accounts", &estate.accounts)?;
         map.serialize_entry("regions", &estate.regions)?;
+        if !estate.tag_filters.is_empty() {
+            let filters: Vec<_> = estate.tag_filters.iter().map(filter_wire).collect();
+            map.serialize_entry("tag_filters", &filters)?;
+        }
         let instances: Vec<_> = estate.instances.iter().map(instance_wire).collect();
         map.serialize_entry("instances", &instances)?;
         if !estate.out_of_scope.is_empty() {
@@ -70,6 +75,14 @@ impl Serialize for Document<'_> {
             },
         )?;
         map.end()
+    }
+}
+
+fn filter_wire(filter: &TagFilter) -> TagFilterWire {
+    TagFilterWire {
+        key: filter.key.clone(),
+        value: filter.value.clone(),
+        excluded: filter.is_excluded,
     }
 }
 

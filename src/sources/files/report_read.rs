@@ -3,8 +3,8 @@
 
 use super::bounded::{Bounded, MOST_REPORT_BYTES};
 use super::plain_text::open;
-use crate::analysis::{PastAudit, PastFinding, PastTotals, PastUnused, PastWorkload};
-use crate::domain::{Currency, Money, Window};
+use crate::analysis::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload};
+use crate::domain::{Currency, Money, TagFilter, Window};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::de::{self, IgnoredAny};
@@ -132,7 +132,7 @@ struct Report {
     unused_commitments: Vec<Unused>,
     findings: Vec<Finding>,
     #[serde(default)]
-    gaps: Vec<IgnoredAny>,
+    gaps: Vec<Gap>,
 }
 
 /// RFC 3339.
@@ -145,12 +145,31 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Erro
 struct Scope {
     accounts: Vec<String>,
     regions: Vec<String>,
+    /// Reports before the key do not say it.
+    #[serde(default)]
+    tag_filters: Vec<Filter>,
     #[serde(deserialize_with = "time")]
     window_start: Timestamp,
     #[serde(deserialize_with = "time")]
     window_end: Timestamp,
     #[serde(default)]
     source: String,
+}
+
+#[derive(Deserialize)]
+struct Filter {
+    key: String,
+    value: String,
+    #[serde(default)]
+    excluded: bool,
+}
+
+#[derive(Deserialize)]
+struct Gap {
+    what: String,
+    #[serde(rename = "where")]
+    place: String,
+    cause: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -202,6 +221,7 @@ fn runs() -> bool {
 struct Unused {
     id: String,
     name: String,
+    region: Option<String>,
     currency: Option<String>,
     monthly_cost: Option<Number>,
     plan: Option<Plan>,
@@ -327,12 +347,39 @@ impl Report {
             source: self.scope.source,
             accounts: self.scope.accounts,
             regions: self.scope.regions,
+            tag_filters: self
+                .scope
+                .tag_filters
+                .into_iter()
+                .map(Filter::past)
+                .collect(),
             totals,
             workloads,
             unused,
             findings,
-            gaps: self.gaps.len() as u64,
+            gaps: self.gaps.into_iter().map(Gap::past).collect(),
+            left_out_workloads: 0,
         })
+    }
+}
+
+impl Filter {
+    fn past(self) -> TagFilter {
+        TagFilter {
+            key: self.key,
+            value: self.value,
+            is_excluded: self.excluded,
+        }
+    }
+}
+
+impl Gap {
+    fn past(self) -> PastGap {
+        PastGap {
+            what: self.what,
+            place: self.place,
+            cause: self.cause,
+        }
     }
 }
 
@@ -349,6 +396,7 @@ impl Unused {
             planned_monthly_cost: money(planned, currency, || place("plan"))?,
             id: self.id.clone(),
             name: self.name.clone(),
+            region: self.region.clone(),
         })
     }
 }

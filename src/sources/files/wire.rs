@@ -192,6 +192,18 @@ pub(super) struct SpotHistoryWire {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
+    expecting = "a tag filter with `key`, `value` and `excluded`"
+)]
+pub(super) struct TagFilterWire {
+    pub key: String,
+    pub value: String,
+    #[serde(default)]
+    pub excluded: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
     expecting = "a gap with `what`, `where`, `reason` and `hint`"
 )]
 pub(super) struct GapWire {
