@@ -139,13 +139,8 @@ fn totals(part: &PastAudit) -> PastTotals {
     let rows: Vec<(Option<Money>, Option<Money>)> = rows
         .map(|(cost, planned)| (cost.filter(in_currency), planned.filter(in_currency)))
         .collect();
-    let sum = |of: fn(&(Option<Money>, Option<Money>)) -> Option<Money>| {
-        let mut amounts = rows.iter().filter_map(of);
-        let first = amounts.next()?;
-        amounts.try_fold(first, |sum, amount| sum.checked_add(amount).ok())
-    };
-    let monthly_cost = sum(|(cost, _)| *cost);
-    let planned_monthly_cost = sum(|(cost, planned)| planned.or(*cost));
+    let monthly_cost = sum(rows.iter().filter_map(|(cost, _)| *cost));
+    let planned_monthly_cost = sum(rows.iter().filter_map(|(cost, planned)| planned.or(*cost)));
     let unpriced = part
         .workloads
         .iter()
@@ -160,6 +155,12 @@ fn totals(part: &PastAudit) -> PastTotals {
         unpriced_instances: unpriced.map(|one| one.instances.len() as u64).sum(),
         ..part.totals
     }
+}
+
+/// A sum in one currency; absent when there is nothing to add.
+fn sum(mut amounts: impl Iterator<Item = Money>) -> Option<Money> {
+    let first = amounts.next()?;
+    amounts.try_fold(first, |sum, amount| sum.checked_add(amount).ok())
 }
 
 /// Accounts or regions of two audits; an audit that names none may have any.

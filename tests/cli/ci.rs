@@ -68,7 +68,7 @@ fn files_hold_to_the_schemas_of_their_systems() {
 /// The script of the action.
 fn script_of_action() -> String {
     let action = file("action.yml");
-    let (_, script) = action.split_once("      run: |\n").expect("a script");
+    let (_, script) = action.rsplit_once("      run: |\n").expect("a script");
     let lines = script
         .lines()
         .map(|line| match line.strip_prefix("        ") {
@@ -159,6 +159,63 @@ fn the_action_runs() {
         let log: serde_json::Value = serde_json::from_str(&sarif).expect("JSON");
         let results = log["runs"][0]["results"].as_array().expect("a list");
         assert_eq!(results.is_empty(), code == 0);
+    }
+}
+
+/// The command of the step that installs.
+fn installing() -> String {
+    let action = file("action.yml");
+    let (_, rest) = action.split_once("      run: ").expect("a command");
+    rest.lines().next().expect("a line").to_owned()
+}
+
+#[test]
+fn the_action_installs_where_nothing_is_installed() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    let more = [("INSTALL", "touch installed")];
+    let output = bash(&installing(), folder, &more);
+    assert!(output.status.success());
+    assert!(!folder.join("installed").exists());
+    let bare = ("PATH", "/usr/bin:/bin");
+    let output = bash(&installing(), folder, &[more[0], bare]);
+    assert!(output.status.success());
+    assert!(folder.join("installed").exists());
+    let output = bash(&installing(), folder, &[("INSTALL", "false; true"), bare]);
+    assert!(!output.status.success());
+}
+
+#[test]
+fn arguments_are_split_as_a_shell_splits_them_and_not_run() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    fs::write(folder.join("own.toml"), KEPT).expect("a policy");
+    let run = |arguments: &str| {
+        let more = [
+            ("ARGUMENTS", arguments),
+            ("BASELINE", ""),
+            ("GPUCOST_POLICY", "own.toml"),
+            ("PLAN", ""),
+        ];
+        let output = bash(&script_of_action(), folder, &more);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), stderr)
+    };
+    for (arguments, code, said) in [
+        ("--demo --tag 'Name=llm-poc-old'", 0, "checked 1 instance"),
+        ("--demo --exclude-tag \"Name=a b\"", 0, "checked 22 of 23"),
+        ("--demo\n--tag Name=llm-poc-old", 0, "checked 1 instance"),
+        (
+            "--demo --tag '*=$(touch run)`touch run`; touch run'",
+            0,
+            "nothing to check",
+        ),
+        ("--demo --tag 'Name=open", 2, "unmatched single quote"),
+    ] {
+        let (found, stderr) = run(arguments);
+        assert_eq!(found, Some(code), "{arguments}: {stderr}");
+        assert!(stderr.contains(said), "{arguments}: {stderr}");
+        assert!(!folder.join("run").exists(), "{arguments}");
     }
 }
 
