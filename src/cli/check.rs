@@ -41,8 +41,10 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         (Some(path), Some(past)) => Some(baseline::against(path, past, &audit)?),
         _ => None,
     };
-    let report = gate(&audit, &policy, before.as_ref(), audit.as_of);
-    let brief = GateBrief::of_audit(&audit, &invocation(args)).since(before.as_ref());
+    let invocation = invocation(args);
+    let mut report = gate(&audit, &policy, before.as_ref(), audit.as_of);
+    report.name_estate(&invocation.estate_flags());
+    let brief = GateBrief::of_audit(&audit, &invocation).since(before.as_ref());
     let format = format(args, &settings, io);
     let text = render(&report, &audit, &brief, format, args, io)?;
     print(&text, format, args, io)?;

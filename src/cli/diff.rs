@@ -10,6 +10,7 @@ use crate::config::SettingsFile;
 use crate::report::{diff_json, diff_markdown, diff_table};
 use crate::sources::files::{ReportError, read_estate, read_report};
 use clap::{Args, ValueEnum};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// `gpucost diff`.
@@ -102,6 +103,10 @@ fn past(
 /// Why an earlier audit could not be read, and what to do.
 pub(super) fn unreadable(error: ReportError) -> Failure {
     let hint = match &error {
+        // It is there, and more than is read.
+        ReportError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
+            "a report that is this large was not written by gpucost"
+        }
         ReportError::Io { .. } => "check the name of the file",
         ReportError::Malformed { .. } | ReportError::Wrong { .. } | ReportError::Estate { .. } => {
             "a report is what `gpucost audit --format json --output FILE` writes"

@@ -97,7 +97,7 @@ pub(super) fn rule_words(id: &str) -> RuleWords {
     });
     RuleWords {
         summary: format!("{}.", title.trim_end_matches('.')),
-        help: "`gpucost explain` with the finding says why it is there.".to_owned(),
+        help: "`gpucost explain ID`, with the id of the finding, says why it is there.".to_owned(),
         page: format!("docs/rules/{id}.md"),
     }
 }

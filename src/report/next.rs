@@ -19,6 +19,18 @@ pub struct Invocation {
 }
 
 impl Invocation {
+    /// The flags that lead to the same estate, each with a blank before it; none where they
+    /// are very long.
+    pub fn estate_flags(&self) -> String {
+        let words = self.scope.iter();
+        let flags: String = words.map(|word| format!(" {}", shell_word(word))).collect();
+        if flags.len() <= LONGEST_COMMAND {
+            flags
+        } else {
+            String::new()
+        }
+    }
+
     /// A whole command, quoted for a shell.
     pub(super) fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
         let audit = self.audit.iter().filter(|_| for_audit);

@@ -341,9 +341,7 @@ fn a_type_newer_than_the_program_is_denied() {
         outcome.stdout
     );
     assert!(
-        outcome
-            .stdout
-            .contains("`gpucost rightsize --type p9.48xlarge`"),
+        outcome.stdout.contains("→ `gpucost explain i-one --from "),
         "{}",
         outcome.stdout
     );

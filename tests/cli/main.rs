@@ -20,6 +20,7 @@ mod estates;
 mod explain;
 mod failures;
 mod group_by;
+mod hints;
 mod hostile;
 mod html;
 mod html_browser;

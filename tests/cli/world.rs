@@ -1,6 +1,7 @@
 //! A made-up world to run commands in: a scratch folder, a fixed clock, an
 //! environment of one's own.
 
+use crate::hints::are_typed;
 use gpucost::cli::{self, Io};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -104,11 +105,15 @@ impl World {
                 ends_at_signals: false,
             },
         );
-        Outcome {
+        let outcome = Outcome {
             code: code.number(),
             stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
             stderr: String::from_utf8(stderr).expect("stderr is UTF-8"),
+        };
+        for text in [&outcome.stderr, &outcome.stdout] {
+            are_typed(text, self.folder.path());
         }
+        outcome
     }
 
     /// Audits an estate as JSON.

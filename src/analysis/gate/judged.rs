@@ -1,6 +1,7 @@
 //! What judging one rule of a policy comes to, before suppressions.
 
 use super::baseline::Past;
+use super::report::SAME_ESTATE;
 use super::{Check, CheckOutcome, GatePolicy, Lack, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Gap, Money, Severity, shell_word};
@@ -192,10 +193,10 @@ pub(super) fn called(audited: &AuditedWorkload) -> String {
     }
 }
 
-/// What to do about a type that may not be used.
-pub(super) fn types_that_would_do(instance_type: &str) -> String {
-    let named = shell_word(instance_type);
-    format!("`gpucost rightsize --type {named}` finds types that would do")
+/// The command that explains a workload.
+pub(super) fn explain(audited: &AuditedWorkload) -> String {
+    let id = shell_word(&audited.workload.id());
+    format!("`gpucost explain {id}{SAME_ESTATE}`")
 }
 
 /// Gaps in an inventory: instances that may be there and were not seen. What is

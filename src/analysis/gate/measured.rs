@@ -1,12 +1,12 @@
 //! Floors of utilization and of metrics coverage.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, called, unseen_instances};
+use super::judged::{Judge, Judged, Words, called, explain, unseen_instances};
+use super::report::SAME_ESTATE;
 use super::{GatePolicy, UtilizationFloor, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     AcceleratorKind, Gap, KindBasis, Severity, Signal, WorkloadKind, decimals_apart, floored,
-    shell_word,
 };
 use crate::rules::Need;
 
@@ -79,8 +79,8 @@ fn below(
         _ => "",
     };
     let mut steps = vec![format!(
-        "`gpucost explain {}` shows the measurements and what would do",
-        shell_word(&workload.id())
+        "{} shows the measurements and what would do",
+        explain(audited)
     )];
     if workload.kind_basis == KindBasis::Guessed {
         steps.push("declare what it does with the tag `gpucost:kind`".to_owned());
@@ -164,7 +164,7 @@ pub(super) fn coverage(
                 observed,
                 limit,
                 steps: vec![
-                    "`gpucost metrics` shows which instances report nothing".to_owned(),
+                    format!("`gpucost metrics{SAME_ESTATE}` shows which instances report nothing"),
                     Need::Utilization.hint().to_owned(),
                 ],
                 before: then

@@ -1,7 +1,7 @@
 //! Required tags, and which types and regions may be used.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, called, types_that_would_do, unseen_instances};
+use super::judged::{Judge, Judged, Words, called, explain, unseen_instances};
 use super::{Allowance, GatePolicy, RequiredTag, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::Severity;
@@ -89,7 +89,7 @@ pub(super) fn places(
             noun: "instance type",
             allowance: &policy.types,
             name: |audited| &audited.workload.key.instance_type,
-            step: types_that_would_do,
+            step: |audited| format!("{} shows the types that would do", explain(audited)),
         },
     );
     let regions = judge_names(
@@ -113,7 +113,7 @@ struct Asked<'a> {
     noun: &'static str,
     allowance: &'a Allowance,
     name: fn(&AuditedWorkload) -> &String,
-    step: fn(&str) -> String,
+    step: fn(&AuditedWorkload) -> String,
 }
 
 fn judge_names(
@@ -145,7 +145,7 @@ fn judge_names(
             observed: name.clone(),
             limit: refusal.limit,
             monthly: audited.workload.monthly_cost(),
-            steps: vec![(asked.step)(name)],
+            steps: vec![(asked.step)(audited)],
             aspect: Some(name.clone()),
             line: Some(refusal.line),
             before: None,

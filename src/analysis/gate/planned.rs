@@ -2,13 +2,14 @@
 //! rules that need no measurement.
 
 use super::baseline::Past;
-use super::judged::{Judge, Judged, Words, types_that_would_do};
+use super::judged::{Judge, Judged, Words};
 use super::{
     Allowance, Budget, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation, line_of,
     policy_rule, spelling, suppress,
 };
 use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
-use crate::domain::{Gap, Missing, Money, PlanAction, PlannedInstances, Severity};
+use crate::catalog::shapes;
+use crate::domain::{Gap, Missing, Money, PlanAction, PlannedInstances, Severity, shell_word};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 
@@ -383,9 +384,22 @@ impl PlanGate<'_> {
 const SCOPE: &str = "check it where the scope is known, or give everything a budget";
 const TAGS: &str = "write the tag on the resource itself";
 const STEPS: [&str; 2] = [
-    "`gpucost rightsize --type TYPE` and `gpucost spot --type TYPE` find what costs less",
+    "`gpucost rightsize --type g5.xlarge --util-p95 50 --vram-peak 4GiB` and `gpucost spot --type \
+     g5.xlarge`, with your type and figures, find what costs less",
     "raise the limit in the policy when the spending is meant",
 ];
+
+/// What to do about a type that may not be used.
+fn types_that_would_do(instance_type: &str) -> String {
+    if !shapes().any(|shape| shape.instance_type == instance_type) {
+        return "`gpucost pricing` lists the types that have a price".to_owned();
+    }
+    let named = shell_word(instance_type);
+    format!(
+        "`gpucost rightsize --type {named} --util-p95 50 --vram-peak 4GiB`, with the figures of \
+         your job, finds types that would do"
+    )
+}
 
 /// Whether a scope holds the instances, or why that is not known.
 fn holds(scope: &Scope, side: &PlannedSide) -> Result<bool, String> {

@@ -121,6 +121,24 @@ pub struct Violation {
     pub before: Option<String>,
 }
 
+/// Stands in a step, after the words of a command, for the flags that lead to the estate
+/// that was judged.
+pub(super) const SAME_ESTATE: &str = "{estate}";
+
+impl GateReport {
+    /// Completes the commands of its steps with the flags that lead to the same estate,
+    /// each with a blank before it.
+    pub fn name_estate(&mut self, flags: &str) {
+        let suppressed = self.suppressed.iter_mut().map(|one| &mut one.violation);
+        let all = self.violations.iter_mut().chain(&mut self.notices);
+        for violation in all.chain(suppressed) {
+            for step in &mut violation.steps {
+                *step = step.replacen(SAME_ESTATE, flags, 1);
+            }
+        }
+    }
+}
+
 impl Violation {
     /// Whether the baseline knew it and it is no worse.
     pub fn is_known(&self) -> bool {

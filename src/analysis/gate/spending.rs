@@ -13,11 +13,11 @@ use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 const BUDGET_STEPS: [&str; 2] = [
-    "`gpucost audit` lists what it is spent on and what could be saved",
+    "`gpucost audit{estate}` lists what it is spent on and what could be saved",
     "raise the limit in the policy when the spending is meant",
 ];
 const WASTE_STEPS: [&str; 2] = [
-    "`gpucost audit` lists what is wasted and how it ends",
+    "`gpucost audit{estate}` lists what is wasted and how it ends",
     "stop or release it, or suppress it with an owner and a day",
 ];
 
