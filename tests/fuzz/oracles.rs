@@ -43,7 +43,8 @@ fn cents(value: &Value) -> Option<i64> {
         .map(|dollars| (dollars * 100.0).round() as i64)
 }
 
-/// Rows add up to the totals, to the cent, where all of it is in one currency.
+/// Rows in the currency of the totals add up to them, to the cent; rows in others are in no
+/// total.
 pub fn adds_up(audit: &Value) {
     let summary = &audit["summary"];
     let (Some(cost), Some(savings)) = (
@@ -52,6 +53,14 @@ pub fn adds_up(audit: &Value) {
     ) else {
         return;
     };
+    let currency = &audit["prices"]["currency"];
+    let rows: i64 = ["workloads", "unused_commitments"]
+        .into_iter()
+        .flat_map(|list| audit[list].as_array().expect("a list"))
+        .filter(|row| row["currency"] == *currency)
+        .filter_map(|row| cents(&row["monthly_cost"]))
+        .sum();
+    assert_eq!(rows, cost, "rows in {currency}");
     let by_action = summary["savings_by_action"].as_object().expect("an object");
     let actions: i64 = by_action.values().filter_map(cents).sum();
     assert_eq!(actions, savings, "savings by action");
