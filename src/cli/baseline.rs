@@ -4,6 +4,7 @@ use super::diff::unreadable;
 use super::exit::Failure;
 use crate::analysis::gate::Baseline;
 use crate::analysis::{Audit, PastAudit};
+use crate::domain::shown;
 use crate::sources::files::read_report;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ pub(super) fn read(path: &Path) -> Result<PastAudit, Failure> {
 /// # Errors
 /// When the earlier one has nothing in common with it.
 pub(super) fn against(path: &Path, past: &PastAudit, audit: &Audit) -> Result<Baseline, Failure> {
-    let name = path.display().to_string();
+    let name = shown(path);
     Baseline::of(name.clone(), past, audit).map_err(|reason| {
         Failure::input(format!("{name} is not a baseline for this audit: {reason}")).with_hint(
             "write one with `gpucost audit --format json`, and the accounts, regions and tags of \

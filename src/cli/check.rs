@@ -8,7 +8,7 @@ use super::{audit as audit_command, baseline, check_plan, estate, output, scope}
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
 use crate::analysis::{Audit, audit};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
-use crate::domain::Gap;
+use crate::domain::{Gap, shown};
 use crate::report::text::{counted, safe};
 use crate::report::{
     GateBrief, Invocation, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
@@ -67,7 +67,7 @@ pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, Str
         .clone()
         .or_else(|| io.variable("GPUCOST_POLICY").map(PathBuf::from));
     if let Some(path) = named {
-        let name = path.display().to_string();
+        let name = shown(&path);
         return Ok((path, name));
     }
     let usual = io.folder.join(POLICY_FILE);

@@ -9,7 +9,7 @@ use crate::analysis::gate::{gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::TerraformPlan;
+use crate::domain::{TerraformPlan, shown};
 use crate::report::text::{counted, safe};
 use crate::report::{
     gate_github, gate_junit, gate_markdown, gate_sarif, gate_slack, terraform_brief,
@@ -110,7 +110,7 @@ fn read(path: &Path, region: Option<&str>) -> Result<(TerraformPlan, String), Fa
         let stdin = std::io::stdin().lock();
         (read_terraform_plan(stdin, STDIN, region), STDIN.to_owned())
     } else {
-        let name = path.display().to_string();
+        let name = shown(path);
         let plan = File::open(path)
             .map_err(|source| TerraformError::Io {
                 name: name.clone(),

@@ -7,6 +7,7 @@ use super::exit::{ExitCode, Failure};
 use super::{estate, output};
 use crate::analysis::{AuditDiff, CommonScope, PastAudit};
 use crate::config::SettingsFile;
+use crate::domain::shown;
 use crate::report::{diff_json, diff_markdown, diff_table};
 use crate::sources::files::{ReportError, read_estate, read_report};
 use clap::{Args, ValueEnum};
@@ -57,7 +58,7 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     let old = past(&args.old, args, &settings, io)?;
     let new = past(&args.new, args, &settings, io)?;
     let common = CommonScope::of(&old, &new).map_err(|reason| {
-        let [old, new] = [&args.old, &args.new].map(|path| path.display());
+        let [old, new] = [&args.old, &args.new].map(|path| shown(path));
         Failure::input(format!("{old} and {new} cannot be compared: {reason}"))
             .with_hint("compare audits of the same accounts, regions and tags")
     })?;

@@ -4,7 +4,7 @@ use super::Io;
 use super::args::EstateArgs;
 use super::exit::{ExitCode, Failure};
 use super::price_cache::folder;
-use crate::domain::Estate;
+use crate::domain::{Estate, shown};
 use crate::sources::files::{read_estate, write_estate, write_private};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -38,7 +38,7 @@ pub(super) fn keep(estate: &Estate, args: &EstateArgs, io: &mut Io<'_>) {
         let line = format!(
             "warning: the estate is not kept for `gpucost explain`: {}: {error}\n\
              hint: `--no-cache` leaves none; GPUCOST_CACHE_DIR names another folder\n",
-            path.display()
+            shown(&path)
         );
         // A closed stderr does not change what stdout gets.
         let _ = io.stderr.write_all(line.as_bytes());

@@ -5,7 +5,7 @@ use super::args::{ColorChoice, EstateArgs, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::guard;
 use crate::config::SettingsFile;
-use crate::domain::Gap;
+use crate::domain::{Gap, shown};
 use crate::report::TableStyle;
 use crate::report::text::counted;
 use crate::sources::files::{try_writing, write_whole};
@@ -42,7 +42,7 @@ pub(super) fn commands(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result
 
 /// A file named by a flag cannot be written.
 pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
-    Failure::write(&path.display().to_string(), error)
+    Failure::write(&shown(path), error)
         .with_hint("name a file in a folder that exists and that you may write to")
 }
 
@@ -78,7 +78,7 @@ pub(super) fn check_distinct(named: &[(&str, &Path)]) -> Result<(), Failure> {
         if let Some((other, _)) = named[..index].iter().find(|(_, other)| same(other)) {
             return Err(Failure::input(format!(
                 "`{other}` and `{flag}` name the same file, {}",
-                path.display()
+                shown(path)
             ))
             .with_hint("name a file for each"));
         }

@@ -4,6 +4,7 @@ use super::Io;
 use super::check_args::{InitArgs, PolicyAction};
 use super::exit::{ExitCode, Failure};
 use crate::config::{POLICY_FILE, STARTING_POLICY};
+use crate::domain::shown;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -23,7 +24,7 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let name = args
         .output
         .as_ref()
-        .map_or(POLICY_FILE.to_owned(), |path| path.display().to_string());
+        .map_or(POLICY_FILE.to_owned(), |path| shown(path));
     write_new(&path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::input(format!("{name} is there already"))
             .with_hint("name another file with `--output`, or `--output -` to print it"),

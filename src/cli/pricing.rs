@@ -7,7 +7,7 @@ use super::{Io, audit, estate, live, output, price_cache};
 use crate::analysis::{AWS, GpuFilter, Question, SortBy, compare, providers, unknown_names};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::{OperatingSystem, PriceBook};
+use crate::domain::{OperatingSystem, PriceBook, shown};
 use crate::gather::{RefreshOptions, refresh_prices};
 use crate::report::text::counted;
 use crate::report::{
@@ -203,7 +203,7 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         refresh_prices(&options, &last, progress).await
     })?;
     write_price_cache(&path, &estate).map_err(|error| {
-        Failure::write(&path.display().to_string(), error)
+        Failure::write(&shown(&path), error)
             .with_hint("set GPUCOST_CACHE_DIR to a folder that you may write to and that has room")
     })?;
     // Nothing else will tell of a gap, so none is left out.

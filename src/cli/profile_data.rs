@@ -1,7 +1,7 @@
 //! `--profile-data`: samples from a host, beside what the cloud says.
 
 use super::exit::{ExitCode, Failure};
-use crate::domain::{Estate, Gap, Window};
+use crate::domain::{Estate, Gap, Window, shown};
 use crate::profiling::{NamedProfile, Reducer, join_profiles};
 use crate::sources::files::{ReadOptions, SampleReader, SamplesError, open_samples};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub(super) fn open_all(paths: &[PathBuf]) -> Result<Vec<(String, SampleReader)>, Failure> {
     let open = |path: &PathBuf| {
         let samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
-        Ok((path.display().to_string(), samples))
+        Ok((shown(path), samples))
     };
     paths.iter().map(open).collect()
 }

@@ -4,7 +4,7 @@
 use super::reader::Reader;
 use crate::analysis::nearest_names;
 use crate::catalog;
-use crate::domain::{Policy, Risk};
+use crate::domain::{Policy, Risk, shown};
 use crate::sources::files::read_written_text;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -62,7 +62,7 @@ pub struct Problem {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It could not be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -85,7 +85,7 @@ impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.1.iter().enumerate() {
             let separator = if index == 0 { "" } else { "\n       " };
-            let path = self.0.display();
+            let path = shown(&self.0);
             write!(f, "{separator}{path}:{}: {}", problem.line, problem.message)?;
         }
         Ok(())

@@ -53,7 +53,7 @@ pub use instance::{
 };
 pub use member::{Measured, Member};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
-pub use names::{is_unsafe, safe, shell_word, spreadsheet_safe};
+pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
 pub use paid_ahead::{PaidAhead, PaidPart, Sunk};
 pub use policy::Policy;
 pub use price::{

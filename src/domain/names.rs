@@ -1,5 +1,7 @@
 //! Names from outside, made harmless for a terminal or a spreadsheet.
 
+use std::path::Path;
+
 /// Whether a character may not reach a terminal as it is: controls of both
 /// sets, line and paragraph separators, and marks that turn the direction of
 /// text around.
@@ -21,6 +23,11 @@ pub fn safe(name: &str) -> String {
         }
     }
     shown
+}
+
+/// The path of a file as it may be shown.
+pub fn shown(path: &Path) -> String {
+    safe(&path.to_string_lossy())
 }
 
 /// A text cell that a spreadsheet does not run: one that begins like a formula

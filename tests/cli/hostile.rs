@@ -242,3 +242,44 @@ fn nothing_on_stderr_is_a_command_to_a_code_host() {
         }
     }
 }
+
+#[test]
+fn a_file_name_with_line_feeds_stays_in_its_line() {
+    let world = World::new();
+    let name = world.path("a\n::stop-commands::x\r\nhint: b");
+    let shown = "a\\u{a}::stop-commands::x\\u{d}\\u{a}hint: b";
+    for arguments in [
+        &["audit", "--from"][..],
+        &["audit", "--demo", "--commitments"],
+        &["audit", "--demo", "--profile-data"],
+        &["audit", "--demo", "--config"],
+        &["check", "--demo", "--policy"],
+        &["check", "--terraform-plan"],
+        &["profile", "--read"],
+        &["diff", "x"],
+    ] {
+        let arguments = [arguments, &[name.as_str()]].concat();
+        let arguments: Vec<&str> = match arguments[0] {
+            "diff" => vec!["diff", &name, &name],
+            _ => arguments,
+        };
+        let outcome = world.run(&arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+        let first = outcome.stderr.lines().next().expect("a line");
+        let is_whole = first.contains(shown) || arguments[0] == "check";
+        assert!(is_whole, "{arguments:?}: {}", outcome.stderr);
+        for line in outcome.stderr.lines() {
+            let begins = line.trim_start();
+            assert!(
+                !begins.starts_with("::"),
+                "{arguments:?}: {}",
+                outcome.stderr
+            );
+            assert!(
+                !begins.starts_with("hint: b"),
+                "{arguments:?}: {}",
+                outcome.stderr
+            );
+        }
+    }
+}

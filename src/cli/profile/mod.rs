@@ -16,6 +16,7 @@ use super::exit::{ExitCode, Failure};
 use super::output::{TABLE_WIDTH, unwritable};
 use super::{Io, estate, output};
 use crate::config::SettingsFile;
+use crate::domain::shown;
 use crate::profiling::{Pacer, Profiler, RunFacts};
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{SampleFormat, SampleWriter, create_private, try_writing};
@@ -100,7 +101,7 @@ fn sample(
     let record = args.record.as_ref().zip(record_error);
     for (path, error) in samples.into_iter().chain(record) {
         output::complain(
-            &format!("cannot write {}: {error}", path.display()),
+            &format!("cannot write {}: {error}", shown(path)),
             "the summary rests on every look all the same; the file holds those before",
             io,
         );
@@ -118,7 +119,7 @@ fn not_ours(path: &Path, error: std::io::Error) -> Failure {
     if error.kind() != std::io::ErrorKind::ResourceBusy {
         return unwritable(path, error);
     }
-    let what = format!("cannot write {}", path.display());
+    let what = format!("cannot write {}", shown(path));
     Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
         .with_hint("name a file for each run")
 }
@@ -139,7 +140,7 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
         && SampleFormat::of(path).is_none()
     {
         return Err(
-            Failure::input(format!("`--samples {}` names no format", path.display()))
+            Failure::input(format!("`--samples {}` names no format", shown(path)))
                 .with_hint("end the name in .jsonl or .csv"),
         );
     }
@@ -170,7 +171,7 @@ fn check_command(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
 }
 
 fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
-    let what = format!("cannot run {}", program.display());
+    let what = format!("cannot run {}", shown(program.as_ref()));
     Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
         .with_hint("check its name and that it may be executed")
 }

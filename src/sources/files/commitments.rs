@@ -7,6 +7,7 @@ use super::estate_slip::Slip;
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
     OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+    shown,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -302,7 +303,7 @@ fn amount<E: de::Error>(field: &str, text: &str, most: Decimal) -> Result<Decima
 #[derive(Debug, thiserror::Error)]
 pub enum CommitmentsError {
     /// It could not be read.
-    #[error("cannot read the commitments {}", path.display())]
+    #[error("cannot read the commitments {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -310,7 +311,7 @@ pub enum CommitmentsError {
         source: io::Error,
     },
     /// It is no JSON, or ends early.
-    #[error("{} is not a complete list of commitments", path.display())]
+    #[error("{} is not a complete list of commitments", shown(path))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -318,7 +319,7 @@ pub enum CommitmentsError {
         source: serde_json::Error,
     },
     /// Something in it is not as it must be.
-    #[error("the commitments {} are wrong{}", path.display(), at(place))]
+    #[error("the commitments {} are wrong{}", shown(path), at(place))]
     Wrong {
         /// The file.
         path: PathBuf,

@@ -11,7 +11,7 @@ use super::wire::{
 };
 use crate::domain::{
     ApiUsage, Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, Series, TagFilter, Window,
+    ProfiledRun, Series, TagFilter, Window, shown,
 };
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
@@ -37,7 +37,7 @@ const MOST_NAMES: usize = 100_000;
 #[derive(Debug, thiserror::Error)]
 pub enum EstateError {
     /// The file could not be opened or read.
-    #[error("cannot read the estate {}", path.display())]
+    #[error("cannot read the estate {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum EstateError {
         source: io::Error,
     },
     /// It is not an estate, or ends early.
-    #[error("{} is not a complete estate", path.display())]
+    #[error("{} is not a complete estate", shown(path))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum EstateError {
         source: serde_json::Error,
     },
     /// It is complete, and something in it is not as it must be.
-    #[error("the estate {} is wrong{}", path.display(), at(place))]
+    #[error("the estate {} is wrong{}", shown(path), at(place))]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum EstateError {
     /// A newer program wrote it.
     #[error(
         "{} has estate version {found}; this program reads version {ESTATE_VERSION}",
-        path.display()
+        shown(path)
     )]
     Newer {
         /// The file.

@@ -5,7 +5,7 @@ use crate::analysis::nearest_names;
 use crate::catalog::{bundled_regions_of, has_form_of_type, leading_region, shape, shapes};
 use crate::domain::{
     Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, Tenancy,
+    PriceOrigin, PriceQuote, Tenancy, shown,
 };
 use jiff::civil::Date;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const OPTIONAL: &[(&str, &str)] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum OwnPricesError {
     /// The file could not be opened or read.
-    #[error("cannot read the prices {}", path.display())]
+    #[error("cannot read the prices {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum OwnPricesError {
         source: io::Error,
     },
     /// A line is wrong.
-    #[error("{}:{line}: {message}", path.display())]
+    #[error("{}:{line}: {message}", shown(path))]
     Line {
         /// The file.
         path: PathBuf,

@@ -4,7 +4,7 @@
 use super::bounded::{Bounded, MOST_REPORT_BYTES};
 use super::plain_text::open;
 use crate::analysis::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload};
-use crate::domain::{Currency, Money, TagFilter, Window};
+use crate::domain::{Currency, Money, TagFilter, Window, shown};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::de::{self, IgnoredAny};
@@ -22,7 +22,7 @@ pub const REPORT_VERSION: &str = "1";
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The file could not be opened or read.
-    #[error("cannot read the report {}", path.display())]
+    #[error("cannot read the report {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum ReportError {
         source: io::Error,
     },
     /// It is not what `audit --format json` writes.
-    #[error("{} is no audit report", path.display())]
+    #[error("{} is no audit report", shown(path))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum ReportError {
         source: serde_json::Error,
     },
     /// It is a recorded estate.
-    #[error("{} is an estate and no audit report", path.display())]
+    #[error("{} is an estate and no audit report", shown(path))]
     Estate {
         /// The file.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum ReportError {
     /// A newer program wrote it.
     #[error(
         "{} has schema version {found}; this program reads version {REPORT_VERSION}",
-        path.display()
+        shown(path)
     )]
     Newer {
         /// The file.
@@ -55,7 +55,7 @@ pub enum ReportError {
         found: String,
     },
     /// A value in it cannot be what it must be.
-    #[error("the report {} is wrong at `{place}`: {found}", path.display())]
+    #[error("the report {} is wrong at `{place}`: {found}", shown(path))]
     Wrong {
         /// The file.
         path: PathBuf,

@@ -1,5 +1,6 @@
 //! Files written whole or not at all.
 
+use crate::domain::shown;
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -100,7 +101,7 @@ fn refuse_link(path: &Path) -> io::Result<()> {
     let to = path.parent().map_or(to.clone(), |folder| folder.join(&to));
     Err(io::Error::other(format!(
         "it is a symbolic link: name the file that it leads to, {}",
-        to.display()
+        shown(&to)
     )))
 }
 

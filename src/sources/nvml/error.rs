@@ -1,5 +1,6 @@
 //! Why NVML could not be opened, and what to do about it.
 
+use crate::domain::shown;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -15,7 +16,7 @@ pub enum NvmlError {
     #[error("this build of gpucost does not read GPUs")]
     NotBuilt,
     /// The library is not there, or cannot be loaded.
-    #[error("cannot load the NVIDIA management library {}", library.display())]
+    #[error("cannot load the NVIDIA management library {}", shown(library))]
     NoLibrary {
         /// Name or path of the library.
         library: PathBuf,

@@ -1,7 +1,7 @@
 //! Why a file of samples could not be read.
 
 use super::SAMPLES_VERSION;
-use crate::domain::safe;
+use crate::domain::{safe, shown};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(in crate::sources::files) const LOG_COLUMNS: &str = log_columns!();
 #[derive(Debug, thiserror::Error)]
 pub enum SamplesError {
     /// The file could not be opened or read.
-    #[error("cannot read the samples {}", path.display())]
+    #[error("cannot read the samples {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum SamplesError {
         source: io::Error,
     },
     /// A line is not as it must be.
-    #[error("{}:{line}: {message}", path.display())]
+    #[error("{}:{line}: {message}", shown(path))]
     Line {
         /// The file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum SamplesError {
     /// A newer program wrote it.
     #[error(
         "{} has samples version {found}; this program reads version {SAMPLES_VERSION}",
-        path.display()
+        shown(path)
     )]
     Newer {
         /// The file.
@@ -55,7 +55,7 @@ pub enum SamplesError {
     /// It is no log of a kind that is known.
     #[error(
         "{} is neither a file of samples nor a log of nvidia-smi{}",
-        path.display(),
+        shown(path),
         begins(says.as_deref())
     )]
     Unknown {
@@ -65,7 +65,7 @@ pub enum SamplesError {
         says: Option<String>,
     },
     /// A log without header, whose columns cannot be told from its values.
-    #[error("{}:{line}: the columns have no names: {message}", path.display())]
+    #[error("{}:{line}: the columns have no names: {message}", shown(path))]
     Columns {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum SamplesError {
     /// As many columns were not named as a line has cells.
     #[error(
         "{}:{line}: names given with --read-columns: {names}; cells on this line: {cells}",
-        path.display()
+        shown(path)
     )]
     ColumnCount {
         /// The file.
@@ -93,7 +93,7 @@ pub enum SamplesError {
     #[error(
         "{}:{line}: {rows} rows have the same time and GPU as another row, and no column tells \
          them apart",
-        path.display()
+        shown(path)
     )]
     Conflict {
         /// The file.
@@ -104,7 +104,10 @@ pub enum SamplesError {
         rows: u64,
     },
     /// A log that does not say when its rows were written.
-    #[error("{} has no column `timestamp`, so how far its rows are apart is not known", path.display())]
+    #[error(
+        "{} has no column `timestamp`, so how far its rows are apart is not known",
+        shown(path)
+    )]
     NoTimes {
         /// The file.
         path: PathBuf,
@@ -113,7 +116,7 @@ pub enum SamplesError {
     #[error(
         "{}:{line}: this is a list of processes (--query-compute-apps), which does not say how \
          busy a GPU was",
-        path.display()
+        shown(path)
     )]
     Processes {
         /// The file.
@@ -122,7 +125,7 @@ pub enum SamplesError {
         line: u64,
     },
     /// No row has a time that can be read.
-    #[error("{}:{line}: {message}", path.display())]
+    #[error("{}:{line}: {message}", shown(path))]
     Time {
         /// The file.
         path: PathBuf,
@@ -132,7 +135,7 @@ pub enum SamplesError {
         message: String,
     },
     /// There is not one look at a GPU in it.
-    #[error("{} holds no samples{}", path.display(), begins(says.as_deref()))]
+    #[error("{} holds no samples{}", shown(path), begins(says.as_deref()))]
     Empty {
         /// The file.
         path: PathBuf,
