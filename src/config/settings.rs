@@ -85,7 +85,7 @@ impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.1.iter().enumerate() {
             let separator = if index == 0 { "" } else { "\n       " };
-            let path = shown(&self.0);
+            let path = shown(self.0);
             write!(f, "{separator}{path}:{}: {}", problem.line, problem.message)?;
         }
         Ok(())
