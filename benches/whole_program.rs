@@ -81,7 +81,7 @@ fn main() {
     commitments();
 }
 
-/// Every type of the book weighed for every workload.
+/// Every type of the catalog weighed for every workload.
 fn rightsizing() {
     let (book, terms) = (PriceBook::default(), BTreeMap::new());
     let (prices, policy) = (Prices::new(&book, &terms), Policy::default());
@@ -123,7 +123,7 @@ fn cost(prices: &Prices<'_>, instance_type: &str, instances: u32) -> WorkloadCos
         instances: vec![
             InstanceCost {
                 key,
-                paid_ahead: None,
+                committed: None,
                 hourly: quote.rate,
                 quote,
                 monthly_hours,

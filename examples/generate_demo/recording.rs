@@ -189,7 +189,7 @@ fn hourly_power_w(usage: &GpuUse, card: Card, chance: &mut Chance) -> Vec<f64> {
 pub const LONGEST_OUTAGE_PERIODS: i32 = 4;
 
 /// Which periods the agent reported: all but five short outages, at most some
-/// 0.3 %.
+/// 0.3%.
 fn reported(chance: &mut Chance, longest_outage_periods: i32) -> Vec<bool> {
     let mut reported = vec![true; PERIODS];
     for _ in 0..5 {

@@ -46,7 +46,7 @@ impl Planner<'_> {
         alternatives.end = offers.stopping().or(offers.release.as_ref()).cloned();
         let working = group
             .working()
-            .filter(|part| part.workload.sunk().is_none());
+            .filter(|part| part.workload.committed_cost().is_none());
         let Some((part, stage)) = working.and_then(|part| Some((part, stage(&part.workload)?)))
         else {
             return alternatives;
@@ -182,11 +182,11 @@ pub(super) fn unknown_rate(plan: &str, key: &PriceKey, workload: &Workload) -> G
         "savings plan rate",
         workload.id(),
         format!(
-            "the savings plan {plan} has no known rate for {}: it may cover it, so nothing is \
-             bought beside it",
+            "the savings plan {plan} has no known rate for {}: it may cover it, so no \
+             additional commitment is planned",
             key.instance_type
         ),
-        "`gpucost pricing refresh` reads the rates of plans",
+        "`gpucost pricing refresh` reads savings plan rates",
     )
 }
 
@@ -305,8 +305,8 @@ fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String 
         .round_dp(2)
         .normalize();
     format!(
-        "{name} on spot at {}/h ({}); checkpoints each {:#} and lost work take {percent} % of the \
-         time, so that an hour of work costs {}/h instead of {}/h",
+        "{name} on spot at {}/h ({}); checkpoints each {:#} and lost work take {percent}% of \
+         the time, so an hour of work costs {}/h instead of {}/h",
         figures.spot.rate.amount().normalize(),
         figures.spot.basis,
         figures.checkpoint_interval,

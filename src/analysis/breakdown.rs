@@ -48,7 +48,7 @@ pub struct CostPart {
     pub planned_monthly_cost: Option<Money>,
 }
 
-/// The parts of an audit, dearest first, then by label. Their costs add up to the
+/// The parts of an audit, most expensive first, then by label. Their costs add up to the
 /// totals to the cent.
 pub fn cost_by(audit: &Audit, dimension: Dimension<'_>) -> Vec<CostPart> {
     let mut parts: BTreeMap<Option<&str>, CostPart> = BTreeMap::new();

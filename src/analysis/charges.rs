@@ -18,7 +18,7 @@ pub enum ChargeKind {
     /// By a savings plan.
     SavingsPlan,
     /// Volumes and addresses of what is stopped; no hours of an instance.
-    Standing,
+    IdleStorage,
 }
 
 /// What some hours of a workload cost.
@@ -76,7 +76,7 @@ pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
             let parts = if one.workload.key.running {
                 running(&one.workload)
             } else {
-                standing(&one.workload, window_hours, hours_per_month)
+                idle_storage(&one.workload, window_hours, hours_per_month)
             };
             parts.map_or(Vec::new(), |(currency, parts)| {
                 rounded(one, currency, parts)
@@ -123,7 +123,7 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> 
         };
         (part(open, None), amounts)
     };
-    let Some(paid) = &instance.paid_ahead else {
+    let Some(paid) = &instance.committed else {
         return vec![at_price(Decimal::ONE)];
     };
     let covered = paid.parts.iter().map(|one| {
@@ -142,11 +142,15 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> 
 }
 
 /// What stands while it is stopped; `None` without a price or anything that stands.
-fn standing(workload: &Workload, window_hours: Decimal, hours_per_month: Decimal) -> Option<Parts> {
-    let monthly = workload.standing.monthly?;
+fn idle_storage(
+    workload: &Workload,
+    window_hours: Decimal,
+    hours_per_month: Decimal,
+) -> Option<Parts> {
+    let monthly = workload.idle_storage.monthly?;
     let share = window_hours.checked_div(hours_per_month)?;
     let part = Part {
-        kind: ChargeKind::Standing,
+        kind: ChargeKind::IdleStorage,
         commitment: None,
         zone: None,
         unit_price: None,

@@ -52,7 +52,7 @@ impl<'a> CommonScope<'a> {
         match apart.or_else(|| common.regions.apart("region")) {
             Some(apart) => Err(apart),
             None if old.tag_filters != new.tag_filters => Err(format!(
-                "they selected instances by different tags: {} before, {} now",
+                "they use different tag filters: {} before, {} now",
                 listed(&old.tag_filters),
                 listed(&new.tag_filters)
             )),
@@ -122,7 +122,7 @@ fn key(one: &PastWorkload) -> [&str; 3] {
 
 fn listed(filters: &[TagFilter]) -> String {
     if filters.is_empty() {
-        return "by none".to_owned();
+        return "none".to_owned();
     }
     let filters: Vec<String> = filters.iter().map(|one| format!("`{one}`")).collect();
     filters.join(" ")

@@ -65,7 +65,7 @@ pub struct Offer {
     pub commitment_3yr: Option<PriceQuote>,
     /// An hour in a Capacity Block.
     pub capacity_block: Option<PriceQuote>,
-    /// How often spot instances were taken back, and when that was seen.
+    /// How often spot instances were interrupted, and when that was seen.
     pub interruption: Option<(InterruptionBand, Date)>,
     /// Whether new instances can be launched.
     pub launchable: Option<bool>,

@@ -169,7 +169,7 @@ impl GroupSums {
             (&mut self.useful_cost, split.useful),
             (&mut self.idle_cost, split.idle),
             (&mut self.unmeasured_cost, split.unmeasured),
-            (&mut self.stopped_cost, split.standing),
+            (&mut self.stopped_cost, split.idle_storage),
             (&mut self.monthly_savings, saved(false)),
             (&mut self.monthly_waste, saved(true)),
         ] {
@@ -193,7 +193,7 @@ pub struct GroupRow {
 pub struct Groups {
     /// The keys.
     pub keys: Vec<GroupKey>,
-    /// By cost, dearest first, unpriced last, then by values.
+    /// By cost, most expensive first, unpriced last, then by values.
     pub rows: Vec<GroupRow>,
     /// Over all workloads; its cost is that of the audit.
     pub total: GroupSums,

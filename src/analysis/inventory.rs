@@ -1,11 +1,11 @@
 //! The instances one by one: what each is, what its hours cost while it runs,
 //! and what it keeps costing once stopped.
 
-use super::standing::standing_costs;
+use super::idle_storage::idle_storage_costs;
 use super::workloads::{instance_shape, price_key};
 use crate::catalog::Prices;
 use crate::domain::{
-    Estate, Gap, Instance, InstanceShape, InstanceState, Policy, PriceQuote, StandingCosts,
+    Estate, Gap, IdleStorageCosts, Instance, InstanceShape, InstanceState, Policy, PriceQuote,
 };
 use jiff::civil::Date;
 
@@ -17,10 +17,10 @@ pub struct ListedInstance<'a> {
     /// What its type offers; absent for a type that nobody knows.
     pub shape: Option<&'a InstanceShape>,
     /// The hourly price that it is billed by; absent when it does not run, is
-    /// paid ahead, or has no known price.
+    /// committed, or has no known price.
     pub quote: Option<PriceQuote>,
     /// Its volumes and addresses with their prices; absent unless it is stopped.
-    pub standing: Option<StandingCosts>,
+    pub idle_storage: Option<IdleStorageCosts>,
 }
 
 /// The instances of an estate, and what is not known about them.
@@ -79,10 +79,10 @@ fn listed<'a>(
             "instance type",
             place,
             format!(
-                "{} is unknown to EC2's answer and to the book",
+                "{} is not in the EC2 response or the bundled catalog",
                 instance.instance_type
             ),
-            "report the type; it is listed as unknown and unpriced",
+            "report the type as an issue; it is listed as unknown and unpriced",
         ));
     }
     let quote = if instance.state.is_running() {
@@ -94,12 +94,12 @@ fn listed<'a>(
         instance.state,
         InstanceState::Stopped | InstanceState::Stopping
     );
-    let standing = is_stopped.then(|| standing_costs(&[instance], prices, policy));
-    for what in standing.iter().flat_map(|costs| &costs.unpriced) {
+    let idle_storage = is_stopped.then(|| idle_storage_costs(&[instance], prices, policy));
+    for what in idle_storage.iter().flat_map(|costs| &costs.unpriced) {
         gaps.push(Gap::new(
             "storage price",
             place,
-            format!("{what} is unpriced in {}", instance.region),
+            format!("no price for {what} in {}", instance.region),
             ASK_FOR_PRICES,
         ));
     }
@@ -107,7 +107,7 @@ fn listed<'a>(
         instance,
         shape,
         quote,
-        standing,
+        idle_storage,
     }
 }
 
@@ -117,8 +117,8 @@ const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pricing API";
 fn quote(instance: &Instance, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> Option<PriceQuote> {
     let (reason, hint) = match price_key(instance) {
         None => (
-            "is paid ahead and has no hourly price".to_owned(),
-            "see the purchase in the bill",
+            "is prepaid and has no hourly price".to_owned(),
+            "see the purchase on the bill",
         ),
         Some(key) => match prices.get(&key) {
             Ok(quote) => return Some(quote),

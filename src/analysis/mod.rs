@@ -9,6 +9,7 @@ mod comparison;
 mod diff;
 pub mod gate;
 mod groups;
+mod idle_storage;
 mod inventory;
 mod kinds;
 mod lifetime;
@@ -27,7 +28,6 @@ mod seen_gpus;
 mod sizing;
 mod split;
 mod spot;
-mod standing;
 mod stopping;
 mod terraform;
 mod totals;
@@ -127,7 +127,7 @@ pub struct Audit {
     pub regions: Vec<String>,
     /// The tags by which its instances were selected; empty for all.
     pub tag_filters: Vec<TagFilter>,
-    /// By cost, dearest first, unpriced last, then by id.
+    /// By cost, most expensive first, unpriced last, then by id.
     pub workloads: Vec<AuditedWorkload>,
     /// By saving, largest first, unknown last, then by severity and id.
     pub findings: Vec<Finding>,
@@ -259,7 +259,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 /// said so already.
 fn unpriced_gap(workload: &Workload, silent: &[Silence]) -> Option<Gap> {
     let gap = workload.unpriced.as_ref()?.gap(&workload.id());
-    let is_said = silent.iter().any(|said| said.lack.what == gap.what);
+    let is_said = silent.iter().any(|said| said.missing_data.what == gap.what);
     (!is_said).then_some(gap)
 }
 

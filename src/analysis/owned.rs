@@ -37,7 +37,7 @@ impl<'a> Owned<'a> {
     pub(super) fn paid_hours(&self) -> PaidHours {
         let covered = self.coverage.instances.iter();
         covered
-            .filter_map(|one| Some((one.id.clone(), one.paid_ahead(self.estate.as_of)?)))
+            .filter_map(|one| Some((one.id.clone(), one.committed(self.estate.as_of)?)))
             .collect()
     }
 
@@ -102,7 +102,7 @@ impl<'a> Owned<'a> {
 /// Why the hours of a workload that no commitment covers get no advice: what
 /// moving it would save on them depends on who takes over the others.
 pub(super) fn unweighed(workload: &Workload, is_stopped: bool) -> Option<Gap> {
-    let sunk = workload.sunk()?;
+    let committed_cost = workload.committed_cost()?;
     let is_mixed = workload.key.purchase_option == PurchaseOption::Mixed;
     if !is_mixed || workload.ignored.is_some() || is_stopped {
         return None;
@@ -111,10 +111,9 @@ pub(super) fn unweighed(workload: &Workload, is_stopped: bool) -> Option<Gap> {
         "commitments",
         workload.id(),
         format!(
-            "some of its hours are paid for ahead by {}: what moving the others would save is not \
-             known",
-            sunk.in_words()
+            "some of its hours are committed by {}: savings from moving the others are unknown",
+            committed_cost.in_words()
         ),
-        "`gpucost reserved` shows how well they are used; decide when they end",
+        "`gpucost reserved` shows their utilization; decide when they end",
     ))
 }

@@ -179,7 +179,7 @@ impl PartSums {
         parts
     }
 
-    /// Idleness is told of each member: of several, the busiest one counts.
+    /// Idleness is reported of each member: of several, the busiest one counts.
     fn with_own_p99(&self, idle: Option<UsageState>, part: &Workload) -> Workload {
         let mut part = part.clone();
         let own = self.by_state.get(&idle).and_then(|sum| sum.maximum_p99);

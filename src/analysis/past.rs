@@ -2,7 +2,9 @@
 //! back from a file or taken from the audit itself.
 
 use super::{Audit, AuditedWorkload};
-use crate::domain::{Action, CauseKind, Currency, Finding, Gap, Money, TagFilter, Window};
+use crate::domain::{
+    Action, CauseKind, Currency, Finding, Gap, Money, TagFilter, Window, hides_instances,
+};
 use crate::savings::UnusedCommitment;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -131,10 +133,11 @@ pub struct PastGap {
 impl PastGap {
     /// What it leaves unread.
     pub fn unread(&self) -> Option<Unread<'_>> {
-        let is_instance = self.cause.as_deref() == Some(CauseKind::InstanceNotReadable.name());
+        let cause = self.cause.as_deref().and_then(CauseKind::from_name);
         match self.what.as_str() {
+            what if !hides_instances(what, cause) => None,
             "region" => Some(Unread::Region(&self.place)),
-            "instance" if is_instance => Some(Unread::Instance(&self.place)),
+            "instance" => Some(Unread::Instance(&self.place)),
             _ => None,
         }
     }

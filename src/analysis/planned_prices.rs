@@ -14,7 +14,7 @@ pub(super) fn may_be_accelerated(instances: &PlannedInstances) -> bool {
     instances.more_types.is_some() || instances.types.iter().any(|name| is_accelerated(name))
 }
 
-/// Whether a type carries an accelerator: by the book, else by its name, as far
+/// Whether a type carries an accelerator: by the catalog, else by its name, as far
 /// as AWS has named families so far.
 pub(super) fn is_accelerated(instance_type: &str) -> bool {
     if let Some(shape) = shape(instance_type) {
@@ -40,7 +40,7 @@ fn only_type(instances: &PlannedInstances) -> Planned<&str> {
         (_, Some(missing)) => Err(missing.clone()),
         ([only], None) => Ok(only),
         (several, None) => Err(Missing::Elsewhere(format!(
-            "the provider chooses among {} while instances start",
+            "the provider selects from {} at launch",
             several.join(", ")
         ))),
     }
@@ -73,10 +73,10 @@ pub(super) fn price(
     }
 }
 
-const AFTER_APPLY: &str = "name it in the configuration, or accept it with a suppression";
-const REGION: &str = "name it with `--region`";
+const AFTER_APPLY: &str = "set it in the configuration, or add a suppression";
+const REGION: &str = "set it with `--region`";
 const READ_PRICES: &str =
-    "`gpucost pricing refresh` reads prices; the settings file may state one of your own";
+    "`gpucost pricing refresh` reads prices; you can set a custom price in the settings file";
 
 fn cost(
     address: &str,
@@ -111,21 +111,21 @@ fn cost(
         .clone()
         .map_err(missing("market", AFTER_APPLY))?;
     if tenancy == Tenancy::Host {
-        let reason = "a dedicated host is paid for by the host";
+        let reason = "a dedicated host is billed per host";
         return Err(Gap::new(
             "price",
             address,
             reason,
-            "look the host up by itself",
+            "check the price of the host separately",
         ));
     }
     if payment.capacity_block > 0 {
-        let reason = "a Capacity Block is paid for ahead, by the block";
+        let reason = "a Capacity Block is prepaid per block";
         return Err(Gap::new(
             "price",
             address,
             reason,
-            "look at what the block cost",
+            "check the price of the block",
         ));
     }
     let key = PriceKey {
@@ -153,9 +153,12 @@ fn cost(
             let what = if shape(instance_type).is_some() {
                 none.to_string()
             } else if is_accelerated(instance_type) {
-                format!("the book does not know {instance_type}, which looks accelerated")
+                format!(
+                    "{instance_type} is not in the bundled catalog, and appears to be \
+                         accelerated"
+                )
             } else {
-                format!("the book does not know {instance_type}")
+                format!("{instance_type} is not in the bundled catalog")
             };
             Gap::new("price", address, what, READ_PRICES)
         })?;

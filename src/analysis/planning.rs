@@ -150,7 +150,7 @@ impl Planner<'_> {
                 ..Offers::default()
             };
         }
-        if workload.sunk().is_some() {
+        if workload.committed_cost().is_some() {
             return Offers {
                 nothing_less_would_do: self.nothing_less(workload, verdict, &Offers::default()),
                 ..Offers::default()
@@ -190,9 +190,9 @@ impl Planner<'_> {
             }
         }
         if verdict.is_shrinkable()
-            && let Some(lack) = missing_measurement(workload, self.policy)
+            && let Some(missing_data) = missing_measurement(workload, self.policy)
         {
-            gaps.push(lack);
+            gaps.push(missing_data);
         }
         offers.nothing_less_would_do = self.nothing_less(workload, verdict, &offers);
         offers
@@ -213,13 +213,13 @@ impl Planner<'_> {
         if workload.stopped_within(self.policy.idle_grace(), self.estate.as_of) {
             return None;
         }
-        let standing = &workload.standing;
-        let mut detail = standing.priced.join("; ");
-        if !standing.unpriced.is_empty() {
-            let unpriced = standing.unpriced.join(", ");
-            detail.push_str(&format!("; unpriced and not counted: {unpriced}"));
+        let idle_storage = &workload.idle_storage;
+        let mut detail = idle_storage.priced.join("; ");
+        if !idle_storage.unpriced.is_empty() {
+            let unpriced = idle_storage.unpriced.join(", ");
+            detail.push_str(&format!("; unpriced and not included: {unpriced}"));
         }
-        let monthly = standing.monthly?;
+        let monthly = idle_storage.monthly?;
         let action = Action::saving(
             ActionKind::Release,
             None,
@@ -310,8 +310,8 @@ pub(super) enum Hold {
 fn held(action: &Action, words: &str) -> Action {
     let mut caveats = action.caveats().to_vec();
     caveats.push(
-        "the money goes on as unused capacity unless the capacity reservation is lowered in the \
-         same step"
+        "the cost continues as unused capacity unless the capacity reservation is lowered in \
+         the same step"
             .to_owned(),
     );
     action.clone().and_also(words).with_caveats(caveats)
@@ -347,8 +347,8 @@ fn together(left: Stop, right: Stop, workload: &Workload) -> Stop {
 /// its dollars come.
 fn maybe_paid(action: &Action, plan: &str) -> Action {
     let caveat = format!(
-        "the savings plan {plan} may pay for these hours, and its rate is not known: what it pays \
-         for goes on being paid"
+        "the savings plan {plan} may cover these hours, and its rate is unknown: the covered \
+         amount is still billed"
     );
     let caveats = [&[caveat][..], action.caveats()].concat();
     action.clone().with_caveats(caveats)
@@ -356,12 +356,12 @@ fn maybe_paid(action: &Action, plan: &str) -> Action {
 
 /// The gap of a measurement that keeps right-sizing and sharing silent.
 fn missing_measurement(workload: &Workload, policy: &Policy) -> Option<Gap> {
-    let lack = crate::savings::Demand::of(workload, policy).err()?;
-    let what = lack.measurement()?;
+    let missing_data = crate::savings::Demand::of(workload, policy).err()?;
+    let what = missing_data.measurement()?;
     Some(Gap::new(
         what,
         workload.id(),
-        format!("{lack}; silent: right-sizing, sharing"),
+        format!("{missing_data}; not evaluated: right-sizing, sharing"),
         "`gpucost metrics setup` prints the CloudWatch agent configuration",
     ))
 }

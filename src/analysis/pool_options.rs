@@ -210,8 +210,8 @@ fn plan_option(
         gaps.push(Gap::new(
             "savings plan rate",
             &key.instance_type,
-            format!("{missing}: its usage is in no plan of the family"),
-            "`gpucost pricing refresh` reads the rates of plans",
+            format!("{missing}: its usage is excluded from savings plans of the family"),
+            "`gpucost pricing refresh` reads savings plan rates",
         ));
     }
     let halved: Vec<TypeUsage> = full

@@ -52,18 +52,18 @@ impl<'a> Profiles<'a> {
     }
 
     /// Those among them that may be judged: of a complete command, with as many
-    /// looks as `gpucost profile` needs for a verdict of its own.
+    /// samples as `gpucost profile` needs for a verdict of its own.
     fn complete(&self, instance: &Instance) -> Vec<&'a ProfiledRun> {
         self.in_window(instance)
             .filter(|run| run.covers_a_command && self.shortfall(run).is_none())
             .collect()
     }
 
-    /// Why the looks of a run are too few.
+    /// Why the samples of a run are too few.
     fn shortfall(&self, run: &ProfiledRun) -> Option<String> {
-        match run.looks {
-            Some(looks) => shortfall(looks, self.policy),
-            None => Some("the recording does not tell how many looks it has".to_owned()),
+        match run.samples {
+            Some(samples) => shortfall(samples, self.policy),
+            None => Some("the recording does not report its number of samples".to_owned()),
         }
     }
 
@@ -164,7 +164,7 @@ impl<'a> Profiles<'a> {
             let visible = offer.map_or(1, |offer| usize::from(offer.share.visible_devices()));
             if !measured.sees_every_gpu(visible, &timeline) {
                 return Err(format!(
-                    "the profile of {} holds no utilization of every one of its {visible} GPUs",
+                    "the profile of {} does not contain utilization for all {visible} GPUs",
                     instance.id
                 ));
             }
@@ -177,10 +177,10 @@ impl<'a> Profiles<'a> {
         }
         let mut summary = sum
             .summary(Signal::GpuUtilization, SeriesSource::Profile)
-            .ok_or("its profile holds no GPU utilization")?;
+            .ok_or("its profile contains no GPU utilization")?;
         if summary.coverage() < self.policy.min_coverage {
             return Err(format!(
-                "its profile has samples of {} % of its own span",
+                "its profile has samples for {}% of its duration",
                 floored(summary.coverage() * 100.0, 0)
             ));
         }
@@ -220,16 +220,16 @@ impl<'a> Profiles<'a> {
         Err(if let Some(few) = few {
             format!("the profile of {}: {few}", first.id)
         } else if runs.any(|run| run.covers_a_command) {
-            format!("the profile of {} is not inside the window", first.id)
+            format!("the profile of {} is outside the window", first.id)
         } else {
             format!(
-                "the profile of {} covers no command from its start to its success",
+                "the profile of {} does not cover a command from start to successful exit",
                 first.id
             )
         })
     }
 
-    /// From the window to the span of the runs, with the mean that their looks had:
+    /// From the window to the span of the runs, with the mean that their samples had:
     /// a short run fills its first and last period in part.
     fn narrow(&self, summary: &mut UtilizationSummary, runs: &[&ProfiledRun]) {
         let span = &mut summary.window;

@@ -230,7 +230,7 @@ fn matches_pattern(pattern: &str, name: &str) -> bool {
     last.map_or(rest.is_empty(), |end| rest.ends_with(end))
 }
 
-/// Providers of the book.
+/// Providers of the catalog.
 pub fn providers() -> BTreeSet<String> {
     other_clouds()
         .map(|offer| offer.provider)
@@ -238,7 +238,7 @@ pub fn providers() -> BTreeSet<String> {
         .collect()
 }
 
-/// Names that a question asks for and that neither the book nor what was
+/// Names that a question asks for and that neither the catalog nor what was
 /// gathered knows, each with the nearest that is known.
 pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownName> {
     let mut unknown = Vec::new();
@@ -313,7 +313,7 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
     unknown
 }
 
-/// A name that the book does not know.
+/// A name that the catalog does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
     /// What it would name.
@@ -334,7 +334,7 @@ impl UnknownName {
     }
 }
 
-/// The known names that a name may be a slip for, best first, three at most;
+/// The known names that a name may be an error for, best first, three at most;
 /// none when it is like no other.
 pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut near: Vec<(f64, &str)> = known

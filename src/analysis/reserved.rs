@@ -81,7 +81,7 @@ pub struct FamilyPool {
     pub family: String,
     /// Its types, ascending.
     pub instance_types: Vec<String>,
-    /// Hours that were looked at.
+    /// Hours that were evaluated.
     pub hours: u64,
     /// The most that it cost on demand in an hour.
     pub on_demand_peak: Money,
@@ -271,12 +271,12 @@ impl Fleet<'_> {
             "usage",
             workload.id(),
             format!(
-                "{short} of {} instances were seen for {least} whole hours or little more; a \
-                 commitment is sized on {:.0}",
+                "{short} of {} instances were observed for only about {least} full hours; a \
+                 commitment requires {:.0}",
                 workload.members.len(),
                 self.policy.commit_min_days * 24.0
             ),
-            "ask again when it has run longer, or lower `commit_min_days` of the policy",
+            "run again after a longer period, or lower `commit_min_days` in the policy",
         )
     }
 

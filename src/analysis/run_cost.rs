@@ -8,14 +8,14 @@ use crate::domain::{
     Policy, PriceKey, Risk, WorkloadCost, WorkloadKind,
 };
 use crate::profiling::{GpuProfile, RunProfile};
-use crate::savings::{Demand, Lack, Today};
+use crate::savings::{Demand, MissingData, Today};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 
 /// VRAM from which a GPU that computes nothing counts as holding a model.
 const HELD_VRAM_PERCENT: f64 = 5.0;
 
-/// A century: what is longer is a slip in a log.
+/// A century: what is longer is an error in a log.
 const LONGEST_RUN_HOURS: f64 = 876_000.0;
 
 /// What a run cost, and what its work could run on instead.
@@ -33,7 +33,7 @@ pub struct RunCost {
     /// The rate over the GPUs and their mean utilization; absent where nothing
     /// was measured or used.
     pub useful_gpu_hour: Option<HourlyRate>,
-    /// What else would do, or why nothing was looked at.
+    /// What else would do, or why nothing was evaluated.
     pub sizing: Result<Sized, String>,
 }
 
@@ -108,7 +108,7 @@ pub fn instance_cost(
     let (key, quote) = prices.find(key)?;
     Ok(InstanceCost {
         key,
-        paid_ahead: None,
+        committed: None,
         hourly: quote.rate,
         quote,
         monthly_hours: policy.hours_per_month,
@@ -147,7 +147,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
     let seen = gpus.len();
     if seen < usize::from(devices) {
         return Err(format!(
-            "{seen} of the {devices} GPUs of {name} can be seen from here"
+            "{seen} of the {devices} GPUs of {name} are visible on this host"
         ));
     }
     let used: Vec<&GpuProfile> = gpus
@@ -156,7 +156,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         .filter(|gpu| gpu.is_used == Some(true))
         .collect();
     if gpus.iter().any(|gpu| gpu.is_used.is_none()) {
-        return Err(Lack::PerGpu.to_string());
+        return Err(MissingData::PerGpu.to_string());
     }
     if used.is_empty() {
         return Err("no GPU was used in this run".to_owned());
@@ -165,7 +165,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         .iter()
         .map(|gpu| gpu.vram_used_mib.map(|figures| figures.max))
         .try_fold(0.0_f64, |most, peak| Some(most.max(peak?)))
-        .ok_or_else(|| Lack::Vram.to_string())?;
+        .ok_or_else(|| MissingData::Vram.to_string())?;
     // What works less than an hour in twenty is not in its p95.
     let p95_sum = used
         .iter()
@@ -205,8 +205,8 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
 fn whole_devices(offer: Option<&GpuOffer>) -> Result<u16, String> {
     match offer.map(|offer| offer.share) {
         Some(GpuShare::Whole(devices)) => Ok(devices),
-        Some(GpuShare::Fraction(_)) => Err(Lack::Fraction.to_string()),
-        None => Err(Lack::Shape.to_string()),
+        Some(GpuShare::Fraction(_)) => Err(MissingData::Fraction.to_string()),
+        None => Err(MissingData::Shape.to_string()),
     }
 }
 

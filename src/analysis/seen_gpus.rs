@@ -25,11 +25,14 @@ pub fn contradictions(gpus: &[GpuIdentity], shape: &InstanceShape) -> Vec<String
     let name = &shape.instance_type;
     let mut reasons = Vec::new();
     if let Some(seen) = another_model(gpus, offer) {
-        reasons.push(format!("{seen} was seen, and {name} has {}", offer.model));
+        reasons.push(format!(
+            "{seen} was detected, but {name} has {}",
+            offer.model
+        ));
     }
     if let Some((seen, expected)) = another_memory(gpus, offer) {
         reasons.push(format!(
-            "a GPU with {} MiB was seen, and those of {name} have {} MiB",
+            "a GPU with {} MiB was detected, but GPUs of {name} have {} MiB",
             separated(&format!("{seen:.0}")),
             separated(&expected.to_string())
         ));
@@ -37,7 +40,9 @@ pub fn contradictions(gpus: &[GpuIdentity], shape: &InstanceShape) -> Vec<String
     let seen = whole(gpus).count();
     let devices = offer.share.visible_devices();
     if seen > usize::from(devices) {
-        reasons.push(format!("{seen} GPUs were seen, and {name} has {devices}"));
+        reasons.push(format!(
+            "{seen} GPUs were detected, but {name} has {devices}"
+        ));
     }
     reasons
 }
@@ -64,7 +69,7 @@ fn another_model(gpus: &[GpuIdentity], offer: &GpuOffer) -> Option<String> {
     }
     let vendor = offer.model.vendor();
     let is_another = vendor.is_some_and(|vendor| vendor != VENDOR);
-    (is_another && !gpus.is_empty()).then(|| format!("a GPU of {VENDOR}"))
+    (is_another && !gpus.is_empty()).then(|| format!("an {VENDOR} GPU"))
 }
 
 /// The model of a GPU, where its name is one: a driver that does not know a card
@@ -120,7 +125,7 @@ mod tests {
     }
 
     fn found(gpus: &[GpuIdentity], instance_type: &str) -> Vec<String> {
-        contradictions(gpus, shape(instance_type).expect("it is in the book"))
+        contradictions(gpus, shape(instance_type).expect("it is in the catalog"))
     }
 
     #[test]
@@ -154,8 +159,8 @@ mod tests {
         assert_eq!(
             found(&a10g, "p3.2xlarge"),
             [
-                "A10G was seen, and p3.2xlarge has V100",
-                "a GPU with 23,028 MiB was seen, and those of p3.2xlarge have 16,160 MiB"
+                "A10G was detected, but p3.2xlarge has V100",
+                "a GPU with 23,028 MiB was detected, but GPUs of p3.2xlarge have 16,160 MiB"
             ]
         );
         for (name, mib, instance_type, reason) in [
@@ -163,26 +168,26 @@ mod tests {
                 "NVIDIA A100-SXM4-80GB",
                 81_920.0,
                 "p4d.24xlarge",
-                "a GPU with 81,920 MiB was seen, and those of p4d.24xlarge have 40,960 MiB",
+                "a GPU with 81,920 MiB was detected, but GPUs of p4d.24xlarge have 40,960 MiB",
             ),
             // A card of no cloud, with and without its name.
             (
                 "NVIDIA GeForce RTX 4090",
                 23_028.0,
                 "g5.xlarge",
-                "GeForce RTX 4090 was seen, and g5.xlarge has A10G",
+                "GeForce RTX 4090 was detected, but g5.xlarge has A10G",
             ),
             (
                 "",
                 24_564.0,
                 "g5.xlarge",
-                "a GPU with 24,564 MiB was seen, and those of g5.xlarge have 23,028 MiB",
+                "a GPU with 24,564 MiB was detected, but GPUs of g5.xlarge have 23,028 MiB",
             ),
             (
                 "",
                 8_192.0,
                 "g4ad.xlarge",
-                "a GPU of NVIDIA was seen, and g4ad.xlarge has Radeon Pro V520",
+                "an NVIDIA GPU was detected, but g4ad.xlarge has Radeon Pro V520",
             ),
         ] {
             assert_eq!(found(&[gpu(name, mib)], instance_type), [reason], "{name}");
@@ -190,14 +195,14 @@ mod tests {
         let two = [(); 2].map(|()| gpu("NVIDIA A10G", 23_028.0));
         assert_eq!(
             found(&two, "g5.xlarge"),
-            ["2 GPUs were seen, and g5.xlarge has 1"]
+            ["2 GPUs were detected, but g5.xlarge has 1"]
         );
     }
 
     #[test]
     fn fewer_gpus_are_told_and_no_contradiction() {
         let one = [gpu("NVIDIA A10G", 23_028.0)];
-        let four = shape("g5.12xlarge").expect("it is in the book");
+        let four = shape("g5.12xlarge").expect("it is in the catalog");
         assert_eq!(contradictions(&one, four), Vec::<String>::new());
         assert_eq!(unnamed_gpus(&one, four), Some((1, 4)));
         let all = [(); 4].map(|()| gpu("NVIDIA A10G", 23_028.0));

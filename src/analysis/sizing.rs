@@ -22,11 +22,11 @@ pub struct Sizing {
     pub kind: WorkloadKind,
     /// What it costs per month; absent when it is unpriced or does not run.
     pub monthly: Option<Money>,
-    /// The types, or why none was looked at.
+    /// The types, or why none was evaluated.
     pub outcome: Result<Sized, String>,
 }
 
-/// What a workload uses, and every type that was looked at.
+/// What a workload uses, and every type that was evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sized {
     /// What it uses.
@@ -36,12 +36,12 @@ pub struct Sized {
     pub candidates: Vec<Candidate>,
 }
 
-/// A type that was looked at, beside today's.
+/// A type that was evaluated, beside today's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// What was found.
     pub considered: Considered,
-    /// Per month; negative for a dearer one, absent for an unpriced one.
+    /// Per month; negative for a more expensive one, absent for an unpriced one.
     pub monthly_savings: Option<Money>,
     /// What to check before moving there; empty for a rejected one.
     pub steps: Vec<String>,
@@ -134,7 +134,7 @@ fn outcome(
         return Err("idle: stop it instead".to_owned());
     }
     if verdict.state == Some(UsageState::IdleSoFar) {
-        return Err("idle so far: nothing to size it by".to_owned());
+        return Err("idle so far: no usage to size by".to_owned());
     }
     if verdict.classification == Classification::InsufficientData {
         return Err(format!("{}: {}", verdict.classification, verdict.reason));
@@ -142,11 +142,11 @@ fn outcome(
     if !verdict.is_shrinkable() {
         return Err(verdict.classification.to_string());
     }
-    if let Some(sunk) = workload.sunk() {
+    if let Some(committed_cost) = workload.committed_cost() {
         let option = workload.key.purchase_option;
-        return Err(format!("paid for as {option}: {}", sunk.in_words()));
+        return Err(format!("billed as {option}: {}", committed_cost.in_words()));
     }
-    let today = Today::of(workload).map_err(|lack| lack.to_string())?;
-    let demand = Demand::of(workload, policy).map_err(|lack| lack.to_string())?;
+    let today = Today::of(workload).map_err(|missing_data| missing_data.to_string())?;
+    let demand = Demand::of(workload, policy).map_err(|missing_data| missing_data.to_string())?;
     Ok(Sized::of(&today, demand, prices, policy, accepted))
 }

@@ -15,7 +15,7 @@ pub struct CostSplit {
     /// Of running instances of which too little is known.
     pub unmeasured: Money,
     /// Of stopped instances: volumes and addresses.
-    pub standing: Money,
+    pub idle_storage: Money,
 }
 
 impl CostSplit {
@@ -28,11 +28,11 @@ impl CostSplit {
             useful: zero,
             idle: zero,
             unmeasured: zero,
-            standing: zero,
+            idle_storage: zero,
         };
         if !one.workload.key.running {
             return Self {
-                standing: cost,
+                idle_storage: cost,
                 ..nothing
             };
         }

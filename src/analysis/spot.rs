@@ -72,11 +72,11 @@ pub struct SpotAssessment {
     pub on_demand: Option<PriceQuote>,
     /// Prices by zone, ascending; empty where only one for the region is known.
     pub zones: Vec<ZonePrice>,
-    /// How often instances of the type were taken back, and when that was seen.
+    /// How often instances of the type were interrupted, and when that was seen.
     pub band: Option<(InterruptionBand, Date)>,
     /// The arithmetic; absent without both prices.
     pub figures: Option<SpotFigures>,
-    /// What the price alone saves a month; negative when spot is dearer.
+    /// What the price alone saves a month; negative when spot is more expensive.
     pub naive_monthly_savings: Option<Money>,
     /// What is left of it after interruptions.
     pub effective_monthly_savings: Option<Money>,
@@ -206,7 +206,7 @@ fn assess_workload(
 /// What of a workload, beyond its kind, stands against moving it.
 fn not_to_be_moved(workload: &Workload) -> Option<String> {
     if let Some(reason) = &workload.ignored {
-        return Some(format!("left alone by its tag: {reason}"));
+        return Some(format!("ignored by tag: {reason}"));
     }
     if !workload.key.running {
         return Some("stopped".to_owned());
@@ -216,8 +216,8 @@ fn not_to_be_moved(workload: &Workload) -> Option<String> {
             .unpriced
             .as_ref()
             .map(|unpriced| unpriced.reason.clone()),
-        PurchaseOption::Spot => Some("on spot already".to_owned()),
-        ahead => Some(format!("paid for as {ahead}")),
+        PurchaseOption::Spot => Some("already on spot".to_owned()),
+        ahead => Some(format!("billed as {ahead}")),
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn stop(group: &Grouped, part: &Workload, owned: &Owned<'_>) -> Optio
                 lowered.or_insert((reservation.total, 0)).1 += 1;
             }
         }
-        let saved = cost.monthly().amount() - cost.sunk_monthly().amount();
+        let saved = cost.monthly().amount() - cost.committed_monthly().amount();
         ended.saved += saved;
         let may_be_paid = owned.plan_that_may_pay(part, member).is_some();
         if member.confidence == Some(Confidence::Measured) && !may_be_paid {
@@ -119,19 +119,20 @@ impl Ended<'_> {
     fn detail(&self, group: &Grouped, part: &Workload) -> String {
         let names = NamedMembers(&self.members);
         let mut detail = if self.members.len() == group.workload.members.len() {
-            "stop: nothing computes on it; volumes stay and keep their price".to_owned()
+            "stop: no GPU activity; volumes remain and are still billed".to_owned()
         } else {
             format!(
-                "stop {} of {}, which compute nothing: {names}; volumes stay and keep their price",
+                "stop {} of {}, which have no GPU activity: {names}; volumes remain and are \
+                 still billed",
                 self.members.len(),
                 group.workload.members.len()
             )
         };
-        if let Some(sunk) = part.sunk() {
+        if let Some(committed_cost) = part.committed_cost() {
             detail.push_str(&format!(
-                ", and {} a month are committed by {}",
-                sunk.monthly.amount(),
-                sunk.in_words()
+                ", and {} per month remains committed by {}",
+                committed_cost.monthly.amount(),
+                committed_cost.in_words()
             ));
         }
         for (id, (total, less)) in &self.reservations {
@@ -147,28 +148,28 @@ impl Ended<'_> {
         let mut caveats = Vec::new();
         if !self.coordinators.is_empty() {
             caveats.push(format!(
-                "{} exchange more than 5 MB a day and may coordinate the others: no saving is \
-                 counted",
+                "{} exchange more than 5 MB per day and may coordinate the others: savings \
+                 not included",
                 NamedMembers(&self.coordinators)
             ));
         }
         if is_beside_training && !self.members.is_empty() {
             caveats.push(format!(
-                "{} stand beside training peers: coordinator or spare?",
+                "{} run next to training peers: coordinator or spare?",
                 NamedMembers(&self.members)
             ));
         }
         if !self.held.is_empty() {
             caveats.push(format!(
-                "{} run in a capacity reservation that this account cannot lower: a stop saves \
-                 nothing",
+                "{} run in a capacity reservation that this account cannot lower: stopping \
+                 saves nothing",
                 NamedMembers(&self.held)
             ));
         }
         if !self.reservations.is_empty() {
             caveats.push(
-                "the money goes on as unused capacity unless the capacity reservation is lowered \
-                 in the same step"
+                "the cost continues as unused capacity unless the capacity reservation is \
+                 lowered in the same step"
                     .to_owned(),
             );
         }
@@ -177,14 +178,14 @@ impl Ended<'_> {
             let stay: Vec<String> = zones
                 .map(|(zone, count)| format!("{count} in {zone}"))
                 .collect();
-            caveats.push(format!("replicas that stay: {}", stay.join(", ")));
+            caveats.push(format!("remaining replicas: {}", stay.join(", ")));
         }
         if let Group::AutoScaling(name) = &group.workload.key.group
             && group.has_working_peers
         {
             caveats.push(format!(
-                "the Auto Scaling group {name} replaces what is stopped by hand: lower its minimum \
-                 and its policies first"
+                "the Auto Scaling group {name} replaces manually stopped instances: lower \
+                 its minimum size and scaling policies first"
             ));
         }
         caveats

@@ -96,8 +96,8 @@ impl PlannedRow {
         let priced = sides.filter(|side| side.monthly.is_ok() && side.count != Some(0));
         priced.filter_map(|side| {
             let missing = side.instances.assumed.as_ref()?;
-            let reason = format!("{missing}; priced as what is usual");
-            let hint = "check a plan that holds its configuration and what it launches from";
+            let reason = format!("{missing}; priced with the usual values");
+            let hint = "check a plan that includes its configuration and launch template";
             Some(Gap::new(
                 "market, system and tenancy",
                 self.address.clone(),
@@ -172,16 +172,16 @@ impl PlannedChange {
         let others: u64 = self.other_providers.values().sum();
         let names: Vec<&str> = self.other_providers.keys().map(String::as_str).collect();
         Some(if self.resources == 0 {
-            "the plan lists no resource".to_owned()
+            "the plan contains no resources".to_owned()
         } else if others == self.resources {
             format!(
-                "the plan has resources of {} only, and gpucost reads those of AWS",
+                "the plan contains only resources of {}; gpucost reads only AWS resources",
                 names.join(", ")
             )
         } else {
             match self.unread() {
-                Some(unread) => format!("the plan runs no AWS instance with a GPU, and {unread}"),
-                None => "the plan runs no instance with a GPU".to_owned(),
+                Some(unread) => format!("the plan contains no AWS GPU instances, and {unread}"),
+                None => "the plan contains no GPU instances".to_owned(),
             }
         })
     }
@@ -199,7 +199,7 @@ impl PlannedChange {
             several => (format!("{several} resources"), "are"),
         };
         Some(format!(
-            "{resources} of {} {are} not read: gpucost reads those of AWS",
+            "{resources} of {} {are} not read: gpucost reads only AWS resources",
             names.join(", ")
         ))
     }
@@ -252,8 +252,9 @@ pub fn price_plan(
         templates
             .filter(|(_, name)| is_accelerated(name))
             .map(|(address, name)| {
-                let reason = format!("it launches {name}, and nothing in the plan runs that");
-                let hint = "check what uses it: its instances are not in these figures";
+                let reason =
+                    format!("it launches {name}, but nothing in the plan uses the template");
+                let hint = "check what uses it: its instances are not included in these figures";
                 Gap::new("launch template", address.clone(), reason, hint)
             }),
     );

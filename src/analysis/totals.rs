@@ -62,8 +62,8 @@ pub struct Totals {
     /// The other savings.
     pub monthly_optimization: Option<Money>,
     /// What of today's cost commitments are paid, whether anything runs or not;
-    /// absent when nothing is paid ahead.
-    pub sunk_monthly_cost: Option<Money>,
+    /// absent when nothing is committed.
+    pub committed_monthly_cost: Option<Money>,
     /// What of today's cost is paid for and does not run: unused room of capacity
     /// reservations, unused parts of commitments; absent when there is none.
     pub unused_monthly_cost: Option<Money>,
@@ -131,7 +131,7 @@ impl Totals {
             planned_monthly_cost: nothing,
             monthly_waste: nothing,
             monthly_optimization: nothing,
-            sunk_monthly_cost: None,
+            committed_monthly_cost: None,
             unused_monthly_cost: None,
             by_action: BTreeMap::new(),
             by_classification: BTreeMap::new(),
@@ -164,7 +164,7 @@ impl Totals {
         }
         self.unused_monthly_cost = plus(self.unused_monthly_cost, Some(cost));
         if one.committed_until.is_some() {
-            self.sunk_monthly_cost = plus(self.sunk_monthly_cost, Some(cost));
+            self.committed_monthly_cost = plus(self.committed_monthly_cost, Some(cost));
         }
         self.add_money(cost, one.planned_monthly_cost(), &one.actions);
     }
@@ -197,8 +197,11 @@ impl Totals {
         let Some(cost) = cost else {
             return;
         };
-        let sunk = one.workload.sunk().map(|sunk| sunk.monthly);
-        self.sunk_monthly_cost = plus(self.sunk_monthly_cost, sunk);
+        let committed_cost = one
+            .workload
+            .committed_cost()
+            .map(|committed_cost| committed_cost.monthly);
+        self.committed_monthly_cost = plus(self.committed_monthly_cost, committed_cost);
         self.add_money(cost, one.planned_monthly_cost(), &one.actions);
     }
 
@@ -210,11 +213,11 @@ impl Totals {
             "sum",
             id,
             format!(
-                "costs {} and is left out of the {} sums",
+                "costs {} and is excluded from the {} sums",
                 cost.currency(),
                 self.currency
             ),
-            "audit accounts of each currency apart",
+            "audit accounts of each currency separately",
         ));
         false
     }
@@ -237,7 +240,7 @@ impl Totals {
             workload.cost.is_none()
         } else {
             self.stopped.add(workload, cost);
-            !workload.standing.unpriced.is_empty()
+            !workload.idle_storage.unpriced.is_empty()
         };
         if is_unpriced {
             self.unpriced_instances += instances;
@@ -264,12 +267,12 @@ pub(super) fn gpus(workload: &Workload) -> u64 {
 pub struct Funnel {
     /// GPUs of running instances; a fraction of a device counts as one.
     pub total_gpus: u64,
-    /// With VRAM at or above 5 %, or ever active.
+    /// With VRAM at or above 5%, or ever active.
     pub allocated_gpus: u64,
     /// Measured and never active, while their VRAM was not measured: they may
     /// be allocated or not.
     pub unknown_allocation_gpus: u64,
-    /// Ever active: p99 at or above 1 %.
+    /// Ever active: p99 at or above 1%.
     pub active_gpus: u64,
     /// Sum of mean utilization.
     pub effective_gpus: f64,
@@ -317,7 +320,7 @@ impl PriceUse {
         for one in costs.filter(|one| one.uses_price()) {
             self.quotes.insert(one.key.clone(), one.quote.clone());
         }
-        for (resource, quote) in &workload.standing.quotes {
+        for (resource, quote) in &workload.idle_storage.quotes {
             let key = (workload.key.region.clone(), *resource);
             self.storage.insert(key, quote.clone());
         }

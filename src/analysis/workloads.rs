@@ -1,17 +1,17 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
+use super::idle_storage::idle_storage_costs;
 use super::kinds;
 use super::lifetime::has_ended;
 use super::parts::{Part, PartSum, PartSums};
 use super::profiled::Profiles;
-use super::standing::standing_costs;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Classification, Estate, Gap, GpuOffer, Group, HourlyActivity, Instance, InstanceCost,
-    InstanceId, InstanceShape, InstanceState, InstanceUsage, Lifecycle, Measured, Member,
-    PaidAhead, Policy, PriceKey, PriceOption, PurchaseOption, Rejected, Series, StandingCosts,
-    Timeline, Unpriced, UsageState, UtilizationSummary, Verdict, WeekUsage, Workload, WorkloadCost,
-    WorkloadKey,
+    Cause, CauseKind, Classification, CommittedHours, Estate, Gap, GpuOffer, Group, HourlyActivity,
+    IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape, InstanceState,
+    InstanceUsage, Lifecycle, Measured, Member, Policy, PriceKey, PriceOption, PurchaseOption,
+    Rejected, Series, Timeline, Unpriced, UsageState, UtilizationSummary, Verdict, WeekUsage,
+    Workload, WorkloadCost, WorkloadKey,
 };
 use crate::rules;
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a type offers: as the estate recorded it, else as the book knows it.
+/// What a type offers: as the estate recorded it, else as the catalog knows it.
 pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
     catalog::known_shape(&estate.shapes, instance_type)
 }
@@ -43,7 +43,7 @@ pub fn price_key(instance: &Instance) -> Option<PriceKey> {
 }
 
 /// What commitments pay for, by instance.
-pub(super) type PaidHours = BTreeMap<InstanceId, PaidAhead>;
+pub(super) type PaidHours = BTreeMap<InstanceId, CommittedHours>;
 
 /// A workload with its verdict, and its members apart by how each behaves.
 #[derive(Debug)]
@@ -92,24 +92,14 @@ pub(super) fn group(
     let mut groups: BTreeMap<WorkloadKey, Vec<&Instance>> = BTreeMap::new();
     for instance in &estate.instances {
         if instance.launch_time > estate.as_of {
-            gaps.push(Gap::new(
-                "instance",
-                instance.id.as_str(),
-                format!(
-                    "launched {} after the audit's as-of time",
-                    instance.launch_time
-                ),
-                "audit a later instant",
-            ));
+            let launched = instance.launch_time.to_string();
+            let cause = Cause::of(CauseKind::InstanceLater, [launched.as_str()]);
+            gaps.push(Gap::of("instance", instance.id.as_str(), cause));
             continue;
         }
         if instance.state == InstanceState::ShuttingDown {
-            gaps.push(Gap::new(
-                "instance",
-                instance.id.as_str(),
-                "shutting down: neither running nor stopped",
-                "audit again when it is gone",
-            ));
+            let cause = Cause::of(CauseKind::InstanceEnding, []);
+            gaps.push(Gap::of("instance", instance.id.as_str(), cause));
             continue;
         }
         groups
@@ -184,8 +174,10 @@ impl<'a> Gather<'a> {
             account: instance.account.clone(),
             region: instance.region.clone(),
             instance_type: instance.instance_type.clone(),
-            purchase_option: covered
-                .map_or_else(|| instance.purchase_option(), PaidAhead::purchase_option),
+            purchase_option: covered.map_or_else(
+                || instance.purchase_option(),
+                CommittedHours::purchase_option,
+            ),
             running,
             priced: price_key(instance).is_some_and(|key| self.prices.find(&key).is_ok()),
             group,
@@ -215,10 +207,10 @@ impl<'a> Gather<'a> {
                 "instance type",
                 &id,
                 format!(
-                    "{} is unknown to EC2's answer and to the book",
+                    "{} is not in the EC2 response or the bundled catalog",
                     key.instance_type
                 ),
-                "report the type; it is listed as unknown and unpriced",
+                "report the type as an issue; it is listed as unknown and unpriced",
             ));
         }
         let found = self.measure(instances, shape.as_ref(), week);
@@ -234,16 +226,16 @@ impl<'a> Gather<'a> {
         if running {
             usage_gaps(&id, &found.usage, gaps);
         }
-        let standing = if running {
-            StandingCosts::default()
+        let idle_storage = if running {
+            IdleStorageCosts::default()
         } else {
-            standing_costs(instances, self.prices, self.policy)
+            idle_storage_costs(instances, self.prices, self.policy)
         };
-        for what in &standing.unpriced {
+        for what in &idle_storage.unpriced {
             gaps.push(Gap::new(
                 "storage price",
                 &id,
-                format!("{what} is unpriced in {}", key.region),
+                format!("no price for {what} in {}", key.region),
                 Unpriced::NO_SOURCE,
             ));
         }
@@ -293,7 +285,7 @@ impl<'a> Gather<'a> {
             members,
             cost,
             unpriced,
-            standing,
+            idle_storage,
             running_share: running_share(&found.usage),
             utilization: found.utilization,
             profile: None,
@@ -436,7 +428,7 @@ impl<'a> Gather<'a> {
         };
         let mut costs = Vec::with_capacity(instances.len());
         for (instance, usage) in instances.iter().zip(usage) {
-            let key = price_key(instance).ok_or_else(|| paid_ahead(instance))?;
+            let key = price_key(instance).ok_or_else(|| committed(instance))?;
             let (key, quote) = self
                 .prices
                 .find(&key)
@@ -445,23 +437,26 @@ impl<'a> Gather<'a> {
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
             let monthly_hours = self.policy.hours_per_month * share;
-            let paid_ahead = self.paid.get(&instance.id).cloned();
-            let rate = match &paid_ahead {
+            let committed = self.paid.get(&instance.id).cloned();
+            let rate = match &committed {
                 None => quote.rate,
                 Some(paid) => paid.hourly(quote.rate).ok_or_else(|| {
-                    no_source("its commitments and its price do not add up to one".to_owned())
+                    no_source(
+                        "its commitments and its price cannot be combined into one rate".to_owned(),
+                    )
                 })?,
             };
             costs.push(InstanceCost {
                 key,
                 quote,
-                paid_ahead,
+                committed,
                 hourly: rate,
                 monthly_hours,
             });
         }
-        WorkloadCost::of(costs)
-            .ok_or_else(|| no_source("its prices are in two currencies or beyond any".to_owned()))
+        WorkloadCost::of(costs).ok_or_else(|| {
+            no_source("its prices are in two currencies or exceed the supported range".to_owned())
+        })
     }
 }
 
@@ -477,15 +472,15 @@ fn ignored(instance: &Instance) -> Option<String> {
 }
 
 /// Why an instance has no hourly price at all.
-fn paid_ahead(instance: &Instance) -> Unpriced {
+fn committed(instance: &Instance) -> Unpriced {
     let paid = if instance.lifecycle == Lifecycle::Scheduled {
         "a scheduled instance"
     } else {
         "a Capacity Block"
     };
     Unpriced {
-        reason: format!("{paid} is paid ahead and has no hourly price"),
-        hint: "see the purchase in the bill",
+        reason: format!("{paid} is prepaid and has no hourly price"),
+        hint: "see the purchase on the bill",
     }
 }
 
@@ -536,10 +531,10 @@ fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {
             "running time",
             id,
             format!(
-                "no CPUUtilization point for {unproved} of {total} instances: assumed to run \
+                "no CPUUtilization data for {unproved} of {total} instances: assumed running \
                  since launch"
             ),
-            "allow cloudwatch:GetMetricData, or record the series in the estate",
+            "allow cloudwatch:GetMetricData, or add the series to the estate",
         ));
     }
     let unmeasured = usage.iter().filter(|usage| usage.signal.is_none()).count();
@@ -547,7 +542,7 @@ fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {
         gaps.push(Gap::new(
             "GPU utilization",
             id,
-            format!("{unmeasured} of {total} instances deliver no GPU metric"),
+            format!("{unmeasured} of {total} instances report no GPU metric"),
             "`gpucost metrics setup` prints the CloudWatch agent configuration",
         ));
     }
@@ -558,7 +553,7 @@ fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {
         let parts = [
             (rejected.not_a_number, "not a number"),
             (rejected.negative, "negative"),
-            (rejected.over_100, "over 100 %"),
+            (rejected.over_100, "over 100%"),
             (rejected.duplicate, "duplicate"),
             (rejected.future, "in the future"),
         ];

@@ -102,7 +102,7 @@ pub(super) fn lists() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain(dates(&CAPACITY_BLOCKS).map(|date| (CAPACITY_BLOCK_LIST, date)))
 }
 
-/// Regions in which the book has a Capacity Block price of a type, or of any.
+/// Regions in which the catalog has a Capacity Block price of a type, or of any.
 pub(super) fn capacity_block_regions(
     instance_type: Option<&str>,
 ) -> impl Iterator<Item = &'static str> + use<> {

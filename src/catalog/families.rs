@@ -77,7 +77,7 @@ fn facts(row: &Row) -> Option<FamilyFacts> {
     })
 }
 
-/// The facts about an accelerated family; `None` for one the book does not know.
+/// The facts about an accelerated family; `None` for one the catalog does not know.
 pub fn family(name: &str) -> Option<&'static FamilyFacts> {
     FAMILIES.get(name)
 }

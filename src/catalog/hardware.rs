@@ -110,7 +110,7 @@ fn spec_of(row: &Row) -> Option<GpuSpec> {
     })
 }
 
-/// What a type offers; `None` for a type that the book does not know.
+/// What a type offers; `None` for a type that the catalog does not know.
 pub fn shape(instance_type: &str) -> Option<&'static InstanceShape> {
     SHAPES.get(instance_type)
 }
@@ -144,12 +144,12 @@ pub fn has_full_rate_fp64(model: &GpuModel) -> bool {
     FULL_RATE_FP64.contains(model)
 }
 
-/// Every type of the book in order of name.
+/// Every type of the catalog in order of name.
 pub fn shapes() -> impl Iterator<Item = &'static InstanceShape> {
     SHAPES.values()
 }
 
-/// Specification of whole devices of an offer; `None` when the book has none.
+/// Specification of whole devices of an offer; `None` when the catalog has none.
 /// A fraction of a device has no figures of its own.
 pub fn gpu_spec(offer: &GpuOffer) -> Option<&'static GpuSpec> {
     if matches!(offer.share, GpuShare::Fraction(_)) {
@@ -208,7 +208,7 @@ fn mig_profile(row: &Row) -> Option<MigProfile> {
     })
 }
 
-/// The MIG profiles of the cards of an offer, in order of the book; empty for
+/// The MIG profiles of the cards of an offer, in order of the catalog; empty for
 /// cards without MIG.
 pub fn mig_profiles(offer: &GpuOffer) -> Vec<MigProfile> {
     rows(MIG_PROFILES_CSV)
@@ -233,7 +233,7 @@ pub fn has_mig(product_name: &str) -> bool {
 }
 
 /// Whether a card, by the name that the driver gives it, counts what its
-/// multiprocessors do (GPM: Hopper and newer); `None` of a model that the book
+/// multiprocessors do (GPM: Hopper and newer); `None` of a model that the catalog
 /// does not have.
 pub fn has_gpm(product_name: &str) -> Option<bool> {
     let model = GpuModel::from_driver_name(product_name);
@@ -242,7 +242,7 @@ pub fn has_gpm(product_name: &str) -> Option<bool> {
     Some(major.parse::<u32>().ok()? >= 9)
 }
 
-/// What a type offers: as it was gathered, else as the book knows it.
+/// What a type offers: as it was gathered, else as the catalog knows it.
 pub fn known_shape<'a>(
     gathered: &'a BTreeMap<String, InstanceShape>,
     instance_type: &str,
@@ -318,7 +318,7 @@ mod tests {
         let offer = shape("g6f.large")
             .and_then(|s| s.gpu.clone())
             .expect("known");
-        let spec = whole_device_spec(&offer).expect("one L4 is in the book");
+        let spec = whole_device_spec(&offer).expect("one L4 is in the catalog");
         assert_eq!(spec.memory_mib, 22_888);
         let ambiguous = GpuOffer {
             model: GpuModel::A100,

@@ -1,4 +1,4 @@
-//! The book inside the binary: shapes, GPU specifications and prices, dated
+//! The catalog inside the binary: shapes, GPU specifications and prices, dated
 //! and with their sources. Look-up only; `pricing-data/` says where every
 //! figure is from.
 

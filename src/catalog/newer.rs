@@ -1,4 +1,4 @@
-//! Names that the book does not know and that AWS may have all the same: a list of
+//! Names that the catalog does not know and that AWS may have all the same: a list of
 //! names is older than the newest of them.
 
 /// Whether a name has the form of an instance type's, such as `p9.48xlarge`.

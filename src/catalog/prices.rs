@@ -1,4 +1,4 @@
-//! Bundled prices, and the look-up that prefers what was gathered.
+//! Bundled prices, and the lookup that prefers what was gathered.
 
 use super::commitments;
 use super::table::{SortedTable, rows};
@@ -44,7 +44,7 @@ fn cells(
     ])
 }
 
-/// The bundled price of a key; the book has none for one zone alone.
+/// The bundled price of a key; the catalog has none for one zone alone.
 pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
     if key.zone.is_some() {
         return None;
@@ -78,7 +78,7 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
     })
 }
 
-/// How often spot instances of a type were taken back, and when that was seen.
+/// How often spot instances of a type were interrupted, and when that was seen.
 pub fn bundled_interruption_band(key: &PriceKey) -> Option<(InterruptionBand, Date)> {
     let cells = cells(
         &key.region,
@@ -91,12 +91,12 @@ pub fn bundled_interruption_band(key: &PriceKey) -> Option<(InterruptionBand, Da
     Some((band, date))
 }
 
-/// Every region in which the book knows a type under any offer, in order.
+/// Every region in which the catalog knows a type under any offer, in order.
 pub fn bundled_regions_of(instance_type: &str) -> Vec<&'static str> {
     bundled_regions(Some(instance_type))
 }
 
-/// Every region in which the book knows anything, in order, and beside them the
+/// Every region in which the catalog knows anything, in order, and beside them the
 /// local zones that have prices of their own.
 pub fn bundled_region_names() -> Vec<&'static str> {
     bundled_regions(None)
@@ -160,7 +160,7 @@ pub fn fresher_than_bundled(mut cache: PriceBook) -> PriceBook {
     cache
 }
 
-/// Prices of one audit: what was gathered first, the bundled book behind it,
+/// Prices of one audit: what was gathered first, the bundled catalog behind it,
 /// less what the user's own terms take off.
 #[derive(Debug, Clone, Copy)]
 pub struct Prices<'a> {
@@ -169,7 +169,7 @@ pub struct Prices<'a> {
 }
 
 impl<'a> Prices<'a> {
-    /// Looks up in what was gathered, then in the bundled book.
+    /// Looks up in what was gathered, then in the bundled catalog.
     /// `discount_percent` is the discount on on-demand list prices by family.
     pub fn new(gathered: &'a PriceBook, discount_percent: &'a BTreeMap<String, Decimal>) -> Self {
         Self {
@@ -237,14 +237,14 @@ impl<'a> Prices<'a> {
                 rate,
                 origin: PriceOrigin::User,
                 basis: PriceBasis::Derived,
-                source: format!("{} less {percent} %", list.source),
+                source: format!("{} less {percent}%", list.source),
                 ..list
             },
             _ => list,
         }
     }
 
-    /// Every region that the book knows or of which a price was gathered.
+    /// Every region that the catalog knows or of which a price was gathered.
     pub fn regions(&self) -> BTreeSet<&'a str> {
         let mut regions: BTreeSet<&'a str> = bundled_regions(None).into_iter().collect();
         regions.extend(self.gathered.iter().map(|(key, _)| key.region.as_str()));
@@ -440,7 +440,7 @@ mod tests {
         // 21.957642 × 0.8 = 17.5661136.
         assert_eq!(net.rate.amount().to_string(), "17.566114");
         assert_eq!(net.origin, PriceOrigin::User);
-        assert_eq!(net.source, "karpenter-2026-07-20 less 20 %");
+        assert_eq!(net.source, "karpenter-2026-07-20 less 20%");
         let spot = key.with_option(PriceOption::Spot);
         let spot = Prices::new(&gathered, &terms).get(&spot).expect("priced");
         assert_eq!(spot.rate.amount().to_string(), "14.091725");

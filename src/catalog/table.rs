@@ -1,4 +1,4 @@
-//! Reading the files of the book.
+//! Reading the files of the catalog.
 
 use std::cmp::Ordering;
 

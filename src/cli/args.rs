@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// A length of time in seconds, minutes, hours or days.
 pub(super) fn time(text: &str) -> Result<SignedDuration, String> {
-    let expected = || "expected a length of time such as 60s, 5m or 1h".to_owned();
+    let expected = || "expected a duration such as 60s, 5m or 1h".to_owned();
     let seconds = text.strip_suffix('s').map(|number| number.parse::<i64>());
     match seconds {
         Some(seconds) => seconds
@@ -28,7 +28,7 @@ pub(super) fn time(text: &str) -> Result<SignedDuration, String> {
 pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
     WorkloadKind::from_name(text).ok_or_else(|| {
         let names: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("known are {}", names.join(", "))
+        format!("valid values: {}", names.join(", "))
     })
 }
 
@@ -71,7 +71,7 @@ fn hours_of_a_month(text: &str) -> Result<Decimal, String> {
     text.parse()
         .ok()
         .filter(|hours: &Decimal| *hours > Decimal::ZERO && *hours <= Decimal::from(744))
-        .ok_or_else(|| "expected hours of a month, above 0 and at most 744".to_owned())
+        .ok_or_else(|| "expected hours per month, above 0 and at most 744".to_owned())
 }
 
 /// An address that AWS clients can be sent to: scheme, host, perhaps a port.
@@ -139,7 +139,7 @@ fn deadline(text: &str) -> Result<Duration, String> {
         .or_else(|| unit('m', 60))
         .or_else(|| unit('h', 3600))
         .filter(|deadline| *deadline <= LONGEST_DEADLINE)
-        .ok_or_else(|| "it is a length of time of at most 6h such as 90s or 5m".to_owned())
+        .ok_or_else(|| "expected a duration of at most 6h, such as 90s or 5m".to_owned())
 }
 
 /// Where the document goes, and what is said beside it.
@@ -162,7 +162,7 @@ pub(super) struct OutputArgs {
     pub verbose: u8,
 }
 
-/// Where the estate comes from, and what of it is looked at.
+/// Where the estate comes from, and what of it is evaluated.
 #[derive(Debug, Args)]
 pub(super) struct EstateArgs {
     #[command(flatten)]
@@ -409,19 +409,19 @@ pub(super) struct ReservedArgs {
     #[arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub os: String,
     /// On-demand price per hour, instead of the known one
-    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
+    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub on_demand_hourly: Option<Decimal>,
     /// Hourly part of the price for one year, instead of the known one
-    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
+    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_1yr_hourly: Option<Decimal>,
     /// Upfront part of it for one instance [default: 0]
-    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
+    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_1yr_upfront: Option<Decimal>,
     /// Hourly part of the price for three years, instead of the known one
-    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
+    #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_3yr_hourly: Option<Decimal>,
     /// Upfront part of it for one instance [default: 0]
-    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Own prices")]
+    #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_3yr_upfront: Option<Decimal>,
     /// Layout of the document [default: table]
     #[arg(long, value_enum, help_heading = "Output")]

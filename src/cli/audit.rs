@@ -27,9 +27,9 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     };
     if !wanted.keys.is_empty() && format == AuditFormat::Focus {
         return Err(
-            Failure::input("`--group-by` has no place in `--format focus`").with_hint(
-                "a row of FOCUS is one charge with its account, region and tags, for other \
-                 programs to group; `--format csv` has the sums of the groups",
+            Failure::input("`--group-by` cannot be used with `--format focus`").with_hint(
+                "each FOCUS row is one charge with its account, region and tags, for \
+                 grouping in other tools; use `--format csv` for group totals",
             ),
         );
     }
@@ -72,8 +72,10 @@ pub(super) fn format<F: ValueEnum>(
             .iter()
             .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
             .collect();
-        Failure::input(format!("`{name}` is not a format of this command"))
-            .with_hint(format!("known are {}", known.join(", ")))
+        Failure::input(format!(
+            "`{name}` is not a supported format for this command"
+        ))
+        .with_hint(format!("valid values: {}", known.join(", ")))
     })
 }
 
@@ -92,8 +94,8 @@ pub(super) fn risk(
     }
     match io.variable("GPUCOST_RISK") {
         Some(name) => Risk::from_name(name).ok_or_else(|| {
-            Failure::input(format!("GPUCOST_RISK is `{name}`"))
-                .with_hint("known are low, medium and high")
+            Failure::input(format!("invalid GPUCOST_RISK: `{name}`"))
+                .with_hint("valid values: low, medium, high")
         }),
         None => Ok(settings.risk.unwrap_or(Risk::Medium)),
     }
@@ -153,11 +155,12 @@ fn left_out_of_bill(audit: &Audit) -> Option<String> {
     let number = unpriced.count() as u64;
     (number > 0).then(|| {
         format!(
-            "warning: {} in the document\nhint: `gpucost audit` says in its gaps what has no price",
+            "warning: {} from the document\nhint: `gpucost audit` lists missing prices in \
+             its data gaps",
             counted(
                 number,
-                "workload without a price is not",
-                "workloads without a price are not"
+                "unpriced workload omitted",
+                "unpriced workloads omitted"
             )
         )
     })

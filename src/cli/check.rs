@@ -23,8 +23,10 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     }
     if args.estate.redact {
         return Err(
-            Failure::input("`--redact` masks the names that a policy speaks of")
-                .with_hint("check without it; `gpucost audit --redact` makes a report to share"),
+            Failure::input("`--redact` masks the names that a policy refers to").with_hint(
+                "run the check without it; `gpucost audit --redact` creates a \
+                            shareable report",
+            ),
         );
     }
     let settings = estate::settings(&args.estate.out, io)?;
@@ -51,7 +53,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     output::warn(warning, &args.estate.out, io);
     for caution in before.iter().flat_map(|baseline| &baseline.cautions) {
         let line = safe(&format!(
-            "warning: the baseline is hard to compare with: {caution}"
+            "warning: limited comparability with the baseline: {caution}"
         ));
         output::warn(Some(line), &args.estate.out, io);
     }
@@ -75,16 +77,16 @@ pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, Str
         return Ok((usual, POLICY_FILE.to_owned()));
     }
     Err(Failure::input(format!(
-        "there is no policy: no {POLICY_FILE} in the current folder"
+        "no policy found: {POLICY_FILE} is not in the current directory"
     ))
-    .with_hint("`gpucost policy init` writes one to start from; `--policy FILE` names another"))
+    .with_hint("run `gpucost policy init` to create a starter policy, or pass `--policy FILE`"))
 }
 
 pub(super) fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
     read_policy(path, name).map_err(|error| {
         let hint = match &error {
-            ConfigError::Io { .. } => "check the name given with `--policy`",
-            ConfigError::Invalid { .. } => "docs/check.md says what each key means",
+            ConfigError::Io { .. } => "check the path passed to `--policy`",
+            ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key",
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })
@@ -108,7 +110,7 @@ pub(super) fn check_files(args: &CheckArgs, policy: &Path) -> Result<(), Failure
 }
 
 /// The format by precedence: flag, environment, file, table. A format that only
-/// other commands know is no slip there.
+/// other commands know is no error there.
 pub(super) fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> CheckFormat {
     let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
     args.format
@@ -168,7 +170,7 @@ fn verdict(report: &GateReport, audit: &Audit, args: &CheckArgs, io: &mut Io<'_>
     let (instances, unmeasured) = audit_command::seen(audit);
     let line = output::closing_line("checked", instances, unmeasured, &audit.gaps);
     output::say(&line, &args.estate.out, io);
-    let nothing = "nothing to check: no GPU instance in the scope";
+    let nothing = "nothing to check: no GPU instances in scope";
     ending(report, &audit.gaps, nothing, args, io)
 }
 
@@ -182,28 +184,28 @@ pub(super) fn ending(
     io: &mut Io<'_>,
 ) -> ExitCode {
     let lacking = counted(
-        report.lacks.len() as u64,
-        "thing is missing",
-        "things are missing",
+        report.missing_data.len() as u64,
+        "missing input",
+        "missing inputs",
     );
     match report.outcome {
         GateOutcome::Violated => {
             let violations = counted(report.violations.len() as u64, "violation", "violations");
-            let lacking = match report.lacks.len() {
+            let lacking = match report.missing_data.len() {
                 0 => String::new(),
-                _ => format!("; {lacking} to judge the rest by"),
+                _ => format!("; {lacking} in the remaining rules"),
             };
             output::complain(
                 &format!("policy violated: {violations}{lacking}"),
-                "mend it, or suppress what is meant in the policy, with an owner and a day",
+                "fix it, or add a suppression with owner and expiry date",
                 io,
             );
             ExitCode::Violated
         }
         GateOutcome::Incomplete => {
             output::complain(
-                &format!("incomplete: {lacking} to judge the policy by"),
-                "the report says what to do about each; what is accepted can be suppressed",
+                &format!("incomplete: {lacking} in policy evaluation"),
+                "the report lists an action for each; accepted gaps can be suppressed",
                 io,
             );
             ExitCode::Incomplete
@@ -234,7 +236,7 @@ fn kept(report: &GateReport, nothing: &str) -> String {
         return nothing.to_owned();
     }
     let rules = counted(report.checks.len() as u64, "rule", "rules");
-    let mut line = format!("policy kept: {rules}");
+    let mut line = format!("policy passed: {rules}");
     let known = report.notices.iter().filter(|one| one.is_known()).count();
     for (number, singular, plural) in [
         (report.suppressed.len(), "suppressed", "suppressed"),

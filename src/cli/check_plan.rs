@@ -41,8 +41,8 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let unjudged = unjudged_by_plan(&policy);
     if report.checks.is_empty() && !change.rows.is_empty() {
         return Err(
-            Failure::input("no rule of the policy can be held against a plan").with_hint(
-                "budgets, tags, allowed types and regions, and the age of prices can; \
+            Failure::input("no rule in the policy applies to a plan").with_hint(
+                "supported: budgets, tags, allowed types and regions, price age; see \
                  docs/terraform.md",
             ),
         );
@@ -94,10 +94,10 @@ fn region(
     if let Some(named) = &args.estate.aws.region {
         if !is_one(named) {
             return Err(Failure::input(format!(
-                "`--region {named}` is not one region: with `--terraform-plan` it stands in where \
-                 the plan names none"
+                "`--region {named}` is not a single region: with `--terraform-plan` it is \
+                 the default where the plan sets none"
             ))
-            .with_hint("name one, such as `--region us-east-1`"));
+            .with_hint("pass one, such as `--region us-east-1`"));
         }
         return Ok(Some(named.trim().to_owned()));
     }
@@ -121,13 +121,13 @@ fn read(path: &Path, region: Option<&str>) -> Result<(TerraformPlan, String), Fa
     };
     let plan = plan.map_err(|error| {
         let hint = match &error {
-            TerraformError::Io { .. } => "check the name given with `--terraform-plan`",
+            TerraformError::Io { .. } => "check the path passed to `--terraform-plan`",
             TerraformError::Other { .. } => {
-                "`terraform plan -out plan.bin && terraform show -json plan.bin > plan.json` writes \
-                 one, in UTF-8"
+                "create one in UTF-8 with `terraform plan -out plan.bin && terraform show \
+                 -json plan.bin > plan.json`"
             }
             TerraformError::Malformed { .. } => {
-                "`terraform show -json` writes plans that can be read; docs/terraform.md"
+                "use a plan written by `terraform show -json`; see docs/terraform.md"
             }
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)

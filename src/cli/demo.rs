@@ -37,10 +37,14 @@ impl DemoChoice {
 
     fn about(self) -> &'static str {
         match self {
-            Self::One(Demo::Starter) => "One situation of each kind, and what to do about it",
-            Self::One(Demo::QuarterUsed) => "A fleet at a quarter of its GPUs, and what it needs",
-            Self::One(Demo::MixedFleet) => "A fleet of all sorts, most of it best left as it is",
-            Self::List => "Only print these names",
+            Self::One(Demo::Starter) => {
+                "One example of each situation, with the recommended action"
+            }
+            Self::One(Demo::QuarterUsed) => {
+                "A fleet using a quarter of its GPUs, and the capacity it needs"
+            }
+            Self::One(Demo::MixedFleet) => "A mixed fleet, most of it best left unchanged",
+            Self::List => "List the demo names only",
         }
     }
 }
@@ -86,21 +90,21 @@ pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsS
     if !command.is_some_and(takes_words) {
         return arguments;
     }
-    let mut told = Vec::with_capacity(arguments.len());
+    let mut reported = Vec::with_capacity(arguments.len());
     let mut rest = arguments.into_iter().peekable();
     while let Some(argument) = rest.next() {
         let is_last_flag = argument == "--";
         if argument == "--demo" && rest.peek().is_none_or(|next| !is_name(next)) {
-            told.push(OsString::from(UNNAMED));
+            reported.push(OsString::from(UNNAMED));
         } else {
-            told.push(argument);
+            reported.push(argument);
         }
         if is_last_flag {
             break;
         }
     }
-    told.extend(rest);
-    told
+    reported.extend(rest);
+    reported
 }
 
 fn takes_words(command: &Command) -> bool {
@@ -117,7 +121,7 @@ fn is_name(word: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    fn told(words: &[&str]) -> Vec<String> {
+    fn reported(words: &[&str]) -> Vec<String> {
         let arguments = words.iter().copied().map(OsString::from).collect();
         tell_apart(arguments, &crate::cli::command())
             .into_iter()
@@ -138,11 +142,11 @@ mod tests {
     fn a_word_that_is_no_name_belongs_to_the_command() {
         for command in ["explain", "metrics"] {
             assert_eq!(
-                told(&["gpucost", command, "--demo", "word"]),
+                reported(&["gpucost", command, "--demo", "word"]),
                 ["gpucost", command, "--demo=starter", "word"]
             );
             assert_eq!(
-                told(&["gpucost", command, "--demo"]),
+                reported(&["gpucost", command, "--demo"]),
                 ["gpucost", command, "--demo=starter"]
             );
             for same in [
@@ -150,11 +154,11 @@ mod tests {
                 &["gpucost", command, "--demo=quarter-used", "word"],
                 &["gpucost", command, "--", "--demo", "word"],
             ] {
-                assert_eq!(told(same), same);
+                assert_eq!(reported(same), same);
             }
         }
         let same = ["gpucost", "audit", "--demo", "word"];
-        assert_eq!(told(&same), same);
-        assert_eq!(told(&["gpucost"]), ["gpucost"]);
+        assert_eq!(reported(&same), same);
+        assert_eq!(reported(&["gpucost"]), ["gpucost"]);
     }
 }

@@ -91,7 +91,7 @@ fn past(
             let accepted = audit::risk(args.risk, settings, io)?;
             let mut found = read_estate(path).map_err(|error| {
                 Failure::new(ExitCode::Input, error)
-                    .with_hint("docs/estate.md says what an estate holds")
+                    .with_hint("see docs/estate.md for the contents of an estate")
             })?;
             estate::add_own_prices(&mut found.prices, settings, false)?;
             let audited = crate::analysis::audit(&found, &settings.policy, accepted);
@@ -106,13 +106,13 @@ pub(super) fn unreadable(error: ReportError) -> Failure {
     let hint = match &error {
         // It is there, and more than is read.
         ReportError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
-            "a report that is this large was not written by gpucost"
+            "a report this large was not written by gpucost"
         }
-        ReportError::Io { .. } => "check the name of the file",
+        ReportError::Io { .. } => "check the file path",
         ReportError::Malformed { .. } | ReportError::Wrong { .. } | ReportError::Estate { .. } => {
-            "a report is what `gpucost audit --format json --output FILE` writes"
+            "create a report with `gpucost audit --format json --output FILE`"
         }
-        ReportError::Newer { .. } => "update gpucost, or write the report with this version",
+        ReportError::Newer { .. } => "update gpucost, or recreate the report with this version",
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

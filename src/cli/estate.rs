@@ -49,8 +49,8 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, F
     };
     let settings = read_settings(&path).map_err(|error| {
         let hint = match &error {
-            ConfigError::Io { .. } => "check the name given with `--config`",
-            ConfigError::Invalid { .. } => "docs/configuration.md lists every key",
+            ConfigError::Io { .. } => "check the path passed to `--config`",
+            ConfigError::Invalid { .. } => "see docs/configuration.md for all keys",
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })?;
@@ -188,7 +188,7 @@ pub(super) fn add_own_prices(
         return Ok(());
     };
     let own = read_own_prices(path).map_err(|error| {
-        Failure::new(ExitCode::Input, error).with_hint("docs/pricing.md shows the columns")
+        Failure::new(ExitCode::Input, error).with_hint("see docs/pricing.md for the columns")
     })?;
     for (key, mut quote) in own {
         if redact {
@@ -204,8 +204,8 @@ pub(super) fn add_own_prices(
 fn bought(path: &Path) -> Result<Commitments, Failure> {
     read_commitments(path).map_err(|error| {
         let hint = match &error {
-            CommitmentsError::Io { .. } => "check the name given with `--commitments`",
-            _ => "docs/estate.md says what each commitment holds",
+            CommitmentsError::Io { .. } => "check the path passed to `--commitments`",
+            _ => "see docs/estate.md for the fields of each commitment",
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })
@@ -214,13 +214,11 @@ fn bought(path: &Path) -> Result<Commitments, Failure> {
 fn unreadable(error: EstateError) -> Failure {
     let hint = match &error {
         EstateError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
-            "record it again, of fewer regions at a time"
+            "record it again with fewer regions at a time"
         }
-        EstateError::Io { .. } => "check the name given with `--from`",
-        EstateError::Malformed { .. } => {
-            "an estate is what `gpucost audit --save FILE` writes; record it again"
-        }
-        EstateError::Wrong { .. } => "docs/estate.md says what each key holds",
+        EstateError::Io { .. } => "check the path passed to `--from`",
+        EstateError::Malformed { .. } => "record the estate again with `gpucost audit --save FILE`",
+        EstateError::Wrong { .. } => "see docs/estate.md for the meaning of each key",
         EstateError::Newer { .. } => "update gpucost, or record the estate with this version",
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
@@ -253,8 +251,8 @@ fn options(
     .unwrap_or_else(|| DEFAULT_LOOKBACK.to_owned());
     let lookback = parse_duration(&lookback).map_err(Failure::input)?;
     if lookback > LONGEST_LOOKBACK {
-        return Err(Failure::input("`--lookback` is at most 455d")
-            .with_hint("CloudWatch keeps nothing older"));
+        return Err(Failure::input("`--lookback` cannot exceed 455d")
+            .with_hint("CloudWatch retains no older data"));
     }
     Ok(GatherOptions {
         aws: aws_options(&args.aws, settings, io),

@@ -60,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// The user's slip, in words.
+    /// The user's error, in words.
     pub(super) fn input(message: impl fmt::Display) -> Self {
         Self::new(ExitCode::Input, anyhow::anyhow!("{message}"))
     }

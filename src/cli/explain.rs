@@ -55,19 +55,19 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit) -> Failure {
                 let likeness = strsim::jaro_winkler(known, &id);
                 std::cmp::Reverse((likeness * 1e6) as u64)
             });
-            let failure = Failure::input(format!("nothing has the id `{id}`"));
+            let failure = Failure::input(format!("id `{id}` not found"));
             if known.is_empty() {
-                return failure.with_hint("the estate has no GPU workload");
+                return failure.with_hint("the estate has no GPU workloads");
             }
             known.truncate(SHOWN_IDS);
             failure.with_hint(format!(
-                "the nearest are {}; `gpucost audit --format json` lists all",
+                "closest matches: {}; `gpucost audit --format json` lists all",
                 listed(&known)
             ))
         }
         NotFound::Ambiguous(ids) => {
             Failure::input(format!("{} workloads are named `{id}`", ids.len()))
-                .with_hint(format!("name one by its id: {}", listed(ids)))
+                .with_hint(format!("use an id instead: {}", listed(ids)))
         }
     }
 }

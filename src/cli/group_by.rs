@@ -9,12 +9,12 @@ pub(super) fn keys(names: &[String]) -> Result<Vec<GroupKey>, Failure> {
     for name in names.iter().flat_map(|names| names.split(',')) {
         let name = name.trim();
         let key = GroupKey::from_name(name).ok_or_else(|| {
-            Failure::input(format!("`--group-by {name}` is nothing to group by"))
-                .with_hint(format!("known are {}", GroupKey::known_names()))
+            Failure::input(format!("`--group-by {name}` is not a valid grouping"))
+                .with_hint(format!("valid values: {}", GroupKey::known_names()))
         })?;
         if keys.contains(&key) {
-            return Err(Failure::input(format!("`--group-by` names `{name}` twice"))
-                .with_hint("name each once"));
+            return Err(Failure::input(format!("`--group-by` lists `{name}` twice"))
+                .with_hint("list each key once"));
         }
         keys.push(key);
     }

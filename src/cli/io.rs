@@ -18,7 +18,7 @@ pub struct Io<'a> {
     pub unreadable: Vec<String>,
     /// The present.
     pub now: Timestamp,
-    /// Where relative settings files are looked for.
+    /// Where relative settings files are searched for.
     pub folder: PathBuf,
     /// Whether stdout is a terminal.
     pub stdout_is_terminal: bool,

@@ -36,8 +36,9 @@ pub(super) fn keep(estate: &Estate, args: &EstateArgs, io: &mut Io<'_>) {
         && !args.out.quiet
     {
         let line = format!(
-            "warning: the estate is not kept for `gpucost explain`: {}: {error}\n\
-             hint: `--no-cache` leaves none; GPUCOST_CACHE_DIR names another folder\n",
+            "warning: the estate was not saved for `gpucost explain`: {}: {error}\nhint: \
+             pass `--no-cache` to skip saving, or set GPUCOST_CACHE_DIR to another \
+             directory\n",
             shown(&path)
         );
         // A closed stderr does not change what stdout gets.
@@ -51,9 +52,9 @@ pub(super) fn keep(estate: &Estate, args: &EstateArgs, io: &mut Io<'_>) {
 /// When none was kept, or it cannot be read.
 pub(super) fn read(io: &Io<'_>) -> Result<Estate, Failure> {
     const HINT: &str =
-        "run `gpucost audit` first, or name the estate with `--from FILE` or `--demo`";
+        "run `gpucost audit` first, or pass an estate with `--from FILE` or `--demo`";
     let path = path(io)
         .filter(|path| path.exists())
-        .ok_or_else(|| Failure::input("there is no estate of a last audit").with_hint(HINT))?;
+        .ok_or_else(|| Failure::input("no saved estate from a previous audit").with_hint(HINT))?;
     read_estate(&path).map_err(|error| Failure::new(ExitCode::Input, error).with_hint(HINT))
 }

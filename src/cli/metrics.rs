@@ -86,10 +86,13 @@ fn instructions(setup: &AgentSetup, audit: &Audit) -> String {
             &setup.lacking,
         );
     } else if audit.totals.gpus > 0 {
-        section("no running NVIDIA GPU instance in the scope lacks it", &[]);
+        section(
+            "no running NVIDIA GPU instance in scope is missing GPU utilization",
+            &[],
+        );
     }
     if !setup.beyond.is_empty() {
-        section("it is not for these:", &setup.beyond);
+        section("not applicable to:", &setup.beyond);
     }
     text
 }

@@ -86,7 +86,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         .find(|name| name.starts_with(OWN_VARIABLES))
     {
         let failure = Failure::input(format!("the value of {name} is not UTF-8"))
-            .with_hint(format!("`unset {name}`, or set it to text in UTF-8"));
+            .with_hint(format!("run `unset {name}`, or set it to UTF-8 text"));
         return failure.report(io);
     }
     #[cfg(unix)]
@@ -117,7 +117,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
     }
 }
 
-/// Help and version are answers; anything else is the user's slip.
+/// Help and version are answers; anything else is the user's error.
 fn usage(error: &clap::Error, io: &mut Io<'_>) -> ExitCode {
     let text = error.render();
     if error.use_stderr() {

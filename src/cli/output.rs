@@ -43,7 +43,7 @@ pub(super) fn commands(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result
 /// A file named by a flag cannot be written.
 pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
     Failure::write(&shown(path), error)
-        .with_hint("name a file in a folder that exists and that you may write to")
+        .with_hint("choose a file in an existing, writable directory")
 }
 
 /// Fails before any work is done when a file could not be written at the end,
@@ -77,10 +77,10 @@ pub(super) fn check_distinct(named: &[(&str, &Path)]) -> Result<(), Failure> {
         let same = |other: &Path| resolved(path).is_some_and(|one| Some(one) == resolved(other));
         if let Some((other, _)) = named[..index].iter().find(|(_, other)| same(other)) {
             return Err(Failure::input(format!(
-                "`{other}` and `{flag}` name the same file, {}",
+                "`{other}` and `{flag}` use the same file: {}",
                 shown(path)
             ))
-            .with_hint("name a file for each"));
+            .with_hint("use a different file for each"));
         }
     }
     Ok(())
@@ -179,7 +179,7 @@ pub(super) fn close(
     if instances == 0 && gaps.is_empty() && !args.allow_empty {
         let _ = io
             .stderr
-            .write_all(b"error: no GPU instance in the scope\nhint: check `--region`, `--tag` and the account, or pass `--allow-empty`\n");
+            .write_all(b"error: no GPU instances in scope\nhint: check `--region`, `--tag` and the account, or pass `--allow-empty`\n");
         return ExitCode::Nothing;
     }
     if args.strict && !gaps.is_empty() {
@@ -193,7 +193,7 @@ pub(super) fn close(
     if instances == 0 && !args.allow_empty {
         let _ = io
             .stderr
-            .write_all(b"error: no GPU instance could be seen in the scope\nhint: the gaps say what could not be read\n");
+            .write_all(b"error: no GPU instances found in scope\nhint: the data gaps list what could not be read\n");
         return ExitCode::Nothing;
     }
     ExitCode::Done

@@ -26,13 +26,13 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         .as_ref()
         .map_or(POLICY_FILE.to_owned(), |path| shown(path));
     write_new(&path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Failure::input(format!("{name} is there already"))
-            .with_hint("name another file with `--output`, or `--output -` to print it"),
+        ErrorKind::AlreadyExists => Failure::input(format!("{name} already exists"))
+            .with_hint("pass another file with `--output`, or `--output -` to print it"),
         _ => Failure::write(&name, error)
-            .with_hint("name a file in a folder that exists and that you may write to"),
+            .with_hint("choose a file in an existing, writable directory"),
     })?;
     if !args.quiet {
-        let line = format!("wrote {name}; `gpucost check --demo` tries it\n");
+        let line = format!("wrote {name}; run `gpucost check --demo` to try it\n");
         // A closed stderr does not change what was written.
         let _ = io.stderr.write_all(line.as_bytes());
     }

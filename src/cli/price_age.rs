@@ -41,7 +41,7 @@ impl PriceAge {
     }
 
     /// What to warn of, given the oldest day that a price was read on and the
-    /// instant that is looked at.
+    /// instant that is evaluated.
     ///
     /// # Errors
     /// When it is older than accepted.
@@ -57,15 +57,17 @@ impl PriceAge {
         let days = age.as_hours() / 24;
         if let Some(limit) = self.refused.filter(|limit| age > *limit) {
             return Err(Failure::input(format!(
-                "the oldest price is of {oldest}, {days} days old; `--max-price-age` accepts {} days",
+                "the oldest price is from {oldest}, {days} days old; `--max-price-age` \
+                 allows {} days",
                 limit.as_hours() / 24
             ))
             .with_hint(HINT));
         }
         Ok((self.warned && age > WORTH_A_WARNING).then(|| {
-            format!("warning: the oldest price is of {oldest}, {days} days old\nhint: {HINT}")
+            format!("warning: the oldest price is from {oldest}, {days} days old\nhint: {HINT}")
         }))
     }
 }
 
-const HINT: &str = "`gpucost pricing refresh` reads new prices, as far as an account may";
+const HINT: &str = "run `gpucost pricing refresh` to read new prices where the account is \
+                    allowed to";

@@ -30,7 +30,7 @@ pub(super) fn path(io: &Io<'_>) -> Option<PathBuf> {
     Some(folder(io)?.join(FILE))
 }
 
-/// What the cache holds that is not older than the bundled book; `None` when
+/// What the cache holds that is not older than the bundled catalog; `None` when
 /// there is no cache.
 pub(super) fn load(io: &Io<'_>) -> Result<Option<Estate>, EstateError> {
     let Some(path) = path(io) else {
@@ -51,4 +51,4 @@ pub(super) fn gap(error: &EstateError) -> Gap {
 }
 
 /// What to do about a cache that cannot be read.
-pub(super) const HINT: &str = "`gpucost pricing refresh` writes it anew";
+pub(super) const HINT: &str = "run `gpucost pricing refresh` to recreate it";

@@ -1,4 +1,4 @@
-//! `gpucost pricing`: look up, compare, refresh.
+//! `gpucost pricing`: find, compare, refresh.
 
 use super::args::{Format, PricingAction, PricingArgs, RefreshArgs, SortChoice, StatusArgs};
 use super::exit::{ExitCode, Failure};
@@ -64,7 +64,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     output::document(&text, &args.out, io)?;
     output::warn(warning, &args.out, io);
     let cut = if offers.len() < found {
-        format!("; {} left out by `--limit`", found - offers.len())
+        format!("; {} omitted by `--limit`", found - offers.len())
     } else {
         String::new()
     };
@@ -75,8 +75,8 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     );
     if found == 0 {
         output::complain(
-            "no priced offer answers this",
-            "widen `--region`, `--gpu` or `--count`; `--region all` looks everywhere",
+            "no priced offer matches",
+            "widen `--region`, `--gpu` or `--count`; `--region all` searches all regions",
             io,
         );
         return Ok(ExitCode::Nothing);
@@ -94,7 +94,8 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
     };
     let gpu = args.gpu.as_deref().map(GpuFilter::parse).transpose();
     let gpu = gpu.map_err(|message| {
-        Failure::input(message).with_hint("`--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
+        Failure::input(message)
+            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
     })?;
     let asked: BTreeSet<String> = args
         .provider
@@ -138,12 +139,14 @@ pub(super) fn home_region(settings: &SettingsFile, io: &Io<'_>) -> String {
 /// The operating system of `--os`.
 pub(super) fn operating_system(name: &str) -> Result<OperatingSystem, Failure> {
     OperatingSystem::from_name(name).ok_or_else(|| {
-        Failure::input(format!("`{name}` is not an operating system of the book"))
-            .with_hint("known are linux, windows, rhel, sles and ubuntu-pro")
+        Failure::input(format!(
+            "`{name}` is not an operating system in the price catalog"
+        ))
+        .with_hint("valid values: linux, windows, rhel, sles, ubuntu-pro")
     })
 }
 
-/// Refuses names that neither the book nor what was gathered knows.
+/// Refuses names that neither the catalog nor what was gathered knows.
 pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failure> {
     let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
         return Ok(());
@@ -157,15 +160,15 @@ pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result
 
 /// A name that nobody knows, with the nearest that are known.
 pub(super) fn not_in_the_book(what: &str, name: &str, nearest: &[String]) -> Failure {
-    let failure = Failure::input(format!("no {what} `{name}` in the book"));
+    let failure = Failure::input(format!("no {what} `{name}` in the price catalog"));
     if nearest.is_empty() {
-        failure.with_hint("docs/pricing.md says what the book covers")
+        failure.with_hint("see docs/pricing.md for the coverage of the price catalog")
     } else {
         failure.with_hint(format!("did you mean {}?", nearest.join(", ")))
     }
 }
 
-/// The user's own prices, then the cache, over the bundled book.
+/// The user's own prices, then the cache, over the bundled catalog.
 pub(super) fn book(
     offline: bool,
     settings: &SettingsFile,
@@ -176,7 +179,10 @@ pub(super) fn book(
     } else {
         price_cache::load(io)
             .map_err(|error| {
-                let hint = format!("{}; `--offline` does without it", price_cache::HINT);
+                let hint = format!(
+                    "{}, or pass `--offline` to run without it",
+                    price_cache::HINT
+                );
                 Failure::new(ExitCode::Input, error).with_hint(hint)
             })?
             .map(|estate| estate.prices)
@@ -189,7 +195,7 @@ pub(super) fn book(
 fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
     let path = price_cache::path(io).ok_or_else(|| {
-        Failure::input("no cache directory is known").with_hint("set GPUCOST_CACHE_DIR")
+        Failure::input("no cache directory available").with_hint("set GPUCOST_CACHE_DIR")
     })?;
     // A cache that cannot be read is replaced by what is read now.
     let last = read_price_cache(&path).ok().flatten();
@@ -204,7 +210,7 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     })?;
     write_price_cache(&path, &estate).map_err(|error| {
         Failure::write(&shown(&path), error)
-            .with_hint("set GPUCOST_CACHE_DIR to a folder that you may write to and that has room")
+            .with_hint("set GPUCOST_CACHE_DIR to a writable directory with free space")
     })?;
     // Nothing else will tell of a gap, so none is left out.
     let style = TableStyle {
@@ -241,8 +247,8 @@ fn status(args: &StatusArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
             price_status_table(&status, style)
         }
         Format::Csv => {
-            return Err(Failure::input("`pricing status` has no csv")
-                .with_hint("`--format table` or `--format json`"));
+            return Err(Failure::input("`pricing status` does not support csv")
+                .with_hint("use `--format table` or `--format json`"));
         }
     };
     output::document(&text, &args.out, io)?;

@@ -6,7 +6,7 @@ use crate::profiling::{NamedProfile, Reducer, join_profiles};
 use crate::sources::files::{ReadOptions, SampleReader, SamplesError, open_samples};
 use std::path::PathBuf;
 
-/// Opens every file, so that a slip in a name shows before a cloud is asked.
+/// Opens every file, so that an error in a name shows before a cloud is asked.
 pub(super) fn open_all(paths: &[PathBuf]) -> Result<Vec<(String, SampleReader)>, Failure> {
     let open = |path: &PathBuf| {
         let samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;

@@ -57,7 +57,7 @@ fn fleet(
     output::document(&text, out, io)?;
     output::warn(warning, out, io);
     Ok(output::close(
-        "looked at",
+        "analyzed",
         found.instances,
         0,
         &found.gaps,
@@ -105,7 +105,7 @@ fn question(
     let region = match &args.estate.aws.region {
         Some(named) if named == "all" || named.contains([',', '*']) => {
             return Err(Failure::input(format!(
-                "`--region {named}` is more than one region: a commitment holds in one"
+                "`--region {named}` is more than one region: a commitment applies to one"
             ))
             .with_hint("`gpucost pricing --region all TYPE` compares regions"));
         }
@@ -145,8 +145,8 @@ fn report(
         (None, listed) => (listed.map(|quote| quote.rate), listed.cloned()),
     };
     let rate = rate.ok_or_else(|| {
-        Failure::input(format!("no on-demand price of {place}"))
-            .with_hint("`--on-demand-hourly` states one")
+        Failure::input(format!("no on-demand price for {place}"))
+            .with_hint("pass one with `--on-demand-hourly`")
     })?;
     let used = SteadyUse {
         on_demand: rate,
@@ -246,9 +246,10 @@ fn own_commitments(
         let payment = match (paid.upfront.is_zero(), paid.hourly.is_zero()) {
             (true, true) => {
                 return Err(Failure::input(format!(
-                    "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` is no price"
+                    "`--reserved-{years}yr-hourly 0` without `--reserved-{years}yr-upfront` \
+                     is not a price"
                 ))
-                .with_hint("paid all upfront, the upfront is the price"));
+                .with_hint("with all upfront payment, the upfront amount is the price"));
             }
             (true, false) => PaymentOption::NoUpfront,
             (false, true) => PaymentOption::AllUpfront,
@@ -272,12 +273,12 @@ fn none_sold(name: &str, place: &str) -> Failure {
     let sells_none = family(family_name)
         .is_some_and(|facts| [facts.reserved_1yr, facts.reserved_3yr] == [Some(false); 2]);
     let why = if sells_none {
-        format!(": the {family_name} family sells no reserved instances")
+        format!(": the {family_name} family has no reserved instances")
     } else {
         String::new()
     };
-    Failure::input(format!("no reserved price of {place}{why}"))
-        .with_hint("`--reserved-1yr-hourly` and `--reserved-3yr-hourly` state prices of your own")
+    Failure::input(format!("no reserved price for {place}{why}"))
+        .with_hint("set custom prices with `--reserved-1yr-hourly` and `--reserved-3yr-hourly`")
 }
 
 fn payment(choice: PaymentChoice) -> PaymentOption {

@@ -110,7 +110,7 @@ fn one_type(
     output::warn(warning, &args.estate.out, io);
     output::say(
         &format!(
-            "{found} of {} would do",
+            "{found} of {} suitable",
             counted(looked_at as u64, "type", "types")
         ),
         &args.estate.out,

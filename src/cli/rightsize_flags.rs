@@ -78,7 +78,7 @@ pub(super) struct OneTypeArgs {
 }
 
 fn bound(text: &str) -> Result<Bound, String> {
-    Bound::from_name(text).ok_or_else(|| "known are bandwidth, compute and unknown".to_owned())
+    Bound::from_name(text).ok_or_else(|| "valid values: bandwidth, compute, unknown".to_owned())
 }
 
 /// A percentage.
@@ -156,7 +156,7 @@ pub(super) fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuO
         Some(offer) => Ok((shape, offer)),
         None => Err(
             Failure::input(format!("{} has no accelerator", shape.instance_type))
-                .with_hint("`gpucost pricing` lists the types that have one"),
+                .with_hint("`gpucost pricing` lists the types with an accelerator"),
         ),
     }
 }
@@ -176,7 +176,7 @@ fn cost(
     let one = instance_cost(&wanted, prices, policy).map_err(|_| unpriced(&wanted))?;
     let rate = one.quote.rate;
     let hourly = HourlyRate::new(rate.amount() * Decimal::from(count), rate.currency())
-        .ok_or_else(|| Failure::input("`--count` is more than can be priced"))?;
+        .ok_or_else(|| Failure::input("`--count` is too large to price"))?;
     Ok(WorkloadCost {
         instances: vec![one; count as usize],
         hourly,
@@ -186,7 +186,7 @@ fn cost(
 
 pub(super) fn unpriced(wanted: &PriceKey) -> Failure {
     Failure::input(format!("{wanted} has no price"))
-        .with_hint("a price of your own can be named in gpucost.toml, see docs/pricing.md")
+        .with_hint("set a custom price in gpucost.toml, see docs/pricing.md")
 }
 
 fn demand(
@@ -199,22 +199,22 @@ fn demand(
     let gpus = args.gpus_used.unwrap_or(devices);
     if gpus > devices {
         return Err(Failure::input(format!(
-            "`--gpus-used {gpus}` is more than the {devices} of {}",
+            "`--gpus-used {gpus}` exceeds the {devices} GPUs of {}",
             shape.instance_type
         ))
-        .with_hint("it counts the GPUs of one instance"));
+        .with_hint("the value is per instance"));
     }
     // The parser asks for both beside `--type`; without them nothing is known.
     let (Some(p95), Some(vram_peak_mib)) = (args.util_p95, args.vram_peak) else {
         return Err(
             Failure::input("`--type` needs `--util-p95` and `--vram-peak`")
-                .with_hint("a figure that nobody measured is not zero"),
+                .with_hint("an unmeasured value is not zero"),
         );
     };
     if gpus == 0 && p95 > 0.0 {
         return Err(
             Failure::input("`--gpus-used 0` contradicts a `--util-p95` above 0")
-                .with_hint("name the GPUs that are used, or a utilization of 0"),
+                .with_hint("pass the number of GPUs in use, or a utilization of 0"),
         );
     }
     let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
@@ -269,10 +269,10 @@ fn refuse_more(
 ) -> Result<(), Failure> {
     match there_mib {
         Some(there) if peak_mib > there as f64 => Err(Failure::input(format!(
-            "`{flag}` of {peak_mib:.0} MiB is more than the {there} MiB of {of} of {}",
+            "`{flag}` of {peak_mib:.0} MiB exceeds the {there} MiB of {of} of {}",
             shape.instance_type
         ))
-        .with_hint("it is the peak of one, not of all together")),
+        .with_hint("pass the peak of one, not the total")),
         _ => Ok(()),
     }
 }
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn percentages_are_0_to_100() {
         assert_eq!(percent("30"), Ok(30.0));
-        assert_eq!(percent("30.5 %"), Ok(30.5));
+        assert_eq!(percent("30.5%"), Ok(30.5));
         for bad in ["-1", "100.1", "NaN", "inf", "", "much"] {
             assert!(percent(bad).is_err(), "{bad}");
         }

@@ -1,4 +1,4 @@
-//! What of an estate is looked at, and the flags that say so.
+//! What of an estate is evaluated, and the flags that say so.
 
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
 use super::demo::DemoChoice;
@@ -10,7 +10,7 @@ use crate::sources::files::Demo;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which instances a command looks at.
+/// Which instances a command reads.
 #[derive(Debug)]
 pub(super) struct Scope {
     /// Recorded regions to keep; `None` for all.
@@ -130,8 +130,8 @@ pub(super) fn regions(names: &str) -> Result<Option<Vec<String>>, Failure> {
         .map(|name| name.trim().to_owned())
         .collect();
     match names.iter().find(|name| !is_name(name)) {
-        Some(bad) => Err(Failure::input(format!("`{bad}` is not a region's name"))
-            .with_hint("`--region us-east-1,eu-west-1`, or `--region all`")),
+        Some(bad) => Err(Failure::input(format!("`{bad}` is not a region name"))
+            .with_hint("use `--region us-east-1,eu-west-1`, or `--region all`")),
         None => Ok(Some(names)),
     }
 }
@@ -146,8 +146,8 @@ fn tags(flag: &str, texts: &[String]) -> Result<Vec<TagFilter>, Failure> {
                 is_excluded: flag == "--exclude-tag",
             })
             .ok_or_else(|| {
-                Failure::input(format!("`{flag} {text}` is not of the form KEY=VALUE")).with_hint(
-                    format!("name a key and its value, such as `{flag} team=search`"),
+                Failure::input(format!("`{flag} {text}` is not in the form KEY=VALUE")).with_hint(
+                    format!("pass a key and a value, such as `{flag} team=search`"),
                 )
             })
     };

@@ -76,7 +76,7 @@ fn one_type(
         let reason = found.eligibility.err().unwrap_or_default();
         output::complain(
             &reason,
-            "`gpucost pricing TYPE --region all` shows where there is a price",
+            "`gpucost pricing TYPE --region all` shows the regions with a price",
             io,
         );
         return Ok(ExitCode::Nothing);
@@ -97,8 +97,8 @@ fn key(
         None => pricing::home_region(settings, io),
     };
     if region == "all" || region.contains([',', '*']) {
-        return Err(Failure::input("`--type` is looked at in one region")
-            .with_hint("name one, such as `--region us-east-1`"));
+        return Err(Failure::input("`--type` requires a single region")
+            .with_hint("pass one, such as `--region us-east-1`"));
     }
     let question = Question {
         instance_types: vec![name.to_owned()],
@@ -140,7 +140,7 @@ fn fleet(
     output::warn(warning, out, io);
     let instances = found.assessments.iter().map(|one| one.instances).sum();
     Ok(output::close(
-        "looked at",
+        "analyzed",
         instances,
         0,
         &found.gaps,

@@ -36,7 +36,7 @@ pub(super) struct SpotArgs {
     /// The job may be interrupted and restarted
     #[arg(long, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub restartable: bool,
-    /// Instances that stop together when one of them is taken back
+    /// Instances that stop together when one of them is interrupted
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "1", help_heading = "One type")]
     pub nodes: u32,
     /// Operating system of the type

@@ -1,4 +1,4 @@
-//! Reading TOML with places: every slip at once, each with its line and what was
+//! Reading TOML with places: every error at once, each with its line and what was
 //! meant.
 
 use super::settings::Problem;
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
     /// What was read, unless anything was wrong.
     ///
     /// # Errors
-    /// With every slip, in order of line.
+    /// With every error, in order of line.
     pub(super) fn end<T>(mut self, read: T) -> Result<T, Vec<Problem>> {
         if self.problems.is_empty() {
             return Ok(read);
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
             + 1
     }
 
-    /// Notes a slip.
+    /// Notes an error.
     pub(super) fn problem(&mut self, span: Range<usize>, message: String) {
         self.problems.push(Problem {
             line: self.line(&span),
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Notes a slip in a line.
+    /// Notes an error in a line.
     pub(super) fn at(&mut self, line: usize, message: &str) {
         self.problems.push(Problem {
             line,
@@ -74,7 +74,10 @@ impl<'a> Reader<'a> {
         let meant = did_you_mean(key, known.iter().copied());
         self.problem(
             span,
-            format!("unknown key `{key}`{meant}; known are {}", known.join(", ")),
+            format!(
+                "unknown key `{key}`{meant}; valid keys: {}",
+                known.join(", ")
+            ),
         );
     }
 
@@ -83,7 +86,7 @@ impl<'a> Reader<'a> {
         match value.get_ref() {
             DeValue::String(text) if !text.trim().is_empty() => Some(text.to_string()),
             _ => {
-                self.problem(value.span(), "expected a text in quotes".to_owned());
+                self.problem(value.span(), "expected a quoted string".to_owned());
                 None
             }
         }

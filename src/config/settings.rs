@@ -118,7 +118,7 @@ pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
 /// # Errors
 /// When it is not a whole positive number with one of these units.
 pub fn parse_duration(text: &str) -> Result<SignedDuration, String> {
-    let expected = || format!("`{text}` is not a length of time such as 14d, 12h or 90m");
+    let expected = || format!("`{text}` is not a duration such as 14d, 12h or 90m");
     let unit = text.chars().last().ok_or_else(expected)?;
     let number: i64 = text[..text.len() - unit.len_utf8()]
         .parse()
@@ -220,14 +220,14 @@ impl Reader<'_> {
                 "max_api_cost" => settings.max_api_cost = self.decimal(value),
                 "prices" => match value.get_ref() {
                     DeValue::Table(prices) => self.prices(prices, &mut settings),
-                    _ => self.problem(value.span(), "`prices` is a table".to_owned()),
+                    _ => self.problem(value.span(), "`prices` must be a table".to_owned()),
                 },
                 "policy" => match value.get_ref() {
                     DeValue::Table(policy) => {
                         self.policy(policy, &mut settings.policy);
                         self.check_order(key.span(), &settings.policy);
                     }
-                    _ => self.problem(value.span(), "`policy` is a table".to_owned()),
+                    _ => self.problem(value.span(), "`policy` must be a table".to_owned()),
                 },
                 unknown => self.unknown(key.span(), unknown, KEYS),
             }
@@ -250,7 +250,10 @@ impl Reader<'_> {
                     DeValue::Table(discounts) => {
                         self.discounts(discounts, &mut settings.policy.discount_percent);
                     }
-                    _ => self.problem(value.span(), "`discount_percent` is a table".to_owned()),
+                    _ => self.problem(
+                        value.span(),
+                        "`discount_percent` must be a table".to_owned(),
+                    ),
                 },
                 unknown => self.unknown(key.span(), unknown, PRICE_KEYS),
             }
@@ -267,7 +270,7 @@ impl Reader<'_> {
                 } else {
                     format!("; did you mean {}?", nearest.join(", "))
                 };
-                let message = format!("`{family}` is no GPU family of the book{meant}");
+                let message = format!("`{family}` is not a GPU family in the price catalog{meant}");
                 self.problem(key.span(), message);
             }
             let Some(text) = self.text_of_number(value) else {
@@ -346,8 +349,9 @@ impl Reader<'_> {
                     if let Some(name) = &policy.time_zone
                         && catalog::time_zone(name).is_none()
                     {
-                        let message =
-                            format!("`{name}` is no known time zone; they read like Europe/Berlin");
+                        let message = format!(
+                            "`{name}` is not a known time zone; use a name such as Europe/Berlin"
+                        );
                         self.problem(value.span(), message);
                     }
                 }
@@ -379,7 +383,7 @@ mod tests {
     #[test]
     fn every_bad_key_is_shown_with_its_line() {
         let text = "regoin = \"eu-west-1\"\nlookback = \"fortnight\"\n\n[policy]\nmin_hours = -1\nfoo = 1\n";
-        let problems = parse(text).expect_err("four slips");
+        let problems = parse(text).expect_err("four errors");
         let lines: Vec<usize> = problems.iter().map(|problem| problem.line).collect();
         assert_eq!(lines, [1, 2, 5, 6]);
         assert!(problems[0].message.contains("unknown key `regoin`"));

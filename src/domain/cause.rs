@@ -33,22 +33,23 @@ impl FailureKind {
     pub fn hint(self, action: &str) -> String {
         match self {
             Self::NoCredentials => {
-                "set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs none"
+                "set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs no \
+                 credentials"
             }
             Self::ExpiredCredentials => {
                 "sign in again (`aws sso login`, or refresh the session token)"
             }
             Self::RejectedCredentials => {
-                "check the keys, and that the region is enabled for the account"
+                "check the access keys and whether the region is enabled for the account"
             }
-            Self::Denied if action.is_empty() => "`gpucost iam-policy` prints the whole policy",
+            Self::Denied if action.is_empty() => "`gpucost iam-policy` prints the full policy",
             Self::Denied => {
-                return format!("allow {action}; `gpucost iam-policy` prints the whole policy");
+                return format!("allow {action}; `gpucost iam-policy` prints the full policy");
             }
             Self::Throttled => {
                 "run again later, audit fewer regions at once, or raise `--deadline`"
             }
-            Self::Unreachable => "check the network, the region's name and `--endpoint-url`",
+            Self::Unreachable => "check the network, the region name, and `--endpoint-url`",
             Self::Unsupported | Self::Other => "run again with -v for details",
         }
         .to_owned()
@@ -81,6 +82,8 @@ pub enum Detail {
     Instance,
     /// A host's name.
     Host,
+    /// An instant, RFC 3339.
+    Time,
 }
 
 /// Fields of answers that can be unreadable.
@@ -101,16 +104,23 @@ pub const ANSWER_FIELDS: &[&str] = &[
     "term",
     "total",
     "type",
-    "way of payment",
+    "payment option",
     "zone",
+    // Of earlier recordings.
+    "way of payment",
 ];
 
 /// What is done without what a call did not give.
 pub const FALLBACKS: &[&str] = &[
     "",
+    "it is omitted",
+    "none are assumed",
+    "the bundled catalog is used",
+    "the price cache, or else the bundled price catalog, is used where a price is available",
+    "the price cache, or else the bundled average, is used where available",
+    // Of earlier recordings.
     "it is left out",
     "they are taken to be none",
-    "the bundled catalog is used",
     "the price cache, else the bundled book is used where it has a price",
     "the price cache, else the bundled average is used where there is one",
     "the bundled book is used",
@@ -141,9 +151,9 @@ macro_rules! causes {
     };
 }
 
-const ANOTHER_PLACE: &str = "audit the account and region that the run was taken in; a run on EC2 names \
-     its instance unless it was told `--no-imds`, and a run in a container is known \
-     by its GPUs beside one on the host";
+const ANOTHER_PLACE: &str = "audit the account and region where the run was recorded; a run on \
+                             EC2 includes its instance ID unless recorded with `--no-imds`, and \
+                             a run in a container is matched by its GPUs to a run on the host";
 
 causes! {
     /// A call failed.
@@ -157,54 +167,60 @@ causes! {
         "{call}; {} series are missing", "";
     /// Metrics were not asked for.
     MetricsNotAsked = "metrics-not-asked" []
-        "not asked for", "run without `--metrics-source none`";
+        "not requested", "run without `--metrics-source none`";
     /// Prices were not asked for, and the bundled catalog has none.
     PricesNotAsked = "prices-not-asked" [Types]
-        "not asked for, and the bundled book has none for {}",
+        "not requested, and the bundled catalog has none for {}",
         "run without `--offline` to ask the Pricing API";
     /// The price list has none.
     PricesNotListed = "prices-not-listed" [Types]
-        "the price list has none for {}; the bundled book is used where it has one",
-        "the type may be sold by Capacity Block only";
+        "the price list has none for {}; the bundled catalog is used where it has one",
+        "the type may be available through Capacity Blocks only";
     /// The price cache cannot be read.
     CacheNotRead = "cache-not-read" [Foreign]
-        "{}; the bundled book is used", "`gpucost pricing refresh` writes it anew";
+        "{}; the bundled catalog is used", "run `gpucost pricing refresh` to recreate it";
     /// An answer describes an instance without a field that can be read.
     InstanceNotReadable = "instance-not-readable" [Field]
-        "EC2's answer has no readable {}", "report it with `gpucost inventory -v`";
+        "the EC2 response has no readable {}", "report it with `gpucost inventory -v`";
+    /// An instance was launched after the instant that is audited.
+    InstanceLater = "instance-later" [Time]
+        "launched {} after the audit's as-of time", "run the audit with a later time";
+    /// An instance is being terminated.
+    InstanceEnding = "instance-ending" []
+        "shutting down: neither running nor stopped", "run the audit again after termination";
     /// An answer describes a commitment without a field that can be read.
     CommitmentNotReadable = "commitment-not-readable" [Field]
-        "the answer has no readable {}; it is left out",
-        "state it in a file for `--commitments`";
+        "the response has no readable {}; it is omitted",
+        "declare it in a file for `--commitments`";
     /// Only a value over all GPUs of an instance is published.
     OnlyRollUp = "only-roll-up" []
-        "only a roll-up over its GPUs is published",
+        "only an aggregate over its GPUs is published",
         "keep the `index` dimension in the agent's aggregation";
     /// A profiled run names an instance that is not audited.
     ProfileOfOther = "profile-of-other" [Instance]
-        "the instance {} is not among those audited", ANOTHER_PLACE;
+        "instance {} is not in the audit", ANOTHER_PLACE;
     /// A profiled run does not say where it was taken.
     ProfileOfNobody = "profile-of-nobody" []
-        "it names neither an instance nor a host, and no file that names one has all of its GPUs",
+        "it has no instance ID or host name, and no file that has one covers all of its GPUs",
         ANOTHER_PLACE;
     /// Several instances have the name of the host of a profiled run.
     ProfileOfSeveral = "profile-of-several" [Host]
-        "the host name {} stands for several instances, no instance is named, and no file that \
-         names one has all of its GPUs", ANOTHER_PLACE;
+        "the host name {} matches several instances, no instance ID is given, and no file \
+         that has one covers all of its GPUs", ANOTHER_PLACE;
     /// No instance has the name of the host of a profiled run.
     ProfileOfNone = "profile-of-none" [Host]
-        "the host name {} is of no instance that is audited, no instance is named, and no file \
-         that names one has all of its GPUs", ANOTHER_PLACE;
+        "the host name {} matches no audited instance, no instance ID is given, and no file \
+         that has one covers all of its GPUs", ANOTHER_PLACE;
     /// A profiled run was taken in another region.
     ProfileElsewhere = "profile-elsewhere" [Region Instance Region]
-        "it was taken in {}, and {} is in {}", ANOTHER_PLACE;
+        "it was recorded in {}, but {} is in {}", ANOTHER_PLACE;
     /// A profiled run was taken on another type.
     ProfileOnOtherType = "profile-on-other-type" [Types Instance Types]
-        "it was taken on {}, and {} is {} today", "profile a run on today's type";
+        "it was recorded on {}, but {} is now {}", "profile a run on the current type";
     /// Samples of a profiled run are outside the window.
     ProfileOutside = "profile-outside" [Count Count Count Count]
         "{} of {} samples are outside the window: {} before it, {} after it",
-        "widen it with `--lookback`, end it later with `--as-of`, or check the host's clock";
+        "widen the window with `--lookback`, end it later with `--as-of`, or check the host clock";
 }
 
 /// A cause with its details.
@@ -267,7 +283,7 @@ impl Cause {
             .unwrap_or(FailureKind::Other)
             .hint(action);
         match self.kind {
-            CauseKind::RegionsNotListed => format!("{hint}, or name them with `--region`"),
+            CauseKind::RegionsNotListed => format!("{hint}, or specify regions with `--region`"),
             _ => hint,
         }
     }
@@ -322,7 +338,7 @@ mod tests {
         );
         assert_eq!(
             failed.hint(),
-            "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the whole policy"
+            "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the full policy"
         );
         let details = ["ec2:DescribeRegions", "denied", "", "", "us-east-1"];
         let regions = Cause::of(CauseKind::RegionsNotListed, details);

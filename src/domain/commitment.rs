@@ -91,7 +91,7 @@ pub struct SavingsPlan {
     pub family: Option<String>,
     /// The currency of the commitment.
     pub currency: Currency,
-    /// Committed per hour at the plan's rates, what was paid ahead included.
+    /// Committed per hour at the plan's rates, what was committed included.
     pub commitment_hourly: Decimal,
     /// Length and payment.
     pub term: CommitmentTerm,

@@ -20,9 +20,9 @@ named_enum! {
     Confidence {
         /// Guessed from names or age: no dollars in totals.
         Heuristic = "heuristic",
-        /// Coverage of 50–90 %, a modelled ratio, or a declared tag.
+        /// Coverage of 50–90%, a modelled ratio, or a declared tag.
         Derived = "derived",
-        /// Coverage of at least 90 %, or a billing fact.
+        /// Coverage of at least 90%, or a billing fact.
         Measured = "measured",
     }
 }

@@ -1,7 +1,7 @@
 //! What could not be seen. A gap is a value that travels with the result, not
 //! an error.
 
-use super::Cause;
+use super::{Cause, CauseKind};
 
 /// Something the audit did not see, why, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,11 +36,32 @@ impl Gap {
         }
     }
 
+    /// Whether the inventory may lack an instance: a region, the list of regions or an
+    /// instance could not be read. One that is known and left out, because it is on its way
+    /// out or came later, is not lacking.
+    pub fn hides_instances(&self) -> bool {
+        hides_instances(&self.what, self.cause.as_ref().map(|cause| cause.kind()))
+    }
+
     /// A gap of a cause.
     pub fn of(what: impl Into<String>, place: impl Into<String>, cause: Cause) -> Self {
         Self {
             cause: Some(Box::new(cause.clone())),
             ..Self::new(what, place, cause.to_string(), cause.hint())
         }
+    }
+}
+
+/// The same of a gap's subject and cause. Without a cause, which earlier recordings do not
+/// state, an instance counts as not read.
+pub fn hides_instances(what: &str, cause: Option<CauseKind>) -> bool {
+    let is_known = matches!(
+        cause,
+        Some(CauseKind::InstanceLater | CauseKind::InstanceEnding)
+    );
+    match what {
+        "region" | "regions" => true,
+        "instance" => !is_known,
+        _ => false,
     }
 }

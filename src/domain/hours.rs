@@ -38,7 +38,7 @@ impl ActivityHour {
                 .is_some_and(|maximum| maximum >= ACTIVE_PERCENT)
     }
 
-    /// Whether no GPU worked: nothing ran, or every GPU stayed below 1 %. What
+    /// Whether no GPU worked: nothing ran, or every GPU stayed below 1%. What
     /// is not known is neither off nor active.
     pub fn is_off(&self) -> bool {
         let rests = self.maximum.is_some_and(|maximum| maximum < ACTIVE_PERCENT);

@@ -36,7 +36,7 @@ fn of(timeline: &Timeline) -> HourlyActivity {
 
 #[test]
 fn an_hour_is_off_when_every_gpu_stayed_below_one_percent() {
-    // By the hour: at rest; one of two GPUs at 1 %; one of two silent; one silent
+    // By the hour: at rest; one of two GPUs at 1%; one of two silent; one silent
     // beside one that works; stopped.
     let hours = of(&timeline(
         7_200,

@@ -3,6 +3,7 @@
 mod advice;
 mod cause;
 mod commitment;
+mod committed;
 mod directory;
 mod estate;
 mod finding;
@@ -13,7 +14,6 @@ mod instance;
 mod member;
 mod money;
 mod names;
-mod paid_ahead;
 mod policy;
 mod price;
 mod profiled;
@@ -37,13 +37,14 @@ pub use commitment::{
     CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
     SavingsPlanKind,
 };
+pub use committed::{CommittedCost, CommittedHours, CommittedPart};
 pub use directory::{Directory, HostMatch};
 pub use estate::{ApiUsage, Estate, EstateSource, TagFilter};
 pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
     Severity,
 };
-pub use gap::Gap;
+pub use gap::{Gap, hides_instances};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourlyActivity};
 pub(crate) use instance::named_enum;
@@ -54,14 +55,13 @@ pub use instance::{
 pub use member::{Measured, Member};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
-pub use paid_ahead::{PaidAhead, PaidPart, Sunk};
 pub use policy::Policy;
 pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,
     PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
-pub use profiled::{Looks, ProfileBasis, ProfiledRun};
-pub use prose::{decimals_apart, floored, separated};
+pub use profiled::{ProfileBasis, ProfiledRun, SampleCounts};
+pub use prose::{after_number, decimals_apart, floored, separated};
 pub use samples::Samples;
 pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
@@ -76,6 +76,6 @@ pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
 pub use verdict::{Classification, UsageState, Verdict};
 pub use week::{HOURS_OF_A_WEEK, WeekHour, WeekUsage};
 pub use workload::{
-    Group, InstanceCost, KindBasis, StandingCosts, Unpriced, Workload, WorkloadCost, WorkloadKey,
-    WorkloadKind, says_production,
+    Group, IdleStorageCosts, InstanceCost, KindBasis, Unpriced, Workload, WorkloadCost,
+    WorkloadKey, WorkloadKind, says_production,
 };

@@ -1,4 +1,4 @@
-//! Exact money. Floats lose cents and hourly/monthly slips are the field's
+//! Exact money. Floats lose cents and hourly/monthly errors are the field's
 //! classic bug, so amounts are decimals, carry their currency, and a rate per
 //! hour is a different type from an amount.
 

@@ -194,7 +194,7 @@ impl fmt::Display for PriceKey {
 named_enum! {
     /// Where a price came from; later ones are preferred.
     PriceOrigin {
-        /// The book inside the binary.
+        /// The catalog inside the binary.
         Bundled = "bundled",
         /// The user's cache of an earlier refresh.
         Cache = "cache",
@@ -210,7 +210,7 @@ named_enum! {
     PriceBasis {
         /// A source states it.
         Observed = "observed",
-        /// It follows from a stated one by a rule that the book documents.
+        /// It follows from a stated one by a rule that the catalog documents.
         Derived = "derived",
     }
 }
@@ -309,7 +309,7 @@ pub struct StorageQuote {
     pub source: String,
 }
 
-/// Prices of one audit, looked up by key.
+/// Prices of one audit, found by key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PriceBook {
     quotes: BTreeMap<PriceKey, PriceQuote>,

@@ -7,29 +7,29 @@ use super::{
 };
 use jiff::Timestamp;
 
-/// Looks of a run, by what became of them.
+/// Samples of a run, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Looks {
-    /// Those that told of at least half of the GPUs, or of the one in question.
-    pub told: u64,
+pub struct SampleCounts {
+    /// Those that reported at least half of the GPUs, or of the one in question.
+    pub reported: u64,
     /// Those that were taken.
     pub taken: u64,
     /// Those that were due and not taken.
     pub missed: u64,
 }
 
-impl Looks {
+impl SampleCounts {
     /// Those that were due.
     pub fn due(self) -> u64 {
         self.taken.saturating_add(self.missed)
     }
 
-    /// Share of those that were due that told, 0–1; 0 where none was due.
+    /// Share of those that were due that reported, 0–1; 0 where none was due.
     pub fn coverage(self) -> f64 {
         if self.due() == 0 {
             0.0
         } else {
-            self.told as f64 / self.due() as f64
+            self.reported as f64 / self.due() as f64
         }
     }
 }
@@ -42,13 +42,13 @@ pub struct ProfiledRun {
     pub instance: InstanceId,
     /// When sampling began.
     pub start: Timestamp,
-    /// When it ended: of a run that was cut short, the last look.
+    /// When it ended: of a run that was cut short, the last sample.
     pub end: Timestamp,
     /// Whether it covers a command from its start to its success.
     pub covers_a_command: bool,
-    /// Its looks inside the window; absent where a recording does not tell.
-    pub looks: Option<Looks>,
-    /// Mean over its looks of the mean over all GPUs, percent; absent when it has
+    /// Its samples inside the window; absent where a recording does not tell.
+    pub samples: Option<SampleCounts>,
+    /// Mean over its samples of the mean over all GPUs, percent; absent when it has
     /// no utilization.
     pub gpu_mean_percent: Option<f64>,
     /// 95th percentile of the host's CPU, percent.
@@ -64,7 +64,7 @@ impl ProfiledRun {
     }
 
     /// Whether a window holds it. The last period may still be running when an
-    /// audit looks, so that a run may end inside it.
+    /// audit reads, so that a run may end inside it.
     pub fn is_inside(&self, window: Window, period_seconds: u32) -> bool {
         let last_second = window.end.as_second() + i64::from(period_seconds);
         self.start >= window.start && self.start < window.end && self.end.as_second() < last_second
@@ -115,7 +115,7 @@ impl ProfileBasis {
         Some(if *runs == 1 {
             format!("one run of {length}")
         } else {
-            format!("{runs} runs of {length} in all")
+            format!("{runs} runs, {length} in total")
         })
     }
 }

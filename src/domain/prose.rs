@@ -18,6 +18,15 @@ fn shown(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
+/// A unit as it follows a number: a percent sign has no blank before it.
+pub fn after_number(unit: &str) -> String {
+    if unit.is_empty() || unit.starts_with('%') {
+        unit.to_owned()
+    } else {
+        format!(" {unit}")
+    }
+}
+
 /// The digits of a whole number with thousands separators.
 pub fn separated(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -31,7 +40,7 @@ pub fn separated(digits: &str) -> String {
 }
 
 /// A percentage with so many decimals, never rounded up: what is not complete
-/// must not read as 100 %.
+/// must not read as 100%.
 pub fn floored(percent: f64, decimals: usize) -> String {
     let scale = 10_f64.powi(i32::try_from(decimals).unwrap_or(0));
     // 0.29 × 100 is a hair below 29.

@@ -14,7 +14,7 @@ pub struct SpotHistory {
     pub min: Decimal,
     /// Highest price that held in the window, per hour.
     pub max: Decimal,
-    /// Lowest price that, with all below it, held for at least 95 % of the time.
+    /// Lowest price that, with all below it, held for at least 95% of the time.
     pub p95: Decimal,
     /// Time-weighted standard deviation as a percentage of the mean, to four
     /// decimals.

@@ -10,7 +10,7 @@ named_enum! {
     PlanAction {
         /// Nothing, and nothing that it launches changes either.
         NoOp = "no-op",
-        /// It stays, and Terraform no longer looks after it.
+        /// It stays, and Terraform no longer manages it.
         Forget = "forget",
         /// It is made.
         Create = "create",

@@ -1,4 +1,4 @@
-//! The window that an audit looks at, and how long something ran in it.
+//! The window that an audit reads, and how long something ran in it.
 
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;

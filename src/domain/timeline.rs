@@ -304,17 +304,17 @@ pub struct UtilizationSummary {
     pub distribution: Distribution,
     /// Largest maximum of any GPU.
     pub max: f64,
-    /// Share of periods in which no GPU reached 1 %; absent without maxima.
+    /// Share of periods in which no GPU reached 1%; absent without maxima.
     pub idle_share: Option<f64>,
     /// 99th percentile over time of the largest maximum; absent without maxima.
     pub maximum_p99: Option<f64>,
-    /// Periods of any seven days in which a GPU averaged at least 5 %, at most.
+    /// Periods of any seven days in which a GPU averaged at least 5%, at most.
     pub working_periods_a_week: u64,
     /// From the first period that counts to the end of the last one.
     pub observed_seconds: i64,
     /// Largest sum over all GPUs in one period, percent of one GPU, from averages.
     pub largest_sum_percent: f64,
-    /// Share of hours with a mean above 95 %.
+    /// Share of hours with a mean above 95%.
     pub saturated_hours_share: f64,
     /// Periods that count.
     pub n_samples: u64,

@@ -41,7 +41,7 @@ impl VramSummary {
 pub struct Maxima {
     /// The largest, percent.
     pub largest: f64,
-    /// Time in periods whose maximum reached 1 %.
+    /// Time in periods whose maximum reached 1%.
     pub active_seconds: u64,
     /// From the first sample to the end of the last one.
     pub observed_seconds: i64,
@@ -101,7 +101,7 @@ impl GpuUsage {
             .is_some_and(|sessions| sessions > 0.0)
     }
 
-    /// Whether it was ever active (p99 at or above 1 %, or an encoder session);
+    /// Whether it was ever active (p99 at or above 1%, or an encoder session);
     /// absent when it was not measured.
     pub fn is_active(&self) -> Option<bool> {
         if self.encodes() {
@@ -122,7 +122,7 @@ impl GpuUsage {
         largest.map(|largest| largest >= ACTIVE_PERCENT)
     }
 
-    /// Whether it is known never to have worked: its maximum stayed below 1 % in every
+    /// Whether it is known never to have worked: its maximum stayed below 1% in every
     /// period, over as many days as idleness takes, with hardly a sample missing.
     pub fn is_never_used(&self, policy: &Policy) -> bool {
         let Some(maxima) = self.maxima.filter(|_| !self.encodes()) else {
@@ -141,7 +141,7 @@ impl GpuUsage {
         is_rare.then(|| maxima.active_seconds as f64 / 3600.0)
     }
 
-    /// Whether something was allocated on it: VRAM at or above 5 %, or active.
+    /// Whether something was allocated on it: VRAM at or above 5%, or active.
     /// Absent when what was measured does not tell.
     pub fn is_allocated(&self) -> Option<bool> {
         let held = self

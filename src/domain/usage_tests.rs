@@ -287,7 +287,7 @@ fn what_an_inactive_gpu_holds_is_unknown_without_memory() {
     };
     assert_eq!(allocated(&[level(0.0)]), None);
     assert_eq!(allocated(&[level(7.0)]), Some(true));
-    // 5 % of 24 576 MiB are 1 228.8.
+    // 5% of 24 576 MiB are 1 228.8.
     assert_eq!(allocated(&[level(0.0), holding(1_228.0)]), Some(false));
     assert_eq!(allocated(&[level(0.0), holding(1_229.0)]), Some(true));
     assert_eq!(allocated(&[holding(1_228.0)]), None);

@@ -6,11 +6,11 @@ use super::{Comparator, Confidence, Policy};
 named_enum! {
     /// How much of the GPUs a workload uses, by mean utilization.
     Classification {
-        /// Below 25 % (policy).
+        /// Below 25% (policy).
         Overprovisioned = "overprovisioned",
-        /// From 25 to below 60 % (policy).
+        /// From 25 to below 60% (policy).
         Underutilized = "underutilized",
-        /// 60 % and above (policy).
+        /// 60% and above (policy).
         WellUtilized = "well-utilized",
         /// Too little was measured to say.
         InsufficientData = "insufficient-data",

@@ -2,9 +2,10 @@
 
 use super::instance::named_enum;
 use super::{
-    Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId, InstanceShape, InstanceUsage, Measured,
-    Member, Money, PaidAhead, Policy, PriceKey, PriceQuote, ProfileBasis, PurchaseOption, Samples,
-    StorageQuote, StorageResource, Sunk, UtilizationSummary, VramSummary,
+    CommittedCost, CommittedHours, Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId,
+    InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey, PriceQuote,
+    ProfileBasis, PurchaseOption, Samples, StorageQuote, StorageResource, UtilizationSummary,
+    VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -117,7 +118,7 @@ pub struct InstanceCost {
     pub quote: PriceQuote,
     /// What pays for hours of it in place of that price; absent when nothing
     /// does.
-    pub paid_ahead: Option<PaidAhead>,
+    pub committed: Option<CommittedHours>,
     /// What an hour of it costs in the mean while it runs: its price, and the
     /// rates of the commitments in the hours that they cover.
     pub hourly: HourlyRate,
@@ -137,15 +138,15 @@ impl InstanceCost {
     }
 
     /// What of it stopping does not end, in whole cents.
-    pub fn sunk_monthly(&self) -> Money {
-        let paid = self.paid_ahead.as_ref();
-        let hourly = paid.map_or(Decimal::ZERO, PaidAhead::sunk_hourly);
+    pub fn committed_monthly(&self) -> Money {
+        let paid = self.committed.as_ref();
+        let hourly = paid.map_or(Decimal::ZERO, CommittedHours::committed_hourly);
         Money::new(hourly * self.monthly_hours, self.hourly.currency()).rounded()
     }
 
     /// Whether any of its hours costs the price.
     pub fn uses_price(&self) -> bool {
-        let paid = self.paid_ahead.as_ref();
+        let paid = self.committed.as_ref();
         paid.is_none_or(|paid| !paid.uncovered_share.is_zero())
     }
 }
@@ -168,19 +169,19 @@ impl WorkloadCost {
         })
     }
 
-    /// What of it stopping does not end; absent when nothing is paid ahead.
-    pub fn sunk(&self) -> Option<Sunk> {
+    /// What of it stopping does not end; absent when nothing is committed.
+    pub fn committed_cost(&self) -> Option<CommittedCost> {
         let mut commitments = BTreeMap::new();
         let mut monthly = Decimal::ZERO;
         for one in &self.instances {
-            let Some(paid) = &one.paid_ahead else {
+            let Some(paid) = &one.committed else {
                 continue;
             };
-            monthly += one.sunk_monthly().amount();
+            monthly += one.committed_monthly().amount();
             let parts = paid.parts.iter();
             commitments.extend(parts.map(|part| (part.commitment.clone(), part.end)));
         }
-        (!commitments.is_empty()).then(|| Sunk {
+        (!commitments.is_empty()).then(|| CommittedCost {
             monthly: Money::new(monthly, self.hourly.currency()),
             commitments,
         })
@@ -233,7 +234,7 @@ impl Unpriced {
 
 /// Storage and addresses that cost while nothing runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StandingCosts {
+pub struct IdleStorageCosts {
     /// What is priced, in words with its arithmetic.
     pub priced: Vec<String>,
     /// Per month, rounded to cents: the sum of what is priced, zero where
@@ -283,7 +284,7 @@ pub struct Workload {
     /// Why it runs without a price; absent when it has one or does not run.
     pub unpriced: Option<Unpriced>,
     /// What it costs beside compute once it has ended.
-    pub standing: StandingCosts,
+    pub idle_storage: IdleStorageCosts,
     /// Mean over its instances of the share of the window that each ran, 0–1.
     pub running_share: Option<Decimal>,
     /// Per instance.
@@ -512,9 +513,9 @@ impl Workload {
             .flatten()
     }
 
-    /// What of its cost stopping does not end; absent when nothing is paid ahead.
-    pub fn sunk(&self) -> Option<Sunk> {
-        self.cost.as_ref()?.sunk()
+    /// What of its cost stopping does not end; absent when nothing is committed.
+    pub fn committed_cost(&self) -> Option<CommittedCost> {
+        self.cost.as_ref()?.committed_cost()
     }
 
     /// The same with every hour at its price, as it will be when the commitments
@@ -522,7 +523,7 @@ impl Workload {
     pub fn without_commitments(&self) -> Option<Self> {
         let mut instances = self.cost.as_ref()?.instances.clone();
         for one in &mut instances {
-            one.paid_ahead = None;
+            one.committed = None;
             one.hourly = one.quote.rate;
         }
         let mut open = self.clone();
@@ -538,7 +539,7 @@ impl Workload {
         if self.key.running {
             self.cost.as_ref().map(|cost| cost.compute_monthly)
         } else {
-            self.standing.monthly
+            self.idle_storage.monthly
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Live prices of what was found, with the bundled book behind them.
+//! Live prices of what was found, with the bundled catalog behind them.
 
 use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
 use crate::analysis::{is_restartable, price_key};
@@ -74,7 +74,8 @@ async fn region_prices(
                 }
             }
             Err(error) => {
-                let instead = "the price cache, else the bundled book is used where it has a price";
+                let instead = "the price cache, or else the bundled price catalog, is used where a \
+                               price is available";
                 let cause = error.cause_of(CauseKind::CallFailed, instead);
                 gaps.push(Gap::of("live prices", place, cause));
             }
@@ -90,13 +91,13 @@ async fn region_prices(
             }
             Err(error) => {
                 let instead =
-                    "the price cache, else the bundled average is used where there is one";
+                    "the price cache, or else the bundled average, is used where available";
                 let cause = error.cause_of(CauseKind::CallFailed, instead);
                 gaps.push(Gap::of("spot prices", place, cause));
             }
         }
     }
-    let resources = standing_resources(region);
+    let resources = idle_storage_resources(region);
     if !resources.is_empty() {
         match aws::storage_prices(session, place, &resources).await {
             Ok(found) => {
@@ -113,7 +114,7 @@ async fn region_prices(
     (book, gaps)
 }
 
-/// Every accelerated type of the book.
+/// Every accelerated type of the catalog.
 pub(super) fn accelerated_types() -> impl Iterator<Item = String> {
     shapes()
         .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)
@@ -197,7 +198,7 @@ fn spot_types(
 }
 
 /// What stopped instances still pay for in the region.
-fn standing_resources(region: &Region) -> Vec<StorageResource> {
+fn idle_storage_resources(region: &Region) -> Vec<StorageResource> {
     let stopped = || region.instances.iter().filter(|i| !i.state.is_running());
     let mut resources: BTreeSet<StorageResource> = stopped()
         .flat_map(|instance| &instance.volumes)
@@ -209,7 +210,7 @@ fn standing_resources(region: &Region) -> Vec<StorageResource> {
     resources.into_iter().collect()
 }
 
-/// Copies the prices of the user's cache and of the bundled book that figures may
+/// Copies the prices of the user's cache and of the bundled catalog that figures may
 /// rest on into the estate, so that a recorded one gives the same answer later.
 pub(super) fn add_known_prices(book: &mut PriceBook, cache: &PriceBook, instances: &[Instance]) {
     let mut running: BTreeMap<PriceKey, usize> = BTreeMap::new();
@@ -267,8 +268,8 @@ fn commitments() -> impl Iterator<Item = PriceOption> {
     })
 }
 
-/// A gap for each region in which something runs that the book has no price of,
-/// when nothing but the book was to be asked.
+/// A gap for each region in which something runs that the catalog has no price of,
+/// when nothing but the catalog was to be asked.
 pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> Vec<Gap> {
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for instance in instances.iter().filter(|one| one.state.is_running()) {

@@ -58,7 +58,7 @@ fn offline_names_what_the_book_lacks() {
         .iter()
         .map(|gap| (gap.place.as_str(), gap.reason.as_str()))
         .collect();
-    let reason = |names| format!("not asked for, and the bundled book has none for {names}");
+    let reason = |names| format!("not requested, and the bundled catalog has none for {names}");
     assert_eq!(
         found,
         [
@@ -148,7 +148,7 @@ fn kept(instances: &[Instance]) -> impl Fn(&str, PriceOption) -> bool + use<> {
 #[test]
 fn an_estate_keeps_what_every_type_costs() {
     let kept = kept(&[on_demand("g5.xlarge")]);
-    // Another GPU, a dearer one, another maker's, none at all.
+    // Another GPU, a more expensive one, another maker's, none at all.
     for name in ["g4dn.xlarge", "p5.48xlarge", "trn1.2xlarge", "c6i.12xlarge"] {
         assert!(kept(name, PriceOption::OnDemand), "{name}");
     }

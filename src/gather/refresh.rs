@@ -1,4 +1,4 @@
-//! Reading every GPU price anew, for the user's own copy of the book.
+//! Reading every GPU price anew, for the user's own copy of the catalog.
 
 use super::prices::accelerated_types;
 use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
@@ -64,7 +64,7 @@ impl Part {
 
 type Answer = Result<Vec<(PriceKey, PriceQuote)>, AwsError>;
 
-/// Reads Linux prices of every accelerated type of the book, as an estate
+/// Reads Linux prices of every accelerated type of the catalog, as an estate
 /// without instances. What cannot be read keeps its `last` price, and is a gap.
 ///
 /// # Errors
@@ -172,7 +172,7 @@ fn over_zones(zonal: Vec<(PriceKey, PriceQuote)>) -> Vec<(PriceKey, PriceQuote)>
         .collect()
 }
 
-/// The last book with every part replaced that was read anew.
+/// The last catalog with every part replaced that was read anew.
 fn merged(
     last: &PriceBook,
     answers: Vec<(String, Part, Answer)>,
@@ -194,8 +194,8 @@ fn merged(
                 gaps.push(Gap::new(
                     part.what(),
                     &region,
-                    "an empty answer; what was known before stays",
-                    "check the region's name and run again",
+                    "empty response; previous prices are kept",
+                    "check the region name and run again",
                 ));
                 listed += usize::from(part == Part::Listed);
             }
@@ -210,7 +210,7 @@ fn merged(
                 gaps.push(Gap::new(
                     part.what(),
                     region,
-                    format!("{error}; what was known before stays"),
+                    format!("{error}; previous prices are kept"),
                     error.hint(),
                 ));
                 if part == Part::Listed {

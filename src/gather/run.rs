@@ -66,7 +66,8 @@ pub enum GatherError {
     },
     /// The calls would cost more than accepted.
     #[error(
-        "asking for {metrics} metrics would cost about USD {cost_usd}, more than the accepted {accepted_usd}"
+        "requesting {metrics} metrics would cost about USD {cost_usd}, more than the limit \
+         of {accepted_usd}"
     )]
     TooExpensive {
         /// Metrics in the plan.
@@ -90,7 +91,7 @@ pub(super) struct Region {
     gaps: Vec<Gap>,
 }
 
-/// Gathers an estate from an AWS account. `progress` is told what is going on.
+/// Gathers an estate from an AWS account. `progress` is reported what is going on.
 ///
 /// # Errors
 /// When there are no usable credentials, no region could be read, or the calls
@@ -215,7 +216,7 @@ async fn inventories(
     for (clients, answer) in answers {
         match answer {
             Ok(mut found) => {
-                aws::standing_resources(&clients, &mut found).await;
+                aws::idle_storage_resources(&clients, &mut found).await;
                 regions.push(Region {
                     clients,
                     instances: found.instances,

@@ -1,4 +1,4 @@
-//! Alerts of a run, evaluated look by look in constant memory.
+//! Alerts of a run, evaluated sample by sample in constant memory.
 
 use crate::domain::named_enum;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ pub(super) const SATURATED_ABOVE_PERCENT: f64 = 95.0;
 pub(super) const SATURATED_SECONDS: f64 = 60.0 * 60.0;
 /// Memory in use above which a GPU may run out.
 pub(super) const VRAM_ABOVE_PERCENT: f64 = 85.0;
-/// Seconds for which memory must have been that full at every look.
+/// Seconds for which memory must have been that full at every sample.
 pub(super) const VRAM_SECONDS: f64 = 10.0 * 60.0;
 /// Temperature above which a GPU is hot, in degrees Celsius.
 pub(super) const HOT_ABOVE_C: f64 = 83.0;
@@ -32,17 +32,17 @@ const PARTS: usize = 30;
 named_enum! {
     /// What an alert is about.
     AlertKind {
-        /// Mean over all GPUs below 40 % for 30 minutes.
+        /// Mean over all GPUs below 40% for 30 minutes.
         Underused = "gpu-underused",
-        /// Mean over all GPUs above 95 % for an hour.
+        /// Mean over all GPUs above 95% for an hour.
         Saturated = "gpu-saturated",
-        /// Memory above 85 % for 10 minutes.
+        /// Memory above 85% for 10 minutes.
         VramNearlyFull = "vram-nearly-full",
         /// Above 83 °C.
         Hot = "gpu-hot",
-        /// Power above 90 % of the limit.
+        /// Power above 90% of the limit.
         PowerNearLimit = "power-near-limit",
-        /// SM occupancy below 50 % over 10 minutes of work.
+        /// SM occupancy below 50% over 10 minutes of work.
         LowOccupancy = "sm-occupancy-low",
         /// The driver reported an error.
         Xid = "xid",
@@ -70,7 +70,7 @@ impl AlertKind {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Hot => "°C",
-            Self::Lost => "looks",
+            Self::Lost => "samples",
             Self::Xid => "",
             _ => "%",
         }
@@ -90,7 +90,7 @@ impl AlertKind {
         }
     }
 
-    /// Seconds for which it must hold; 0 where one look is enough.
+    /// Seconds for which it must hold; 0 where one sample is enough.
     pub fn seconds(self) -> f64 {
         match self {
             Self::Underused => UNDERUSED_SECONDS,
@@ -118,7 +118,7 @@ pub struct Alert {
     pub episodes: u64,
     /// For how long it held in all episodes together.
     pub total_seconds: f64,
-    /// The worst value: percent, degrees, looks in a row without an answer, or
+    /// The worst value: percent, degrees, samples in a row without an answer, or
     /// the number of the first error.
     pub worst: f64,
 }
@@ -130,12 +130,12 @@ impl Alert {
     }
 }
 
-/// The latest look as alerts see it.
+/// The latest sample as alerts see it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Moment {
     /// Seconds of the run.
     pub(super) at_seconds: f64,
-    /// Seconds since the look before that this one stands for; `None` where looks
+    /// Seconds since the sample before that this one stands for; `None` where samples
     /// are missing between them.
     pub(super) covered_seconds: Option<f64>,
 }
@@ -182,7 +182,7 @@ pub(super) struct Watch {
     gpu: Option<usize>,
     mean: SlidingMean,
     held_seconds: f64,
-    /// Whether it held at the last look.
+    /// Whether it held at the last sample.
     held: bool,
     alert: Option<Alert>,
 }
@@ -250,7 +250,7 @@ impl Watch {
         }
     }
 
-    /// Time that nobody saw: what was counted so far no longer counts. A look
+    /// Time that nobody saw: what was counted so far no longer counts. A sample
     /// after it may be enough for an alert that needs no time.
     fn break_off(&mut self, at_seconds: f64, value: Option<f64>) {
         self.mean = SlidingMean::default();

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The alert after looks one second apart, each with its value.
+/// The alert after samples one second apart, each with its value.
 fn after(kind: AlertKind, values: impl IntoIterator<Item = f64>) -> Option<Alert> {
     let mut watch = Watch::new(kind, None);
     let mut at_seconds = 0.0;
@@ -24,7 +24,7 @@ fn times(value: f64, count: usize) -> impl Iterator<Item = f64> + Clone {
 
 #[test]
 fn a_mean_below_40_for_half_an_hour_is_underused() {
-    // 1 801 looks cover 1 800 s.
+    // 1 801 samples cover 1 800 s.
     let alert = after(AlertKind::Underused, times(39.9, 1_801)).expect("it fires");
     assert_eq!((alert.began_seconds, alert.ended_seconds), (0.0, None));
     assert_eq!((alert.episodes, alert.total_seconds), (1, 1_800.0));
@@ -38,7 +38,7 @@ fn a_mean_below_40_for_half_an_hour_is_underused() {
         None,
         "40 is not below 40"
     );
-    // Single peaks do not hide a low mean: 10 % of 100 and 90 % of 20 make 28.
+    // Single peaks do not hide a low mean: 10% of 100 and 90% of 20 make 28.
     let peaks = (0..1_801).map(|at| if at % 10 == 0 { 100.0 } else { 20.0 });
     let alert = after(AlertKind::Underused, peaks).expect("it fires");
     assert!((alert.worst - 28.0).abs() < 0.5, "{}", alert.worst);
@@ -79,7 +79,7 @@ fn time_that_nobody_saw_does_not_count() {
         for at in 0..half {
             watch.see(moment(10_000.0 + f64::from(at), true), Some(value));
         }
-        assert_eq!(watch.alert(), None, "{kind}: a look without a value");
+        assert_eq!(watch.alert(), None, "{kind}: a sample without a value");
     }
 }
 
@@ -102,7 +102,7 @@ fn a_gap_ends_what_held_before_it() {
 }
 
 #[test]
-fn memory_must_be_full_at_every_look_of_ten_minutes() {
+fn memory_must_be_full_at_every_sample_of_ten_minutes() {
     let full = after(AlertKind::VramNearlyFull, times(85.1, 601)).expect("it fires");
     assert_eq!((full.began_seconds, full.total_seconds), (0.0, 600.0));
     assert_eq!(after(AlertKind::VramNearlyFull, times(85.1, 600)), None);
@@ -121,7 +121,7 @@ fn saturated_takes_an_hour() {
 }
 
 #[test]
-fn heat_and_power_need_one_look_even_the_first() {
+fn heat_and_power_need_one_sample_even_the_first() {
     for kind in [AlertKind::Hot, AlertKind::PowerNearLimit] {
         let threshold = kind.threshold().expect("it has one");
         let alert = after(kind, [threshold + 0.5]).expect("it fires");
@@ -154,7 +154,7 @@ fn errors_never_cease() {
 }
 
 #[test]
-fn ten_looks_a_second_cover_the_same_time() {
+fn ten_samples_a_second_cover_the_same_time() {
     let mut watch = Watch::new(AlertKind::Underused, None);
     for at in 0..=18_000 {
         let covered_seconds = (at > 0).then_some(0.1);

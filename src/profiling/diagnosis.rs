@@ -4,7 +4,7 @@
 use super::advice::advice;
 use super::rules::{Rule, Term, rules};
 use super::signals::Signals;
-use crate::domain::{Comparator, Confidence, Policy, decimals_apart, named_enum};
+use crate::domain::{Comparator, Confidence, Policy, after_number, decimals_apart, named_enum};
 use crate::savings::Bound;
 
 /// Readings without which nothing is said about a GPU.
@@ -75,7 +75,7 @@ pub struct Sign {
 }
 
 impl Sign {
-    /// The sign in words: `host CPU 96.0 % (≥ 85 %)`.
+    /// The sign in words: `host CPU 96.0% (≥ 85%)`.
     pub fn words(&self) -> String {
         let Self {
             figure,
@@ -86,7 +86,8 @@ impl Sign {
         } = self;
         let decimals = decimals_apart(*observed, *threshold);
         let comparator = comparator.sign();
-        format!("{figure} {observed:.decimals$} {unit} ({comparator} {threshold} {unit})")
+        let unit = after_number(unit);
+        format!("{figure} {observed:.decimals$}{unit} ({comparator} {threshold}{unit})")
     }
 }
 
@@ -164,7 +165,7 @@ pub(super) fn diagnose(signals: &Signals, policy: &Policy, is_divisible: bool) -
         return Diagnosis::unknown(
             None,
             vec!["GPU utilization"],
-            "GPU utilization is not available, which is not idle",
+            "GPU utilization is not available; this does not mean idle",
         );
     };
     if signals.readings < FEWEST_READINGS {
@@ -223,7 +224,7 @@ impl Undecided {
 
     fn words(&self) -> String {
         format!(
-            "it may be {}; not read: {}",
+            "may be {}; not read: {}",
             self.candidates.join(" or "),
             self.missing.join(", ")
         )
@@ -234,10 +235,11 @@ impl Undecided {
 fn pattern_free(busy: f64, signals: &Signals) -> String {
     if super::rules::alternates(signals) {
         return format!(
-            "it works {busy:.1} % of the time in turns and waits between them, but neither CPU nor disk of this host is busy then"
+            "active {busy:.1}% of the time, in bursts with waits in between, but neither CPU \
+             nor disk of this host is busy during the waits"
         );
     }
-    format!("it works {busy:.1} % of the time, and no pattern names what holds it back")
+    format!("active {busy:.1}% of the time, but no pattern identifies the bottleneck")
 }
 
 /// What became of a rule.

@@ -1,7 +1,7 @@
 use super::Bottleneck::*;
 use super::*;
 
-/// A GPU that works 65 % of the time, on which everything was read and nothing
+/// A GPU that works 65% of the time, on which everything was read and nothing
 /// stands out.
 fn with_counters() -> Signals {
     Signals {
@@ -262,7 +262,7 @@ fn turns_alone_are_no_starvation() {
     let quiet = judged(in_turns(with_counters()));
     assert_eq!(quiet.bottleneck, Unknown);
     assert!(quiet.missing.is_empty());
-    assert!(quiet.reason.contains("in turns"), "{}", quiet.reason);
+    assert!(quiet.reason.contains("in bursts"), "{}", quiet.reason);
     let unread = Signals {
         host_cpu: None,
         busiest_core: None,
@@ -271,7 +271,7 @@ fn turns_alone_are_no_starvation() {
         ..in_turns(with_nvml())
     };
     assert_unknown(unread, &["host CPU"]);
-    assert!(judged(unread).reason.starts_with("it may be input-starved"));
+    assert!(judged(unread).reason.starts_with("may be input-starved"));
     // Without pressure figures, which old kernels lack, the others decide.
     let old = but(in_turns(with_nvml()), |s| s.io_pressure = None);
     assert_unknown(old, &[]);
@@ -348,13 +348,13 @@ fn a_busy_gpu_without_power_is_not_guessed_at() {
     let reason = judged(still).reason;
     assert_eq!(
         reason,
-        "it may be compute-bound or launch-bound; not read: power"
+        "may be compute-bound or launch-bound; not read: power"
     );
     // What moves so much memory is not launch-bound, whatever it draws.
     let moving = but(full, |s| s.memory_utilization = Some(39.8));
     assert_eq!(
         judged(moving).reason,
-        "it may be compute-bound; not read: power"
+        "may be compute-bound; not read: power"
     );
     let busy = but(moving, |s| s.busy = Some(83.0));
     guessed(busy, Healthy, Tier::UtilizationOnly);
@@ -399,7 +399,7 @@ fn advice_against_starvation_knows_disks() {
     let cpu = but(in_turns(with_nvml()), |s| s.host_cpu = Some(96.0));
     assert!(judged(cpu).advice[0].contains("workers"));
     assert!(
-        judged(cpu).reason.contains("host CPU 96.0 % (≥ 85 %)"),
+        judged(cpu).reason.contains("host CPU 96.0% (≥ 85%)"),
         "{}",
         judged(cpu).reason
     );

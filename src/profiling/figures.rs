@@ -2,14 +2,14 @@
 
 use hdrhistogram::Histogram;
 
-/// Steps of a percentage that a [`Sketch`] tells apart, in a point. A power of
+/// Steps of a percentage that a [`Sketch`] distinguishes, in a point. A power of
 /// two, so that whole percentages fall on a step.
 const STEPS_PER_POINT: f64 = 16.0;
 /// Significant digits of every histogram: 2 048 steps of the same width, then
 /// twice as wide ones.
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// What a metric counts, and so how finely its percentiles are told.
+/// What a metric counts, and so how finely its percentiles are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// 0–100. Percentiles are exact for multiples of 1/16 of a point, so for

@@ -5,7 +5,7 @@ use super::figures::{Scale, Sketch};
 use super::power::PowerMeter;
 use super::signals::part;
 use super::tallies::Tallies;
-use super::windows::{self, LookFigures};
+use super::windows::{self, SampleFigures};
 use super::{
     Diagnosis, GpuIdentity, GpuProcess, GpuProfile, GpuReading, GpuSample, LostGpu, PowerFigures,
     ProcessSeen, ThrottleReasons, ThrottleTime, UtilizationBasis, XidEvent,
@@ -19,8 +19,8 @@ const MOST_LISTED: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct GpuSoFar {
     identity: GpuIdentity,
-    /// Utilization by look; of a MIG instance, the time that its engine worked.
-    looks: Sketch,
+    /// Utilization by sample; of a MIG instance, the time that its engine worked.
+    samples: Sketch,
     /// Utilization by the driver's own samples, once there are any.
     fine: Option<Sketch>,
     vram: Sketch,
@@ -37,7 +37,7 @@ pub(super) struct GpuSoFar {
     lost: Option<LostGpu>,
     watches: [Watch; 4],
     errors: Watch,
-    /// Looks without an answer since the last with one.
+    /// Samples without an answer since the last with one.
     unanswered: u64,
     silence: Watch,
 }
@@ -48,7 +48,7 @@ impl GpuSoFar {
         Self {
             vram_total_mib: identity.vram_total_mib,
             identity,
-            looks: Sketch::new(Scale::Percent),
+            samples: Sketch::new(Scale::Percent),
             fine: None,
             vram: Sketch::new(Scale::Mebibytes),
             tallies: Tallies::default(),
@@ -75,8 +75,8 @@ impl GpuSoFar {
         &self.identity
     }
 
-    /// Adds what one look told; gives the figures that are not in the reading.
-    pub(super) fn add(&mut self, moment: Moment, sample: &GpuSample) -> LookFigures {
+    /// Adds what one sample reported; gives the figures that are not in the reading.
+    pub(super) fn add(&mut self, moment: Moment, sample: &GpuSample) -> SampleFigures {
         self.unanswered = match sample {
             GpuSample::Read(_) => 0,
             GpuSample::Lost(_) => self.unanswered + 1,
@@ -92,7 +92,7 @@ impl GpuSoFar {
             }
             GpuSample::Lost(loss) => {
                 self.lose(moment, &loss.reason);
-                LookFigures::default()
+                SampleFigures::default()
             }
         }
     }
@@ -101,19 +101,19 @@ impl GpuSoFar {
         let lost = self.lost.get_or_insert_with(|| LostGpu {
             at_seconds: moment.at_seconds,
             reason: reason.to_owned(),
-            looks: 0,
+            samples: 0,
             is_back: false,
         });
-        lost.looks += 1;
+        lost.samples += 1;
         lost.is_back = false;
         for watch in &mut self.watches {
             watch.see(moment, None);
         }
     }
 
-    fn read(&mut self, moment: Moment, reading: &GpuReading) -> LookFigures {
+    fn read(&mut self, moment: Moment, reading: &GpuReading) -> SampleFigures {
         let busy_percent = windows::busy(&self.identity, reading);
-        self.looks.add(busy_percent);
+        self.samples.add(busy_percent);
         if !reading.fine.is_empty() && self.has_utilization() {
             let fine = self.fine.get_or_insert_with(|| Sketch::new(Scale::Percent));
             for sample in &reading.fine {
@@ -132,7 +132,7 @@ impl GpuSoFar {
         }
         let power_w = self.power.add(moment, reading);
         self.watch(moment, reading, busy_percent, power_w);
-        LookFigures {
+        SampleFigures {
             busy_percent,
             power_w,
         }
@@ -156,7 +156,7 @@ impl GpuSoFar {
         let [vram, hot, power, occupied] = &mut self.watches;
         vram.see(moment, part(reading.vram_used_mib, self.vram_total_mib));
         hot.see(moment, reading.temperature_c);
-        // The counter moves in steps, which look like peaks between close looks.
+        // The counter moves in steps, which resemble peaks between close samples.
         power.see(moment, part(reading.power_w.or(power_w), limit));
         // Rest between two steps neither counts nor starts the time anew.
         if works || moment.covered_seconds.is_none() || occupancy.is_none() {
@@ -184,7 +184,7 @@ impl GpuSoFar {
         let times = self
             .throttle
             .get_or_insert_with(|| vec![0.0; ThrottleReasons::known().count()]);
-        // A look that stands for no known time adds none.
+        // A sample that stands for no known time adds none.
         let Some(covered_seconds) = moment.covered_seconds else {
             return;
         };
@@ -237,19 +237,19 @@ impl GpuSoFar {
         windows::has_utilization(&self.identity)
     }
 
-    /// The driver's samples, where they are no fewer than the looks.
+    /// The driver's samples, where they are no fewer than the samples.
     fn finest(&self) -> (&Sketch, UtilizationBasis) {
         match &self.fine {
-            Some(fine) if fine.count() >= self.looks.count() => {
+            Some(fine) if fine.count() >= self.samples.count() => {
                 (fine, UtilizationBasis::DriverSamples)
             }
-            _ => (&self.looks, UtilizationBasis::Looks),
+            _ => (&self.samples, UtilizationBasis::Samples),
         }
     }
 
-    /// Looks that told whether it worked.
-    pub(super) fn looks(&self) -> u64 {
-        self.looks.count()
+    /// Samples that reported whether it worked.
+    pub(super) fn samples(&self) -> u64 {
+        self.samples.count()
     }
 
     /// Mean time that a multiprocessor worked; absent where nobody counts.
@@ -267,9 +267,9 @@ impl GpuSoFar {
         self.finest().0.mean()
     }
 
-    /// Work done: its share of the time, times the looks that saw it.
+    /// Work done: its share of the time, times the samples that saw it.
     pub(super) fn work(&self) -> Option<f64> {
-        Some(self.work_percent()? * self.looks.count() as f64)
+        Some(self.work_percent()? * self.samples.count() as f64)
     }
 
     /// Whether a kernel ever ran; absent where nobody saw.
@@ -341,7 +341,7 @@ impl GpuSoFar {
     /// Bytes that it takes.
     pub(super) fn size_bytes(&self) -> usize {
         let fine = self.fine.as_ref().map_or(0, Sketch::size_bytes);
-        let sketches = self.looks.size_bytes() + self.vram.size_bytes() + fine;
+        let sketches = self.samples.size_bytes() + self.vram.size_bytes() + fine;
         let watches: usize = self.all_watches().map(Watch::size_bytes).sum();
         let listed = self.processes.as_ref().map_or(0, Vec::len) * size_of::<ProcessSeen>()
             + self.xids.len() * size_of::<XidEvent>();

@@ -88,7 +88,7 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
             start: profiled.facts.started,
             end: profiled.end,
             covers_a_command: profiled.covers_a_command,
-            looks: Some(profiled.inside),
+            samples: Some(profiled.inside),
             gpu_mean_percent: profiled.gpu_mean_percent,
             cpu_p95_percent: profiled.cpu_p95_percent,
             memory_p95_mib: profiled.memory_p95_mib,
@@ -305,10 +305,10 @@ fn by_host<'a>(
 
 /// Says how much of a run its window does not hold.
 fn outside_gap(named: &NamedProfile) -> Option<Gap> {
-    let (outside, looks) = (named.profiled.outside, named.profiled.looks);
+    let (outside, samples) = (named.profiled.outside, named.profiled.samples);
     (outside.total() > 0).then(|| {
         let (before, after) = (outside.before, outside.after);
-        let counts = [outside.total(), looks, before, after].map(|count| count.to_string());
+        let counts = [outside.total(), samples, before, after].map(|count| count.to_string());
         let cause = Cause::of(
             CauseKind::ProfileOutside,
             counts.each_ref().map(String::as_str),

@@ -1,6 +1,6 @@
 //! Runs in which a GPU goes away.
 
-use super::scenes::{facts, finish, gpu, look, read, reading, slice};
+use super::scenes::{facts, finish, gpu, read, reading, sample, slice};
 use super::{
     Activity, AlertKind, Bottleneck, GpuIdentity, GpuReading, GpuSample, HostReading, Loss,
     Profiler, RunProfile, Sample,
@@ -9,9 +9,9 @@ use crate::domain::{Classification, Policy};
 
 /// A run of two GPUs on a host whose CPU is busy: the first works at a mean all
 /// the time, the second at another until it is lost.
-fn run(looks: u32, first: f64, second: f64, lost_from: u32, is_back_from: u32) -> RunProfile {
+fn run(samples: u32, first: f64, second: f64, lost_from: u32, is_back_from: u32) -> RunProfile {
     let mut profiler = Profiler::new(facts(vec![gpu(0), gpu(1)]), &Policy::default());
-    for at in 0..looks {
+    for at in 0..samples {
         let other = if (lost_from..is_back_from).contains(&at) {
             GpuSample::Lost(Loss {
                 reason: "gone".to_owned(),
@@ -27,26 +27,26 @@ fn run(looks: u32, first: f64, second: f64, lost_from: u32, is_back_from: u32) -
         let gpus = vec![read(reading(first, 1_000.0)), other];
         profiler.add(&Sample {
             host,
-            ..look(f64::from(at), gpus)
+            ..sample(f64::from(at), gpus)
         });
     }
-    finish(profiler, f64::from(looks))
+    finish(profiler, f64::from(samples))
 }
 
 #[test]
 fn work_counts_for_the_time_in_which_it_was_done() {
-    // 12 looks at 50 % are more work than 6 at 90 %.
+    // 12 samples of 50% are more work than 6 at 90%.
     let found = run(12, 50.0, 90.0, 6, 12);
     assert_eq!(found.gpus[1].diagnosis.bottleneck, Bottleneck::Unknown);
     assert_eq!(found.diagnosis.bottleneck, Bottleneck::Input);
-    // With 8 at 90 % the second did more: 720 to 600.
+    // With 8 at 90% the second did more: 720 to 600.
     let found = run(12, 50.0, 90.0, 8, 12);
     assert_eq!(found.diagnosis, found.gpus[1].diagnosis);
 }
 
 #[test]
 fn a_gpu_with_too_few_readings_does_not_speak_for_the_host() {
-    // It did more in its two looks, 200 to 180, and nobody can say how.
+    // It did more in its two samples, 200 to 180, and nobody can say how.
     let found = run(6, 30.0, 100.0, 2, 6);
     assert!(found.gpus[1].diagnosis.reason.contains("too few"));
     assert_eq!(found.diagnosis, found.gpus[0].diagnosis);
@@ -63,7 +63,7 @@ fn a_gpu_that_is_gone_most_of_the_time_has_no_verdict_of_its_own() {
     let found = run(20, 50.0, 90.0, 6, 20);
     assert_eq!(
         found.gpus[1].verdict.reason,
-        "30.0 % of the looks told of this GPU, 50 % needed"
+        "30.0% of the samples reported this GPU, 50% needed"
     );
     assert_eq!(found.verdict.classification, Classification::Underutilized);
 }
@@ -85,7 +85,7 @@ fn a_divided_gpu_does_not_speak_for_slices_with_too_few_readings() {
             ..reading(0.0, 4_000.0)
         };
         let gpus = vec![read(reading(0.0, 4_000.0)), read(works)];
-        profiler.add(&look(f64::from(at), gpus));
+        profiler.add(&sample(f64::from(at), gpus));
     }
     let found = finish(profiler, 3.0);
     assert_eq!(found.diagnosis.reason, "3 readings are too few, 5 needed");
@@ -109,7 +109,7 @@ fn a_loss_and_the_errors_that_came_with_it_are_alerts() {
     let row = &found.gpus[1];
     assert_eq!((row.xids[0].xid, row.xid_count), (79, 1));
     assert_eq!(found.alerts[0].worst, 79.0);
-    // Looks at 10 to 19 s had no answer; it was back at 20 s.
+    // Samples at 10 to 19 s had no answer; it was back at 20 s.
     let lost = found.alerts[1];
     assert_eq!((lost.worst, lost.ended_seconds), (10.0, Some(20.0)));
     assert_eq!((lost.episodes, lost.total_seconds), (1, 9.0));

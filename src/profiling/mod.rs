@@ -36,14 +36,14 @@ pub use diagnosis::{Bottleneck, Diagnosis, Sign, Tier};
 pub use figures::{Figures, Range, Scale};
 pub use join::{NamedProfile, join_profiles};
 pub use pace::{Cadence, Hole, Pace, Pacer};
-pub use periods::{OutsideLooks, PeriodPoints, Periods};
+pub use periods::{OutsideSamples, PeriodPoints, Periods};
 pub use phases::{Phase, PhaseKind};
 pub use profile::{
     ActivityFigures, GpuProfile, HostProfile, LostGpu, PowerBasis, PowerFigures, ProcessSeen,
     RunProfile, ThrottleTime, UtilizationBasis, XidEvent,
 };
 pub use profiled::{Profiled, Reducer};
-pub use profiler::{GpuStanding, Profiler, Standing};
+pub use profiler::{GpuStatus, Profiler, RunStatus};
 pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
     ThrottleReasons,

@@ -1,54 +1,54 @@
-//! When looks were due, and how well that was kept: by whoever takes them, and
+//! When samples were due, and how well that was kept: by whoever takes them, and
 //! afterwards by what a file of them tells.
 
 use super::{RunEnd, RunFacts, Sample};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 
-/// A look is late from this share of the interval on.
+/// A sample is late from this share of the interval on.
 const LATE_SHARE: i32 = 10;
 /// Steps of the wall clock below this are its ordinary corrections.
 const CLOCK_STEP_SECONDS: f64 = 1.0;
 
-/// Looks further apart than so many intervals have a gap between them.
+/// Samples further apart than so many intervals have a gap between them.
 pub(super) const GAP_INTERVALS: f64 = 3.0;
-/// Looks closer than this never have, in seconds.
+/// Samples closer than this never have, in seconds.
 pub(super) const GAP_AT_LEAST_SECONDS: f64 = 2.0;
-/// Steps from one look to the next that differ by less than one part in so many
+/// Steps from one sample to the next that differ by less than one part in so many
 /// are counted together.
 const PARTS: f64 = 64.0;
 
-/// How well the looks kept their times, told by who took them.
+/// How well the samples kept their times, told by who took them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pace {
-    /// Looks taken.
+    /// Samples taken.
     pub taken: u64,
-    /// Looks that were due and not taken; absent where nothing tells when any
+    /// Samples that were due and not taken; absent where nothing tells when any
     /// was due.
     pub missed: Option<u64>,
-    /// Looks taken late.
+    /// Samples taken late.
     pub late: u64,
-    /// The longest delay of a look.
+    /// The longest delay of a sample.
     pub largest_delay_seconds: f64,
     /// How far the wall clock was moved while the run lasted, forward positive;
     /// 0 where it was not.
     pub wall_clock_step_seconds: f64,
 }
 
-/// Looks at whole multiples of the interval: what delays one does not delay
+/// Samples at whole multiples of the interval: what delays one does not delay
 /// those after it.
 #[derive(Debug, Clone)]
 pub struct Pacer {
     interval: SignedDuration,
-    /// Number of the next look.
+    /// Number of the next sample.
     next: u64,
     pace: Pace,
-    /// Wall clock less elapsed time, at the look before.
+    /// Wall clock less elapsed time, at the sample before.
     offset_seconds: Option<f64>,
 }
 
 impl Pacer {
-    /// The first look is due at once.
+    /// The first sample is due at once.
     pub fn new(interval: SignedDuration) -> Self {
         Self {
             interval,
@@ -61,14 +61,14 @@ impl Pacer {
         }
     }
 
-    /// When the next look is due.
+    /// When the next sample is due.
     pub fn due(&self) -> SignedDuration {
         self.interval
             .saturating_mul(i32::try_from(self.next).unwrap_or(i32::MAX))
     }
 
-    /// A look was taken.
-    pub fn looked(&mut self, at: SignedDuration, wall: Timestamp) {
+    /// A sample was taken.
+    pub fn sampled(&mut self, at: SignedDuration, wall: Timestamp) {
         let delay = at.saturating_sub(self.due()).max(SignedDuration::ZERO);
         let passed = at.as_nanos() / self.interval.as_nanos().max(1);
         let passed = u64::try_from(passed).unwrap_or(u64::MAX);
@@ -93,7 +93,7 @@ impl Pacer {
         self.next = self.next.max(passed);
     }
 
-    /// Looks before that one were due and not taken. A file may tell any times.
+    /// Samples before that one were due and not taken. A file may tell any times.
     fn missed(&mut self, passed: u64) {
         let missed = passed.saturating_sub(self.next);
         let before = self.pace.missed.unwrap_or(0);
@@ -106,16 +106,16 @@ impl Pacer {
     }
 }
 
-/// Time between two looks for which more than one was due.
+/// Time between two searches for which more than one was due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hole {
-    /// The last look before it, in seconds of the run.
+    /// The last sample before it, in seconds of the run.
     pub from_seconds: f64,
     /// How long it lasts.
     pub seconds: f64,
 }
 
-/// Steps from look to look of about the same length.
+/// Steps from sample to sample of about the same length.
 #[derive(Debug, Clone, Copy, Default)]
 struct Steps {
     count: u64,
@@ -129,7 +129,7 @@ impl Steps {
     }
 }
 
-/// How far looks are apart, by themselves, in memory that does not grow with
+/// How far samples are apart, by themselves, in memory that does not grow with
 /// their number.
 #[derive(Debug, Clone, Default)]
 struct Spacing {
@@ -149,7 +149,7 @@ impl Spacing {
     }
 
     /// The mean step, without those that are gaps beside the one in the middle of all:
-    /// in a log of whole seconds looks 1.45 s apart are steps of 1 s and 2 s.
+    /// in a log of whole seconds samples 1.45 s apart are steps of 1 s and 2 s.
     fn usual_seconds(&self) -> Option<f64> {
         let all: u64 = self.steps.values().map(|steps| steps.count).sum();
         let mut before = 0;
@@ -166,7 +166,7 @@ impl Spacing {
         (sum.count > 0).then(|| sum.mean())
     }
 
-    /// Looks that would have come at an interval and did not.
+    /// Samples that would have come at an interval and did not.
     fn missed(&self, interval_seconds: f64) -> u64 {
         let of_one = |steps: &Steps| {
             let each = steps.mean() / interval_seconds;
@@ -180,16 +180,16 @@ impl Spacing {
     }
 }
 
-/// By what it is known when looks of a file were due.
+/// By what it is known when samples of a file were due.
 #[derive(Debug, Clone)]
 enum Due {
-    /// The sampler was asked to look at every multiple of an interval.
+    /// The sampler was asked to read every multiple of an interval.
     Asked(Pacer),
-    /// Another program looked, which waits between two looks.
+    /// Another program looked, which waits between two samples.
     Waited { interval_seconds: Option<f64> },
 }
 
-/// Looks of a file as they come: which of them were due, and where they are
+/// Samples of a file as they come: which of them were due, and where they are
 /// missing.
 #[derive(Debug, Clone)]
 pub struct Cadence {
@@ -207,8 +207,8 @@ fn duration(seconds: f64) -> Option<SignedDuration> {
 }
 
 impl Cadence {
-    /// No looks yet of a run. Where the run does not tell its interval, that is
-    /// the one that is given, or else the usual step from look to look.
+    /// No samples yet of a run. Where the run does not tell its interval, that is
+    /// the one that is given, or else the usual step from sample to sample.
     pub fn new(facts: &RunFacts, given: Option<SignedDuration>) -> Self {
         let due = match facts.interval_seconds.and_then(duration) {
             Some(interval) => Due::Asked(Pacer::new(interval)),
@@ -227,31 +227,31 @@ impl Cadence {
         }
     }
 
-    /// Takes a look.
-    pub fn looked(&mut self, sample: &Sample) {
+    /// Takes a sample.
+    pub fn sampled(&mut self, sample: &Sample) {
         self.taken += 1;
         if let Due::Asked(pacer) = &mut self.due {
             let at = SignedDuration::try_from_secs_f64(sample.at_seconds).unwrap_or_default();
-            pacer.looked(at, sample.time);
+            pacer.sampled(at, sample.time);
         }
         if let Some(last) = self.last_at.replace(sample.at_seconds) {
             self.spacing.add(sample.at_seconds - last);
-            self.no_look(last, sample.at_seconds);
+            self.no_sample(last, sample.at_seconds);
         }
     }
 
-    /// The run ended so; without an end, at its last look.
+    /// The run ended so; without an end, at its last sample.
     pub fn ended(&mut self, end: Option<&RunEnd>) {
         let (Due::Asked(pacer), Some(end)) = (&mut self.due, end) else {
             return;
         };
         pacer.ended(SignedDuration::try_from_secs_f64(end.elapsed_seconds).unwrap_or_default());
         if let Some(last) = self.last_at {
-            self.no_look(last, end.elapsed_seconds);
+            self.no_sample(last, end.elapsed_seconds);
         }
     }
 
-    fn no_look(&mut self, from_seconds: f64, to_seconds: f64) {
+    fn no_sample(&mut self, from_seconds: f64, to_seconds: f64) {
         let seconds = to_seconds - from_seconds;
         if self.longest.is_none_or(|hole| hole.seconds < seconds) {
             self.longest = Some(Hole {
@@ -261,7 +261,7 @@ impl Cadence {
         }
     }
 
-    /// Seconds from one look to the next, as far as anything tells.
+    /// Seconds from one sample to the next, as far as anything tells.
     pub fn interval_seconds(&self) -> Option<f64> {
         match &self.due {
             Due::Asked(pacer) => Some(pacer.interval.as_secs_f64()),
@@ -271,7 +271,7 @@ impl Cadence {
         }
     }
 
-    /// How well the looks came.
+    /// How well the samples came.
     pub fn pace(&self) -> Pace {
         match &self.due {
             Due::Asked(pacer) => pacer.pace(),
@@ -285,7 +285,7 @@ impl Cadence {
         }
     }
 
-    /// The longest time without a look, where that is a gap.
+    /// The longest time without a sample, where that is a gap.
     pub fn longest_hole(&self) -> Option<Hole> {
         let least = (self.interval_seconds()? * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS);
         self.longest
@@ -302,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn late_looks_do_not_drift_and_missed_ones_are_counted() {
+    fn late_samples_do_not_drift_and_missed_ones_are_counted() {
         let mut pacer = Pacer::new(SignedDuration::from_millis(1_000));
-        let looks = [0, 1_000, 2_150, 3_000, 6_400, 7_000];
+        let samples = [0, 1_000, 2_150, 3_000, 6_400, 7_000];
         let mut due = Vec::new();
-        for at in looks {
+        for at in samples {
             due.push(pacer.due().as_millis());
             let at = SignedDuration::from_millis(at);
-            pacer.looked(at, wall(0) + at);
+            pacer.sampled(at, wall(0) + at);
         }
         assert_eq!(due, [0, 1_000, 2_000, 3_000, 4_000, 7_000]);
         let pace = pacer.pace();
@@ -323,8 +323,8 @@ mod tests {
     #[test]
     fn no_time_is_too_large_to_be_counted() {
         let mut pacer = Pacer::new(SignedDuration::from_nanos(1));
-        pacer.looked(SignedDuration::MAX, wall(0));
-        pacer.looked(SignedDuration::MAX, wall(1));
+        pacer.sampled(SignedDuration::MAX, wall(0));
+        pacer.sampled(SignedDuration::MAX, wall(1));
         pacer.ended(SignedDuration::MAX);
         let pace = pacer.pace();
         assert_eq!((pace.taken, pace.missed), (2, Some(u64::MAX)));
@@ -334,7 +334,7 @@ mod tests {
     fn a_step_of_the_wall_clock_is_seen_and_changes_nothing_else() {
         let mut pacer = Pacer::new(SignedDuration::from_secs(1));
         for (at, time) in [(0, 0), (1, 1), (2, -3_598), (3, -3_597)] {
-            pacer.looked(SignedDuration::from_secs(at), wall(time));
+            pacer.sampled(SignedDuration::from_secs(at), wall(time));
         }
         let pace = pacer.pace();
         assert_eq!((pace.taken, pace.missed, pace.late), (4, Some(0), 0));
@@ -348,32 +348,32 @@ mod tests {
         }
     }
 
-    fn cadence(interval_seconds: Option<f64>, looks: impl IntoIterator<Item = f64>) -> Cadence {
+    fn cadence(interval_seconds: Option<f64>, samples: impl IntoIterator<Item = f64>) -> Cadence {
         let mut cadence = Cadence::new(&facts(interval_seconds), None);
-        for at_seconds in looks {
-            cadence.looked(&crate::profiling::scenes::look(at_seconds, Vec::new()));
+        for at_seconds in samples {
+            cadence.sampled(&crate::profiling::scenes::sample(at_seconds, Vec::new()));
         }
         cadence
     }
 
     #[test]
     fn a_log_of_whole_seconds_misses_nothing_between_them() {
-        // Looks 1.45 s apart, and then one that is 20 s late.
-        let looks = (0..1_000).map(|n| (f64::from(n) * 1.45).floor());
-        let read = cadence(None, looks.clone());
+        // Samples 1.45 s apart, and then one that is 20 s late.
+        let samples = (0..1_000).map(|n| (f64::from(n) * 1.45).floor());
+        let read = cadence(None, samples.clone());
         assert_eq!((read.pace().taken, read.pace().missed), (1_000, Some(0)));
         let interval = read.interval_seconds().expect("it is seen");
         assert!((interval - 1.45).abs() < 0.01, "{interval}");
         assert_eq!(read.longest_hole(), None);
-        let torn = cadence(None, looks.chain([1_448.0 + 21.75]));
+        let torn = cadence(None, samples.chain([1_448.0 + 21.75]));
         // 21.75 s are 15 steps.
         assert_eq!(torn.pace().missed, Some(14));
     }
 
     #[test]
     fn a_file_misses_what_its_sampler_missed() {
-        let looks = [0.0, 1.0, 2.15, 3.0, 6.4, 7.0];
-        let mut read = cadence(Some(1.0), looks);
+        let samples = [0.0, 1.0, 2.15, 3.0, 6.4, 7.0];
+        let mut read = cadence(Some(1.0), samples);
         read.ended(Some(&RunEnd {
             elapsed_seconds: 7.3,
             exit_code: Some(0),
@@ -383,7 +383,7 @@ mod tests {
         let hole = read.longest_hole().expect("a hole of 3.4 s");
         assert!((hole.seconds - 3.4).abs() < 1e-9);
         assert_eq!(hole.from_seconds, 3.0);
-        // Looks at 0 to 2 s of a run that went on to 10 s: 3 to 9 s were due.
+        // Samples at 0 to 2 s of a run that went on to 10 s: 3 to 9 s were due.
         let mut cut = cadence(Some(1.0), [0.0, 1.0, 2.0]);
         cut.ended(Some(&RunEnd {
             elapsed_seconds: 10.0,
@@ -395,8 +395,8 @@ mod tests {
 
     #[test]
     fn the_usual_step_tells_what_a_log_misses() {
-        // Twenty looks, two days of nothing, twenty looks: the second half begins
-        // 172 800 s after the last look of the first.
+        // Twenty samples, two days of nothing, twenty samples: the second half begins
+        // 172 800 s after the last sample of the first.
         let halves = (0..20).chain(172_819..172_839).map(f64::from);
         let log = cadence(None, halves);
         assert_eq!(log.interval_seconds(), Some(1.0));
@@ -408,25 +408,25 @@ mod tests {
                 seconds: 172_800.0
             })
         );
-        // A program that waits a second after each look of 80 ms misses none, and
-        // one look that came late neither.
-        let waits = cadence(None, (0..100).map(|look| f64::from(look) * 1.08));
+        // A program that waits a second after each sample of 80 ms misses none, and
+        // one sample that came late neither.
+        let waits = cadence(None, (0..100).map(|sample| f64::from(sample) * 1.08));
         assert_eq!(waits.pace().missed, Some(0));
         assert_eq!(waits.longest_hole(), None);
         let late = cadence(None, [0.0, 1.0, 2.0, 3.4, 4.0, 5.0]);
         assert_eq!(late.pace().missed, Some(0));
-        // Every second look of a log whose interval is given.
+        // Every second sample of a log whose interval is given.
         let given = Some(SignedDuration::from_secs(1));
         let mut halved = Cadence::new(&facts(None), given);
         for at_seconds in [0.0, 2.0, 4.0, 6.0] {
-            halved.looked(&crate::profiling::scenes::look(at_seconds, Vec::new()));
+            halved.sampled(&crate::profiling::scenes::sample(at_seconds, Vec::new()));
         }
         assert_eq!(halved.pace().missed, Some(3));
-        // One look tells no interval, unless somebody does.
+        // One sample tells no interval, unless somebody does.
         assert_eq!(cadence(None, [5.0]).pace().missed, None);
         assert_eq!(cadence(Some(1.0), [0.0]).pace().missed, Some(0));
         let mut alone = Cadence::new(&facts(None), given);
-        alone.looked(&crate::profiling::scenes::look(5.0, Vec::new()));
+        alone.sampled(&crate::profiling::scenes::sample(5.0, Vec::new()));
         assert_eq!(alone.pace().missed, Some(0));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{AlertKind, Bottleneck};
 use super::{alerts, diagnosis, phases, rules, windows};
-use crate::domain::Policy;
+use crate::domain::{Policy, after_number};
 
 const PAGE: &str = include_str!("../../docs/diagnosis.md");
 
@@ -41,41 +41,40 @@ fn every_rule_stands_on_the_page_with_its_thresholds() {
         policy.idle_held_vram_percent,
         policy.underutilized_below_percent,
     );
-    says(
-        "idle",
-        &[format!("≥ {IDLE_SHARE} %"), format!("< {held} %")],
-    );
-    says("parked", &[format!("≥ {held} %")]);
+    says("idle", &[format!("≥ {IDLE_SHARE}%"), format!("< {held}%")]);
+    says("parked", &[format!("≥ {held}%")]);
     says(
         "compute-bound",
         &[
             format!(
-                "SM ≥ {SM_BUSY} %, tensor ≥ {TENSOR_BUSY} %, memory activity < {DRAM_FREE_BELOW} %"
+                "SM ≥ {SM_BUSY}%, tensor ≥ {TENSOR_BUSY}%, memory activity < {DRAM_FREE_BELOW}%"
             ),
-            format!("utilization ≥ {FULL} %, and power ≥ {POWER_BUSY} % or ≥ {POWER_CAPPED} %"),
+            format!("utilization ≥ {FULL}%, and power ≥ {POWER_BUSY}% or ≥ {POWER_CAPPED}%"),
         ],
     );
     says(
         "memory-bandwidth-bound",
         &[
-            format!("memory activity ≥ {DRAM_BUSY} %, tensor < {TENSOR_BUSY} %"),
+            format!("memory activity ≥ {DRAM_BUSY}%, tensor < {TENSOR_BUSY}%"),
             format!(
-                "utilization ≥ {FULL} %, memory utilization ≥ {MEMORY_BUSY} %, power {MEMORY_POWER_FROM} – < {POWER_BUSY} %"
+                "utilization ≥ {FULL}%, memory utilization ≥ {MEMORY_BUSY}%, power \
+                 {MEMORY_POWER_FROM} – < {POWER_BUSY}%"
             ),
         ],
     );
     says(
         "pcie-bound",
         &[
-            format!("SM < {PCIE_SM_BELOW} %, ≥ {PCIE_BUSY} % of the PCIe link"),
-            format!("utilization < {used} % (policy), ≥ {PCIE_BUSY} % of the PCIe link"),
+            format!("SM < {PCIE_SM_BELOW}%, ≥ {PCIE_BUSY}% of the PCIe link"),
+            format!("utilization < {used}% (policy), ≥ {PCIE_BUSY}% of the PCIe link"),
         ],
     );
     says(
         "input-starved",
         &[
             format!(
-                "utilization < {WAITS_BELOW} %; ≥ {ALTERNATION_SHARE} % of readings below {} % and ≥ {ALTERNATION_SHARE} % above {} %",
+                "utilization < {WAITS_BELOW}%; ≥ {ALTERNATION_SHARE}% of readings below {}% \
+                 and ≥ {ALTERNATION_SHARE}% above {}%",
                 windows::LOW_BELOW_PERCENT,
                 windows::HIGH_ABOVE_PERCENT
             ),
@@ -83,10 +82,12 @@ fn every_rule_stands_on_the_page_with_its_thresholds() {
                 "at least {ALTERNATION_RISES} rises from low to high, one in {ALTERNATION_SECONDS} s"
             ),
             format!(
-                "host CPU ≥ {HOST_CPU_BUSY} %, a core ≥ {CORE_BUSY} %, I/O wait ≥ {IO_BUSY} % or I/O pressure ≥ {IO_BUSY} %"
+                "host CPU ≥ {HOST_CPU_BUSY}%, a core ≥ {CORE_BUSY}%, I/O wait ≥ {IO_BUSY}% \
+                 or I/O pressure ≥ {IO_BUSY}%"
             ),
             format!(
-                "utilization {STARVED_FROM} – < {WAITS_BELOW} %, and host CPU ≥ {HOST_CPU_HIGH} % or a core ≥ {CORE_BUSY} %"
+                "utilization {STARVED_FROM} – < {WAITS_BELOW}%, and host CPU ≥ \
+                 {HOST_CPU_HIGH}% or a core ≥ {CORE_BUSY}%"
             ),
         ],
     );
@@ -94,20 +95,23 @@ fn every_rule_stands_on_the_page_with_its_thresholds() {
         "launch-bound",
         &[
             format!(
-                "utilization ≥ {LAUNCH_BUSY} %, SM < {LAUNCH_SM_BELOW} %, occupancy < {LAUNCH_OCCUPANCY_BELOW} %, memory activity < {LAUNCH_DRAM_BELOW} %"
+                "utilization ≥ {LAUNCH_BUSY}%, SM < {LAUNCH_SM_BELOW}%, occupancy < \
+                 {LAUNCH_OCCUPANCY_BELOW}%, memory activity < {LAUNCH_DRAM_BELOW}%"
             ),
             format!(
-                "utilization ≥ {LAUNCH_BUSY} %, power < {LAUNCH_POWER_BELOW} %, memory utilization < {LAUNCH_MEMORY_BELOW} %"
+                "utilization ≥ {LAUNCH_BUSY}%, power < {LAUNCH_POWER_BELOW}%, memory \
+                 utilization < {LAUNCH_MEMORY_BELOW}%"
             ),
             format!(
-                "utilization ≥ {LAUNCH_BUSY} %, power < {LAUNCH_POWER_BELOW} %, and memory utilization < {LAUNCH_MEMORY_BELOW} % where it was read"
+                "utilization ≥ {LAUNCH_BUSY}%, power < {LAUNCH_POWER_BELOW}%, and memory \
+                 utilization < {LAUNCH_MEMORY_BELOW}% where it was read"
             ),
         ],
     );
     says(
         "healthy",
         &[format!(
-            "utilization ≥ {used} % (policy); with counters SM ≥ {SM_EFFECTIVE} %"
+            "utilization ≥ {used}% (policy); with counters SM ≥ {SM_EFFECTIVE}%"
         )],
     );
     for bottleneck in Bottleneck::ALL {
@@ -125,13 +129,13 @@ fn every_phase_stands_on_the_page_with_its_thresholds() {
     says(
         "start-up",
         &[
-            format!("reaches {percent} % of the level"),
-            format!("holds {percent} % of"),
-            format!("at least {idle} %"),
+            format!("reaches {percent}% of the level"),
+            format!("holds {percent}% of"),
+            format!("at least {idle}%"),
         ],
     );
     says("steady", &[format!("shorter than {PAUSE_SECONDS} s")]);
-    says("pause", &[format!("{PAUSE_SECONDS} s below {idle} %")]);
+    says("pause", &[format!("{PAUSE_SECONDS} s below {idle}%")]);
     for kind in PhaseKind::ALL {
         rows(kind.name());
     }
@@ -145,7 +149,7 @@ fn every_alert_stands_on_the_page_with_its_threshold_and_time() {
         let row = rows(kind.name());
         if let Some(threshold) = kind.threshold() {
             assert!(
-                row.contains(&format!(" {threshold} {}", kind.unit())),
+                row.contains(&format!(" {threshold}{}", after_number(kind.unit()))),
                 "{row}"
             );
         }
@@ -156,5 +160,5 @@ fn every_alert_stands_on_the_page_with_its_threshold_and_time() {
             );
         }
     }
-    assert!(rows("sm-occupancy-low").contains(&format!("≥ {} %", alerts::WORKING_FROM_PERCENT)));
+    assert!(rows("sm-occupancy-low").contains(&format!("≥ {}%", alerts::WORKING_FROM_PERCENT)));
 }

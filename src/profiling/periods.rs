@@ -1,4 +1,4 @@
-//! From looks at GPUs to points per period, as a cloud's metrics source would have
+//! From samples of GPUs to points per period, as a cloud's metrics source would have
 //! delivered them. What is kept is bounded by the window, however long a run is.
 
 use super::{GpuReading, GpuSample, RunFacts};
@@ -6,7 +6,7 @@ use crate::domain::{Metric, Statistic, Window};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
-/// The metrics that a look has.
+/// The metrics that a sample has.
 const METRICS: [Metric; 6] = [
     Metric::GpuUtilization,
     Metric::GpuMemoryUsed,
@@ -37,36 +37,36 @@ pub struct PeriodPoints {
     pub points: Vec<(Timestamp, f64)>,
 }
 
-/// Looks that a window does not hold.
+/// Samples that a window does not hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct OutsideLooks {
+pub struct OutsideSamples {
     /// Before it begins.
     pub before: u64,
     /// After its end.
     pub after: u64,
 }
 
-impl OutsideLooks {
+impl OutsideSamples {
     /// All of them.
     pub fn total(self) -> u64 {
         self.before + self.after
     }
 }
 
-/// Collects looks by period of a window. A MIG instance is left out: it is a part
+/// Collects samples by period of a window. A MIG instance is left out: it is a part
 /// of a GPU, and the utilization of a divided GPU is not available.
 #[derive(Debug, Clone)]
 pub struct Periods {
     window: Window,
     period_seconds: u32,
-    /// For each row of a look, its GPU and whether it is divided.
+    /// For each row of a sample, its GPU and whether it is divided.
     rows: Vec<Option<(u16, bool)>>,
     bins: BTreeMap<(u16, Metric), BTreeMap<u32, Bin>>,
-    outside: OutsideLooks,
+    outside: OutsideSamples,
 }
 
 impl Periods {
-    /// No looks yet at the GPUs of a run.
+    /// No samples yet of the GPUs of a run.
     pub fn new(facts: &RunFacts, window: Window, period_seconds: u32) -> Self {
         let row = |gpu: &super::GpuIdentity| {
             let is_divided = gpu.is_mig_enabled == Some(true);
@@ -77,11 +77,11 @@ impl Periods {
             period_seconds: period_seconds.max(1),
             rows: facts.gpus.iter().map(row).collect(),
             bins: BTreeMap::new(),
-            outside: OutsideLooks::default(),
+            outside: OutsideSamples::default(),
         }
     }
 
-    /// Takes a look. Answers whether the window holds it.
+    /// Takes a sample. Answers whether the window holds it.
     pub fn add(&mut self, time: Timestamp, gpus: &[GpuSample]) -> bool {
         if time < self.window.start {
             self.outside.before += 1;
@@ -118,8 +118,8 @@ impl Periods {
         true
     }
 
-    /// Looks that the window does not hold.
-    pub fn outside(&self) -> OutsideLooks {
+    /// Samples that the window does not hold.
+    pub fn outside(&self) -> OutsideSamples {
         self.outside
     }
 
@@ -149,7 +149,7 @@ impl Periods {
     }
 }
 
-/// The value of a look, and the largest that was seen since the last one.
+/// The value of a sample, and the largest that was seen since the last one.
 fn value(reading: &GpuReading, metric: Metric) -> Option<(f64, f64)> {
     let one = match metric {
         Metric::GpuUtilization => return utilization(reading),
@@ -168,7 +168,7 @@ fn value(reading: &GpuReading, metric: Metric) -> Option<(f64, f64)> {
 }
 
 /// Utilization as it was read, else from what the driver recorded, which also
-/// knows the peaks between two looks. A percentage that cannot be is left out.
+/// knows the peaks between two samples. A percentage that cannot be is left out.
 pub(super) fn utilization(reading: &GpuReading) -> Option<(f64, f64)> {
     let is_valid = |percent: &f64| (0.0..=100.0).contains(percent);
     let read = reading.utilization_percent.filter(is_valid);
@@ -258,7 +258,7 @@ mod tests {
     const BUSY: Metric = Metric::GpuUtilization;
 
     #[test]
-    fn looks_of_a_period_become_their_mean_and_their_maximum() {
+    fn samples_of_a_period_become_their_mean_and_their_maximum() {
         let mut periods = periods(vec![identity(0, false, None), identity(1, false, None)]);
         let lost = || GpuSample::lost("fell off the bus");
         assert!(periods.add(at(3_000), &[busy(10.0), busy(0.0)]));
@@ -270,7 +270,7 @@ mod tests {
         assert!(!periods.add(at(9_000), &[busy(99.0), lost()]));
         assert_eq!(
             periods.outside(),
-            OutsideLooks {
+            OutsideSamples {
                 before: 1,
                 after: 2
             }
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drivers_own_samples_know_the_peaks_between_looks() {
+    fn the_drivers_own_samples_know_the_peaks_between_samples() {
         let fine = [20.0, 80.0, 50.0].map(|utilization_percent| FineSample {
             at_microseconds: 0,
             utilization_percent,
@@ -348,10 +348,10 @@ mod tests {
     #[test]
     fn what_is_kept_depends_on_the_window_alone() {
         let mut periods = periods(vec![identity(0, false, None)]);
-        for look in 0..200_000_i64 {
-            periods.add(at(look % 7_000), &[busy((look % 101) as f64)]);
+        for sample in 0..200_000_i64 {
+            periods.add(at(sample % 7_000), &[busy((sample % 101) as f64)]);
         }
-        // Five periods of one metric, whatever the number of looks.
+        // Five periods of one metric, whatever the number of samples.
         let bins: usize = periods.bins.values().map(BTreeMap::len).sum();
         assert_eq!(bins, 5);
     }

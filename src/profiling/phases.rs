@@ -1,5 +1,5 @@
 //! The run in phases. Loading is not the work, and neither is what comes after
-//! it: the diagnosis looks at the steady phase.
+//! it: the diagnosis reads the steady phase.
 
 use super::windows::{IDLE_BELOW_PERCENT, Mean, Window, Windows};
 use crate::domain::named_enum;
@@ -183,7 +183,7 @@ fn merged(
                 .iter()
                 .take_while(|kind| **kind == kinds[at])
                 .count();
-        // What lies before the first look belongs to the first phase.
+        // What lies before the first sample belongs to the first phase.
         let from_seconds = if at == 0 { 0.0 } else { starts[at] };
         let to_seconds = starts.get(next).copied().unwrap_or(end);
         let (mut busy, mut vram_mib, mut cpu) = (Mean::default(), Mean::default(), Mean::default());

@@ -6,7 +6,7 @@ fn times(percent: f64, count: usize) -> impl Iterator<Item = f64> {
     std::iter::repeat_n(percent, count)
 }
 
-fn told(phases: &[Phase]) -> Vec<(PhaseKind, f64, f64)> {
+fn reported(phases: &[Phase]) -> Vec<(PhaseKind, f64, f64)> {
     phases
         .iter()
         .map(|phase| (phase.kind, phase.from_seconds, phase.to_seconds))
@@ -17,7 +17,7 @@ fn told(phases: &[Phase]) -> Vec<(PhaseKind, f64, f64)> {
 fn loading_work_and_tail_are_told_apart() {
     let run = run_of(times(3.0, 40).chain(times(90.0, 140)).chain(times(0.0, 20)));
     assert_eq!(
-        told(&run.phases),
+        reported(&run.phases),
         [
             (PhaseKind::StartUp, 0.0, 40.0),
             (PhaseKind::Steady, 40.0, 180.0),
@@ -45,7 +45,7 @@ fn work_begins_when_half_of_the_memory_is_held() {
     });
     let run = run_of_readings(gpu(0), readings);
     assert_eq!(
-        told(&run.phases),
+        reported(&run.phases),
         [
             (PhaseKind::StartUp, 0.0, 30.0),
             (PhaseKind::Steady, 30.0, 100.0)
@@ -61,11 +61,11 @@ fn a_minute_without_work_is_a_pause_and_less_is_not() {
             .chain(times(80.0, 50))
     };
     assert_eq!(
-        told(&run_of(with_gap(59)).phases),
+        reported(&run_of(with_gap(59)).phases),
         [(PhaseKind::Steady, 0.0, 159.0)]
     );
     assert_eq!(
-        told(&run_of(with_gap(60)).phases),
+        reported(&run_of(with_gap(60)).phases),
         [
             (PhaseKind::Steady, 0.0, 50.0),
             (PhaseKind::Pause, 50.0, 110.0),
@@ -77,7 +77,7 @@ fn a_minute_without_work_is_a_pause_and_less_is_not() {
 #[test]
 fn short_edges_belong_to_the_work() {
     let run = run_of(times(0.0, 9).chain(times(80.0, 182)).chain(times(0.0, 9)));
-    assert_eq!(told(&run.phases), [(PhaseKind::Steady, 0.0, 200.0)]);
+    assert_eq!(reported(&run.phases), [(PhaseKind::Steady, 0.0, 200.0)]);
     // Of 40 s a tenth is 4 s.
     let run = run_of(times(0.0, 4).chain(times(80.0, 36)));
     assert_eq!(run.phases[0].kind, PhaseKind::StartUp);
@@ -86,12 +86,12 @@ fn short_edges_belong_to_the_work() {
 #[test]
 fn what_never_works_has_one_phase() {
     assert_eq!(
-        told(&run_of(times(4.9, 30)).phases),
+        reported(&run_of(times(4.9, 30)).phases),
         [(PhaseKind::Idle, 0.0, 30.0)]
     );
     let silent = std::iter::repeat_n(super::super::GpuReading::default(), 30);
     let run = run_of_readings(gpu(0), silent);
-    assert_eq!(told(&run.phases), [(PhaseKind::Unmeasured, 0.0, 30.0)]);
+    assert_eq!(reported(&run.phases), [(PhaseKind::Unmeasured, 0.0, 30.0)]);
     assert_eq!(run.phases[0].utilization_percent, None);
     assert!(run_of([]).phases.is_empty());
 }

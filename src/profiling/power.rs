@@ -12,7 +12,7 @@ const SHORTEST_COUNT_SECONDS: f64 = 1.0;
 /// Power of one GPU so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PowerMeter {
-    /// Time and energy counter of the last look that told it.
+    /// Time and energy counter of the last sample that reported it.
     last_energy: Option<(f64, f64)>,
     counted_j: Sum,
     counted_seconds: f64,

@@ -2,11 +2,11 @@ use super::super::scenes::gpu;
 use super::*;
 
 /// Time, time covered, power and energy counter.
-type Look = (f64, Option<f64>, Option<f64>, Option<f64>);
+type MeterReading = (f64, Option<f64>, Option<f64>, Option<f64>);
 
-fn meter(looks: &[Look]) -> PowerMeter {
+fn meter(samples: &[MeterReading]) -> PowerMeter {
     let mut meter = PowerMeter::default();
-    for (at_seconds, covered_seconds, power_w, energy_j) in looks {
+    for (at_seconds, covered_seconds, power_w, energy_j) in samples {
         let moment = Moment {
             at_seconds: *at_seconds,
             covered_seconds: *covered_seconds,
@@ -23,7 +23,7 @@ fn meter(looks: &[Look]) -> PowerMeter {
 
 #[test]
 fn the_counter_tells_what_readings_miss() {
-    // 100 W at every look, and 200 W in truth: 400 J in 2 s.
+    // 100 W at every sample, and 200 W in truth: 400 J in 2 s.
     let meter = meter(&[
         (0.0, None, Some(100.0), Some(5_000.0)),
         (1.0, Some(1.0), Some(100.0), Some(5_250.0)),

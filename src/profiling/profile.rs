@@ -8,10 +8,10 @@ use crate::domain::{Verdict, named_enum};
 named_enum! {
     /// Who took the readings behind the utilization of a GPU.
     UtilizationBasis {
-        /// The driver, which samples between two looks.
+        /// The driver, which samples between two samples.
         DriverSamples = "driver-samples",
-        /// The looks themselves.
-        Looks = "looks",
+        /// The samples themselves.
+        Samples = "samples",
     }
 }
 
@@ -68,7 +68,7 @@ pub struct ActivityFigures {
 pub struct ThrottleTime {
     /// The reason: one bit.
     pub reason: ThrottleReasons,
-    /// For how long, as far as looks tell.
+    /// For how long, as far as samples tell.
     pub seconds: f64,
 }
 
@@ -92,7 +92,7 @@ pub struct ProcessSeen {
 /// An error that the driver reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct XidEvent {
-    /// When the look came that found it, in seconds of the run.
+    /// When the sample came that found it, in seconds of the run.
     pub at_seconds: f64,
     /// NVIDIA's number of the error.
     pub xid: u64,
@@ -101,12 +101,12 @@ pub struct XidEvent {
 /// A GPU that stopped answering.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LostGpu {
-    /// First look without an answer, in seconds of the run.
+    /// First sample without an answer, in seconds of the run.
     pub at_seconds: f64,
     /// What the driver said.
     pub reason: String,
-    /// Looks without an answer.
-    pub looks: u64,
+    /// Samples without an answer.
+    pub samples: u64,
     /// Whether it answered again at the end.
     pub is_back: bool,
 }
@@ -121,7 +121,7 @@ pub struct GpuProfile {
     pub utilization: Option<Figures>,
     /// Whose readings these are.
     pub utilization_basis: Option<UtilizationBasis>,
-    /// Whether a kernel ever ran: p99 of at least 1 %. Absent where nobody saw;
+    /// Whether a kernel ever ran: p99 of at least 1%. Absent where nobody saw;
     /// for MIG instances from the counters of their multiprocessors.
     pub is_used: Option<bool>,
     /// Share of time that memory was read or written.
@@ -188,7 +188,7 @@ pub struct HostProfile {
     pub cores: Option<u32>,
     /// Mean over all CPUs of the time that they worked.
     pub cpu_percent: Option<Figures>,
-    /// The busiest CPU of each look.
+    /// The busiest CPU of each sample.
     pub busiest_core_percent: Option<Figures>,
     /// Time that a CPU waited for a disk.
     pub io_wait_percent: Option<Range>,
@@ -219,14 +219,14 @@ pub struct RunProfile {
     pub facts: RunFacts,
     /// How it ended.
     pub end: RunEnd,
-    /// How well the looks kept their times.
+    /// How well the samples kept their times.
     pub pace: Pace,
-    /// Looks that were added.
-    pub looks: u64,
-    /// Mean over all GPUs at each look, unused ones included; a look counts when
+    /// Samples that were added.
+    pub samples: u64,
+    /// Mean over all GPUs at each sample, unused ones included; a sample counts when
     /// at least half of the GPUs reported. MIG instances are not among them.
     pub utilization: Option<Figures>,
-    /// Looks that count, of those that were due, 0–1.
+    /// Samples that count, of those that were due, 0–1.
     pub coverage: f64,
     /// The GPUs, in the order of the facts.
     pub gpus: Vec<GpuProfile>,
@@ -269,11 +269,12 @@ impl RunProfile {
 
     /// The GPU or MIG instance that held most memory.
     pub fn fullest(&self) -> Option<&GpuProfile> {
-        let told = self
+        let reported = self
             .gpus
             .iter()
             .filter_map(|gpu| Some((gpu, gpu.vram_used_mib?.max)));
-        told.max_by(|(_, one), (_, other)| one.total_cmp(other))
+        reported
+            .max_by(|(_, one), (_, other)| one.total_cmp(other))
             .map(|(gpu, _)| gpu)
     }
 

@@ -2,8 +2,8 @@
 //! figures of the host and the run that points do not tell.
 
 use super::periods::utilization;
-use super::{Cadence, GpuSample, OutsideLooks, PeriodPoints, Periods, RunEnd, RunFacts, Sample};
-use crate::domain::{Looks, Window};
+use super::{Cadence, GpuSample, OutsideSamples, PeriodPoints, Periods, RunEnd, RunFacts, Sample};
+use crate::domain::{SampleCounts, Window};
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,19 +18,19 @@ const STEPS_OF_A_PERCENT: f64 = 100.0;
 pub struct Profiled {
     /// What it was taken on.
     pub facts: RunFacts,
-    /// When it ended: without a proper end, at the last look.
+    /// When it ended: without a proper end, at the last sample.
     pub end: Timestamp,
     /// Whether it covers a command from its start to its success.
     pub covers_a_command: bool,
-    /// How many looks there were.
-    pub looks: u64,
-    /// Looks that the window holds.
-    pub inside: Looks,
-    /// Looks that the window does not hold.
-    pub outside: OutsideLooks,
+    /// How many samples there were.
+    pub samples: u64,
+    /// Samples that the window holds.
+    pub inside: SampleCounts,
+    /// Samples that the window does not hold.
+    pub outside: OutsideSamples,
     /// GPU readings by period.
     pub points: Vec<PeriodPoints>,
-    /// Mean over the looks of the mean over all GPUs, percent.
+    /// Mean over the samples of the mean over all GPUs, percent.
     pub gpu_mean_percent: Option<f64>,
     /// 95th percentile of the host's CPU, percent, within a tenth of a point.
     pub cpu_p95_percent: Option<f64>,
@@ -44,10 +44,10 @@ pub struct Reducer {
     facts: RunFacts,
     periods: Periods,
     cadence: Cadence,
-    looks: u64,
+    samples: u64,
     last_seconds: f64,
     gpu_sum: f64,
-    gpu_looks: u64,
+    gpu_samples: u64,
     cpu: Counted,
     memory: Counted,
 }
@@ -59,10 +59,10 @@ impl Reducer {
             periods: Periods::new(&facts, window, period_seconds),
             cadence: Cadence::new(&facts, None),
             facts,
-            looks: 0,
+            samples: 0,
             last_seconds: 0.0,
             gpu_sum: 0.0,
-            gpu_looks: 0,
+            gpu_samples: 0,
             cpu: Counted::new(STEPS_OF_A_PERCENT),
             memory: Counted::new(1.0),
         }
@@ -71,16 +71,16 @@ impl Reducer {
     /// Takes a sample. It counts where the steady clock puts it after the start of
     /// the run: the other one may be set at any time.
     pub fn add(&mut self, sample: &Sample) {
-        self.looks += 1;
+        self.samples += 1;
         self.last_seconds = self.last_seconds.max(sample.at_seconds);
         let time = after(self.facts.started, sample.at_seconds);
         if !self.periods.add(time, &sample.gpus) {
             return;
         }
-        self.cadence.looked(sample);
+        self.cadence.sampled(sample);
         if let Some(mean) = self.mean(&sample.gpus) {
             self.gpu_sum += mean;
-            self.gpu_looks += 1;
+            self.gpu_samples += 1;
         }
         let host = &sample.host;
         self.cpu
@@ -88,7 +88,7 @@ impl Reducer {
         self.memory.add(host.memory_used_mib);
     }
 
-    /// Mean over the whole GPUs of one look; absent when fewer than half of them
+    /// Mean over the whole GPUs of one sample; absent when fewer than half of them
     /// reported.
     fn mean(&self, gpus: &[GpuSample]) -> Option<f64> {
         let (mut sum, mut reported, mut all) = (0.0, 0_u32, 0_u32);
@@ -120,15 +120,16 @@ impl Reducer {
         Profiled {
             end: after(self.facts.started, seconds),
             covers_a_command: self.facts.covers_a_command(end),
-            looks: self.looks,
-            inside: Looks {
-                told: self.gpu_looks,
+            samples: self.samples,
+            inside: SampleCounts {
+                reported: self.gpu_samples,
                 taken: pace.taken,
                 missed: pace.missed.unwrap_or(0),
             },
             outside,
             points: self.periods.points(),
-            gpu_mean_percent: (self.gpu_looks > 0).then(|| self.gpu_sum / self.gpu_looks as f64),
+            gpu_mean_percent: (self.gpu_samples > 0)
+                .then(|| self.gpu_sum / self.gpu_samples as f64),
             cpu_p95_percent: self.cpu.p95().map(|percent| percent.min(100.0)),
             memory_p95_mib: self.memory.p95(),
             facts: self.facts,
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_an_end_ends_at_its_last_look() {
+    fn a_run_without_an_end_ends_at_its_last_sample() {
         let start: Timestamp = "2026-10-31T00:00:00Z".parse().expect("a time");
         let facts = RunFacts {
             started: start,
@@ -234,6 +235,6 @@ mod tests {
         assert_eq!(found.end.as_second() - start.as_second(), 90);
         assert!(!found.covers_a_command);
         assert_eq!(found.gpu_mean_percent, None);
-        assert_eq!(found.looks, 1);
+        assert_eq!(found.samples, 1);
     }
 }

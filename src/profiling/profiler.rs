@@ -1,4 +1,4 @@
-//! A run, look by look. Memory does not grow with the number of looks.
+//! A run, sample by sample. Memory does not grow with the number of samples.
 
 use super::alerts::{Moment, Watch};
 use super::diagnosis::diagnose;
@@ -9,19 +9,19 @@ use super::pace::{GAP_AT_LEAST_SECONDS, GAP_INTERVALS};
 use super::phases::Phases;
 use super::signals::Signals;
 use super::verdict::{OF_ONE_GPU, OF_THE_HOST, insufficient, judge};
-use super::windows::{LookFigures, Windows};
+use super::windows::{SampleFigures, Windows};
 use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunEnd, RunFacts, RunProfile, Sample};
 use crate::catalog::has_mig;
-use crate::domain::{Looks, Policy, Verdict};
+use crate::domain::{Policy, SampleCounts, Verdict};
 use std::cmp::Ordering;
 
-/// The first two looks of a log whose interval is not known may be that far
+/// The first two samples of a log whose interval is not known may be that far
 /// apart, in seconds.
 const GAP_UNKNOWN_SECONDS: f64 = 300.0;
 
 /// Running figures of one GPU or MIG instance.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GpuStanding {
+pub struct GpuStatus {
     /// Mean utilization; absent where it is not available.
     pub utilization_mean_percent: Option<f64>,
     /// Mean SM activity; absent where nobody counts it.
@@ -38,13 +38,13 @@ pub struct GpuStanding {
 
 /// How a run stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
-    /// Looks so far.
-    pub looks: u64,
-    /// Mean over all GPUs and looks; absent where it is not available.
+pub struct RunStatus {
+    /// Samples so far.
+    pub samples: u64,
+    /// Mean over all GPUs and samples; absent where it is not available.
     pub utilization_mean_percent: Option<f64>,
     /// The GPUs, in the order of the facts.
-    pub gpus: Vec<GpuStanding>,
+    pub gpus: Vec<GpuStatus>,
     /// The verdict, if the run ended now.
     pub verdict: Verdict,
     /// The diagnosis, if the run ended now.
@@ -53,16 +53,16 @@ pub struct Standing {
     pub alerts: Vec<Alert>,
 }
 
-/// Takes looks at a host's GPUs and says what they mean.
+/// Takes samples of a host's GPUs and says what they mean.
 #[derive(Debug, Clone)]
 pub struct Profiler {
     facts: RunFacts,
     policy: Policy,
-    looks: u64,
+    samples: u64,
     last_at: Option<f64>,
-    /// Seconds between looks that somebody states of a log that does not.
+    /// Seconds between samples that somebody states of a log that does not.
     stated_interval_seconds: Option<f64>,
-    /// Seconds between looks, without gaps.
+    /// Seconds between samples, without gaps.
     spacing: Tally,
     gpus: Vec<GpuSoFar>,
     host: HostSoFar,
@@ -80,7 +80,7 @@ fn known_first(one: Option<f64>, other: Option<f64>) -> Ordering {
 }
 
 impl Profiler {
-    /// The same for a log whose looks somebody states to be so many seconds apart; what
+    /// The same for a log whose samples somebody states to be so many seconds apart; what
     /// a run tells itself outranks it.
     pub fn with_interval(self, stated_seconds: Option<f64>) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Profiler {
         let gpus = facts.gpus.iter().cloned().enumerate();
         Self {
             policy: policy.clone(),
-            looks: 0,
+            samples: 0,
             last_at: None,
             stated_interval_seconds: None,
             spacing: Tally::default(),
@@ -112,12 +112,12 @@ impl Profiler {
         }
     }
 
-    /// Adds a look. GPUs that the facts do not know are passed over.
+    /// Adds a sample. GPUs that the facts do not know are passed over.
     pub fn add(&mut self, sample: &Sample) {
         let moment = self.moment(sample.at_seconds);
-        self.looks += 1;
+        self.samples += 1;
         self.host.add(&sample.host);
-        let figures: Vec<LookFigures> = self
+        let figures: Vec<SampleFigures> = self
             .gpus
             .iter_mut()
             .zip(&sample.gpus)
@@ -131,14 +131,14 @@ impl Profiler {
         self.windows.add(sample, &figures);
     }
 
-    /// How much time a look stands for.
+    /// How much time a sample stands for.
     fn moment(&mut self, at_seconds: f64) -> Moment {
         let since_last = self
             .last_at
             .replace(at_seconds)
             .map(|last| at_seconds - last);
-        let told = self.facts.interval_seconds.or(self.stated_interval_seconds);
-        let longest = match told.or(self.spacing.mean()) {
+        let reported = self.facts.interval_seconds.or(self.stated_interval_seconds);
+        let longest = match reported.or(self.spacing.mean()) {
             Some(interval) => (interval * GAP_INTERVALS).max(GAP_AT_LEAST_SECONDS),
             None => GAP_UNKNOWN_SECONDS,
         };
@@ -152,14 +152,14 @@ impl Profiler {
 
     /// Mean over all GPUs, unused ones included; `None` unless at least half of
     /// them reported.
-    fn mean_over_gpus(&self, looks: &[LookFigures]) -> Option<f64> {
+    fn mean_over_gpus(&self, samples: &[SampleFigures]) -> Option<f64> {
         let whole = || self.gpus.iter().filter(|gpu| gpu.identity().mig.is_none());
         let reported: Vec<f64> = self
             .gpus
             .iter()
-            .zip(looks)
+            .zip(samples)
             .filter(|(gpu, _)| gpu.has_utilization())
-            .filter_map(|(_, look)| look.busy_percent)
+            .filter_map(|(_, sample)| sample.busy_percent)
             .collect();
         let enough = reported.len() * 2 >= whole().count();
         crate::domain::mean(&reported).filter(|_| enough)
@@ -167,14 +167,14 @@ impl Profiler {
 
     /// How the run stands. Costs little: no more than a pass over a bounded
     /// number of windows.
-    pub fn now(&self) -> Standing {
+    pub fn now(&self) -> RunStatus {
         let phases = self.last_at.map(|at| self.phases(at)).unwrap_or_default();
         let diagnoses = self.diagnoses(&phases);
         let gpus = self
             .gpus
             .iter()
             .zip(&diagnoses)
-            .map(|(gpu, diagnosis)| GpuStanding {
+            .map(|(gpu, diagnosis)| GpuStatus {
                 utilization_mean_percent: gpu.utilization_mean(),
                 sm_mean_percent: gpu.sm_mean(),
                 vram_peak_mib: gpu.vram_peak_mib(),
@@ -184,8 +184,8 @@ impl Profiler {
             });
         let mut alerts = self.alerts();
         alerts.retain(Alert::is_active);
-        Standing {
-            looks: self.looks,
+        RunStatus {
+            samples: self.samples,
             utilization_mean_percent: self.utilization.mean(),
             gpus: gpus.collect(),
             verdict: self.verdict(0),
@@ -200,7 +200,7 @@ impl Profiler {
         let diagnoses = self.diagnoses(&phases);
         // What nobody can tell to be missing is not counted.
         let missed = pace.missed.unwrap_or(0);
-        let coverage = self.looks_told(missed).coverage();
+        let coverage = self.samples_reported(missed).coverage();
         let diagnosis = self.overall(&diagnoses);
         let verdict = self.verdict(missed);
         let gpus = self.gpus.iter().zip(diagnoses).map(|(gpu, diagnosis)| {
@@ -209,7 +209,7 @@ impl Profiler {
         });
         RunProfile {
             gpus: gpus.collect(),
-            looks: self.looks,
+            samples: self.samples,
             utilization: self.utilization.figures(),
             coverage,
             host: self.host.profile(),
@@ -223,33 +223,33 @@ impl Profiler {
         }
     }
 
-    /// Looks, by whether they told of at least half of the GPUs.
-    fn looks_told(&self, missed: u64) -> Looks {
-        Looks {
-            told: self.utilization.count(),
-            taken: self.looks,
+    /// Samples, by whether they told of at least half of the GPUs.
+    fn samples_reported(&self, missed: u64) -> SampleCounts {
+        SampleCounts {
+            reported: self.utilization.count(),
+            taken: self.samples,
             missed,
         }
     }
 
     fn verdict(&self, missed: u64) -> Verdict {
         if self.utilization.count() > 0 {
-            let looks = self.looks_told(missed);
-            return judge(OF_THE_HOST, self.utilization.mean(), looks, &self.policy);
+            let samples = self.samples_reported(missed);
+            return judge(OF_THE_HOST, self.utilization.mean(), samples, &self.policy);
         }
         insufficient(self.why_unmeasured().to_owned())
     }
 
-    /// Why no look counts.
+    /// Why no sample counts.
     fn why_unmeasured(&self) -> &'static str {
         let whole = || self.gpus.iter().filter(|gpu| gpu.identity().mig.is_none());
         if self.gpus.is_empty() {
             "no GPU was found"
-        } else if self.looks == 0 {
-            "no look was taken"
+        } else if self.samples == 0 {
+            "no sample was taken"
         } else if whole().any(|gpu| !gpu.has_utilization()) {
-            "utilization of GPUs in MIG mode is not available, which is not idle"
-        } else if whole().any(|gpu| gpu.looks() > 0) {
+            "utilization of GPUs in MIG mode is not available; this does not mean idle"
+        } else if whole().any(|gpu| gpu.samples() > 0) {
             "fewer than half of the GPUs reported utilization at any time"
         } else {
             "GPU utilization was not read"
@@ -259,28 +259,27 @@ impl Profiler {
     fn verdict_of(&self, gpu: &GpuSoFar, missed: u64) -> Verdict {
         if !gpu.has_utilization() {
             return insufficient(
-                "utilization in MIG mode is not available, which is not idle".to_owned(),
+                "utilization in MIG mode is not available; this does not mean idle".to_owned(),
             );
         }
-        let looks = Looks {
-            told: gpu.looks(),
-            taken: self.looks,
+        let samples = SampleCounts {
+            reported: gpu.samples(),
+            taken: self.samples,
             missed,
         };
-        judge(OF_ONE_GPU, gpu.utilization_mean(), looks, &self.policy)
+        judge(OF_ONE_GPU, gpu.utilization_mean(), samples, &self.policy)
     }
 
     /// Phases by the GPUs in use; by MIG instances where no whole GPU tells.
     fn phases(&self, elapsed_seconds: f64) -> Phases {
         let rows = |is_whole: bool| -> Vec<usize> {
-            let told = self
-                .gpus
-                .iter()
-                .enumerate()
-                .filter(|(_, gpu)| gpu.identity().mig.is_none() == is_whole && gpu.looks() > 0);
+            let reported =
+                self.gpus.iter().enumerate().filter(|(_, gpu)| {
+                    gpu.identity().mig.is_none() == is_whole && gpu.samples() > 0
+                });
             let used = |gpu: &GpuSoFar| gpu.is_used() == Some(true);
-            let any_used = told.clone().any(|(_, gpu)| used(gpu));
-            let counted = told.filter(|(_, gpu)| !any_used || used(gpu));
+            let any_used = reported.clone().any(|(_, gpu)| used(gpu));
+            let counted = reported.filter(|(_, gpu)| !any_used || used(gpu));
             counted.map(|(row, _)| row).collect()
         };
         let whole = rows(true);
@@ -341,7 +340,7 @@ impl Profiler {
     }
 
     /// Bytes that all figures take together; they depend on the number of GPUs
-    /// and not on the number of looks.
+    /// and not on the number of samples.
     pub fn size_bytes(&self) -> usize {
         let gpus: usize = self.gpus.iter().map(GpuSoFar::size_bytes).sum();
         let watches: usize = self.watches.iter().map(Watch::size_bytes).sum();

@@ -1,5 +1,5 @@
 use super::super::scenes::{
-    facts, finish, gpu, look, read, reading, run_of, run_of_readings, slice,
+    facts, finish, gpu, read, reading, run_of, run_of_readings, sample, slice,
 };
 use super::super::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, PowerBasis,
@@ -18,12 +18,12 @@ fn one_of_four_in_use_is_a_quarter_of_the_host() {
     for at in 0..100 {
         let mut gpus = vec![read(reading(80.0, 12_000.0))];
         gpus.extend((0..3).map(|_| read(reading(0.0, 4.0))));
-        profiler.add(&look(f64::from(at), gpus));
+        profiler.add(&sample(f64::from(at), gpus));
     }
-    let standing = profiler.now();
-    assert_eq!(standing.utilization_mean_percent, Some(20.0));
-    assert_eq!(standing.gpus[0].utilization_mean_percent, Some(80.0));
-    assert_eq!(standing.looks, 100);
+    let status = profiler.now();
+    assert_eq!(status.utilization_mean_percent, Some(20.0));
+    assert_eq!(status.gpus[0].utilization_mean_percent, Some(80.0));
+    assert_eq!(status.samples, 100);
     let run = finish(profiler, 100.0);
     assert_eq!(
         (run.gpus_used(), run.gpu_count(), run.coverage),
@@ -31,7 +31,7 @@ fn one_of_four_in_use_is_a_quarter_of_the_host() {
     );
     assert_eq!(run.verdict.classification, Classification::Overprovisioned);
     assert_eq!(run.verdict.confidence, Some(Confidence::Measured));
-    assert_eq!(run.verdict.reason, "mean GPU utilization 20.0 % (< 25 %)");
+    assert_eq!(run.verdict.reason, "mean GPU utilization 20.0% (< 25%)");
     assert_eq!(run.verdict.state, None);
     assert_eq!(
         run.gpus[0].verdict.classification,
@@ -42,11 +42,11 @@ fn one_of_four_in_use_is_a_quarter_of_the_host() {
     // The diagnosis of the host is that of the GPU that works.
     assert_eq!(run.diagnosis, run.gpus[0].diagnosis);
     assert_eq!(run.phases[0].utilization_percent, Some(80.0));
-    assert_eq!(standing.verdict, run.verdict);
+    assert_eq!(status.verdict, run.verdict);
 }
 
 #[test]
-fn a_look_counts_when_half_of_the_gpus_reported() {
+fn a_sample_counts_when_half_of_the_gpus_reported() {
     let mut profiler = profiler((0..4).map(gpu).collect());
     for at in 0..100 {
         let answering = if at < 60 { 2 } else { 1 };
@@ -57,7 +57,7 @@ fn a_look_counts_when_half_of_the_gpus_reported() {
                 GpuSample::lost("gone")
             }
         });
-        profiler.add(&look(f64::from(at), gpus.collect()));
+        profiler.add(&sample(f64::from(at), gpus.collect()));
     }
     let run = finish(profiler, 100.0);
     assert_eq!(run.utilization.expect("measured").n_samples, 60);
@@ -72,12 +72,12 @@ fn a_look_counts_when_half_of_the_gpus_reported() {
 fn too_little_is_insufficient_with_its_reason() {
     let run = run_of([90.0; 4]);
     assert_eq!(run.verdict.classification, Classification::InsufficientData);
-    assert_eq!(run.verdict.reason, "4 looks at the GPUs, 5 needed");
+    assert_eq!(run.verdict.reason, "4 samples of the GPUs, 5 needed");
     let one = run_of([90.0]).verdict.reason;
-    assert_eq!(one, "1 look at the GPUs, 5 needed");
+    assert_eq!(one, "1 sample of the GPUs, 5 needed");
     let mut half = profiler(vec![gpu(0)]);
     for at in 0..49 {
-        half.add(&look(f64::from(at), vec![read(reading(90.0, 1.0))]));
+        half.add(&sample(f64::from(at), vec![read(reading(90.0, 1.0))]));
     }
     let end = RunEnd {
         elapsed_seconds: 100.0,
@@ -93,7 +93,7 @@ fn too_little_is_insufficient_with_its_reason() {
     assert_eq!(run.verdict.classification, Classification::InsufficientData);
     assert_eq!(
         run.verdict.reason,
-        "49 of 100 looks that were due were taken (49.0 %), 50 % needed"
+        "49 of 100 expected samples were taken (49.0%), 50% needed"
     );
     let none = finish(profiler(Vec::new()), 0.0);
     assert_eq!(none.verdict.reason, "no GPU was found");
@@ -101,7 +101,7 @@ fn too_little_is_insufficient_with_its_reason() {
         (none.utilization, none.energy_j(), none.gpus_used()),
         (None, None, Some(0))
     );
-    assert_eq!(run_of([]).verdict.reason, "no look was taken");
+    assert_eq!(run_of([]).verdict.reason, "no sample was taken");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_gpu_in_mig_mode_is_not_idle_and_its_slices_stand_apart() {
             read(active(88.0)),
             read(active(0.0)),
         ];
-        profiler.add(&look(f64::from(at), gpus));
+        profiler.add(&sample(f64::from(at), gpus));
     }
     let run = finish(profiler, 20.0);
     assert_eq!(run.verdict.classification, Classification::InsufficientData);
@@ -159,7 +159,7 @@ fn a_gpu_in_mig_mode_is_not_idle_and_its_slices_stand_apart() {
 }
 
 #[test]
-fn the_drivers_own_samples_see_between_looks() {
+fn the_drivers_own_samples_see_between_samples() {
     let readings = (0..10).map(|at| GpuReading {
         fine: (0..5)
             .map(|part| FineSample {
@@ -184,7 +184,7 @@ fn the_drivers_own_samples_see_between_looks() {
     let plain = run_of([50.0; 10]);
     assert_eq!(
         plain.gpus[0].utilization_basis,
-        Some(UtilizationBasis::Looks)
+        Some(UtilizationBasis::Samples)
     );
 }
 
@@ -197,7 +197,7 @@ fn a_lost_gpu_says_when_and_why_and_may_come_back() {
         } else {
             read(reading(40.0, 1_000.0))
         };
-        profiler.add(&look(
+        profiler.add(&sample(
             f64::from(at),
             vec![read(reading(60.0, 1_000.0)), second],
         ));
@@ -206,12 +206,12 @@ fn a_lost_gpu_says_when_and_why_and_may_come_back() {
     assert_eq!(run.gpus[0].lost, None);
     let lost = run.gpus[1].lost.clone().expect("it was lost");
     assert_eq!(
-        (lost.at_seconds, lost.looks, lost.is_back),
+        (lost.at_seconds, lost.samples, lost.is_back),
         (10.0, 10, true)
     );
     assert_eq!(lost.reason, "GPU is lost");
     assert_eq!(run.gpus[1].utilization.expect("measured").n_samples, 20);
-    // 20 looks at 50 and ten of the one that answered at 60.
+    // 20 samples of 50 and ten of the one that answered at 60.
     assert!((run.utilization.expect("measured").mean - 160.0 / 3.0).abs() < 1e-9);
 }
 
@@ -242,7 +242,7 @@ fn processes_errors_and_throttling_are_kept_with_their_times() {
     });
     let run = run_of_readings(gpu(0), readings);
     let row = &run.gpus[0];
-    let seen = row.processes.clone().expect("the driver told");
+    let seen = row.processes.clone().expect("the driver reported");
     assert_eq!(seen.len(), 2);
     assert_eq!((seen[0].pid, seen[0].name.as_deref()), (7, Some("python")));
     assert_eq!(
@@ -262,8 +262,8 @@ fn processes_errors_and_throttling_are_kept_with_their_times() {
         (run.alerts[0].kind, run.alerts[0].episodes),
         (AlertKind::Xid, 2)
     );
-    // Held at the looks of 0 to 3 s; the first stands for no time.
-    let throttle = row.throttle.clone().expect("the driver told");
+    // Held at the samples of 0 to 3 s; the first stands for no time.
+    let throttle = row.throttle.clone().expect("the driver reported");
     assert_eq!(throttle.len(), 1);
     assert_eq!(
         (throttle[0].reason.names(), throttle[0].seconds),
@@ -288,7 +288,7 @@ fn many_processes_leave_those_that_hold_most_and_the_commands_own() {
         ..reading(50.0, 1_000.0)
     });
     let run = run_of_readings(gpu(0), readings);
-    let seen = run.gpus[0].processes.clone().expect("the driver told");
+    let seen = run.gpus[0].processes.clone().expect("the driver reported");
     assert_eq!((seen.len(), run.gpus[0].has_more_processes), (64, true));
     assert_eq!((seen[0].pid, seen[62].pid, seen[63].pid), (399, 337, 3));
 }
@@ -327,7 +327,7 @@ fn an_input_starved_run_is_diagnosed_in_its_steady_phase() {
         };
         profiler.add(&Sample {
             host,
-            ..look(f64::from(at), vec![read(gpu)])
+            ..sample(f64::from(at), vec![read(gpu)])
         });
     }
     let run = finish(profiler, 400.0);
@@ -340,7 +340,7 @@ fn an_input_starved_run_is_diagnosed_in_its_steady_phase() {
     );
     assert_eq!(run.diagnosis.confidence, Some(Confidence::Derived));
     assert!(
-        run.diagnosis.reason.contains("host CPU 96.0 %"),
+        run.diagnosis.reason.contains("host CPU 96.0%"),
         "{}",
         run.diagnosis.reason
     );
@@ -353,17 +353,17 @@ fn a_log_without_interval_learns_what_a_gap_is() {
     let mut unknown = facts(vec![gpu(0)]);
     unknown.interval_seconds = None;
     let mut profiler = Profiler::new(unknown, &Policy::default());
-    // Half an hour and a minute of looks a minute apart, in the middle a break.
+    // Half an hour and a minute of samples a minute apart, in the middle a break.
     for at in 0..=31 {
         let shift = if at < 16 { 0.0 } else { 7_200.0 };
-        profiler.add(&look(
+        profiler.add(&sample(
             f64::from(at) * 60.0 + shift,
             vec![read(reading(5.0, 1.0))],
         ));
     }
     assert!(profiler.now().alerts.is_empty());
     for at in 32..=46 {
-        profiler.add(&look(
+        profiler.add(&sample(
             f64::from(at) * 60.0 + 7_200.0,
             vec![read(reading(5.0, 1.0))],
         ));
@@ -372,16 +372,16 @@ fn a_log_without_interval_learns_what_a_gap_is() {
 }
 
 #[test]
-fn looks_as_far_apart_as_somebody_states_are_no_gap() {
+fn samples_as_far_apart_as_somebody_states_are_no_gap() {
     let alerts = |stated_seconds| {
         let mut unknown = facts(vec![gpu(0)]);
         unknown.interval_seconds = None;
         let profiler = Profiler::new(unknown, &Policy::default());
         let mut profiler = profiler.with_interval(stated_seconds);
-        // Two hours, a look every ten minutes.
+        // Two hours, a sample every ten minutes.
         for at in 0..12 {
             let gpus = vec![read(reading(5.0, 1.0))];
-            profiler.add(&look(f64::from(at) * 600.0, gpus));
+            profiler.add(&sample(f64::from(at) * 600.0, gpus));
         }
         let alerts = profiler.now().alerts;
         alerts.iter().map(|alert| alert.kind).collect::<Vec<_>>()
@@ -395,7 +395,7 @@ fn steps_of_the_energy_counter_are_no_peaks_of_power() {
     let kinds = |power_w: Option<f64>| -> Vec<AlertKind> {
         let readings = (0..10).map(|at| GpuReading {
             power_w,
-            // 150 W on average, told every other look.
+            // 150 W on average, reported every other sample.
             energy_j: Some(f64::from(at / 2) * 300.0),
             ..reading(50.0, 1_000.0)
         });
@@ -412,30 +412,30 @@ fn steps_of_the_energy_counter_are_no_peaks_of_power() {
 }
 
 #[test]
-fn what_few_looks_tell_of_the_host_is_no_evidence() {
-    // The driver's ten samples between two looks are readings of the GPU and not
+fn what_few_samples_tell_of_the_host_is_no_evidence() {
+    // The driver's ten samples between two samples are readings of the GPU and not
     // of the host.
-    let run = |looks: u32, looks_at_host: u32| {
+    let run = |samples: u32, samples_of_host: u32| {
         let mut profiler = profiler(vec![gpu(0)]);
-        for at in 0..looks {
+        for at in 0..samples {
             let fine = |step: u32| crate::profiling::FineSample {
                 at_microseconds: u64::from(at * 1_000_000 + step * 100_000),
                 utilization_percent: 50.0,
             };
-            let mut sample = look(
+            let mut sample = sample(
                 f64::from(at),
                 vec![read(GpuReading {
                     fine: (0..10).map(fine).collect(),
                     ..reading(50.0, 1.0)
                 })],
             );
-            sample.host.cpu_percent = (at < looks_at_host).then_some(97.0);
+            sample.host.cpu_percent = (at < samples_of_host).then_some(97.0);
             profiler.add(&sample);
         }
-        finish(profiler, f64::from(looks))
+        finish(profiler, f64::from(samples))
     };
-    for (looks, looks_at_host, missing) in [(4, 4, "enough readings"), (9, 4, "host CPU")] {
-        let few = run(looks, looks_at_host);
+    for (samples, samples_of_host, missing) in [(4, 4, "enough readings"), (9, 4, "host CPU")] {
+        let few = run(samples, samples_of_host);
         assert_eq!(few.diagnosis.bottleneck, Bottleneck::Unknown);
         assert_eq!(few.diagnosis.missing, [missing]);
     }

@@ -1,9 +1,9 @@
-//! One look at the GPUs of a host. Whatever a driver does not tell is absent:
+//! One sample of the GPUs of a host. Whatever a driver does not tell is absent:
 //! unsupported is never 0.
 
 use jiff::Timestamp;
 
-/// What a GPU did since the last look, from counters of its multiprocessors
+/// What a GPU did since the last sample, from counters of its multiprocessors
 /// (GPM on Hopper and newer). Percent of what the hardware can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Activity {
@@ -80,7 +80,7 @@ pub struct GpuProcess {
     pub is_of_command: bool,
 }
 
-/// A reading that the driver took by itself, between two looks.
+/// A reading that the driver took by itself, between two samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FineSample {
     /// The driver's clock, in microseconds; only differences mean anything.
@@ -89,7 +89,7 @@ pub struct FineSample {
     pub utilization_percent: f64,
 }
 
-/// One look at one GPU or MIG instance.
+/// One sample of one GPU or MIG instance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GpuReading {
     /// Share of the driver's window (1/6 to 1 s) in which a kernel ran.
@@ -113,9 +113,9 @@ pub struct GpuReading {
     pub memory_clock_mhz: Option<f64>,
     /// Why the clocks are held back.
     pub throttle: Option<ThrottleReasons>,
-    /// Sent over PCIe since the last look.
+    /// Sent over PCIe since the last sample.
     pub pcie_sent_bytes_per_second: Option<f64>,
-    /// Received over PCIe since the last look.
+    /// Received over PCIe since the last sample.
     pub pcie_received_bytes_per_second: Option<f64>,
     /// Share of time that the video encoder worked.
     pub encoder_percent: Option<f64>,
@@ -125,14 +125,14 @@ pub struct GpuReading {
     pub processes: Option<Vec<GpuProcess>>,
     /// Counters of the multiprocessors, where there are any.
     pub activity: Option<Activity>,
-    /// What the driver recorded since the last look, by time; empty where it
+    /// What the driver recorded since the last sample, by time; empty where it
     /// does not.
     pub fine: Vec<FineSample>,
-    /// XID errors since the last look, in order.
+    /// XID errors since the last sample, in order.
     pub xids: Vec<u64>,
 }
 
-/// A look at a GPU that did not answer.
+/// A sample of a GPU that did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     /// Why, in the driver's words.
@@ -151,7 +151,7 @@ impl Loss {
     }
 }
 
-/// What became of looking at one GPU.
+/// What became of reading one GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GpuSample {
     /// It answered.
@@ -166,7 +166,7 @@ impl GpuSample {
         Self::Lost(Loss::of(reason))
     }
 
-    /// XID errors since the last look, in order.
+    /// XID errors since the last sample, in order.
     pub fn xids(&self) -> &[u64] {
         match self {
             Self::Read(reading) => &reading.xids,
@@ -183,7 +183,7 @@ impl GpuSample {
     }
 }
 
-/// One look at the host, over the time since the last one.
+/// One sample of the host, over the time since the last one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct HostReading {
     /// Logical CPUs.
@@ -214,7 +214,7 @@ pub struct HostReading {
     pub disk_written_bytes_per_second: Option<f64>,
 }
 
-/// One look at everything.
+/// One sample of everything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// Seconds since the run began, on a clock that no one can set.

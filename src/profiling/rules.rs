@@ -5,16 +5,16 @@ use super::diagnosis::{Bottleneck, Sign, Tier};
 use super::signals::Signals;
 use crate::domain::{Comparator, Confidence, Policy};
 
-/// Share of readings below 1 % from which nothing runs: the same as a p99 below
+/// Share of readings below 1% from which nothing runs: the same as a p99 below
 /// that (own).
 pub(super) const IDLE_SHARE: f64 = 99.0;
-/// NVIDIA, DCGM guide: 80 % SM activity is necessary for effective use.
+/// NVIDIA, DCGM guide: 80% SM activity is necessary for effective use.
 pub(super) const SM_BUSY: f64 = 80.0;
-/// NVIDIA, DCGM guide: below 50 % SM activity use is likely ineffective.
+/// NVIDIA, DCGM guide: below 50% SM activity use is likely ineffective.
 pub(super) const SM_EFFECTIVE: f64 = 50.0;
 /// Tensor activity from which arithmetic is what counts (own).
 pub(super) const TENSOR_BUSY: f64 = 50.0;
-/// NVIDIA, DCGM guide: about 80 % is what memory reaches in practice; 60 % of
+/// NVIDIA, DCGM guide: about 80% is what memory reaches in practice; 60% of
 /// that (own) leaves it room.
 pub(super) const DRAM_FREE_BELOW: f64 = 48.0;
 /// Memory activity from which it is what counts (own).
@@ -58,7 +58,7 @@ pub(super) const LAUNCH_MEMORY_BELOW: f64 = 20.0;
 pub(super) const FULL: f64 = 90.0;
 /// Power from which arithmetic is what counts (own).
 pub(super) const POWER_BUSY: f64 = 70.0;
-/// Share of looks held at the power limit from which arithmetic is what counts
+/// Share of samples held at the power limit from which arithmetic is what counts
 /// (own).
 pub(super) const POWER_CAPPED: f64 = 50.0;
 /// Memory utilization from which memory is what counts (own).
@@ -163,7 +163,7 @@ pub(super) fn rules(tier: Tier, signals: &Signals, policy: &Policy) -> Vec<Rule>
 
 fn at_rest(signals: &Signals, policy: &Policy) -> [Rule; 2] {
     let held = policy.idle_held_vram_percent;
-    let rests = || at_least(("readings below 1 %", signals.idle_share), IDLE_SHARE);
+    let rests = || at_least(("readings below 1%", signals.idle_share), IDLE_SHARE);
     let vram = ("peak of memory in use", signals.vram_peak);
     [
         rule(Bottleneck::Idle, [rests(), below(vram, held)]),
@@ -288,7 +288,7 @@ fn by_power(signals: &Signals) -> Rule {
             vec![
                 at_least(power(signals), POWER_BUSY),
                 at_least(
-                    ("looks held at the power limit", signals.power_capped),
+                    ("samples at the power limit", signals.power_capped),
                     POWER_CAPPED,
                 ),
             ],
@@ -300,17 +300,14 @@ fn by_power(signals: &Signals) -> Rule {
 /// The clues of a GPU that works in turns.
 fn turns(signals: &Signals) -> [Clue; 4] {
     [
+        at_least(("readings below 10%", signals.low_share), ALTERNATION_SHARE),
         at_least(
-            ("readings below 10 %", signals.low_share),
-            ALTERNATION_SHARE,
-        ),
-        at_least(
-            ("readings above 70 %", signals.high_share),
+            ("readings above 70%", signals.high_share),
             ALTERNATION_SHARE,
         ),
         at_least(("rises from low to high", signals.rises), ALTERNATION_RISES).in_unit("times"),
         clue(
-            ("time from rise to rise", signals.rise_period_seconds),
+            ("time between rises", signals.rise_period_seconds),
             Comparator::AtMost,
             ALTERNATION_SECONDS,
         )

@@ -45,7 +45,7 @@ pub struct GpuIdentity {
 pub struct RunFacts {
     /// When sampling began.
     pub started: Timestamp,
-    /// Seconds between two looks, as asked for; absent for a log of another
+    /// Seconds between two samples, as asked for; absent for a log of another
     /// program.
     pub interval_seconds: Option<f64>,
     /// Name of the host.

@@ -37,7 +37,7 @@ pub(super) fn slice(index: u16) -> GpuIdentity {
     }
 }
 
-/// A run on some GPUs with a look a second.
+/// A run on some GPUs with a sample a second.
 pub(super) fn facts(gpus: Vec<GpuIdentity>) -> RunFacts {
     RunFacts {
         started: Timestamp::UNIX_EPOCH,
@@ -66,8 +66,8 @@ pub(super) fn read(reading: GpuReading) -> GpuSample {
     GpuSample::Read(Box::new(reading))
 }
 
-/// A look at that many seconds, at a host that tells nothing.
-pub(super) fn look(at_seconds: f64, gpus: Vec<GpuSample>) -> Sample {
+/// A sample at that many seconds, of a host that tells nothing.
+pub(super) fn sample(at_seconds: f64, gpus: Vec<GpuSample>) -> Sample {
     let host = HostReading::default();
     Sample {
         at_seconds,
@@ -77,7 +77,7 @@ pub(super) fn look(at_seconds: f64, gpus: Vec<GpuSample>) -> Sample {
     }
 }
 
-/// A run of one GPU with a look a second, by utilization.
+/// A run of one GPU with a sample a second, by utilization.
 pub(super) fn run_of(utilizations: impl IntoIterator<Item = f64>) -> RunProfile {
     let readings = utilizations
         .into_iter()
@@ -93,7 +93,7 @@ pub(super) fn run_of_readings(
     let mut profiler = Profiler::new(facts(vec![identity]), &Policy::default());
     let mut at_seconds = 0.0;
     for reading in readings {
-        profiler.add(&look(at_seconds, vec![read(reading)]));
+        profiler.add(&sample(at_seconds, vec![read(reading)]));
         at_seconds += 1.0;
     }
     finish(profiler, at_seconds)

@@ -1,4 +1,4 @@
-//! What the diagnosis looks at: means of one GPU over the steady phase.
+//! What the diagnosis reads: means of one GPU over the steady phase.
 
 use super::GpuIdentity;
 use super::phases::PhaseKind;
@@ -8,9 +8,9 @@ use super::windows::{GpuWindow, HostWindow, Window, Windows};
 /// Absent is what was not read, or less often than a diagnosis needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Signals {
-    /// Looks that told how busy it was, over the whole run.
+    /// Samples that reported how busy it was, over the whole run.
     pub(super) readings: u32,
-    /// Readings below 1 %, over the whole run.
+    /// Readings below 1%, over the whole run.
     pub(super) idle_share: Option<f64>,
     /// Peak of memory over the whole run.
     pub(super) vram_peak: Option<f64>,

@@ -1,6 +1,6 @@
 //! Long runs and many GPUs: memory, and figures against all readings sorted.
 
-use super::scenes::{facts, finish, gpu, look, read, reading, run_of, slice};
+use super::scenes::{facts, finish, gpu, read, reading, run_of, sample, slice};
 use super::{FineSample, GpuIdentity, GpuReading, Profiler};
 use crate::domain::{Distribution, Policy};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn a_day_of_eight_gpus_takes_no_more_memory_than_an_hour() {
                 )
             })
         });
-        profiler.add(&look(f64::from(at), gpus.collect()));
+        profiler.add(&sample(f64::from(at), gpus.collect()));
         if at == 3_600 {
             after_an_hour = profiler.size_bytes();
         }
@@ -67,7 +67,7 @@ fn eight_gpus_of_seven_slices_stay_small() {
                 ..reading(1.0, f64::from(most - at % 2))
             })
         });
-        profiler.add(&look(f64::from(at), gpus.collect()));
+        profiler.add(&sample(f64::from(at), gpus.collect()));
     }
     assert!(
         profiler.size_bytes() < 8_000_000,

@@ -129,18 +129,18 @@ impl GpuWindow {
         }
     }
 
-    fn add(&mut self, reading: &GpuReading, look: &LookFigures, was_low: &mut bool) {
+    fn add(&mut self, reading: &GpuReading, sample: &SampleFigures, was_low: &mut bool) {
         let activity = reading.activity.unwrap_or_default();
-        self.busy.add(look.busy_percent);
-        let by_look = look.busy_percent.filter(|_| reading.fine.is_empty());
+        self.busy.add(sample.busy_percent);
+        let by_sample = sample.busy_percent.filter(|_| reading.fine.is_empty());
         let fine = reading.fine.iter().map(|sample| sample.utilization_percent);
-        for percent in by_look.into_iter().chain(fine) {
+        for percent in by_sample.into_iter().chain(fine) {
             self.swings.add(percent, was_low);
         }
         self.memory_utilization
             .add(reading.memory_utilization_percent);
         self.vram_mib.add(reading.vram_used_mib);
-        self.power_w.add(look.power_w);
+        self.power_w.add(sample.power_w);
         self.power_capped.add(reading.throttle.map(|reasons| {
             if reasons.has(super::ThrottleReasons::SW_POWER_CAP) {
                 100.0
@@ -171,12 +171,12 @@ fn busier_direction(reading: &GpuReading, activity: &Activity) -> Option<f64> {
         .max_by(f64::total_cmp)
 }
 
-/// Figures of one look that are not in the reading as they are.
+/// Figures of one sample that are not in the reading as they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct LookFigures {
-    /// Share of the time since the last look in which the GPU or slice worked.
+pub(super) struct SampleFigures {
+    /// Share of the time since the last sample in which the GPU or slice worked.
     pub(super) busy_percent: Option<f64>,
-    /// Mean power since the last look, in watts.
+    /// Mean power since the last sample, in watts.
     pub(super) power_w: Option<f64>,
 }
 
@@ -186,7 +186,7 @@ pub(super) fn has_utilization(identity: &GpuIdentity) -> bool {
     identity.mig.is_none() && identity.is_mig_enabled != Some(true)
 }
 
-/// Share of the time since the last look in which it worked: of the driver's own
+/// Share of the time since the last sample in which it worked: of the driver's own
 /// samples where there are any, else its reading, else the engine's counter,
 /// which is all that a MIG instance has.
 pub(super) fn busy(identity: &GpuIdentity, reading: &GpuReading) -> Option<f64> {
@@ -228,7 +228,7 @@ impl HostWindow {
     }
 }
 
-/// One window: a multiple of the common length. Windows without a look are not
+/// One window: a multiple of the common length. Windows without a sample are not
 /// kept.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Window {
@@ -265,8 +265,8 @@ impl Windows {
         }
     }
 
-    /// Adds a look, with the figures of each GPU that answered.
-    pub(super) fn add(&mut self, sample: &Sample, looks: &[LookFigures]) {
+    /// Adds a sample, with the figures of each GPU that answered.
+    pub(super) fn add(&mut self, sample: &Sample, samples: &[SampleFigures]) {
         let number = (sample.at_seconds.max(0.0) / self.length_seconds) as u64;
         if self.list.last().is_none_or(|last| last.number < number) {
             self.list.push(Window {
@@ -280,9 +280,9 @@ impl Windows {
         };
         window.host.add(&sample.host);
         let rows = window.gpus.iter_mut().zip(&mut self.was_low);
-        for ((own, was_low), (gpu, look)) in rows.zip(sample.gpus.iter().zip(looks)) {
+        for ((own, was_low), (gpu, sample)) in rows.zip(sample.gpus.iter().zip(samples)) {
             if let Some(reading) = gpu.reading() {
-                own.add(reading, look, was_low);
+                own.add(reading, sample, was_low);
             }
         }
         while self.list.len() > MOST_WINDOWS {

@@ -38,7 +38,9 @@ pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_j
         let line = described(workload, usage);
         match other_agent(workload.shape.as_ref()) {
             Some(advice) => setup.beyond.push(format!("{line}: {advice}")),
-            None if signal.is_some() => setup.lacking.push(format!("{line}, power alone so far")),
+            None if signal.is_some() => setup
+                .lacking
+                .push(format!("{line}, only power reported so far")),
             None => setup.lacking.push(line),
         }
     }
@@ -59,19 +61,19 @@ fn described(workload: &Workload, usage: &InstanceUsage) -> String {
 /// asks, does not know; `None` for those that it knows: NVIDIA's.
 fn other_agent(shape: Option<&InstanceShape>) -> Option<&'static str> {
     let Some(shape) = shape else {
-        return Some("unknown type; whether nvidia-smi knows its accelerator is unknown too");
+        return Some("unknown type; nvidia-smi support for its accelerator is unknown");
     };
     match shape.accelerator {
         AcceleratorKind::Gpu => {
             let model = shape.gpu.as_ref().map(|offer| &offer.model);
             let is_amd = model.is_some_and(is_radeon);
-            is_amd.then_some("AMD GPU; the CloudWatch agent does not collect it")
+            is_amd.then_some("AMD GPU; not collected by the CloudWatch agent")
         }
         AcceleratorKind::Neuron => {
-            Some("Neuron devices; neuron-monitor reports on them, which gpucost does not read")
+            Some("Neuron devices; reported by neuron-monitor, which gpucost does not read")
         }
         AcceleratorKind::Inference | AcceleratorKind::Media | AcceleratorKind::Fpga => {
-            Some("no GPU; the CloudWatch agent does not collect its accelerator")
+            Some("no GPU; accelerator not collected by the CloudWatch agent")
         }
         AcceleratorKind::Cpu => Some("no accelerator"),
     }

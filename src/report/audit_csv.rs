@@ -4,7 +4,7 @@
 use super::audit_json::joined_by_hostname;
 use super::text::{rounded, spreadsheet_safe, tags_cell};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Money, Sunk};
+use crate::domain::{Action, CommittedCost, Money};
 use rust_decimal::Decimal;
 
 const COLUMNS: &[&str] = &[
@@ -54,9 +54,9 @@ const COLUMNS: &[&str] = &[
     "plan_risk",
     "plan_planned_monthly_cost",
     "tags",
-    "sunk_monthly_cost",
-    "sunk_until",
-    "sunk_commitments",
+    "committed_monthly_cost",
+    "committed_until",
+    "committed_by",
 ];
 
 /// The audit as comma-separated values: a header line, then one row a workload.
@@ -96,10 +96,10 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         .iter()
         .map(Action::monthly_savings)
         .reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()));
-    let sunk = workload.sunk();
-    let sunk_by: Vec<&str> = sunk
+    let committed_cost = workload.committed_cost();
+    let committed_by: Vec<&str> = committed_cost
         .iter()
-        .flat_map(|sunk| sunk.commitments.keys().map(String::as_str))
+        .flat_map(|committed_cost| committed_cost.commitments.keys().map(String::as_str))
         .collect();
     let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
     vec![
@@ -166,10 +166,15 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
             .map_or(String::new(), |risk| risk.to_string()),
         money(audited.planned_monthly_cost()),
         text(&tags_cell(&workload.tags)),
-        money(sunk.as_ref().map(|sunk| sunk.monthly)),
-        sunk.as_ref()
-            .and_then(Sunk::until)
+        money(
+            committed_cost
+                .as_ref()
+                .map(|committed_cost| committed_cost.monthly),
+        ),
+        committed_cost
+            .as_ref()
+            .and_then(CommittedCost::until)
             .map_or(String::new(), |day| day.to_string()),
-        text(&sunk_by.join(" ")),
+        text(&committed_by.join(" ")),
     ]
 }

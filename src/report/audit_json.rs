@@ -8,8 +8,8 @@ use super::groups::GroupsView;
 use super::text::{currency_code, json_document, json_figure, json_money, json_rate};
 use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{
-    Action, Classification, GpuUsage, Money, PriceOrigin, Sunk, TagFilter, UtilizationSummary,
-    Workload,
+    Action, Classification, CommittedCost, GpuUsage, Money, PriceOrigin, TagFilter,
+    UtilizationSummary, Workload,
 };
 use crate::savings::{Purchase, UnusedCommitment};
 use rust_decimal::prelude::ToPrimitive;
@@ -81,7 +81,7 @@ struct Summary {
     monthly_optimization: Option<f64>,
     savings_percent: Option<f64>,
     annual_savings: Option<f64>,
-    sunk_monthly_cost: Option<f64>,
+    committed_monthly_cost: Option<f64>,
     unused_monthly_cost: Option<f64>,
     plan_risk: &'static str,
     savings_by_action: BTreeMap<&'static str, Option<f64>>,
@@ -169,9 +169,9 @@ struct WorkloadView {
     currency: Option<&'static str>,
     monthly_cost: Option<f64>,
     hourly_cost: Option<f64>,
-    sunk_monthly_cost: Option<f64>,
-    sunk_until: Option<String>,
-    sunk_commitments: Vec<String>,
+    committed_monthly_cost: Option<f64>,
+    committed_until: Option<String>,
+    committed_by: Vec<String>,
     running_share: Option<f64>,
     cost_per_useful_gpu_hour: Option<f64>,
     classification: &'static str,
@@ -337,7 +337,7 @@ fn summary(audit: &Audit) -> Summary {
             .savings_percent()
             .and_then(|percent| percent.round_dp(2).to_f64()),
         annual_savings: totals.annual_savings().and_then(json_money),
-        sunk_monthly_cost: totals.sunk_monthly_cost.and_then(json_money),
+        committed_monthly_cost: totals.committed_monthly_cost.and_then(json_money),
         unused_monthly_cost: totals.unused_monthly_cost.and_then(json_money),
         plan_risk: audit.plan_risk.name(),
         savings_by_action: totals
@@ -380,7 +380,7 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         actions,
         ..
     } = audited;
-    let sunk = workload.sunk();
+    let committed_cost = workload.committed_cost();
     WorkloadView {
         id: workload.id(),
         name: workload.name.clone(),
@@ -409,12 +409,16 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
             .cost
             .as_ref()
             .and_then(|cost| json_rate(cost.hourly.amount())),
-        sunk_monthly_cost: sunk.as_ref().and_then(|sunk| json_money(sunk.monthly)),
-        sunk_until: sunk
+        committed_monthly_cost: committed_cost
             .as_ref()
-            .and_then(Sunk::until)
+            .and_then(|committed_cost| json_money(committed_cost.monthly)),
+        committed_until: committed_cost
+            .as_ref()
+            .and_then(CommittedCost::until)
             .map(|day| day.to_string()),
-        sunk_commitments: sunk.map_or(Vec::new(), |sunk| sunk.commitments.into_keys().collect()),
+        committed_by: committed_cost.map_or(Vec::new(), |committed_cost| {
+            committed_cost.commitments.into_keys().collect()
+        }),
         running_share: workload
             .running_share
             .and_then(|share| share.round_dp(4).to_f64()),

@@ -2,9 +2,9 @@
 //! used, then classes, findings by money with one line of evidence each, what is
 //! ignored, gaps, and what to type next. Readable without colour.
 
+use super::committed::committed_section;
 use super::gaps::gap_section;
 use super::next::{Invocation, next_section};
-use super::paid_ahead::paid_ahead_section;
 use super::plain_table::PlainTable;
 use super::style::{TableStyle, left_out};
 use super::text::{
@@ -47,7 +47,7 @@ fn draw(
     plan(audit, style, out)?;
     purchases(audit, style, out)?;
     waterfall(audit, style, out)?;
-    paid_ahead_section(audit, style, out)?;
+    committed_section(audit, style, out)?;
     unused(audit, style, out)?;
     findings(audit, style, out)?;
     ignored(audit, style, out)?;
@@ -101,17 +101,17 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
         notes.push(format!("{} unpriced", count(totals.unpriced_instances)));
     }
     let percent = totals.savings_percent().map_or(String::new(), |share| {
-        format!("{} % less", rounded(share, 1))
+        format!("{}% less", rounded(share, 1))
     });
     let a_year = totals.annual_savings().map_or(String::new(), |saved| {
-        format!("a month; {} a year", money(saved))
+        format!("per month; {} per year", money(saved))
     });
     let rows: [(&str, Option<Money>, String); 5] = [
         ("Monthly cost", totals.monthly_cost, notes.join(", ")),
         (
             "Waste",
             totals.monthly_waste,
-            "certain to end: stop or release".to_owned(),
+            "certain savings: stop or release".to_owned(),
         ),
         (
             "Optimization",
@@ -228,7 +228,7 @@ fn workload_row(audited: &AuditedWorkload) -> Vec<String> {
                 .vram()
                 .map(|vram| format!("{:.1} GiB", vram.peak_mib / 1024.0)),
         ),
-        or_absent(summary.map(|summary| format!("{} %", floored(summary.coverage() * 100.0, 1)))),
+        or_absent(summary.map(|summary| format!("{}%", floored(summary.coverage() * 100.0, 1)))),
         money_or_absent(workload.monthly_cost()),
         money_or_absent(audited.planned_monthly_cost()),
     ]
@@ -256,12 +256,12 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         return Ok(());
     }
     let cheaper = if audit.plan_risk < audit.accepted {
-        format!("; the plan of --risk {} costs less", audit.plan_risk)
+        format!("; the --risk {} plan costs less", audit.plan_risk)
     } else {
         String::new()
     };
     let heading = format!(
-        "PLAN  saving a month, risk; each action works on what the one before left{cheaper}"
+        "PLAN  monthly savings, risk; each action applies after the previous ones{cheaper}"
     );
     writeln!(out, "{}", style.heading(&heading))?;
     let of_workloads = planned.iter().flat_map(|audited| {
@@ -321,7 +321,7 @@ fn unused(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
     if audit.unused.is_empty() {
         return Ok(());
     }
-    let heading = "UNUSED  part of the monthly cost, paid for and not running";
+    let heading = "UNUSED  included in the monthly cost, paid for but not running";
     writeln!(out, "{}", style.heading(heading))?;
     for one in &audit.unused {
         let until = one.committed_until.map_or(String::new(), |until| {
@@ -347,11 +347,7 @@ fn purchases(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
     if audit.purchases.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "{}",
-        style.heading("TO BUY  last, when everything above is done")
-    )?;
+    writeln!(out, "{}", style.heading("TO BUY  after all actions above"))?;
     for one in &audit.purchases {
         let line = format!(
             "{:>14}  {} × {} in {}: {}",
@@ -378,7 +374,7 @@ fn waterfall(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
     writeln!(
         out,
         "{}",
-        style.heading("WATERFALL  a month, from today to the plan")
+        style.heading("WATERFALL  monthly cost, from today to the plan")
     )?;
     writeln!(out, "{:>14}  today", money(today))?;
     for (kind, saved) in &totals.by_action {
@@ -394,7 +390,7 @@ fn findings(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Res
     writeln!(
         out,
         "{}",
-        style.heading("FINDINGS  each saving stands alone; they overlap and do not add up")
+        style.heading("FINDINGS  savings are per finding; they overlap and do not add up")
     )?;
     let shown = style.shown(audit.findings.len(), SHOWN_FINDINGS);
     for one in &audit.findings[..shown] {
@@ -423,7 +419,7 @@ fn finding(
         .map_or(finding.workload(), |audited| audited.workload.name.as_str());
     let saving = finding
         .monthly_savings
-        .map_or("no figure".to_owned(), money);
+        .map_or("no estimate".to_owned(), money);
     writeln!(
         out,
         "{saving:>14}  {} {}",
@@ -461,7 +457,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
     };
     // The unit of a count is in its name.
     let unit = match evidence.unit {
-        "%" => " %",
+        "%" => "%",
         _ => "",
     };
     let comparator = evidence.comparator.sign();
@@ -478,7 +474,7 @@ pub(super) fn evidence(evidence: &Evidence) -> String {
             coverage,
             ..
         } => format!(
-            "{figure} of {metric} {judged}; {} samples, coverage {} %",
+            "{figure} of {metric} {judged}; {} samples, coverage {}%",
             count(*n_samples),
             floored(coverage * 100.0, 0)
         ),
@@ -500,8 +496,8 @@ fn ignored(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resu
         return Ok(());
     }
     let title = format!(
-        "IGNORED  {} no advice, because a tag says so",
-        counted(ignored.len() as u64, "workload gets", "workloads get")
+        "IGNORED  {} excluded from recommendations by tag",
+        counted(ignored.len() as u64, "workload", "workloads")
     );
     writeln!(out, "{}", style.heading(&title))?;
     let shown = style.shown(ignored.len(), SHOWN_IGNORED);
@@ -523,14 +519,14 @@ fn footer(audit: &Audit, out: &mut String) -> std::fmt::Result {
     let oldest = audit
         .prices
         .oldest_effective_date()
-        .map_or(String::new(), |date| format!(", oldest of {date}"));
+        .map_or(String::new(), |date| format!(", oldest from {date}"));
     if !origins.is_empty() {
         writeln!(out, "\nprices: {}{oldest}", origins.join(", "))?;
     }
     if audit.api.calls > 0 {
         writeln!(
             out,
-            "AWS: {}, {}, about {} of API cost",
+            "AWS: {}, {}, about {} in API cost",
             counted(audit.api.calls, "call", "calls"),
             counted(audit.api.retries, "retry", "retries"),
             api_cost(audit)

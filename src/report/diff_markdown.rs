@@ -42,8 +42,8 @@ fn sentence(words: &str) -> String {
 
 fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
     let headline = diff.monthly_cost.change().map_or_else(
-        || "GPU cost: no common sum".to_owned(),
-        |change| format!("GPU cost: {} a month", change.signed()),
+        || "GPU cost: totals not comparable".to_owned(),
+        |change| format!("GPU cost: {} per month", change.signed()),
     );
     writeln!(out, "### {headline}\n")?;
     writeln!(out, "| | before → now | change |\n|---|--:|--:|")?;
@@ -66,11 +66,17 @@ fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
     let title = format!("Gone: {}", gone_title(diff));
     findings(&title, "promised", &gone, &diff.old.names(), out)?;
     let title = format!(
-        "New: {}; {} as before",
+        "New: {}; {} unchanged",
         counted(diff.appeared.len() as u64, "finding", "findings"),
         count(diff.kept)
     );
-    findings(&title, "could save", &diff.appeared, &diff.new.names(), out)
+    findings(
+        &title,
+        "potential savings",
+        &diff.appeared,
+        &diff.new.names(),
+        out,
+    )
 }
 
 fn unused(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
@@ -89,8 +95,8 @@ fn unused(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
         .collect();
     let count = counted(diff.unused.len() as u64, "commitment", "commitments");
     folded(
-        &format!("Paid for and not running: {count}"),
-        "| commitment | change a month | now | what |\n|---|--:|--:|---|",
+        &format!("Paid for but not running: {count}"),
+        "| commitment | monthly change | now | details |\n|---|--:|--:|---|",
         &lines,
         out,
     )
@@ -107,7 +113,7 @@ fn folded(title: &str, header: &str, lines: &[String], out: &mut String) -> std:
     }
     if let Some(rest) = lines.len().checked_sub(SHOWN).filter(|rest| *rest > 0) {
         let rest = counted(rest as u64, "more", "more");
-        writeln!(out, "\n… and {rest}: `--format json` shows all")?;
+        writeln!(out, "\n… and {rest}: see `--format json`")?;
     }
     writeln!(out, "\n</details>")
 }
@@ -135,7 +141,7 @@ fn workloads(
     );
     folded(
         &title,
-        "| workload | change a month | what |\n|---|--:|---|",
+        "| workload | monthly change | details |\n|---|--:|---|",
         &lines,
         out,
     )
@@ -159,7 +165,7 @@ fn changed(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
         "Changed: {}",
         counted(diff.changed.len() as u64, "workload", "workloads")
     );
-    let header = "| workload | change a month | now | what |\n|---|--:|--:|---|";
+    let header = "| workload | monthly change | now | details |\n|---|--:|--:|---|";
     folded(&title, header, &lines, out)
 }
 
@@ -182,6 +188,6 @@ fn findings(
             )
         })
         .collect();
-    let header = format!("| workload | rule | {worth} a month | what |\n|---|---|--:|---|");
+    let header = format!("| workload | rule | {worth} per month | finding |\n|---|---|--:|---|");
     folded(title, &header, &lines, out)
 }

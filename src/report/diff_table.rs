@@ -25,7 +25,7 @@ pub fn diff_table(diff: &AuditDiff<'_>, style: TableStyle) -> String {
 
 fn draw(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let title = format!(
-        "GPU audit of {} beside that of {}",
+        "GPU audit of {} compared with {}",
         minute(diff.new.as_of),
         minute(diff.old.as_of)
     );
@@ -74,7 +74,7 @@ fn section(
     if rest > 0 {
         writeln!(
             out,
-            "  … and {}: `--format json` shows all",
+            "  … and {}: see `--format json`",
             counted(rest as u64, "more row", "more rows")
         )?;
     }
@@ -92,7 +92,7 @@ fn workloads(
         return Ok(());
     }
     writeln!(out, "{}", style.heading(title))?;
-    let mut table = PlainTable::new(&["NAME", "A MONTH", "WHAT"], [1]);
+    let mut table = PlainTable::new(&["NAME", "MONTHLY", "WHAT"], [1]);
     let shown = style.shown(all.len(), SHOWN);
     for one in &all[..shown] {
         table.row(vec![
@@ -109,7 +109,7 @@ fn changed(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fm
         return Ok(());
     }
     writeln!(out, "{}", style.heading("CHANGED"))?;
-    let mut table = PlainTable::new(&["NAME", "A MONTH", "NOW", "WHAT"], [1, 2]);
+    let mut table = PlainTable::new(&["NAME", "MONTHLY", "NOW", "WHAT"], [1, 2]);
     let shown = style.shown(diff.changed.len(), SHOWN);
     for one in &diff.changed[..shown] {
         table.row(vec![
@@ -126,8 +126,8 @@ fn unused(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt
     if diff.unused.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", style.heading("PAID FOR AND NOT RUNNING"))?;
-    let mut table = PlainTable::new(&["COMMITMENT", "A MONTH", "NOW", "WHAT"], [1, 2]);
+    writeln!(out, "{}", style.heading("PAID FOR BUT NOT RUNNING"))?;
+    let mut table = PlainTable::new(&["COMMITMENT", "MONTHLY", "NOW", "WHAT"], [1, 2]);
     let shown = style.shown(diff.unused.len(), SHOWN);
     for one in &diff.unused[..shown] {
         table.row(vec![
@@ -153,7 +153,7 @@ fn gone(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::
             "PROMISED",
             "COST CHANGE",
             "WHY",
-            "WHAT IT SAID",
+            "FINDING",
         ],
         [2, 3],
     );
@@ -177,7 +177,7 @@ fn gone(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::
 
 fn appeared(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let title = format!(
-        "NEW  {}; {} as before",
+        "NEW  {}; {} unchanged",
         counted(diff.appeared.len() as u64, "finding", "findings"),
         count(diff.kept)
     );
@@ -186,7 +186,7 @@ fn appeared(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::f
         return Ok(());
     }
     let mut table = PlainTable::new(
-        &["WORKLOAD", "RULE", "COULD SAVE", "SEVERITY", "WHAT IT SAYS"],
+        &["WORKLOAD", "RULE", "COULD SAVE", "SEVERITY", "FINDING"],
         [2],
     );
     let names = diff.new.names();
@@ -206,7 +206,7 @@ fn appeared(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::f
     let rest = diff.appeared.len() - shown;
     if rest > 0 {
         let rest = counted(rest as u64, "more row", "more rows");
-        writeln!(out, "  … and {rest}: `--format json` shows all")?;
+        writeln!(out, "  … and {rest}: see `--format json`")?;
     }
     Ok(())
 }

@@ -32,14 +32,14 @@ pub(super) fn headlines(diff: &AuditDiff<'_>) -> [(&'static str, Delta); 3] {
     [
         ("Monthly cost", diff.monthly_cost),
         ("Waste", diff.monthly_waste),
-        ("Savings planned", diff.monthly_savings),
+        ("Planned savings", diff.monthly_savings),
     ]
 }
 
 /// How many workloads did what.
 pub(super) fn tally(diff: &AuditDiff<'_>) -> String {
     format!(
-        "{} added, {} removed, {} changed, {} as before",
+        "{} added, {} removed, {} changed, {} unchanged",
         count(diff.added.len() as u64),
         count(diff.removed.len() as u64),
         count(diff.changed.len() as u64),
@@ -50,7 +50,8 @@ pub(super) fn tally(diff: &AuditDiff<'_>) -> String {
 /// What became of the plan of the earlier audit, in a sentence.
 pub(super) fn outcome(plan: &PlanOutcome) -> String {
     let mut words = format!(
-        "the earlier plan promised {} less a month; the same now costs {} a month",
+        "the earlier plan projected savings of {} per month; the same scope now costs {} per \
+         month",
         money(plan.planned),
         less(plan.saved)
     );
@@ -58,12 +59,12 @@ pub(super) fn outcome(plan: &PlanOutcome) -> String {
         (
             plan.storage_of_stopped,
             "net of",
-            "for what stands while stopped",
+            "for idle storage while stopped",
         ),
         (
             plan.lost_work,
             "with",
-            "that the plan set aside for work lost on spot",
+            "that the plan budgeted for work lost on spot",
         ),
     ] {
         if !amount.amount().is_zero() {
@@ -87,11 +88,11 @@ pub(super) fn gone_title(diff: &AuditDiff<'_>) -> String {
     let number = counted(diff.gone.len() as u64, "finding", "findings");
     let saved = diff.saved_by_gone.map_or(String::new(), |saved| {
         let about = if diff.gone.len() == 1 {
-            "it was"
+            "it covered"
         } else {
-            "they were"
+            "they covered"
         };
-        format!(", and what {about} about costs {} a month", less(saved))
+        format!(", and the resources {about} cost {} per month", less(saved))
     });
     format!("{number}{saved}")
 }

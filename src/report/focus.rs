@@ -102,7 +102,7 @@ pub fn focus_csv(audit: &Audit, charges: &[Charge<'_>]) -> Result<String, csv::E
 fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
     let workload = &charge.one.workload;
     let key = &workload.key;
-    let is_standing = charge.kind == ChargeKind::Standing;
+    let is_idle_storage = charge.kind == ChargeKind::IdleStorage;
     let (start, end) = billing_period(audit);
     let commitment = commitment(charge.kind);
     let of_commitment = |value: &str| commitment.map_or(String::new(), |_| value.to_owned());
@@ -117,7 +117,7 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
         "{}/{}/{}",
         key.instance_type, workload.price_key.operating_system, workload.price_key.tenancy
     );
-    let sku = if is_standing { "storage" } else { &sku };
+    let sku = if is_idle_storage { "storage" } else { &sku };
     vec![
         charge.zone.as_deref().map_or(String::new(), text),
         money(charge.billed),
@@ -146,7 +146,7 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
         money(charge.list),
         unit_price,
         match charge.kind {
-            ChargeKind::OnDemand | ChargeKind::Standing => "Standard",
+            ChargeKind::OnDemand | ChargeKind::IdleStorage => "Standard",
             ChargeKind::Spot => "Dynamic",
             ChargeKind::Reserved | ChargeKind::SavingsPlan => "Committed",
         }
@@ -164,7 +164,12 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
             _ => "instances",
         }
         .to_owned(),
-        if is_standing { "Storage" } else { "Compute" }.to_owned(),
+        if is_idle_storage {
+            "Storage"
+        } else {
+            "Compute"
+        }
+        .to_owned(),
         "Amazon Elastic Compute Cloud".to_owned(),
         text(sku),
         text(&format!("{}/{sku}/{}", key.region, price_name(charge.kind))),
@@ -179,14 +184,14 @@ fn commitment(kind: ChargeKind) -> Option<(&'static str, &'static str)> {
     match kind {
         ChargeKind::Reserved => Some(("Usage", "Reserved Instance")),
         ChargeKind::SavingsPlan => Some(("Spend", "Savings Plan")),
-        ChargeKind::OnDemand | ChargeKind::Spot | ChargeKind::Standing => None,
+        ChargeKind::OnDemand | ChargeKind::Spot | ChargeKind::IdleStorage => None,
     }
 }
 
 fn price_name(kind: ChargeKind) -> &'static str {
     match kind {
         ChargeKind::Spot => "spot",
-        ChargeKind::Standing => "standing",
+        ChargeKind::IdleStorage => "idle-storage",
         ChargeKind::OnDemand | ChargeKind::Reserved | ChargeKind::SavingsPlan => "on-demand",
     }
 }
@@ -196,9 +201,9 @@ fn description(charge: &Charge<'_>) -> String {
     let what = match charge.kind {
         ChargeKind::OnDemand => "on-demand hours of",
         ChargeKind::Spot => "spot hours of",
-        ChargeKind::Reserved => "hours that reserved instances cover of",
-        ChargeKind::SavingsPlan => "hours that a savings plan covers of",
-        ChargeKind::Standing => "volumes and addresses of stopped",
+        ChargeKind::Reserved => "hours covered by reserved instances for",
+        ChargeKind::SavingsPlan => "hours covered by a savings plan for",
+        ChargeKind::IdleStorage => "volumes and addresses of stopped",
     };
     text(&format!(
         "Estimate by gpucost: {what} {}",

@@ -43,11 +43,7 @@ pub(super) fn gap_section(gaps: &[Gap], style: TableStyle, out: &mut String) -> 
     }
     let title = format!(
         "GAPS  {}",
-        counted(
-            gaps.len() as u64,
-            "thing was not seen",
-            "things were not seen"
-        )
+        counted(gaps.len() as u64, "data gap", "data gaps")
     );
     writeln!(out, "{}", style.heading(&title))?;
     let width = style.width.saturating_sub(4);

@@ -115,13 +115,13 @@ impl GateBrief {
         let is_known = self.changes.iter().all(|one| one.delta().is_some());
         if deltas.iter().any(|delta| !delta.amount().is_zero()) {
             let deltas: Vec<String> = deltas.into_iter().map(Money::signed).collect();
-            let known = if is_known { "" } else { " as far as priced" };
-            return Some(format!("{} a month{known}", deltas.join(" and ")));
+            let known = if is_known { "" } else { " where priced" };
+            return Some(format!("{} per month{known}", deltas.join(" and ")));
         }
         let words = if is_known {
-            "no change of cost"
+            "no cost change"
         } else {
-            "no known change of cost"
+            "no known cost change"
         };
         Some(words.to_owned())
     }
@@ -135,14 +135,14 @@ impl GateBrief {
         if self.totals.is_empty() {
             let known = self
                 .monthly_cost
-                .map(|now| format!("{} a month", money(now)));
+                .map(|now| format!("{} per month", money(now)));
             return Some(known.unwrap_or_else(|| "cost unknown".to_owned()));
         }
         let sums = self.totals.iter();
         let sums: Vec<String> = sums
             .map(|sums| format!("{} → {}", money(sums.before), money(sums.after)))
             .collect();
-        Some(format!("{} a month", sums.join(" and ")))
+        Some(format!("{} per month", sums.join(" and ")))
     }
 
     /// The verdict in a line, behind what the change costs.
@@ -173,13 +173,13 @@ impl GateBrief {
 }
 
 /// What a plan says nothing about.
-pub(super) const UNJUDGED: &str = "not held against what needs measurements";
+pub(super) const UNJUDGED: &str = "not evaluated because measurements are required";
 
 /// How a violation stands to the baseline, in words; absent without one.
 pub(super) fn since_baseline(violation: &Violation) -> Option<String> {
     let state = violation.baseline_state?;
     Some(match &violation.before {
-        Some(before) => format!("{state}, {before} before"),
+        Some(before) => format!("{state}, previously {before}"),
         None => state.to_string(),
     })
 }
@@ -198,23 +198,23 @@ pub(super) fn file_of(place: &Place) -> Option<(&str, Option<usize>)> {
 /// How a gate ends, in a line; safe to print.
 pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
     let missing = counted(
-        report.lacks.len() as u64,
-        "thing is missing",
-        "things are missing",
+        report.missing_data.len() as u64,
+        "missing input",
+        "missing inputs",
     );
     match report.outcome {
         GateOutcome::Violated => {
             let violations = counted(report.violations.len() as u64, "violation", "violations");
-            match report.lacks.len() {
+            match report.missing_data.len() {
                 0 => format!("policy violated: {violations}"),
-                _ => format!("policy violated: {violations}; {missing} to judge the rest by"),
+                _ => format!("policy violated: {violations}; {missing} for other rules"),
             }
         }
-        GateOutcome::Incomplete => format!("policy not judged: {missing}"),
+        GateOutcome::Incomplete => format!("policy not evaluated: {missing}"),
         GateOutcome::Nothing => format!("nothing to check: {}", brief.nothing),
         GateOutcome::Clean => {
             let rules = counted(report.checks.len() as u64, "rule", "rules");
-            format!("policy kept: {rules}")
+            format!("policy passed: {rules}")
         }
     }
 }

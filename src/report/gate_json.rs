@@ -6,7 +6,7 @@ use super::gaps::GapView;
 use super::text::{json_document, json_money};
 use crate::analysis::Audit;
 use crate::analysis::gate::{
-    BaselineState, BaselineUse, Check, GateReport, Lack, Place, Suppressed, Violation,
+    BaselineState, BaselineUse, Check, GateReport, MissingData, Place, Suppressed, Violation,
 };
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub fn gate_json(report: &GateReport, audit: &Audit) -> Result<String, serde_jso
         violations: report.violations.iter().map(violation).collect(),
         notices: report.notices.iter().map(violation).collect(),
         suppressed: report.suppressed.iter().map(suppressed).collect(),
-        lacks: report.lacks.iter().map(lack).collect(),
+        missing_data: report.missing_data.iter().map(missing_data).collect(),
         baseline: report.baseline.as_ref().map(baseline),
         gaps: GapView::list(&audit.gaps),
     })
@@ -51,7 +51,7 @@ struct Document {
     violations: Vec<ViolationView>,
     notices: Vec<ViolationView>,
     suppressed: Vec<SuppressedView>,
-    lacks: Vec<LackView>,
+    missing_data: Vec<MissingDataView>,
     baseline: Option<BaselineView>,
     gaps: Vec<GapView>,
 }
@@ -108,7 +108,7 @@ pub(super) struct SuppressedView {
 }
 
 #[derive(Serialize)]
-pub(super) struct LackView {
+pub(super) struct MissingDataView {
     what: String,
     #[serde(rename = "where")]
     place: String,
@@ -186,13 +186,13 @@ pub(super) fn suppressed(suppressed: &Suppressed) -> SuppressedView {
     }
 }
 
-pub(super) fn lack(lack: &Lack) -> LackView {
-    LackView {
-        what: lack.what.clone(),
-        place: lack.place.clone(),
-        reason: lack.reason.clone(),
-        hint: lack.hint.clone(),
-        rules: lack.rules.clone(),
+pub(super) fn missing_data(missing_data: &MissingData) -> MissingDataView {
+    MissingDataView {
+        what: missing_data.what.clone(),
+        place: missing_data.place.clone(),
+        reason: missing_data.reason.clone(),
+        hint: missing_data.hint.clone(),
+        rules: missing_data.rules.clone(),
     }
 }
 

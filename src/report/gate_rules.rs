@@ -17,68 +17,68 @@ pub(super) struct RuleWords {
 const OF_POLICY: [(&str, &str, &str); 13] = [
     (
         policy_rule::BUDGET,
-        "A scope costs no more than its budget.",
-        "Act on the plan of `gpucost audit`, or raise the budget.",
+        "The cost of a scope is within its budget.",
+        "Apply the plan of `gpucost audit`, or raise the budget.",
     ),
     (
         policy_rule::WASTE,
-        "No more is wasted than the policy allows.",
-        "Stop or release what `gpucost audit` names as waste.",
+        "Waste is within the limit of the policy.",
+        "Stop or release what `gpucost audit` reports as waste.",
     ),
     (
         policy_rule::UTILIZATION,
-        "GPUs are used at least as much as the policy demands.",
-        "`gpucost rightsize` names types that would do for less.",
+        "GPU utilization meets the minimum of the policy.",
+        "`gpucost rightsize` lists suitable types at lower cost.",
     ),
     (
         policy_rule::REQUIRED_TAGS,
-        "Every workload carries the tags that the policy requires.",
+        "Every workload has the tags required by the policy.",
         "Tag every instance of the workload with the same value.",
     ),
     (
         policy_rule::TYPES,
-        "Only instance types that the policy allows are used.",
-        "Move to a type that is allowed, or allow this one.",
+        "Only instance types allowed by the policy are used.",
+        "Move to an allowed type, or allow this one.",
     ),
     (
         policy_rule::REGIONS,
-        "Only regions that the policy allows are used.",
-        "Move to a region that is allowed, or allow this one.",
+        "Only regions allowed by the policy are used.",
+        "Move to an allowed region, or allow this one.",
     ),
     (
         policy_rule::PRICE_AGE,
         "No price is older than the policy allows.",
-        "`gpucost pricing refresh` reads today's prices.",
+        "Run `gpucost pricing refresh` to fetch current prices.",
     ),
     (
         policy_rule::COVERAGE,
         "Enough instances report GPU metrics.",
-        "`gpucost metrics setup` prints what makes the others report.",
+        "`gpucost metrics setup` prints the configuration for the others.",
     ),
     (
         policy_rule::EXPIRED_SUPPRESSION,
-        "No suppression has ended.",
-        "Mend what it covered, or give it a new day.",
+        "No suppression has expired.",
+        "Fix what it covered, or set a new expiry date.",
     ),
     (
         policy_rule::UNMATCHED_SUPPRESSION,
-        "Every suppression covers something.",
+        "Every suppression matches something.",
         "Remove it from the policy.",
     ),
     (
         policy_rule::EMPTY_SCOPE,
-        "Something belongs to every scope that has a budget.",
-        "Check how the scope is spelled, and the scope of the audit.",
+        "No scope with a budget is empty.",
+        "Check the spelling of the scope, and the scope of the audit.",
     ),
     (
         policy_rule::UNLISTED_NAME,
-        "Every name that the policy denies is known.",
-        "Check how the name is spelled; one that is newer than this program is denied too.",
+        "Every name denied by the policy is known.",
+        "Check the spelling of the name; a name newer than this program is also denied.",
     ),
     (
         policy_rule::IGNORED_WORKLOAD,
-        "No tag takes a workload out of what the policy judges.",
-        "Suppress the rules that are meant instead, with an owner and a day.",
+        "No tag excludes a workload from the policy.",
+        "Suppress the intended rules instead, with owner and expiry date.",
     ),
 ];
 
@@ -92,12 +92,12 @@ pub(super) fn rule_words(id: &str) -> RuleWords {
         };
     }
     let known = RULES.iter().find(|rule| rule.meta().id == id);
-    let title = known.map_or("A finding that the policy forbids", |rule| {
+    let title = known.map_or("A finding forbidden by the policy", |rule| {
         rule.meta().title
     });
     RuleWords {
         summary: format!("{}.", title.trim_end_matches('.')),
-        help: "`gpucost explain ID`, with the id of the finding, says why it is there.".to_owned(),
+        help: "`gpucost explain ID` with the finding ID shows the reasons.".to_owned(),
         page: format!("docs/rules/{id}.md"),
     }
 }

@@ -7,7 +7,7 @@ use super::style::{TableStyle, left_out};
 use super::text::{ABSENT, counted, fit, minute, money, money_or_absent, safe, wrap};
 use crate::analysis::Audit;
 use crate::analysis::gate::{
-    BaselineUse, CheckOutcome, GateReport, Lack, Place, Suppressed, Violation,
+    BaselineUse, CheckOutcome, GateReport, MissingData, Place, Suppressed, Violation,
 };
 use crate::domain::Severity;
 use std::fmt::Write;
@@ -38,7 +38,7 @@ fn draw(
         .totals
         .monthly_cost
         .map_or("cost unknown".to_owned(), |cost| {
-            format!("{} a month", money(cost))
+            format!("{} per month", money(cost))
         });
     let instances = counted(audit.totals.instances, "instance", "instances");
     let as_of = minute(audit.as_of);
@@ -60,7 +60,7 @@ pub(super) fn outcome_sections(
     notices.retain(|one| style.wide || !one.is_known());
     section("NOTICES", &notices, style, out)?;
     suppressed(&report.suppressed, style, out)?;
-    lacks(&report.lacks, style, out)?;
+    missing_data(&report.missing_data, style, out)?;
     if let Some(used) = &report.baseline {
         baseline(used, style, out)?;
     }
@@ -78,7 +78,7 @@ fn baseline(used: &BaselineUse, style: TableStyle, out: &mut String) -> std::fmt
     if used.known > 0 && !style.wide {
         writeln!(
             out,
-            "  what is known: `--format wide` or `--format json` shows it"
+            "  known violations: see `--format wide` or `--format json`"
         )?;
     }
     for caution in &used.cautions {
@@ -190,28 +190,35 @@ fn suppressed(suppressed: &[Suppressed], style: TableStyle, out: &mut String) ->
     writeln!(out)
 }
 
-fn lacks(lacks: &[Lack], style: TableStyle, out: &mut String) -> std::fmt::Result {
-    if lacks.is_empty() {
+fn missing_data(
+    missing_data: &[MissingData],
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    if missing_data.is_empty() {
         return Ok(());
     }
     let title = format!(
-        "NOT JUDGED  {}",
-        counted(lacks.len() as u64, "thing is missing", "things are missing")
+        "NOT EVALUATED  {}",
+        counted(missing_data.len() as u64, "missing input", "missing inputs")
     );
     writeln!(out, "{}", style.heading(&title))?;
     let width = style.width.saturating_sub(4);
-    let shown = style.shown(lacks.len(), SHOWN);
-    for lack in &lacks[..shown] {
-        let line = format!("{} of {}: {}", lack.what, lack.place, lack.reason);
+    let shown = style.shown(missing_data.len(), SHOWN);
+    for missing_data in &missing_data[..shown] {
+        let line = format!(
+            "{} of {}: {}",
+            missing_data.what, missing_data.place, missing_data.reason
+        );
         for (index, part) in wrap(&line, width).iter().enumerate() {
             writeln!(out, "  {}{part}", if index == 0 { "" } else { "  " })?;
         }
-        let rules = format!("for: {}", lack.rules.join(", "));
-        let hint = format!("hint: {}", lack.hint);
+        let rules = format!("for: {}", missing_data.rules.join(", "));
+        let hint = format!("hint: {}", missing_data.hint);
         for part in [rules, hint].iter().flat_map(|text| wrap(text, width)) {
             writeln!(out, "    {part}")?;
         }
     }
-    left_out(lacks.len() - shown, "row", "rows", None, out)?;
+    left_out(missing_data.len() - shown, "row", "rows", None, out)?;
     writeln!(out)
 }

@@ -4,7 +4,7 @@
 use super::gate_brief::{GateBrief, file_of, since_baseline, verdict_words};
 use super::markdown::escape::{SENTENCE_WIDTH, bounded};
 use super::text::{counted, safe};
-use crate::analysis::gate::{GateOutcome, GateReport, Lack, Place, Violation};
+use crate::analysis::gate::{GateOutcome, GateReport, MissingData, Place, Violation};
 use crate::domain::Severity;
 
 /// Annotations of one kind that GitHub shows of one step; it drops the rest
@@ -45,10 +45,13 @@ struct Annotation {
 pub fn gate_github(report: &GateReport, brief: &GateBrief) -> String {
     let mut annotations: Vec<Annotation> = Vec::new();
     annotations.extend(report.violations.iter().map(|one| of(one, Kind::Error)));
-    let of_lack = |one| of_lack(one, report.outcome);
-    annotations.extend(report.lacks.iter().map(of_lack));
+    let of_missing_data = |one| of_missing_data(one, report.outcome);
+    annotations.extend(report.missing_data.iter().map(of_missing_data));
     let unread = brief.unread(report).map(str::to_owned);
-    let unsaid = [("not read", unread), ("not judged", brief.unjudged_words())];
+    let unsaid = [
+        ("not read", unread),
+        ("not evaluated", brief.unjudged_words()),
+    ];
     annotations.extend(unsaid.into_iter().filter_map(|(title, said)| {
         Some(Annotation {
             kind: Kind::Notice,
@@ -121,7 +124,7 @@ fn of(violation: &Violation, kind: Kind) -> Annotation {
 }
 
 /// What could not be judged fails the gate unless something worse does.
-fn of_lack(lack: &Lack, outcome: GateOutcome) -> Annotation {
+fn of_missing_data(missing_data: &MissingData, outcome: GateOutcome) -> Annotation {
     let kind = match outcome {
         GateOutcome::Incomplete => Kind::Error,
         _ => Kind::Warning,
@@ -129,10 +132,13 @@ fn of_lack(lack: &Lack, outcome: GateOutcome) -> Annotation {
     Annotation {
         kind,
         place: Place::Nowhere,
-        title: format!("not judged: {}", lack.rules.join(", ")),
+        title: format!("not evaluated: {}", missing_data.rules.join(", ")),
         message: vec![
-            safe(&format!("{} of {}: {}", lack.what, lack.place, lack.reason)),
-            format!("- {}", safe(&lack.hint)),
+            safe(&format!(
+                "{} of {}: {}",
+                missing_data.what, missing_data.place, missing_data.reason
+            )),
+            format!("- {}", safe(&missing_data.hint)),
         ],
     }
 }
@@ -148,7 +154,8 @@ fn left_out(kind: Kind, number: usize, brief: &GateBrief) -> Annotation {
         place: Place::Nowhere,
         title: "gpucost".to_owned(),
         message: vec![format!(
-            "{} not shown, because GitHub shows {MOST_OF_A_KIND} of a kind per step: run `{}`",
+            "{} not shown because GitHub shows at most {MOST_OF_A_KIND} of a kind per step: \
+             run `{}`",
             counted(number as u64, what.0, what.1),
             brief.again()
         )],
@@ -197,7 +204,7 @@ mod tests {
 
     #[test]
     fn commands_cannot_be_forged() {
-        assert_eq!(data("50 %\r\n::error::x"), "50 %25%0D%0A::error::x");
+        assert_eq!(data("50%\r\n::error::x"), "50%25%0D%0A::error::x");
         assert_eq!(property("a:b,c%3A"), "a%3Ab%2Cc%253A");
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn unpriced_note(groups: &Groups) -> Option<String> {
     let number = groups.total.unpriced_workloads;
     let workloads = counted(number, "workload is", "workloads are");
     (number > 0)
-        .then(|| format!("{workloads} not in the sums: without a price, or in another currency"))
+        .then(|| format!("{workloads} not in the totals: no price, or a different currency"))
 }
 
 /// What some rows cost together.

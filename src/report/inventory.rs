@@ -10,7 +10,7 @@ use super::text::{
     spreadsheet_safe, tags_cell,
 };
 use crate::analysis::{ListedInstance, Listing};
-use crate::domain::{Currency, Instance, InstanceShape, Money, StandingCosts};
+use crate::domain::{Currency, IdleStorageCosts, Instance, InstanceShape, Money};
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ struct InstanceView {
     hourly_cost: Option<f64>,
     price_origin: Option<&'static str>,
     price_effective_date: Option<String>,
-    standing_monthly_cost: Option<f64>,
+    idle_storage_monthly_cost: Option<f64>,
     volumes: Option<Vec<VolumeView>>,
     addresses: Option<Vec<String>>,
     tags: BTreeMap<String, String>,
@@ -88,7 +88,7 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
         instance,
         shape,
         quote,
-        standing,
+        idle_storage,
     } = listed;
     InstanceView {
         id: instance.id.to_string(),
@@ -120,7 +120,7 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
             .and_then(|quote| json_rate(quote.rate.amount())),
         price_origin: quote.as_ref().map(|quote| quote.origin.name()),
         price_effective_date: quote.as_ref().map(|quote| quote.effective_date.to_string()),
-        standing_monthly_cost: standing_monthly(standing.as_ref()).and_then(json_money),
+        idle_storage_monthly_cost: idle_storage_monthly(idle_storage.as_ref()).and_then(json_money),
         volumes: known(instance, &instance.volumes).map(|volumes| {
             volumes
                 .iter()
@@ -138,14 +138,14 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
 }
 
 /// What a stopped instance costs each month; absent when nothing is priced.
-fn standing_monthly(standing: Option<&StandingCosts>) -> Option<Money> {
-    standing.and_then(|costs| costs.monthly)
+fn idle_storage_monthly(idle_storage: Option<&IdleStorageCosts>) -> Option<Money> {
+    idle_storage.and_then(|costs| costs.monthly)
 }
 
 /// The currency of what it costs; absent when nothing of it is priced.
 fn currency(listed: &ListedInstance<'_>) -> Option<Currency> {
     let running = listed.quote.as_ref().map(|quote| quote.rate.currency());
-    running.or(standing_monthly(listed.standing.as_ref()).map(Money::currency))
+    running.or(idle_storage_monthly(listed.idle_storage.as_ref()).map(Money::currency))
 }
 
 /// Volumes or addresses of an instance; absent when they were not read: they
@@ -183,7 +183,7 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
         "hourly_cost",
         "price_origin",
         "price_effective_date",
-        "standing_monthly_cost",
+        "idle_storage_monthly_cost",
         "volume_gib",
         "addresses",
         "tags",
@@ -193,9 +193,9 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
             instance,
             shape,
             quote,
-            standing,
+            idle_storage,
         } = listed;
-        let standing = standing_monthly(standing.as_ref());
+        let idle_storage = idle_storage_monthly(idle_storage.as_ref());
         let offer = shape.and_then(|shape| shape.gpu.as_ref());
         let text = spreadsheet_safe;
         let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
@@ -227,7 +227,7 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
             quote
                 .as_ref()
                 .map_or(String::new(), |quote| quote.effective_date.to_string()),
-            standing.map_or(String::new(), |cost| rounded(cost.amount(), 2)),
+            idle_storage.map_or(String::new(), |cost| rounded(cost.amount(), 2)),
             volume_gib(instance).map_or(String::new(), |gib| gib.to_string()),
             text(&addresses(instance).unwrap_or_default()),
             text(&tags_cell(&instance.tags)),
@@ -267,8 +267,8 @@ pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
             "GROUP",
             "VOLUMES",
             "ADDRESSES",
-            "KEPT $/MONTH",
-            "PRICE OF",
+            "IDLE $/MONTH",
+            "PRICE DATE",
         ]);
     }
     header.push("NAME");
@@ -330,7 +330,7 @@ fn wide_cells(listed: &ListedInstance<'_>) -> [String; 9] {
         text(instance.auto_scaling_group.as_deref(), 24),
         volume_gib(instance).map_or(ABSENT.to_owned(), |gib| format!("{gib} GiB")),
         text(addresses.as_deref(), 40),
-        money_or_absent(standing_monthly(listed.standing.as_ref())),
+        money_or_absent(idle_storage_monthly(listed.idle_storage.as_ref())),
         listed.quote.as_ref().map_or(ABSENT.to_owned(), |quote| {
             format!("{} ({})", quote.effective_date, quote.origin)
         }),

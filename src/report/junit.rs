@@ -35,7 +35,7 @@ pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
     if let Some(unread) = brief.unread(report) {
         suites.entry("plan").or_default().push(Case {
             rule: "plan".to_owned(),
-            name: "what is not read".to_owned(),
+            name: "parts not read".to_owned(),
             ending: Ending::Skipped(unread.to_owned()),
         });
     }
@@ -117,19 +117,22 @@ fn cases<'a>(report: &'a GateReport, brief: &GateBrief) -> Vec<(&'a str, Case)> 
     for one in &report.notices {
         let known = match &one.before {
             _ if !one.is_known() => String::new(),
-            Some(before) => format!("known in the baseline, {before} before: "),
+            Some(before) => format!("known in the baseline, previously {before}: "),
             None => "known in the baseline: ".to_owned(),
         };
         let case = case_of(one, Ending::Skipped(format!("{known}{}", one.title)));
         cases.push((one.rule.as_str(), case));
     }
-    for lack in &report.lacks {
-        for rule in &lack.rules {
-            let what = format!("{} of {}: {}", lack.what, lack.place, lack.reason);
+    for missing_data in &report.missing_data {
+        for rule in &missing_data.rules {
+            let what = format!(
+                "{} of {}: {}",
+                missing_data.what, missing_data.place, missing_data.reason
+            );
             let case = Case {
                 rule: rule.clone(),
-                name: format!("{}: {}", lack.place, lack.what),
-                ending: Ending::Unknown(what, lack.hint.clone()),
+                name: format!("{}: {}", missing_data.place, missing_data.what),
+                ending: Ending::Unknown(what, missing_data.hint.clone()),
             };
             cases.push((rule.as_str(), case));
         }
@@ -151,11 +154,11 @@ fn details(violation: &Violation) -> String {
         format!("limit: {}", violation.limit),
     ];
     let monthly = violation.monthly;
-    lines.extend(monthly.map(|monthly| format!("a month: {monthly}")));
+    lines.extend(monthly.map(|monthly| format!("per month: {monthly}")));
     lines.extend(since_baseline(violation).map(|since| format!("baseline: {since}")));
     let place = violation.place.to_string();
     if !place.is_empty() {
-        lines.push(format!("stated at: {place}"));
+        lines.push(format!("defined at: {place}"));
     }
     lines.extend(violation.steps.iter().map(|step| format!("- {step}")));
     lines.push(format!("fingerprint: {}", violation.fingerprint));

@@ -242,7 +242,7 @@ fn closing(audit: &Audit, invocation: &Invocation) -> String {
         counted(total, "running instance", "running instances")
     );
     if power > 0 {
-        text.push_str(&format!(", {power} with power alone"));
+        text.push_str(&format!(", {power} with power only"));
     }
     text.push('\n');
     if silent + power > 0 {
@@ -277,7 +277,7 @@ fn instance_row(workload: &Workload, usage: &InstanceUsage) -> Vec<String> {
         or_absent(summary.map(|summary| percent(summary.distribution.p95))),
         or_absent(summary.map(|summary| percent(summary.max))),
         or_absent(peak.map(|mib| format!("{:.1} GiB", mib / 1024.0))),
-        or_absent(summary.map(|summary| format!("{} %", floored(summary.coverage() * 100.0, 1)))),
+        or_absent(summary.map(|summary| format!("{}%", floored(summary.coverage() * 100.0, 1)))),
         fit(&workload.name, 48),
     ]
 }

@@ -5,6 +5,7 @@ mod agent;
 mod audit_csv;
 mod audit_json;
 mod audit_table;
+mod committed;
 mod diff_json;
 mod diff_markdown;
 mod diff_table;
@@ -26,7 +27,6 @@ mod live;
 mod markdown;
 mod metrics;
 mod next;
-mod paid_ahead;
 mod plain_table;
 mod price_status;
 mod pricing_data;
@@ -94,4 +94,4 @@ pub use terraform_json::terraform_json;
 pub use terraform_table::terraform_table;
 
 /// The version of every JSON document that this program writes.
-pub const SCHEMA_VERSION: &str = "1";
+pub const SCHEMA_VERSION: &str = "2";

@@ -1,4 +1,4 @@
-//! What to type next: commands that look at the same things again.
+//! What to type next: commands that read the same things again.
 
 use super::style::TableStyle;
 use super::text::shell_word;
@@ -69,11 +69,11 @@ pub(super) fn next_section(
     let mut steps = vec![
         (
             invocation.command("audit", true, "--format wide"),
-            "every workload with its figures",
+            "all workloads with figures",
         ),
         (
             invocation.command("audit", true, "--format json"),
-            "everything, with all evidence",
+            "full report with all evidence",
         ),
     ];
     if unmeasured_gpus {

@@ -52,7 +52,7 @@ fn as_views<S: Serializer>(gaps: &[Gap], serializer: S) -> Result<S::Ok, S::Erro
 }
 
 impl PriceStatus {
-    /// Of the bundled book and of a cache, as of now.
+    /// Of the bundled catalog and of a cache, as of now.
     pub fn of(path: &Path, cache: Option<&Estate>, now: Timestamp) -> Self {
         let today = now.to_zoned(TimeZone::UTC).date();
         let mut lists: Vec<ListStatus> = cache
@@ -129,13 +129,13 @@ pub fn price_status_table(status: &PriceStatus, style: TableStyle) -> String {
 fn lists_table(status: &PriceStatus) -> String {
     let mut lines = vec![match &status.cache {
         Some(cache) => format!(
-            "cache of {} ({}): {}, {}",
+            "cache from {} ({}): {}, {}",
             cache.refreshed_at,
             counted(cache.age_days.unsigned_abs(), "day old", "days old"),
             counted(cache.instance_types, "type", "types"),
             counted(cache.regions.len() as u64, "region", "regions"),
         ),
-        None => "no cache; `gpucost pricing refresh` writes one".to_owned(),
+        None => "no cache; run `gpucost pricing refresh` to create one".to_owned(),
     }];
     lines.push(format!("  {}", fit(&status.cache_path, PATH_WIDTH)));
     lines.push(String::new());

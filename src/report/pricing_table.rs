@@ -25,7 +25,7 @@ pub struct PricingStyle {
 /// A comparison as a table.
 pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
     if offers.is_empty() {
-        return "no priced offer\n".to_owned();
+        return "no priced offers\n".to_owned();
     }
     let shown = &offers[..offers.len().min(style.limit)];
     let mut lines = Vec::new();
@@ -43,7 +43,7 @@ pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
     lines.push(String::new());
     if shown.len() < offers.len() {
         lines.push(format!(
-            "{} of {}; `--limit {}` shows all",
+            "{} of {}; use `--limit {}` to show all",
             count(shown.len() as u64),
             counted(offers.len() as u64, "offer", "offers"),
             offers.len()
@@ -65,7 +65,7 @@ fn single_aws_type(offers: &[Offer]) -> Option<&str> {
 /// What one type is, beside its prices.
 fn card(name: &str) -> Vec<String> {
     let Some(shape) = shape(name) else {
-        return vec![format!("{name}: no specification is known")];
+        return vec![format!("{name}: no specification available")];
     };
     let mut facts = Vec::new();
     if let Some(gpu) = &shape.gpu {
@@ -101,7 +101,7 @@ fn card(name: &str) -> Vec<String> {
             spec.compute_capability
                 .as_ref()
                 .map(|capability| format!("compute capability {capability}")),
-            figure(spec.max_operating_c, "°C at most"),
+            figure(spec.max_operating_c, "°C maximum"),
         ]
         .into_iter()
         .flatten()
@@ -120,11 +120,11 @@ fn card(name: &str) -> Vec<String> {
         .map(|profile| format!("{} × {}", profile.max_instances, profile.name))
         .collect();
     if !profiles.is_empty() {
-        lines.extend(wrapped(&format!("MIG, at most: {}", profiles.join(", "))));
+        lines.extend(wrapped(&format!("MIG maximum: {}", profiles.join(", "))));
     }
     if let Some(facts) = family(shape.family()) {
         if facts.launchable == Some(false) {
-            lines.push(format!("{}: no longer offered for launch", facts.family));
+            lines.push(format!("{}: no longer available for launch", facts.family));
         }
         let unsold: Vec<&str> = [
             (facts.reserved_1yr, "1 year"),
@@ -135,7 +135,7 @@ fn card(name: &str) -> Vec<String> {
         .collect();
         if !unsold.is_empty() {
             lines.push(format!(
-                "{}: no standard reserved instances of {}",
+                "{}: no standard reserved instances for {}",
                 facts.family,
                 unsold.join(" or ")
             ));
@@ -143,9 +143,9 @@ fn card(name: &str) -> Vec<String> {
         let sells = [facts.reserved_1yr, facts.reserved_3yr].contains(&Some(true));
         if let (true, Some(flexible)) = (sells, facts.size_flexible) {
             let covers = if flexible {
-                "cover other sizes of the family in part or in whole"
+                "apply partially or fully to other sizes of the family"
             } else {
-                "cover this size alone"
+                "apply to this size only"
             };
             lines.push(format!(
                 "{}: regional Linux reserved instances {covers}",
@@ -270,7 +270,7 @@ impl Columns {
             header.push("BLOCK");
         }
         if self.wide {
-            header.extend(["TAKEN BACK", "OF", "ZONES"]);
+            header.extend(["INTERRUPTED", "OF", "ZONES"]);
         }
         header
     }
@@ -356,7 +356,7 @@ impl Columns {
             } else {
                 format!("{oldest} to {newest}")
             };
-            Some(format!("{name} of {when} ({})", origins.join(", ")))
+            Some(format!("{name} dated {when} ({})", origins.join(", ")))
         };
         let of = |pick: fn(&Offer) -> &Option<PriceQuote>| -> Vec<&PriceQuote> {
             offers
@@ -378,11 +378,11 @@ impl Columns {
         }
         let mut lines = wrapped(&parts.join(" · "));
         lines.extend(wrapped(
-            "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 TFLOPS; \
-             YR: a commitment without upfront",
+            "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 \
+             TFLOPS; YR: commitment, no upfront payment",
         ));
         if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) {
-            lines.push("clouds that price by the GPU are shown for one GPU".to_owned());
+            lines.push("clouds with per-GPU prices are shown for one GPU".to_owned());
         }
         if offers.iter().any(|offer| offer.provider != AWS) {
             lines.push("list prices of other clouds, for comparison only".to_owned());

@@ -57,7 +57,7 @@ fn draw(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result {
 
 fn reserved(pool: &ReservedPool, style: TableStyle, out: &mut String) -> Result {
     let title = format!(
-        "{} in {}, {}, {}: {}/h on demand, at most {} at once",
+        "{} in {}, {}, {}: {}/h on-demand, at most {} concurrent",
         safe(&pool.key.instance_type),
         safe(&pool.key.region),
         pool.key.operating_system,
@@ -78,10 +78,10 @@ fn reserved(pool: &ReservedPool, style: TableStyle, out: &mut String) -> Result 
         })
         .collect();
     let steps = if steps.is_empty() {
-        "nothing ran that is not covered".to_owned()
+        "no uncovered usage".to_owned()
     } else {
         format!(
-            "ran at once, of {} h: {}",
+            "concurrent instances over {} h: {}",
             count(pool.usage.hours()),
             steps.join(", ")
         )
@@ -90,23 +90,32 @@ fn reserved(pool: &ReservedPool, style: TableStyle, out: &mut String) -> Result 
         writeln!(out, "  {line}")?;
     }
     if pool.covers_other_sizes {
-        writeln!(out, "  regional ones cover other sizes of the family too")?;
+        writeln!(
+            out,
+            "  regional ones also apply to other sizes of the family"
+        )?;
     }
     if let Some(block) = &pool.capacity_block {
         let line = format!(
-            "a Capacity Block costs {}/h ({}), paid ahead for days or weeks; not compared",
+            "a Capacity Block costs {}/h ({}), paid upfront for days or weeks; not compared",
             price(block),
             block.seen_on
         );
         writeln!(out, "  {}", fit(&line, style.width.saturating_sub(2)))?;
     }
-    options(&pool.options, BUY, "no reserved price is known", style, out)
+    options(
+        &pool.options,
+        BUY,
+        "no reserved price available",
+        style,
+        out,
+    )
 }
 
 fn family(pool: &FamilyPool, style: TableStyle, out: &mut String) -> Result {
     let rate = |amount: Money| format!("{}/h", money(amount));
     let title = format!(
-        "{} in {} ({}): {} on demand in the mean, {} at most",
+        "{} in {} ({}): {} on-demand on average, {} at most",
         safe(&pool.family),
         safe(&pool.region),
         safe(&pool.instance_types.join(", ")),
@@ -114,13 +123,7 @@ fn family(pool: &FamilyPool, style: TableStyle, out: &mut String) -> Result {
         rate(pool.on_demand_peak),
     );
     writeln!(out, "{}", fit(&title, style.width))?;
-    options(
-        &pool.options,
-        COMMIT,
-        "no rate of a plan is known",
-        style,
-        out,
-    )
+    options(&pool.options, COMMIT, "no plan rate available", style, out)
 }
 
 /// What is sold to a pool, the best marked.
@@ -141,7 +144,7 @@ fn options(
         header.push("EFFECTIVE");
     }
     if style.wide {
-        header.extend(["AT ONCE", "ALL USED"]);
+        header.extend(["PREPAID", "FULL USE"]);
     }
     header.extend(["BREAK-EVEN", "MONTH", "SAVED/MONTH", "COMMITTED", "HALVED"]);
     let mut table = PlainTable::new(&header, 3..header.len());
@@ -195,10 +198,11 @@ fn options(
 }
 
 fn legend(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result {
-    let explained = "→ saves most of what pays; EFFECTIVE: an hour of all that is bought, upfront \
-         spread over the term; BREAK-EVEN: share of the hours from which on one pays; MONTH: the \
-         first in which the hours that it replaces have cost as much; COMMITTED: over the term, \
-         used or not; HALVED: what is lost over the term when usage halves from month 7 on";
+    let explained = "→ highest savings of the options that pay; EFFECTIVE: hourly cost of \
+                     the whole purchase, upfront spread over the term; BREAK-EVEN: share of \
+                     the hours above which one pays; MONTH: first month in which the \
+                     replaced hours have cost as much; COMMITTED: over the term, used or \
+                     not; HALVED: loss over the term if usage halves from month 7";
     let derived = fleet
         .quotes()
         .any(|quote| quote.basis == PriceBasis::Derived);
@@ -212,12 +216,12 @@ fn legend(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result 
             });
     let dated = dates.map_or(String::new(), |(oldest, newest)| {
         let derived = if derived { ", some derived" } else { "" };
-        format!("Prices of {oldest} to {newest}{derived}.")
+        format!("Prices dated {oldest} to {newest}{derived}.")
     });
-    let scope = "Sized on today's usage, less what existing commitments cover; `gpucost audit` \
-         sizes what is left after right-sizing. A pool of reserved instances and the plan of its \
-         family are for the same hours: buy one of them. What a payer account bought is seen with \
-         `--commitments`.";
+    let scope = "Sized on today's usage minus existing commitment coverage; `gpucost audit` \
+                 sizes the usage remaining after right-sizing. A pool of reserved instances \
+                 and the plan of its family cover the same hours: buy only one of them. \
+                 Purchases of a payer account are included with `--commitments`.";
     for text in [explained, scope, &dated] {
         for line in wrap(text, style.width) {
             writeln!(out, "{line}")?;
@@ -231,7 +235,7 @@ fn committed(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Resu
     if fleet.commitments.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", style.heading("COMMITTED ALREADY"))?;
+    writeln!(out, "{}", style.heading("EXISTING COMMITMENTS"))?;
     let header = [
         "WHAT",
         "COST/MONTH",
@@ -258,8 +262,8 @@ fn committed(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Resu
     }
     out.push_str(&table.text(style));
     for line in wrap(
-        "USED: share of what was paid for in the window (RI utilization); COVERS: share of the \
-         running hours that it can cover (RI coverage)",
+        "USED: share of the paid commitment used in the window (RI utilization); COVERS: \
+         share of eligible running hours covered (RI coverage)",
         style.width,
     ) {
         writeln!(out, "{line}")?;
@@ -282,11 +286,11 @@ fn capacity(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Resul
             count(u64::from(held.total)),
             count(u64::from(held.available)),
             if held.capacity_block {
-                "paid ahead".to_owned()
+                "paid upfront".to_owned()
             } else {
                 money_or_absent(one.unused_monthly)
             },
-            held.end.map_or("cancelled by hand".to_owned(), |end| {
+            held.end.map_or("until canceled".to_owned(), |end| {
                 end.to_zoned(TimeZone::UTC).date().to_string()
             }),
             safe(&held.id),
@@ -302,7 +306,7 @@ fn price(quote: &PriceQuote) -> String {
 }
 
 fn percent(share: Decimal) -> String {
-    format!("{} %", rounded(share * Decimal::ONE_HUNDRED, 1))
+    format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 1))
 }
 
 /// An amount without cents.

@@ -17,7 +17,7 @@ pub fn reserved_table(report: &ReservedReport, wide: bool) -> String {
     let used = &report.used;
     let mut lines = vec![
         format!(
-            "{} × {}, {}, {}, {} h a month each",
+            "{} × {}, {}, {}, {} h per month each",
             count(u64::from(used.count)),
             report.instance_type,
             report.region,
@@ -30,7 +30,7 @@ pub fn reserved_table(report: &ReservedReport, wide: bool) -> String {
     lines.extend(missing_terms(report));
     lines.push(String::new());
     lines.push(format!(
-        "Every commitment, billed used or not, against {} a year on demand",
+        "All commitments, billed whether used or not, compared with {} per year on-demand",
         money(report.comparison.on_demand_1yr_total)
     ));
     lines.push(String::new());
@@ -58,16 +58,16 @@ impl Steps {
         let (rate, hours) = (sign(used, used.on_demand.amount()), hours(used));
         let count = count(u64::from(used.count));
         steps.title(format!(
-            "On demand, {rate}/h ({})",
+            "On-demand, {rate}/h ({})",
             provenance(report.on_demand.as_ref())
         ));
         steps.line(
-            "a month",
+            "per month",
             format!("{rate} × {hours} × {count}"),
             money(found.on_demand_monthly),
         );
         steps.line(
-            "a year",
+            "per year",
             format!("{rate} × {hours} × 12 × {count}"),
             money(found.on_demand_1yr_total),
         );
@@ -123,12 +123,12 @@ impl Steps {
             .as_ref()
             .map(|hourly| format!("{hourly} × {used_hours} × 12"));
         self.line(
-            "a year",
+            "per year",
             format!("{} × {instances}", sum(spread, year)),
             money(figures.annual_total),
         );
         self.line(
-            "saved in a year",
+            "saved per year",
             format!(
                 "{} − {}",
                 money(report.comparison.on_demand_1yr_total),
@@ -143,14 +143,14 @@ impl Steps {
                 money(figures.annual_savings),
                 money(report.comparison.on_demand_1yr_total)
             ),
-            format!("{} %", rounded(figures.annual_savings_pct, 1)),
+            format!("{}%", rounded(figures.annual_savings_pct, 1)),
         );
         let term_hours = format!("{} h", count(u64::from(term.hours())));
         let whole = hourly
             .as_ref()
             .map(|hourly| format!("{hourly} × {term_hours}"));
         self.line(
-            "billed in all",
+            "total billed",
             format!("{} × {instances}", sum(upfront.clone(), whole)),
             money(figures.billed_total),
         );
@@ -164,7 +164,7 @@ impl Steps {
             "break-even",
             format!("{effective} / {rate}"),
             format!(
-                "{} %",
+                "{}%",
                 rounded(figures.break_even_utilization * Decimal::ONE_HUNDRED, 1)
             ),
         );
@@ -188,7 +188,7 @@ impl Steps {
         self.line(
             "usage halves",
             format!(
-                "{rate} × {used_hours} × (6 × {instances} + {} × {}) on demand",
+                "{rate} × {used_hours} × (6 × {instances} + {} × {}) on-demand",
                 months(term) - 6,
                 count(u64::from(used.count / 2))
             ),
@@ -197,9 +197,9 @@ impl Steps {
         let lost = figures.balance_when_halved.amount().is_sign_negative();
         self.line(
             if lost {
-                "  and is lost"
+                "  resulting loss"
             } else {
-                "  still saved"
+                "  remaining savings"
             },
             format!("{} − {}", money(halved), money(figures.billed_total)),
             money(figures.balance_when_halved),
@@ -295,21 +295,24 @@ fn missing_terms(report: &ReservedReport) -> Vec<String> {
         let length = counted(years, "year", "years");
         match (sells, facts) {
             (Some(false), Some(facts)) => format!(
-                "Reserved for {length}: the {} family sells none",
+                "Reserved for {length}: not offered for the {} family",
                 facts.family
             ),
-            _ => format!("Reserved for {length}, {}: no known price", report.payment),
+            _ => format!(
+                "Reserved for {length}, {}: price not available",
+                report.payment
+            ),
         }
     })
     .collect()
 }
 
 fn side_by_side(report: &ReservedReport, wide: bool) -> Vec<String> {
-    let mut header = vec!["OFFER", "UPFRONT", "AT ONCE"];
+    let mut header = vec!["OFFER", "UPFRONT", "PREPAID"];
     if wide {
         header.push("HOUR");
     }
-    header.extend(["EFFECTIVE", "A YEAR", "SAVES"]);
+    header.extend(["EFFECTIVE", "ANNUAL", "SAVES"]);
     header.extend(["BREAK-EVEN", "MONTH", "HALVED"]);
     if wide {
         header.extend(["COMMITTED", "OF"]);
@@ -346,9 +349,9 @@ fn row(report: &ReservedReport, sold: &PricedCommitment, wide: bool) -> Vec<Stri
     row.extend([
         rate(report, figures.effective_hourly),
         whole(figures.billed_annual),
-        format!("{} %", rounded(figures.billed_savings_pct, 1)),
+        format!("{}%", rounded(figures.billed_savings_pct, 1)),
         format!(
-            "{} %",
+            "{}%",
             rounded(figures.break_even_utilization * Decimal::ONE_HUNDRED, 1)
         ),
         figures
@@ -408,15 +411,15 @@ fn legend(report: &ReservedReport) -> Vec<String> {
     );
     let mut lines = wrap(&parts.join(" · "), PROSE_WIDTH);
     lines.extend(wrap(
-        "AT ONCE, A YEAR and HALVED: of all instances; EFFECTIVE: an hour of one, upfront spread over \
-         the term; BREAK-EVEN: share of all hours from which on it is cheaper; MONTH: the first in \
-         which on-demand has cost as much; HALVED: on-demand less the commitment over its term, when \
-         half of the instances are left from month 7 on",
+        "PREPAID, ANNUAL and HALVED: all instances; EFFECTIVE: hourly cost of one, upfront \
+         spread over the term; BREAK-EVEN: share of all hours above which it is cheaper; \
+         MONTH: first month in which on-demand has cost as much; HALVED: on-demand minus the \
+         commitment over its term, if half of the instances remain from month 7",
         PROSE_WIDTH,
     ));
     if report.capacity_block.is_some() {
         lines.extend(wrap(
-            "Capacity Block: paid ahead for days or weeks, so a year of it is not compared",
+            "Capacity Block: paid upfront for days or weeks, so not compared by year",
             PROSE_WIDTH,
         ));
     }
@@ -440,5 +443,5 @@ fn dated(name: &str, quotes: &[&PriceQuote]) -> Option<String> {
     } else {
         format!("{oldest} to {newest}")
     };
-    Some(format!("{name} of {when} ({})", from.join(", ")))
+    Some(format!("{name} dated {when} ({})", from.join(", ")))
 }

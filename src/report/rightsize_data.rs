@@ -186,7 +186,7 @@ const CSV_HEADER: [&str; 22] = [
     "risk",
 ];
 
-/// The sizing as comma-separated values: a row for each type that was looked at,
+/// The sizing as comma-separated values: a row for each type that was evaluated,
 /// and one for each workload that was left alone, with the reason.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ fn draw(sizings: &Sizings, style: TableStyle, out: &mut String) -> Result {
     gap_section(&sizings.gaps, style, out)?;
     writeln!(
         out,
-        "at `--risk {}`; P95 is projected for each GPU in use",
+        "at `--risk {}`; P95 is projected per GPU in use",
         sizings.accepted
     )
 }
@@ -55,7 +55,7 @@ fn workload(
         format!("{}: ", safe(&sizing.name))
     };
     let title = format!(
-        "{name}{} × {} in {}, {}, {} a month",
+        "{name}{} × {} in {}, {}, {} per month",
         sizing.instances,
         safe(&sizing.instance_type),
         safe(&sizing.region),
@@ -82,15 +82,15 @@ fn uses(demand: &Demand) -> String {
         let holders = u64::from(demand.gpus_held - demand.gpus_active);
         parts.push(counted(
             holders,
-            "more that only holds memory",
-            "more that only hold memory",
+            "GPU only holding memory",
+            "GPUs only holding memory",
         ));
     }
     parts.extend(
         demand
             .gpu_peak
             .filter(|_| demand.gpus_active > 0)
-            .map(|peak| format!("{} of each at peak", percent(peak))),
+            .map(|peak| format!("{} peak per GPU", percent(peak))),
     );
     parts.push(format!("VRAM peak {:.0} MiB", demand.vram_peak_mib));
     parts.push(match demand.cpu_p95 {
@@ -111,12 +111,12 @@ fn uses(demand: &Demand) -> String {
 fn accepted(sized: &Sized, most: usize, style: TableStyle, out: &mut String) -> Result {
     let all: Vec<&Candidate> = sized.accepted().collect();
     let Some(first) = all.first() else {
-        return writeln!(out, "  no type would do for less\n");
+        return writeln!(out, "  no suitable type costs less\n");
     };
     let shown = style.shown(all.len(), most);
     let mut table = PlainTable::new(
         &[
-            "  WOULD DO",
+            "  SUITABLE",
             "GPU",
             "P95",
             "SLOWER",
@@ -161,7 +161,7 @@ fn rejected(sized: &Sized, nearest: usize, style: TableStyle, out: &mut String) 
     let all: Vec<&Candidate> = sized.rejected().collect();
     let shown = style.shown(all.len(), nearest);
     if shown > 0 {
-        let mut table = PlainTable::new(&["  WOULD NOT DO", "GPU", "MONTH", "WHY"], 2..3);
+        let mut table = PlainTable::new(&["  NOT SUITABLE", "GPU", "MONTH", "WHY"], 2..3);
         for one in &all[..shown] {
             let reason = one.considered.rejection.as_ref();
             table.row(vec![
@@ -201,7 +201,7 @@ fn left_alone(alone: &[(&Sizing, &String)], style: TableStyle, out: &mut String)
     if alone.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", style.heading("LEFT ALONE"))?;
+    writeln!(out, "{}", style.heading("NOT RESIZED"))?;
     for (sizing, reason) in alone {
         let line = format!(
             "{}: {} × {}: {reason}",

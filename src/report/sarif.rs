@@ -4,7 +4,7 @@ use super::gate_brief::{GateBrief, file_of, verdict_words};
 use super::gate_rules::rule_words;
 use super::text::{json_document, json_money, safe};
 use crate::analysis::gate::{
-    BaselineState, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
+    BaselineState, GateOutcome, GateReport, MissingData, Place, Suppressed, Violation,
 };
 use crate::domain::Severity;
 use serde_json::{Map, Value, json};
@@ -96,23 +96,26 @@ fn notifications(report: &GateReport, brief: &GateBrief) -> Vec<Value> {
     let unread = brief.unread(report).map(str::to_owned);
     let notes = [unread, brief.unjudged_words()].into_iter().flatten();
     let notes = notes.map(|text| json!({"level": "note", "message": {"text": text}}));
-    let lacks = report.lacks.iter().map(|lack| notification(lack, report));
-    lacks.chain(notes).collect()
+    let missing_data = report
+        .missing_data
+        .iter()
+        .map(|missing_data| notification(missing_data, report));
+    missing_data.chain(notes).collect()
 }
 
 /// What could not be judged, and what to do about it.
-fn notification(lack: &Lack, report: &GateReport) -> Value {
+fn notification(missing_data: &MissingData, report: &GateReport) -> Value {
     let level = match report.outcome {
         GateOutcome::Incomplete => "error",
         _ => "warning",
     };
     let text = format!(
-        "{} could not be judged: {} of {}: {}; {}",
-        lack.rules.join(", "),
-        lack.what,
-        lack.place,
-        lack.reason,
-        lack.hint
+        "{} could not be evaluated: {} of {}: {}; {}",
+        missing_data.rules.join(", "),
+        missing_data.what,
+        missing_data.place,
+        missing_data.reason,
+        missing_data.hint
     );
     json!({"level": level, "message": {"text": safe(&text)}})
 }

@@ -3,7 +3,7 @@
 use super::gate_brief::{GateBrief, since_baseline, verdict_words};
 use super::markdown::escape::{NAME_WIDTH, SENTENCE_WIDTH, bounded};
 use super::text::{ABSENT, counted, json_document, minute, money_or_absent};
-use crate::analysis::gate::{GateReport, Lack, Violation};
+use crate::analysis::gate::{GateReport, MissingData, Violation};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub fn gate_slack(report: &GateReport, brief: &GateBrief) -> Result<String, serd
         .violations
         .iter()
         .map(violation)
-        .chain(report.lacks.iter().map(lack))
+        .chain(report.missing_data.iter().map(missing_data))
         .collect();
     // The last two blocks say what is left out and what was judged.
     let room = MOST_BLOCKS - blocks.len() - 2;
@@ -77,7 +77,7 @@ fn totals(report: &GateReport, brief: &GateBrief) -> Value {
                 .unwrap_or_else(|| ABSENT.to_owned()),
         ),
         ("Checked", brief.subject.clone()),
-        ("Waste a month", money_or_absent(brief.monthly_waste)),
+        ("Monthly waste", money_or_absent(brief.monthly_waste)),
         (
             "Violations",
             format!(
@@ -102,7 +102,7 @@ fn violation(violation: &Violation) -> String {
         code(&violation.scope)
     );
     if let Some(monthly) = violation.monthly {
-        text.push_str(&format!(" · {monthly} a month"));
+        text.push_str(&format!(" · {monthly} per month"));
     }
     text.push_str(&format!("\n{}", sentence(&violation.title)));
     if let Some(since) = since_baseline(violation) {
@@ -114,14 +114,14 @@ fn violation(violation: &Violation) -> String {
     text
 }
 
-fn lack(lack: &Lack) -> String {
+fn missing_data(missing_data: &MissingData) -> String {
     format!(
-        "*not judged* {}\n{} of {}: {}\n→ {}",
-        code(&lack.rules.join(", ")),
-        sentence(&lack.what),
-        code(&lack.place),
-        sentence(&lack.reason),
-        sentence(&lack.hint)
+        "*not evaluated* {}\n{} of {}: {}\n→ {}",
+        code(&missing_data.rules.join(", ")),
+        sentence(&missing_data.what),
+        code(&missing_data.place),
+        sentence(&missing_data.reason),
+        sentence(&missing_data.hint)
     )
 }
 

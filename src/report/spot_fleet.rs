@@ -32,13 +32,13 @@ fn write_table(report: &SpotReport, style: TableStyle, out: &mut String) -> std:
     let saved = if sums.is_empty() {
         String::new()
     } else {
-        format!(", {} a month after interruptions", sums.join(" and "))
+        format!(", {} per month after interruptions", sums.join(" and "))
     };
     writeln!(
         out,
         "{}\n",
         style.heading(&format!(
-            "{} of {} may move to the spot market{saved}",
+            "{} of {} eligible for spot{saved}",
             eligible.len(),
             counted(report.assessments.len() as u64, "workload", "workloads"),
         ))
@@ -46,7 +46,7 @@ fn write_table(report: &SpotReport, style: TableStyle, out: &mut String) -> std:
     if !report.assessments.is_empty() {
         workloads(report, style, out)?;
     }
-    book_averages(report, style, out)?;
+    catalog_averages(report, style, out)?;
     reasons(report, style, out)?;
     zones(report, style, out)?;
     gap_section(&report.gaps, style, out)
@@ -70,7 +70,7 @@ fn sums(eligible: &[&SpotAssessment]) -> BTreeMap<&'static str, Option<Money>> {
 fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let mut header = vec!["WORKLOAD", "TYPE", "N", "KIND", "SPOT"];
     if style.wide {
-        header.extend(["ON-DEMAND", "TAKEN BACK", "EVERY", "LOST", "OVERHEAD"]);
+        header.extend(["ON-DEMAND", "INTERRUPTED", "EVERY", "LOST", "OVERHEAD"]);
     }
     header.extend(["NAIVE", "EFFECTIVE", "MONTH", "MOVE"]);
     let last = header.len() - 1;
@@ -89,8 +89,8 @@ fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::f
         out,
     )?;
     for line in wrap(
-        "NAIVE: what the price alone saves; EFFECTIVE: what checkpoints and lost work leave \
-         of it; MONTH: that in money at today's hours",
+        "NAIVE: savings from the price alone; EFFECTIVE: savings after checkpoints and lost \
+         work; MONTH: effective savings at today's hours",
         style.width,
     ) {
         writeln!(out, "{line}")?;
@@ -108,7 +108,7 @@ fn row(one: &SpotAssessment, style: TableStyle) -> Vec<String> {
     };
     let name = one.workload.as_ref().map_or("", |workload| &workload.name);
     let spot = price(figures.map(|figures| figures.spot.rate));
-    let is_average = figures.is_some_and(|figures| figures.spot.basis == SpotBasis::BookAverage);
+    let is_average = figures.is_some_and(|figures| figures.spot.basis == SpotBasis::CatalogAverage);
     let mut row = vec![
         fit(name, if style.wide { 40 } else { 22 }),
         fit(&one.key.instance_type, 14),
@@ -196,13 +196,13 @@ fn zones(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt::
     Ok(())
 }
 
-/// Says which prices are the book's averages.
-fn book_averages(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
+/// Says which prices are the catalog's averages.
+fn catalog_averages(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let dates: BTreeSet<Date> = report
         .assessments
         .iter()
         .filter_map(|one| one.figures.as_ref())
-        .filter(|figures| figures.spot.basis == SpotBasis::BookAverage)
+        .filter(|figures| figures.spot.basis == SpotBasis::CatalogAverage)
         .map(|figures| figures.spot.seen_on)
         .collect();
     if dates.is_empty() {
@@ -211,7 +211,7 @@ fn book_averages(report: &SpotReport, style: TableStyle, out: &mut String) -> st
     let dates: Vec<String> = dates.iter().map(Date::to_string).collect();
     let line = format!(
         "* {}, of {}",
-        basis(SpotBasis::BookAverage, 0),
+        basis(SpotBasis::CatalogAverage, 0),
         dates.join(", ")
     );
     for part in wrap(&line, style.width) {

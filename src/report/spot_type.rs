@@ -19,7 +19,7 @@ pub fn spot_type_table(found: &SpotAssessment, style: TableStyle) -> String {
     let mut text = format!(
         "{}\n\n",
         style.heading(&format!(
-            "{} on the spot market, {} {}: {}",
+            "{} on spot, {} {}: {}",
             key.instance_type,
             key.region,
             key.operating_system,
@@ -35,8 +35,8 @@ pub fn spot_type_table(found: &SpotAssessment, style: TableStyle) -> String {
     line("on-demand", on_demand(found));
     if let Some(figures) = &found.figures {
         line("spot", spot(figures));
-        line("taken back", taken_back(found, figures));
-        line("reckoned with", reckoned(figures));
+        line("interruptions", taken_back(found, figures));
+        line("assumed rate", reckoned(figures));
         line("checkpoints", checkpoints(found, figures));
         line("work lost", work_lost(figures));
         line("overhead", overhead(figures));
@@ -58,7 +58,7 @@ pub fn spot_type_table(found: &SpotAssessment, style: TableStyle) -> String {
 
 fn job(found: &SpotAssessment) -> String {
     let kind = match found.job.kind {
-        WorkloadKind::Unknown => "a job of a kind not said",
+        WorkloadKind::Unknown => "a job of undeclared kind",
         kind => kind.name(),
     };
     let nodes = counted(u64::from(found.job.nodes), "node", "nodes");
@@ -81,7 +81,7 @@ fn rate(rate: HourlyRate) -> String {
 }
 
 fn percent(share: Decimal) -> String {
-    format!("{} %", rounded(share * Decimal::ONE_HUNDRED, 4))
+    format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 4))
 }
 
 /// A small number with as many decimals as it needs to say something.
@@ -118,26 +118,26 @@ pub(super) fn length(time: SignedDuration) -> String {
 pub(super) fn basis(basis: SpotBasis, zones: usize) -> String {
     match basis {
         SpotBasis::ZonesMedian => format!(
-            "median over {} of their time-weighted means",
+            "median of time-weighted means over {}",
             counted(zones as u64, "zone", "zones")
         ),
-        SpotBasis::RegionMedian => "the region's, as last read".to_owned(),
-        SpotBasis::BookAverage => "the book's average; no history was read".to_owned(),
-        SpotBasis::OwnPrice => "your own price".to_owned(),
+        SpotBasis::RegionMedian => "regional price, as last read".to_owned(),
+        SpotBasis::CatalogAverage => "catalog average; no price history read".to_owned(),
+        SpotBasis::OwnPrice => "custom price".to_owned(),
     }
 }
 
 fn on_demand(found: &SpotAssessment) -> String {
     found.on_demand.as_ref().map_or_else(
         || ABSENT.to_owned(),
-        |quote| format!("{} an hour, of {}", rate(quote.rate), quote.seen_on),
+        |quote| format!("{} per hour, as of {}", rate(quote.rate), quote.seen_on),
     )
 }
 
 fn spot(figures: &SpotFigures) -> String {
     let spot = &figures.spot;
     format!(
-        "{} an hour, of {} ({})",
+        "{} per hour, as of {} ({})",
         rate(spot.rate),
         spot.seen_on,
         basis(spot.basis, spot.quotes.len())
@@ -147,10 +147,10 @@ fn spot(figures: &SpotFigures) -> String {
 fn taken_back(found: &SpotAssessment, figures: &SpotFigures) -> String {
     let known = found.band.zip(figures.interruptions.band_per_node_hour);
     known.map_or_else(
-        || "nobody publishes how often instances of this type are taken back".to_owned(),
+        || "interruption frequency not published for this instance type".to_owned(),
         |((band, date), per_hour)| {
             format!(
-                "{} of the instances in a month, seen on {date}: {} an hour and node",
+                "{} of the instances per month, read on {date}: {} per node-hour",
                 band.name(),
                 rare(per_hour)
             )
@@ -161,12 +161,12 @@ fn taken_back(found: &SpotAssessment, figures: &SpotFigures) -> String {
 fn reckoned(figures: &SpotFigures) -> String {
     let interruptions = figures.interruptions;
     let why = if interruptions.is_prudence {
-        "own prudence, not the band"
+        "conservative assumption, not the band"
     } else {
-        "as the band says"
+        "from the band"
     };
     format!(
-        "{} interruptions an hour of the job ({why})",
+        "{} interruptions per job-hour ({why})",
         rare(interruptions.per_hour)
     )
 }
@@ -175,7 +175,7 @@ fn checkpoints(found: &SpotAssessment, figures: &SpotFigures) -> String {
     let which = if figures.is_best_interval {
         "the best interval up to an hour"
     } else {
-        "as given"
+        "as specified"
     };
     format!(
         "every {} ({which}), each {}",
@@ -186,7 +186,7 @@ fn checkpoints(found: &SpotAssessment, figures: &SpotFigures) -> String {
 
 fn work_lost(figures: &SpotFigures) -> String {
     format!(
-        "{} an interruption: half an interval and the restart",
+        "{} per interruption: half an interval plus the restart",
         length(figures.lost_per_interruption)
     )
 }
@@ -202,8 +202,8 @@ fn overhead(figures: &SpotFigures) -> String {
 
 fn effective(figures: &SpotFigures) -> String {
     figures.effective.map_or_else(
-        || "none: the job would get nowhere".to_owned(),
-        |effective| format!("{} an hour of work done", rate(effective)),
+        || "none: the job would make no progress".to_owned(),
+        |effective| format!("{} per hour of completed work", rate(effective)),
     )
 }
 
@@ -212,7 +212,7 @@ fn break_even(figures: &SpotFigures) -> String {
         || "none: at this interval spot never costs less than on-demand".to_owned(),
         |per_hour| {
             format!(
-                "at {} interruptions an hour of the job spot costs what on-demand costs",
+                "at {} interruptions per job-hour, spot costs the same as on-demand",
                 rare(per_hour)
             )
         },
@@ -256,7 +256,7 @@ fn savings(found: &SpotAssessment, figures: &SpotFigures, style: TableStyle) -> 
 pub(super) fn share_or_absent(share: Option<Decimal>) -> String {
     share.map_or_else(
         || ABSENT.to_owned(),
-        |share| format!("{} %", rounded(share, 1)),
+        |share| format!("{}%", rounded(share, 1)),
     )
 }
 
@@ -300,7 +300,7 @@ pub(super) fn zone_row(price: &ZonePrice) -> Vec<String> {
         figure(history.map(|history| history.p95)),
         history.map_or_else(
             || ABSENT.to_owned(),
-            |history| format!("{} %", rounded(history.volatility_percent, 1)),
+            |history| format!("{}%", rounded(history.volatility_percent, 1)),
         ),
         price.quote.seen_on.to_string(),
     ]
@@ -308,7 +308,7 @@ pub(super) fn zone_row(price: &ZonePrice) -> Vec<String> {
 
 fn verdict(found: &SpotAssessment, style: TableStyle) -> String {
     let words = match &found.eligibility {
-        Ok(risk) => format!("eligible, from `--risk {risk}` on"),
+        Ok(risk) => format!("eligible at `--risk {risk}` or higher"),
         Err(reason) => format!("not eligible: {reason}"),
     };
     wrap(&words, style.width).join("\n") + "\n"

@@ -51,7 +51,7 @@ pub(super) fn left_out(
     let worth = worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)));
     writeln!(
         out,
-        "  … and {}{worth}: `--format wide` or `--format json` shows all",
+        "  … and {}{worth}: see `--format wide` or `--format json`",
         counted(
             rows as u64,
             &format!("more {singular}"),

@@ -22,7 +22,7 @@ pub fn terraform_brief(
     let rows = change.rows.len() as u64;
     let mut subject = counted(rows, "resource with GPUs", "resources with GPUs");
     if change.unpriced > 0 {
-        subject.push_str(&format!(", {} not wholly priced", count(change.unpriced)));
+        subject.push_str(&format!(", {} not fully priced", count(change.unpriced)));
     }
     let shown = |sentence: String| bounded(&sentence, SENTENCE_WIDTH);
     let mut totals = change.totals.values();
@@ -69,15 +69,16 @@ pub fn terraform_brief(
 pub(super) fn notes(change: &PlannedChange) -> Vec<String> {
     let oldest = change
         .oldest_seen_on()
-        .map_or(String::new(), |day| format!(", the oldest of {day},"));
+        .map_or(String::new(), |day| format!(", oldest from {day},"));
     let mut notes = vec![format!(
-        "{} hours a month at list prices{oldest} for Linux on shared hardware unless the plan says \
-         otherwise; volumes, addresses, reserved instances and savings plans are not in it",
+        "{} hours per month at list prices{oldest} for Linux on shared hardware unless the \
+         plan specifies otherwise; volumes, addresses, reserved instances and savings plans \
+         are not included",
         change.hours_per_month.normalize()
     )];
     if change.unpriced > 0 {
         notes.push(format!(
-            "{} not wholly priced: what is not known is in no sum",
+            "{} not fully priced: unknown costs are not included in any total",
             counted(change.unpriced, "row is", "rows are")
         ));
     }

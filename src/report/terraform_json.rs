@@ -4,7 +4,8 @@
 use super::SCHEMA_VERSION;
 use super::gaps::GapView;
 use super::gate_json::{
-    CheckView, LackView, SuppressedView, ViolationView, check, lack, suppressed, violation,
+    CheckView, MissingDataView, SuppressedView, ViolationView, check, missing_data, suppressed,
+    violation,
 };
 use super::text::{json_document, json_money, json_rate};
 use crate::analysis::gate::GateReport;
@@ -52,7 +53,7 @@ pub fn terraform_json(
         violations: report.violations.iter().map(violation).collect(),
         notices: report.notices.iter().map(violation).collect(),
         suppressed: report.suppressed.iter().map(suppressed).collect(),
-        lacks: report.lacks.iter().map(lack).collect(),
+        missing_data: report.missing_data.iter().map(missing_data).collect(),
         unjudged,
         gaps: GapView::list(&change.gaps),
     })
@@ -71,7 +72,7 @@ struct Document<'a> {
     violations: Vec<ViolationView>,
     notices: Vec<ViolationView>,
     suppressed: Vec<SuppressedView>,
-    lacks: Vec<LackView>,
+    missing_data: Vec<MissingDataView>,
     unjudged: &'a [&'a str],
     gaps: Vec<GapView>,
 }

@@ -41,9 +41,9 @@ pub fn minute(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// A percentage with one decimal, such as `17.3 %`.
+/// A percentage with one decimal, such as `17.3%`.
 pub fn percent(value: f64) -> String {
-    format!("{value:.1} %")
+    format!("{value:.1}%")
 }
 
 /// A count and its noun, in the plural unless it is one.

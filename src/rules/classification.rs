@@ -1,5 +1,5 @@
 //! The verdict on a workload, from GPU signals alone. CPU and network never
-//! stand in for the GPU, and no data is `insufficient-data`, never 0 %.
+//! stand in for the GPU, and no data is `insufficient-data`, never 0%.
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
@@ -12,11 +12,11 @@ use jiff::Timestamp;
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
 const BUSY_POWER_PERCENT: f64 = 60.0;
-/// Share of hours close to 100 % from which a workload is saturated.
+/// Share of hours close to 100% from which a workload is saturated.
 pub(super) const SATURATED_HOURS_SHARE: f64 = 0.10;
 
 /// Judges instances as of an instant: by what was measured over the window, else
-/// over profiled runs of complete commands. Whether several of them are idle is told
+/// over profiled runs of complete commands. Whether several of them are idle is reported
 /// of each alone, never of all together.
 pub fn classify(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Verdict {
     match workload.profile {
@@ -64,7 +64,7 @@ fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) ->
     }
     if utilization.coverage() < policy.min_coverage {
         return insufficient(format!(
-            "coverage {} %, {:.0} % needed",
+            "coverage {}%, {:.0}% needed",
             floored(utilization.coverage() * 100.0, 0),
             policy.min_coverage * 100.0
         ));
@@ -79,7 +79,7 @@ fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) ->
 fn without_periods(workload: Measured<'_>) -> &'static str {
     let signals = workload.usage.iter().filter_map(|usage| usage.signal);
     match signals.map(|(signal, _)| signal).min() {
-        None => "no GPU metric was delivered",
+        None => "no GPU metric was reported",
         Some(Signal::GpuUtilization) => {
             "fewer than half of the GPUs reported utilization at any time"
         }
@@ -108,7 +108,7 @@ fn by_utilization(
     let (classification, reason) = class(utilization.distribution.mean, policy);
     let state = state(workload, utilization, policy, as_of);
     let is_measured = utilization.coverage() >= policy.measured_coverage
-        // Idleness is told of every GPU, so that the one seen least counts.
+        // Idleness is reported of every GPU, so that the one seen least counts.
         && (!state.is_some_and(UsageState::is_idle)
             || workload.gpus().all(|gpu| sees_all_of(gpu, policy)));
     Verdict {
@@ -128,7 +128,7 @@ fn by_utilization(
 fn class(mean: f64, policy: &Policy) -> (Classification, String) {
     let (classification, comparator, bound) = Classification::of_mean(mean, policy);
     let (comparator, decimals) = (comparator.sign(), decimals_apart(mean, bound));
-    let reason = format!("mean GPU utilization {mean:.decimals$} % ({comparator} {bound} %)");
+    let reason = format!("mean GPU utilization {mean:.decimals$}% ({comparator} {bound}%)");
     (classification, reason)
 }
 
@@ -246,25 +246,25 @@ fn by_power(
         return verdict(
             Classification::WellUtilized,
             None,
-            format!("mean power {mean:.decimals$} % of the limit (> {BUSY_POWER_PERCENT} %)"),
+            format!("mean power {mean:.decimals$}% of the limit (> {BUSY_POWER_PERCENT}%)"),
         );
     }
     let Some(idle) = idle_power_percent else {
         return insufficient(format!(
-            "power alone, mean {mean:.1} % of the limit, and the card's idle draw is unknown"
+            "power only, mean {mean:.1}% of the limit, and the idle power of the card is unknown"
         ));
     };
     let bound = idle + IDLE_POWER_MARGIN_POINTS;
     let decimals = decimals_apart(p99, bound);
-    let power = format!("p99 {p99:.decimals$} %");
+    let power = format!("p99 {p99:.decimals$}%");
     let of_idle = format!(
-        "{bound:.decimals$} %, {IDLE_POWER_MARGIN_POINTS} points above the card's idle draw of \
-         {idle:.1} %"
+        "{bound:.decimals$}%, {IDLE_POWER_MARGIN_POINTS} points above the card's idle power \
+         of {idle:.1}%"
     );
     if p99 > bound {
         return insufficient(format!(
-            "power alone: {power} is more than {of_idle}, and the mean of {mean:.1} % is no more \
-             than {BUSY_POWER_PERCENT} % of the limit"
+            "power only: {power} is more than {of_idle}, and the mean of {mean:.1}% is not \
+             above {BUSY_POWER_PERCENT}% of the limit"
         ));
     }
     let state = match workload.usage {

@@ -69,21 +69,21 @@ fn idle_capacity(one: &UnusedCommitment) -> Option<Finding> {
         } else {
             FindingKind::Waste
         },
-        title: format!("capacity for {} is held and not used", one.name),
+        title: format!("capacity for {} is reserved but not used", one.name),
         monthly_savings: savings.filter(|saving: &Money| !saving.amount().is_zero()),
         recommendation: Recommendation {
             action: "lower or cancel the reservation".to_owned(),
             to: String::new(),
             steps: vec![
                 one.detail.clone(),
-                "ask who holds it: capacity of this type may not come back".to_owned(),
+                "ask the owner: capacity of this type may not be available again".to_owned(),
             ],
             caveats: caveats.to_vec(),
         },
     };
     let decisive = Evidence {
         observation: Observation::Fact {
-            name: "instances that the reservation had room for, on average",
+            name: "average unused instances in the reservation",
             origin: "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization".to_owned(),
         },
         observed: mean,
@@ -115,7 +115,7 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,
         title: format!(
-            "{} of {} is used to {used} %: {} {:.2} a month buys nothing",
+            "{} of {} is {used}% utilized: {} {:.2} per month is unused",
             words(one),
             one.name,
             unused.currency(),
@@ -124,12 +124,11 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
         // Paid until the end, whatever is done.
         monthly_savings: None,
         recommendation: Recommendation {
-            action: "move workloads under it".to_owned(),
+            action: "move workloads to it".to_owned(),
             to: one.name.clone(),
             steps: vec![
-                format!("it is paid for until {}: stopping saves nothing", day(one)),
-                "run what costs the on-demand price on its types, in its region and zone"
-                    .to_owned(),
+                format!("it is committed until {}: stopping saves nothing", day(one)),
+                "run on-demand workloads on its types, in its region and zone".to_owned(),
                 "check whether other accounts of the organization use it".to_owned(),
             ],
             caveats: Vec::new(),
@@ -138,7 +137,7 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
     let decisive = Evidence {
         observation: Observation::Fact {
             name: "utilization of the commitment",
-            origin: "AWS/EC2 CPUUtilization points, else launch time".to_owned(),
+            origin: "AWS/EC2 CPUUtilization data, otherwise launch time".to_owned(),
         },
         observed: percent,
         comparator: Comparator::LessThan,
@@ -163,7 +162,7 @@ fn expiring(one: &CommitmentUse) -> Option<Finding> {
         confidence: Confidence::Measured,
         kind: FindingKind::Risk,
         title: format!(
-            "{} of {} ends on {}: its hours then cost the on-demand price",
+            "{} of {} ends on {}: its hours are then billed at the on-demand price",
             words(one),
             one.name,
             day(one)
@@ -174,11 +173,11 @@ fn expiring(one: &CommitmentUse) -> Option<Finding> {
             to: String::new(),
             steps: vec![
                 format!(
-                    "it costs {} {:.2} a month, used or not",
+                    "it costs {} {:.2} per month, used or not",
                     one.monthly_cost.currency(),
                     one.monthly_cost.amount()
                 ),
-                "right-size first, then buy for what is left".to_owned(),
+                "right-size first, then commit to the remaining usage".to_owned(),
             ],
             caveats: Vec::new(),
         },

@@ -2,7 +2,8 @@
 //! which never stand in for the GPU: it stands beside a verdict and changes none.
 
 use crate::domain::{
-    Comparator, Evidence, InstanceUsage, Observation, Signal, Workload, decimals_apart,
+    Comparator, Evidence, InstanceUsage, Observation, Signal, Workload, after_number,
+    decimals_apart,
 };
 
 /// Share of the window above which its GPUs count as idle, percent.
@@ -35,9 +36,10 @@ impl Sign {
 
     fn in_words(&self) -> String {
         let decimals = decimals_apart(self.observed, self.threshold);
+        let unit = after_number(self.unit);
         format!(
-            "{} {:.decimals$} {} ({} {})",
-            self.name, self.observed, self.unit, self.comparator, self.threshold
+            "{} {:.decimals$}{unit} ({} {})",
+            self.name, self.observed, self.comparator, self.threshold
         )
     }
 }
@@ -51,7 +53,7 @@ pub(super) fn second_opinion(workload: &Workload) -> Option<Evidence> {
     let words: Vec<String> = signs.iter().map(Sign::in_words).collect();
     Some(Evidence {
         observation: Observation::Fact {
-            name: "signs of AWS Compute Optimizer's idle rule",
+            name: "criteria of AWS Compute Optimizer's idle rule",
             origin: format!(
                 "the rule {}: {}",
                 if agrees { "agrees" } else { "disagrees" },
@@ -92,16 +94,16 @@ fn signs(workload: &Workload) -> Option<[Sign; 5]> {
             threshold: IDLE_ABOVE_PERCENT,
             unit: "% of the window",
         },
-        // AWS says unused in 99 % of the window. A series by the hour cannot
+        // AWS says unused in 99% of the window. A series by the hour cannot
         // tell a tenth of a percent: no session at all is asked for.
-        below("encoder sessions", sessions, 1.0, "at once"),
+        below("encoder sessions", sessions, 1.0, "concurrent"),
         below(
             "VRAM",
             workload.vram()?.peak_percent()?,
             VRAM_BELOW_PERCENT,
             "%",
         ),
-        below("CPU at most", cpu, CPU_BELOW_PERCENT, "%"),
+        below("maximum CPU", cpu, CPU_BELOW_PERCENT, "%"),
         below("network", bytes / BYTES_PER_MB, NETWORK_BELOW_MB, "MB/day"),
     ])
 }

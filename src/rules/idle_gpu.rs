@@ -19,7 +19,7 @@ pub struct IdleGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "idle-gpu",
-    title: "GPUs that compute nothing and hold nothing",
+    title: "Idle GPUs that hold no memory",
     severity: Severity::Critical,
     needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
@@ -73,7 +73,7 @@ impl Rule for IdleGpu {
                 FindingKind::Optimization
             },
             title: format!(
-                "{} computes nothing: {} {:.decimals$} % (p99) for {:.0} days",
+                "{} is idle: {} {:.decimals$}% (p99) for {:.0} days",
                 subject.members(),
                 if by_power {
                     "power stays at"
@@ -97,20 +97,22 @@ impl Rule for IdleGpu {
 }
 
 fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
-    let mut steps = vec!["ask the owner named in the tags".to_owned()];
+    let mut steps = vec!["ask the owner listed in the tags".to_owned()];
     if by_power {
         steps.insert(
             0,
-            "install the CloudWatch agent (`gpucost metrics setup`): power alone does not justify \
-             a stop"
+            "install the CloudWatch agent (`gpucost metrics setup`): power data alone does \
+             not justify a stop"
                 .to_owned(),
         );
     } else {
         if subject.workload.has_instance_store() {
-            steps.push("copy what is needed from the instance store: a stop erases it".to_owned());
+            steps.push(
+                "copy the required data from the instance store: a stop erases it".to_owned(),
+            );
         }
         steps.extend(subject.stop_steps());
-        steps.extend(subject.paid_ahead());
+        steps.extend(subject.committed());
     }
     Recommendation {
         action: if by_power { "confirm" } else { "stop" }.to_owned(),

@@ -15,7 +15,7 @@ pub struct IdleHeldGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "idle-held-gpu",
-    title: "GPUs that hold memory and compute nothing",
+    title: "Idle GPUs that hold memory",
     severity: Severity::Critical,
     needs: &[Need::Utilization, Need::Maxima, Need::Vram],
 };
@@ -54,7 +54,7 @@ impl Rule for IdleHeldGpu {
                 FindingKind::Optimization
             },
             title: format!(
-                "{} holds {:.1} GiB of VRAM and computes nothing for {:.0} days",
+                "{} holds {:.1} GiB of VRAM and has been idle for {:.0} days",
                 subject.members(),
                 subject.workload.vram()?.peak_mib / 1024.0,
                 summary.sampled_hours() / 24.0
@@ -69,12 +69,12 @@ impl Rule for IdleHeldGpu {
                 caveats: subject.stop_caveats(),
                 steps: [
                     "find the process that holds the memory (`nvidia-smi`) and its owner",
-                    "save notebooks and models: a stop frees the VRAM and the instance store",
+                    "save notebooks and models: a stop clears the VRAM and the instance store",
                 ]
                 .map(str::to_owned)
                 .into_iter()
                 .chain(subject.stop_steps())
-                .chain(subject.paid_ahead())
+                .chain(subject.committed())
                 .collect(),
             },
         };

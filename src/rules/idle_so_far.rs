@@ -15,7 +15,7 @@ pub struct IdleSoFar;
 
 const META: RuleMeta = RuleMeta {
     id: "idle-so-far",
-    title: "GPUs that have computed nothing so far",
+    title: "GPUs idle so far",
     severity: Severity::Info,
     needs: &[Need::Utilization, Need::Maxima],
 };
@@ -55,23 +55,24 @@ impl Rule for IdleSoFar {
             .is_long_enough(summary.observed_seconds, summary.period_seconds)
         {
             missing.push(format!(
-                "{needed_days} days of samples are needed, {observed_days:.1} are there: audit \
-                 again later, or with a longer `--lookback`"
+                "{needed_days} days of samples are needed, {observed_days:.1} are available: \
+                 audit again later, or with a longer `--lookback`"
             ));
         }
         if age <= needed_days * SECONDS_A_DAY {
             missing.push(format!(
-                "it was first seen {:.1} days ago, and is called idle after {needed_days}",
+                "it was first observed {:.1} days ago, and is classified as idle after \
+                 {needed_days}",
                 age / SECONDS_A_DAY
             ));
         }
-        missing.push("ask the owner named in the tags".to_owned());
+        missing.push("ask the owner listed in the tags".to_owned());
         let judgement = Judgement {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} has computed nothing in the {observed_days:.1} days that were seen",
+                "{} has been idle in the {observed_days:.1} days observed",
                 subject.members()
             ),
             // Nothing is promised of what was hardly seen.

@@ -19,7 +19,7 @@ const MOST_WINDOWS_SHOWN: usize = 7;
 
 const META: RuleMeta = RuleMeta {
     id: "off-hours",
-    title: "Paid for in hours in which it never works",
+    title: "Billed during hours it is never used",
     severity: Severity::Warning,
     needs: &[Need::Utilization, Need::HourlyMaxima, Need::Price],
 };
@@ -44,8 +44,8 @@ impl Rule for OffHours {
         let source = subject.utilization()?.source;
         let decisive = Evidence {
             observation: Observation::Fact {
-                name: "hours of the week off every time",
-                origin: format!("{source} utilization maxima, hours of {}", found.zone),
+                name: "weekly hours that are always idle",
+                origin: format!("{source} utilization maxima, hours in {}", found.zone),
             },
             observed: schedule.off_hours_per_week as f64,
             comparator: Comparator::AtLeast,
@@ -54,7 +54,7 @@ impl Rule for OffHours {
         };
         let largest = schedule.largest_maximum.and_then(|maximum| {
             subject.sampled(
-                "largest in these hours",
+                "maximum in these hours",
                 Statistic::Maximum,
                 maximum,
                 Comparator::LessThan,
@@ -67,7 +67,7 @@ impl Rule for OffHours {
             confidence: subject.confidence().min(Confidence::Derived),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} never works in {} of the {WEEK_HOURS} hours of a week",
+                "{} is idle in {} of {WEEK_HOURS} hours every week",
                 subject.fleet(),
                 schedule.off_hours_per_week
             ),
@@ -78,7 +78,7 @@ impl Rule for OffHours {
                     format!("off {}", schedule.in_words())
                 } else {
                     format!(
-                        "off {} h a week in {} windows",
+                        "off {} h per week in {} windows",
                         schedule.off_hours_per_week,
                         schedule.windows.len()
                     )

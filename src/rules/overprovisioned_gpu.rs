@@ -1,7 +1,7 @@
 //! Catches workloads whose GPUs are used below a quarter on average.
 //!
 //! Must not be fooled by idle ones (they have rules of their own), by bursts (a
-//! low mean with a p95 of 80 % is said in the title), or by a peak of VRAM that
+//! low mean with a p95 of 80% is said in the title), or by a peak of VRAM that
 //! a smaller GPU would not hold. What could run on nothing less is no finding.
 
 use super::{Need, Rule, RuleMeta, Subject};
@@ -15,7 +15,7 @@ pub struct OverprovisionedGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "overprovisioned-gpu",
-    title: "GPUs used below a quarter on average",
+    title: "GPUs with average utilization below 25%",
     severity: Severity::Warning,
     needs: &[Need::Utilization],
 };
@@ -54,13 +54,13 @@ impl Rule for OverprovisionedGpu {
         let idle_hours = summary
             .idle_share
             .filter(|share| *share >= 0.5)
-            .map(|share| format!(", idle {} % of the time", floored(share * 100.0, 0)));
+            .map(|share| format!(", idle {}% of the time", floored(share * 100.0, 0)));
         let judgement = Judgement {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} is used {mean:.decimals$} % on average{}{}",
+                "{} has {mean:.decimals$}% average utilization{}{}",
                 subject.fleet(),
                 idle_hours.unwrap_or_default(),
                 if bursty { ", in bursts" } else { "" }
@@ -72,10 +72,11 @@ impl Rule for OverprovisionedGpu {
                 .map(|found| found.action.monthly_savings()),
             recommendation: if summary.idle_share.is_some_and(|share| share >= 0.5) {
                 subject.rightsizing_or(
-                    "run only in the hours that are used",
+                    "run only during the hours of use",
                     &[
-                        "start before the work and stop after it, by schedule or by the job itself",
-                        "consider a smaller GPU whose VRAM holds the peak",
+                        "start before the work and stop after it, by schedule or from the \
+                         job itself",
+                        "consider a smaller GPU with enough VRAM for the peak",
                     ],
                 )
             } else {
@@ -83,7 +84,7 @@ impl Rule for OverprovisionedGpu {
                     "consolidate or share",
                     &[
                         "put several replicas or models on one GPU where VRAM allows",
-                        "consider a smaller GPU whose VRAM holds the peak",
+                        "consider a smaller GPU with enough VRAM for the peak",
                     ],
                 )
             },

@@ -50,15 +50,19 @@ pub struct Silence {
     /// Their ids, in order.
     pub rules: Vec<&'static str>,
     /// What they lacked, without their names.
-    pub lack: Gap,
+    pub missing_data: Gap,
 }
 
 impl Silence {
     /// What they lacked, with their names.
     pub fn gap(&self) -> Gap {
         Gap {
-            reason: format!("{}; silent: {}", self.lack.reason, self.rules.join(", ")),
-            ..self.lack.clone()
+            reason: format!(
+                "{}; silent: {}",
+                self.missing_data.reason,
+                self.rules.join(", ")
+            ),
+            ..self.missing_data.clone()
         }
     }
 }
@@ -81,7 +85,7 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
     let silences = missing
         .into_iter()
         .map(|(need, rules)| Silence {
-            lack: lack(subject, need),
+            missing_data: missing_data(subject, need),
             rules,
         })
         .collect();
@@ -89,12 +93,12 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
 }
 
 /// What kept rules silent about a workload.
-fn lack(subject: &Subject<'_>, need: Need) -> Gap {
+fn missing_data(subject: &Subject<'_>, need: Need) -> Gap {
     let unpriced = subject.workload.unpriced.as_ref();
     let (reason, hint) = match (need, unpriced) {
         (Need::Utilization, _) => (subject.verdict.reason.as_str(), need.hint()),
         (Need::Price, Some(unpriced)) => (unpriced.reason.as_str(), unpriced.hint),
-        _ => ("not delivered or not known", need.hint()),
+        _ => ("not reported or unknown", need.hint()),
     };
     Gap::new(need.what(), subject.workload.id(), reason, hint)
 }

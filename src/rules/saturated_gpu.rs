@@ -39,7 +39,7 @@ impl Rule for SaturatedGpu {
             subject.policy.saturated_above_percent,
         )?;
         let hours = subject.sampled(
-            "share of hours above 95 %",
+            "share of hours above 95%",
             Statistic::Average,
             summary.saturated_hours_share * 100.0,
             Comparator::AtLeast,
@@ -61,17 +61,17 @@ impl Rule for SaturatedGpu {
             }),
             kind: FindingKind::Risk,
             title: format!(
-                "{} serves at {:.decimals$} % on average, above 95 % in {} % of the hours",
+                "{} serves at {:.decimals$}% on average, above 95% in {}% of the hours",
                 subject.fleet(),
                 summary.distribution.mean,
                 floored(summary.saturated_hours_share * 100.0, 0)
             ),
             monthly_savings: None,
             recommendation: Recommendation {
-                action: "scale out before shrinking anything".to_owned(),
+                action: "scale out before downsizing".to_owned(),
                 to: String::new(),
                 steps: vec![
-                    "compare latency in saturated hours with the rest".to_owned(),
+                    "compare latency in saturated hours with other hours".to_owned(),
                     "add a replica or raise the scaling limit".to_owned(),
                 ],
                 caveats: Vec::new(),

@@ -18,7 +18,7 @@ pub struct ShareableGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "shareable-gpu",
-    title: "Whole GPUs for tenants that fit on slices",
+    title: "Tenants on whole GPUs that would fit on slices",
     severity: Severity::Warning,
     needs: &[
         Need::Utilization,
@@ -51,7 +51,7 @@ impl Rule for ShareableGpu {
         let summary = subject.utilization()?;
         let decisive = Evidence {
             observation: Observation::Fact {
-                name: "cards that hold every tenant",
+                name: "cards required for all tenants",
                 origin: format!(
                     "VRAM peak with headroom and peak utilization of {} GPUs, {}",
                     found.tenants.len(),
@@ -86,7 +86,7 @@ impl Rule for ShareableGpu {
             confidence: subject.confidence().min(Confidence::Derived),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} tenants of {} hold a GPU each and fit on {} of {total}",
+                "{} tenants of {} each use a whole GPU and fit on {} of {total}",
                 found.tenants.len(),
                 subject.fleet(),
                 found.cards.len()
@@ -94,8 +94,8 @@ impl Rule for ShareableGpu {
             monthly_savings: Some(found.action.monthly_savings()),
             recommendation: Recommendation {
                 action: match found.mode {
-                    SharingMode::Mig => "share by MIG slices",
-                    SharingMode::Mps => "share through MPS",
+                    SharingMode::Mig => "share with MIG slices",
+                    SharingMode::Mps => "share with MPS",
                 }
                 .to_owned(),
                 to: format!("{} × {}", target.count, target.instance_type),

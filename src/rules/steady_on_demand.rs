@@ -16,7 +16,7 @@ pub struct SteadyOnDemand;
 
 const META: RuleMeta = RuleMeta {
     id: "steady-on-demand",
-    title: "Around the clock at on-demand price",
+    title: "Running around the clock at on-demand price",
     severity: Severity::Info,
     needs: &[Need::Utilization, Need::Price],
 };
@@ -38,7 +38,7 @@ impl Rule for SteadyOnDemand {
         let decisive = Evidence {
             observation: Observation::Fact {
                 name: "running share of the window",
-                origin: "AWS/EC2 CPUUtilization points, else launch time".to_owned(),
+                origin: "AWS/EC2 CPUUtilization data, otherwise launch time".to_owned(),
             },
             observed: running * 100.0,
             comparator: Comparator::GreaterThan,
@@ -51,7 +51,7 @@ impl Rule for SteadyOnDemand {
             confidence: subject.confidence().min(Confidence::Derived),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} works {} % of the hours at on-demand price",
+                "{} runs {}% of the hours at on-demand price",
                 subject.fleet(),
                 floored(running * 100.0, 0)
             ),
@@ -61,8 +61,8 @@ impl Rule for SteadyOnDemand {
                 to: "1 year, no upfront".to_owned(),
                 steps: vec![
                     action.detail().to_owned(),
-                    "right-size first: a commitment fixes the type for a year".to_owned(),
-                    "check what the payer account already holds".to_owned(),
+                    "right-size first: a commitment fixes the type for one year".to_owned(),
+                    "check existing commitments in the payer account".to_owned(),
                     format!("price of {} ({})", quote.effective_date, quote.source),
                 ],
                 caveats: Vec::new(),

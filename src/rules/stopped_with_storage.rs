@@ -6,8 +6,8 @@
 
 use super::{Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
-    Severity, StandingCosts,
+    Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts, Judgement,
+    Observation, Recommendation, Severity,
 };
 
 /// The rule.
@@ -30,8 +30,8 @@ impl Rule for StoppedWithStorage {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let standing = &subject.workload.standing;
-        let resources = standing.volumes + standing.addresses;
+        let idle_storage = &subject.workload.idle_storage;
+        let resources = idle_storage.volumes + idle_storage.addresses;
         let lately = subject
             .workload
             .stopped_within(subject.policy.idle_grace(), subject.as_of);
@@ -49,21 +49,22 @@ impl Rule for StoppedWithStorage {
             unit,
         };
         let decisive = fact("volumes and addresses", resources, 1.0, "resources");
-        let size = if standing.volumes_of_unknown_size > 0 {
-            "size of the volumes whose size is known"
+        let size = if idle_storage.volumes_of_unknown_size > 0 {
+            "total size of volumes with known size"
         } else {
-            "size of the volumes"
+            "total size of volumes"
         };
-        let gib = (standing.volume_gib > 0).then(|| fact(size, standing.volume_gib, 1.0, "GiB"));
-        let mut steps: Vec<String> = standing.priced.clone();
+        let gib =
+            (idle_storage.volume_gib > 0).then(|| fact(size, idle_storage.volume_gib, 1.0, "GiB"));
+        let mut steps: Vec<String> = idle_storage.priced.clone();
         steps.extend(
-            standing
+            idle_storage
                 .unpriced
                 .iter()
                 .map(|what| format!("{what}: unpriced")),
         );
-        steps.push("snapshot what is needed, then delete the volumes".to_owned());
-        steps.push("release addresses that nothing uses".to_owned());
+        steps.push("create snapshots of required data, then delete the volumes".to_owned());
+        steps.push("release unused addresses".to_owned());
         let judgement = Judgement {
             severity: META.severity,
             // The bill is a fact; that nobody comes back is one only after a
@@ -79,8 +80,12 @@ impl Rule for StoppedWithStorage {
                 Confidence::Measured
             },
             kind: FindingKind::Waste,
-            title: format!("stopped {} still keeps {}", subject.fleet(), kept(standing)),
-            monthly_savings: standing.monthly,
+            title: format!(
+                "stopped {} still has {}",
+                subject.fleet(),
+                kept(idle_storage)
+            ),
+            monthly_savings: idle_storage.monthly,
             recommendation: Recommendation {
                 action: "release the storage".to_owned(),
                 to: String::new(),
@@ -99,20 +104,22 @@ impl Rule for StoppedWithStorage {
 }
 
 /// What stands, such as `600 GiB and 1 volume of unknown size`.
-fn kept(standing: &StandingCosts) -> String {
+fn kept(idle_storage: &IdleStorageCosts) -> String {
     let of = |number: u64, singular: &str, plural: &str| {
         let noun = if number == 1 { singular } else { plural };
         (number > 0).then(|| format!("{number} {noun}"))
     };
     let unknown = of(
-        standing.volumes_of_unknown_size,
+        idle_storage.volumes_of_unknown_size,
         "volume of unknown size",
         "volumes of unknown size",
     );
-    let mut parts: Vec<String> = of(standing.volume_gib, "GiB", "GiB").into_iter().collect();
+    let mut parts: Vec<String> = of(idle_storage.volume_gib, "GiB", "GiB")
+        .into_iter()
+        .collect();
     parts.extend(unknown);
     if parts.is_empty() {
-        parts.extend(of(standing.addresses, "address", "addresses"));
+        parts.extend(of(idle_storage.addresses, "address", "addresses"));
     }
     parts.join(" and ")
 }

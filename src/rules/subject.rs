@@ -58,7 +58,8 @@ impl Need {
     pub fn hint(self) -> &'static str {
         match self {
             Self::Maxima | Self::HourlyMaxima => {
-                "ask for the statistic `maximum` beside `average`, or record it in the estate"
+                "request the statistic `maximum` in addition to `average`, or add it to the \
+                 estate"
             }
             Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
                 "`gpucost metrics setup` prints the CloudWatch agent configuration"
@@ -213,14 +214,14 @@ impl Subject<'_> {
         match &self.workload.key.group {
             Group::AutoScaling(name) => vec![
                 format!(
-                    "lower the minimum size and the scaling policies of the Auto Scaling group \
-                     {name} first: it replaces what is stopped by hand"
+                    "lower the minimum size and the scaling policies of the Auto Scaling \
+                     group {name} first: it replaces manually stopped instances"
                 ),
                 "then terminate each with `aws autoscaling \
                  terminate-instance-in-auto-scaling-group --should-decrement-desired-capacity`"
                     .to_owned(),
             ],
-            _ => vec!["stop the instances, and terminate them a week later".to_owned()],
+            _ => vec!["stop the instances, and terminate them one week later".to_owned()],
         }
     }
 
@@ -231,13 +232,14 @@ impl Subject<'_> {
     }
 
     /// What stopping does not end, as a step of a recommendation.
-    pub fn paid_ahead(&self) -> Option<String> {
-        let sunk = self.workload.sunk()?;
+    pub fn committed(&self) -> Option<String> {
+        let committed_cost = self.workload.committed_cost()?;
         Some(format!(
-            "{} {} a month stay, paid ahead by {}: stopping frees those hours for other instances",
-            sunk.monthly.currency(),
-            sunk.monthly.amount(),
-            sunk.in_words()
+            "{} {} per month remains, committed by {}: stopping frees those hours for other \
+             instances",
+            committed_cost.monthly.currency(),
+            committed_cost.monthly.amount(),
+            committed_cost.in_words()
         ))
     }
 

@@ -1,4 +1,4 @@
-//! Catches workloads whose GPUs are used between a quarter and 60 % on average.
+//! Catches workloads whose GPUs are used between a quarter and 60% on average.
 //!
 //! Must not be fooled by saturation in part of the hours: those peaks need the
 //! capacity, and the title says so. What could run on nothing less is no finding.
@@ -14,7 +14,7 @@ pub struct UnderutilizedGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "underutilized-gpu",
-    title: "GPUs used between a quarter and 60 % on average",
+    title: "GPUs with 25–60% average utilization",
     severity: Severity::Info,
     needs: &[Need::Utilization],
 };
@@ -50,7 +50,7 @@ impl Rule for UnderutilizedGpu {
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} is used {mean:.decimals$} % on average{}",
+                "{} has {mean:.decimals$}% average utilization{}",
                 subject.fleet(),
                 if saturated {
                     ", with saturated hours"
@@ -64,9 +64,9 @@ impl Rule for UnderutilizedGpu {
                 .as_ref()
                 .map(|found| found.action.monthly_savings()),
             recommendation: subject.rightsizing_or(
-                "look for the bottleneck before buying more",
+                "find the bottleneck before buying more",
                 &[
-                    "profile a run: input pipeline, batch size and transfers starve GPUs first",
+                    "profile a run: check input pipeline, batch size and transfers first",
                     "share the GPU with a second workload where VRAM allows",
                 ],
             ),

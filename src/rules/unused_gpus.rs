@@ -14,7 +14,7 @@ pub struct UnusedGpus;
 
 const META: RuleMeta = RuleMeta {
     id: "unused-gpus",
-    title: "GPUs that are never used beside others that are",
+    title: "Unused GPUs next to GPUs in use",
     severity: Severity::Warning,
     needs: &[Need::Utilization, Need::PerGpuUtilization],
 };
@@ -63,10 +63,7 @@ impl Rule for UnusedGpus {
         let decisive = Evidence {
             observation: Observation::Fact {
                 name: "GPUs never active",
-                origin: format!(
-                    "{} utilization per GPU, every maximum < 1 %",
-                    summary.source
-                ),
+                origin: format!("{} utilization per GPU, every maximum < 1%", summary.source),
             },
             observed: unused.len() as f64,
             comparator: Comparator::AtLeast,
@@ -77,7 +74,7 @@ impl Rule for UnusedGpus {
             observation: Observation::Sampled {
                 metric: Metric::GpuUtilization,
                 statistic: Statistic::Maximum,
-                figure: "largest of the unused",
+                figure: "maximum of the unused GPUs",
                 source: summary.source,
                 window: summary.window,
                 n_samples: samples.count,
@@ -97,7 +94,7 @@ impl Rule for UnusedGpus {
                 unused.len(),
                 subject.members(),
                 if holding > 0 {
-                    format!(", {holding} of them hold VRAM")
+                    format!(", {holding} of which hold VRAM")
                 } else {
                     String::new()
                 },
@@ -109,7 +106,7 @@ impl Rule for UnusedGpus {
                 .as_ref()
                 .map(|found| found.action.monthly_savings()),
             recommendation: subject.rightsizing_or(
-                "use them or move to a type with fewer",
+                "use them or move to a type with fewer GPUs",
                 &["check device visibility and the launcher's process count first"],
             ),
         };

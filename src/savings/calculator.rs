@@ -102,7 +102,7 @@ pub struct CommitmentFigures {
     pub upfront_total: Money,
     /// A year in the familiar form: `(U/years + h·m·12)·n`.
     pub annual_total: Money,
-    /// On-demand year less that; below zero when the commitment is dearer.
+    /// On-demand year less that; below zero when the commitment is more expensive.
     pub annual_savings: Money,
     /// The same in percent of the on-demand year.
     pub annual_savings_pct: Decimal,
@@ -362,15 +362,15 @@ mod tests {
 
     #[test]
     fn break_even_is_within_the_term_exactly_when_use_reaches_its_share() {
-        // 1.5 / 2 = 75 % of 730 h are 547.5 h a month.
+        // 1.5 / 2 = 75% of 730 h are 547.5 h a month.
         for (hours, month) in [(547, None), (548, Some(12))] {
             let used = used("2", 1, hours);
             assert_eq!(figures(&used, 2, "13140", "0").break_even_month, month);
         }
-        let dearer = figures(&used("1", 1, 730), 0, "0", "1.5");
-        assert_eq!(dearer.break_even_month, None);
-        assert_eq!(dearer.annual_savings, usd("-4380"));
-        assert_eq!(dearer.break_even_utilization, decimal("1.5"));
+        let more_expensive = figures(&used("1", 1, 730), 0, "0", "1.5");
+        assert_eq!(more_expensive.break_even_month, None);
+        assert_eq!(more_expensive.annual_savings, usd("-4380"));
+        assert_eq!(more_expensive.break_even_utilization, decimal("1.5"));
     }
 
     #[test]

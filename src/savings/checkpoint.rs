@@ -9,12 +9,12 @@ const BAND_HOURS: f64 = 730.0;
 const LONGEST_INTERVAL_SECONDS: f64 = 3_600.0;
 
 /// How often a job is interrupted. A job on several nodes stops when any of them
-/// is taken back.
+/// is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interruptions {
     /// Per node and hour, as the published band says; absent without a band.
     pub band_per_node_hour: Option<f64>,
-    /// Per hour of the whole job, as a plan reckons with.
+    /// Per hour of the whole job, as a plan compute with.
     pub per_hour: f64,
     /// Whether prudence sets it, and not the band.
     pub is_prudence: bool,
@@ -36,7 +36,7 @@ impl Interruptions {
     }
 }
 
-/// Share of instances taken back in a month at the upper edge of a band, 0–1;
+/// Share of instances interrupted in a month at the upper edge of a band, 0–1;
 /// half of them where the band is open.
 fn upper_edge(band: InterruptionBand) -> f64 {
     match band {

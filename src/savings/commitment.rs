@@ -61,8 +61,8 @@ pub fn one_year_no_upfront(
         ActionKind::Commit,
         None,
         format!(
-            "{count} × standard reserved instance, 1 year, no upfront, at {}/h instead of {}/h; \
-             breaks even at {} % of the hours",
+            "{count} × standard reserved instance, 1 year, no upfront, at {}/h instead of \
+             {}/h; breaks even at {}% of the hours",
             quote.rate.amount().normalize(),
             on_demand.normalize(),
             (break_even * Decimal::ONE_HUNDRED).round_dp(1)

@@ -16,7 +16,7 @@ pub fn nothing_less_would_do(
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> bool {
-    if workload.sunk().is_some() {
+    if workload.committed_cost().is_some() {
         let open = workload.without_commitments();
         return open.is_some_and(|open| nothing_less_would_do(&open, verdict, prices, policy));
     }

@@ -46,9 +46,9 @@ pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 pub use pool_members::{MemberHours, pooled_hours};
 pub use purchase::{Purchase, PurchaseShare};
 pub use rightsize::{
-    Bound, Considered, DOUBLE_PRECISION, Demand, Lack, MovedInstance, PRECISION_TAG, Projection,
-    Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats, performance,
-    rightsizing, steps, usable_vram_mib,
+    Bound, Considered, DOUBLE_PRECISION, Demand, MissingData, MovedInstance, PRECISION_TAG,
+    Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,
+    performance, rightsizing, steps, usable_vram_mib,
 };
 pub use schedule::{
     NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,

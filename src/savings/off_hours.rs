@@ -35,7 +35,7 @@ pub struct Scheduling {
 }
 
 /// Switches a workload off in the hours in which it never works. Saves the share
-/// of its running time that falls into them; what is paid ahead saves nothing.
+/// of its running time that falls into them; what is committed saves nothing.
 ///
 /// # Errors
 /// With the reason why there is nothing to switch off or to save.
@@ -66,7 +66,7 @@ pub fn off_in_unused_hours(
         PurchaseOption::OnDemand | PurchaseOption::Spot
     );
     if !pays_by_the_hour {
-        return Err(NoSchedule::PaidAhead);
+        return Err(NoSchedule::CommittedHours);
     }
     let zone = Zone::of(workload, policy);
     // The habit of a group is that of every member: one that is new may have another.
@@ -150,14 +150,16 @@ fn risk(workload: &Workload) -> Risk {
 fn caveats(workload: &Workload) -> Vec<String> {
     let mut caveats = Vec::new();
     if workload.kind == WorkloadKind::Serving {
-        caveats.push("requests in the hours off fail".to_owned());
+        caveats.push("requests fail during the off hours".to_owned());
     } else if workload.is_production() {
-        caveats.push("production: whatever calls it in the hours off fails".to_owned());
+        caveats.push("production: callers fail during the off hours".to_owned());
     } else if workload.declared_kind() == WorkloadKind::Unknown {
-        caveats.push("workload kind not declared: requests in the hours off would fail".to_owned());
+        caveats.push(
+            "workload kind not declared: requests would fail during the off hours".to_owned(),
+        );
     }
     if is_scarce(workload) {
-        caveats.push("P4 and P5 capacity may not come back".to_owned());
+        caveats.push("P4 and P5 capacity may not be available again".to_owned());
     }
     caveats
 }
@@ -173,10 +175,10 @@ fn detail(found: &Schedule, zone: &str) -> String {
         String::new()
     } else {
         let percent = (found.saved_share * Decimal::ONE_HUNDRED).round_dp(1);
-        format!("; {percent} % of its running time, the rest is stopped already")
+        format!("; {percent}% of its running time, the rest is already stopped")
     };
     format!(
-        "off in {} of the {WEEK_HOURS} hours of a week: {} ({zone}){saved}",
+        "off {} of {WEEK_HOURS} hours per week: {} ({zone}){saved}",
         found.off_hours_per_week,
         found.in_words()
     )
@@ -203,7 +205,7 @@ impl Zone {
             return Self {
                 name: name.to_owned(),
                 rules,
-                basis: format!("by the tag {TIME_ZONE_TAG}"),
+                basis: format!("from the tag {TIME_ZONE_TAG}"),
                 unknown: None,
             };
         }
@@ -216,13 +218,13 @@ impl Zone {
             Some((name, rules)) => Self {
                 name: name.clone(),
                 rules,
-                basis: "by the policy".to_owned(),
+                basis: "from the policy".to_owned(),
                 unknown,
             },
             None => Self {
                 name: "UTC".to_owned(),
                 rules: TimeZone::UTC,
-                basis: "because neither a tag nor the policy names a time zone".to_owned(),
+                basis: "because neither a tag nor the policy sets a time zone".to_owned(),
                 unknown,
             },
         }
@@ -233,13 +235,13 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
     let mut warnings = Vec::new();
     if workload.has_instance_store() {
         warnings.push(
-            "confirm that nothing on the instance store is needed: every stop erases it".to_owned(),
+            "confirm that no data on the instance store is needed: every stop erases it".to_owned(),
         );
     }
     if is_scarce(workload) {
         warnings.push(
-            "P4 and P5 capacity may not come back: a start can fail for want of capacity, and a \
-             reservation that holds it costs as much as running"
+            "P4 and P5 capacity may not be available again: a start can fail with \
+             insufficient capacity, and a reservation that holds it costs as much as running"
                 .to_owned(),
         );
     }
@@ -247,20 +249,20 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
     if cut > 0 {
         let weeks = found.counter_evidence.len();
         warnings.push(format!(
-            "the weeks differ: schedules built from the others would have cut {cut} active hours \
-             over {weeks} weeks"
+            "usage varies by week: schedules based on the other weeks would have cut {cut} \
+             active hours over {weeks} weeks"
         ));
     }
     if found.unknown_hours_per_week > 0 {
         warnings.push(format!(
-            "{} hours of the week stay on only because data is missing in them; \
-             agents without outages would free them",
+            "{} hours per week stay on only because of missing data; agents without outages \
+             would free them",
             found.unknown_hours_per_week
         ));
     }
     if let Some(name) = &zone.unknown {
         warnings.push(format!(
-            "the tag {TIME_ZONE_TAG} names no known time zone: {name}"
+            "the tag {TIME_ZONE_TAG} has an unknown time zone: {name}"
         ));
     }
     warnings
@@ -269,19 +271,20 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
 fn steps(workload: &Workload, found: &Schedule, zone: &Zone, warnings: &[String]) -> Vec<String> {
     let mut steps = warnings.to_vec();
     steps.push(format!(
-        "off {}; hours are of {}, {}",
+        "off {}; time zone {}, {}",
         found.in_words(),
         zone.name,
         zone.basis
     ));
     steps.push(match &workload.key.group {
         Group::AutoScaling(name) => {
-            format!("give the Auto Scaling group {name} scheduled actions for these hours")
+            format!("add scheduled actions for these hours to the Auto Scaling group {name}")
         }
-        _ => "stop and start it by EventBridge Scheduler in these hours".to_owned(),
+        _ => "stop and start it with EventBridge Scheduler in these hours".to_owned(),
     });
     steps.push(
-        "start it early enough to be ready, and keep a way to run it out of hours".to_owned(),
+        "start it early enough to be ready, and keep a way to run it outside the schedule"
+            .to_owned(),
     );
     steps
 }

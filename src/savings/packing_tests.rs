@@ -81,7 +81,7 @@ fn a_slice_holds_what_it_computes_at_eighty_percent() {
 #[test]
 fn sizes_mix_under_the_placement_rules() {
     // 3g.20gb on memory slices 0–3, 2g.10gb on 4–5, 1g.10gb on 6–7: six of seven
-    // compute slices. 25 + 20 + 10 = 55 %.
+    // compute slices. 25 + 20 + 10 = 55%.
     let mixed = [tenant(12.0, 25.0), tenant(9.0, 20.0), tenant(9.0, 10.0)];
     assert_eq!(
         names(&pack_mig(&mixed, &a100())),
@@ -97,14 +97,14 @@ fn sizes_mix_under_the_placement_rules() {
 
 #[test]
 fn no_more_than_eighty_percent_meet_on_a_card() {
-    // Slices of 2g.10gb hold 22 % each (77 % of the slice); three are 66 %. Four
-    // slices of 1g.10gb at 11 % would be 44 %.
+    // Slices of 2g.10gb hold 22% each (77% of the slice); three are 66%. Four
+    // slices of 1g.10gb at 11% would be 44%.
     let cards = pack_mig(&[tenant(9.0, 22.0); 4], &a100());
     assert_eq!(
         cards.iter().map(|c| c.slices.len()).collect::<Vec<_>>(),
         [3, 1]
     );
-    // Through MPS, 30 + 30 % are 60 %, and a third would make 90.
+    // Through MPS, 30 + 30% are 60%, and a third would make 90.
     let mps = pack_mps(&[tenant(5.0, 30.0); 3], 40_960.0);
     assert_eq!(
         mps.iter().map(|c| c.slices.len()).collect::<Vec<_>>(),

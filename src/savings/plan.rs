@@ -251,7 +251,7 @@ pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
         };
         for share in &purchase.shares {
             let detail = format!(
-                "{} × {}, {}, at {}/h instead of {}/h in every hour: {} of the {} that they save",
+                "{} × {}, {}, at {}/h instead of {}/h in every hour: {} of the {} saved",
                 purchase.count,
                 key.instance_type,
                 purchase.term.name,

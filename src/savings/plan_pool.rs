@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn nothing_that_pays_is_no_commitment() {
         assert_eq!(PlanPool::new(&[]), Ok(None));
-        let dearer = pool(&[usage(2_000, 2_000, &[3, 3])]);
-        assert_eq!(dearer.best_commitment(), Decimal::ZERO);
+        let more_expensive = pool(&[usage(2_000, 2_000, &[3, 3])]);
+        assert_eq!(more_expensive.best_commitment(), Decimal::ZERO);
         let idle = pool(&[usage(1_000, 2_000, &[0, 0])]);
         assert_eq!(idle.best_commitment(), Decimal::ZERO);
         let rare = pool(&[usage(1_000, 2_000, &[1, 0, 0])]);
@@ -277,8 +277,8 @@ mod tests {
             let lowest = brute_force_cost(&types, hours, best);
             let month = Decimal::from(hours);
             let slack = Decimal::new(1, 12);
-            let told = found.monthly_cost(best, month).amount();
-            prop_assert!((told - lowest).abs() < slack, "{told} {lowest}");
+            let reported = found.monthly_cost(best, month).amount();
+            prop_assert!((reported - lowest).abs() < slack, "{reported} {lowest}");
             // The levels of every hour: what its types cost, in each order of them.
             let mut levels: Vec<Decimal> = between.iter().map(|x| Decimal::new(*x, 3)).collect();
             levels.push(Decimal::ZERO);

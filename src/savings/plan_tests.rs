@@ -207,7 +207,7 @@ fn what_ends_takes_no_other_action_and_no_part_of_a_pool() {
 #[test]
 fn pools_are_sized_on_what_is_left_and_shared_to_the_cent() {
     // Three boxes in a pool, one of them only half of the time: N(t) = 3 3 2 2.
-    // At 0.6 of the price the third would need more than 60 % of the hours.
+    // At 0.6 of the price the third would need more than 60% of the hours.
     let mut scheduled = running("a", 1, 1_000);
     scheduled.schedule = Some(half_off());
     let fleet = [running("a", 1, 1_000), scheduled, running("a", 1, 1_000)];
@@ -247,7 +247,7 @@ fn what_is_bought_for_a_young_member_is_paid() {
 fn six_boxes_up_half_of_the_time_and_one_young_buy_one() {
     // The reckoning of fleets, on four hours: five boxes up in two of them, a sixth seen
     // for the last hour alone, in which it ran: it ran in all of them. N(t) = 1 6 6 1,
-    // and only one unit is used in more than 60 % of the hours.
+    // and only one unit is used in more than 60% of the hours.
     let mut fleet: Vec<Alternatives> = (0..5)
         .map(|_| seen(running("a", 1, 1_000), &[0, 1, 1, 0]))
         .collect();

@@ -277,8 +277,8 @@ mod tests {
             assert_eq!(usage.hours_with_at_least(k), Decimal::from(hours), "{k}");
         }
         let count = |effective| rates(1_000, effective).best_count(&usage);
-        assert_eq!(count(590), 5, "60 % > 59 %");
-        assert_eq!(count(600), 4, "60 % is not more than 60 %");
+        assert_eq!(count(590), 5, "60% > 59%");
+        assert_eq!(count(600), 4, "60% is not more than 60%");
         assert_eq!(count(499), 6);
         assert_eq!(count(1_000), 0, "as dear as on demand");
         // Five at 0.59 and the sixth for five hours: 29.5 + 5 of 51 in ten hours.

@@ -172,43 +172,43 @@ impl Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
     /// Most hours of the week were not seen twice.
-    #[error("{observed_hours} whole hours observed; two weeks are needed to see a habit")]
+    #[error("{observed_hours} full hours observed; two weeks are required to detect a pattern")]
     TooFewWeeks {
         /// Whole hours since it was first seen.
         observed_hours: usize,
     },
     /// No GPU ever worked: that is a stop and not a schedule.
-    #[error("no GPU ever worked")]
+    #[error("no GPU was ever active")]
     NeverActive,
     /// No hour of the week was off every time.
-    #[error("no hour of the week was off every time")]
+    #[error("no hour of the week was always idle")]
     NeverOff,
     /// An instance of it says too little about its GPUs.
-    #[error("the GPU utilization of one of its instances was not measured for long enough")]
+    #[error("GPU utilization of one of its instances was not measured for long enough")]
     Unmeasured,
     /// It would be off in some hours if missing data meant nothing.
-    #[error("{unknown_hours} hours lack data, and unknown is not off")]
+    #[error("data is missing for {unknown_hours} hours, and they cannot be assumed idle")]
     DataMissing {
         /// Hours in which a GPU that ran delivered no maximum.
         unknown_hours: usize,
     },
     /// Stopping and starting takes longer than it saves.
-    #[error("the longest window off is {longest_hours} h; {SHORTEST_WINDOW_HOURS} h are needed")]
+    #[error("the longest off window is {longest_hours} h; {SHORTEST_WINDOW_HOURS} h is required")]
     WindowsTooShort {
         /// Length of the longest.
         longest_hours: usize,
     },
     /// It is stopped in all of them already.
-    #[error("it is stopped in its off hours already")]
+    #[error("already stopped during its off hours")]
     StoppedAlready,
-    /// What is covered or paid ahead costs the same when it is off.
-    #[error("its hours are paid ahead")]
-    PaidAhead,
+    /// What is covered or committed costs the same when it is off.
+    #[error("its hours are committed")]
+    CommittedHours,
     /// It is idle as a whole, or nothing can be said of it.
     #[error("it has no verdict, or it is idle and can be stopped")]
     NotWorking,
     /// A run says nothing about the hours without one.
-    #[error("profiled runs are all that was measured")]
+    #[error("only profiled runs were measured")]
     OnlyRuns,
     /// Nothing to save from.
     #[error("it has no price")]

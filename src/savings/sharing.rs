@@ -74,13 +74,13 @@ impl Sharing {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSharing {
     /// GPUs that work together cannot be put on slices.
-    #[error("{kind} may use several GPUs together; only serving and single-GPU replicas share")]
+    #[error("{kind} may use several GPUs together; only serving and single-GPU replicas can share")]
     NotReplicas {
         /// What it does.
         kind: WorkloadKind,
     },
     /// Its kind was guessed from a name.
-    #[error("that it serves is a guess from its name; declare it with the tag gpucost:kind")]
+    #[error("serving is inferred from its name; declare it with the tag gpucost:kind")]
     KindGuessed,
     /// It is idle as a whole, or nothing can be said of it.
     #[error("it has no verdict, or it is idle and can be stopped")]
@@ -89,37 +89,37 @@ pub enum NoSharing {
     #[error("it has no whole GPU to share")]
     NoWholeGpu,
     /// The card cannot be cut, and MPS is not accepted.
-    #[error("MIG: {model} has none; MPS needs --risk high")]
+    #[error("{model} does not support MIG; MPS needs --risk high")]
     NoMig {
         /// The card.
         model: GpuModel,
     },
     /// Nobody has seen what the driver reports for its slices.
-    #[error("the memory of the MIG slices of {model} is not in the book")]
+    #[error("the MIG slice memory of {model} is not in the catalog")]
     SliceMemoryUnknown {
         /// The card.
         model: GpuModel,
     },
     /// Production has walls between its tenants, and this card has none.
-    #[error("MIG: {model} has none; MPS is not for production")]
+    #[error("{model} does not support MIG; MPS is not suitable for production")]
     Production {
         /// The card.
         model: GpuModel,
     },
     /// A figure of a GPU or instance is missing.
-    #[error("{what} is not known for all of it")]
+    #[error("{what} is not known for all GPUs or instances")]
     DataMissing {
         /// The figure.
         what: &'static str,
     },
     /// A run does not show the load of the others that share its card.
-    #[error("profiled runs are all that was measured")]
+    #[error("only profiled runs were measured")]
     OnlyRuns,
     /// It has no price.
     #[error("it has no price")]
     Unpriced,
     /// It takes as many instances as today.
-    #[error("{tenants} tenants need {cards} cards: no instance is freed")]
+    #[error("{tenants} tenants need {cards} cards: no instance would be freed")]
     NothingFreed {
         /// Tenants of today.
         tenants: usize,
@@ -217,7 +217,7 @@ pub fn share(
     let card_mib = card_mib(workload, offer);
     let mps = card_mib
         .ok_or(NoSharing::DataMissing {
-            what: "memory of the card",
+            what: "card memory",
         })
         .and_then(|mib| fleet.moved(SharingMode::Mps, &tenants, pack_mps(&tenants, mib)));
     if saved(&mps) > saved(&mig) { mps } else { mig }
@@ -368,7 +368,8 @@ impl Fleet<'_> {
                 count,
             }),
             format!(
-                "{count} × {instance_type} instead of {today}: {} tenants on {} of {} {} by {how}",
+                "{count} × {instance_type} instead of {today}: {} tenants on {} of {} {} \
+                 with {how}",
                 tenants.len(),
                 cards.len(),
                 instances * per_instance,
@@ -437,8 +438,8 @@ impl Fleet<'_> {
 
     fn steps(&self, sharing: &Sharing, instances: usize) -> Vec<String> {
         let mut steps = vec![
-            "confirm that each GPU holds a model of its own: one that is spread over several \
-             GPUs cannot share"
+            "confirm that each GPU holds its own model: a model that spans several GPUs \
+             cannot share"
                 .to_owned(),
         ];
         match sharing.mode {
@@ -449,23 +450,25 @@ impl Fleet<'_> {
                     .map(|(profile, count)| format!("{count} × {profile}"))
                     .collect();
                 steps.push(format!(
-                    "enable MIG on drained instances and create {}, at most {} a card",
+                    "enable MIG on drained instances and create {}, at most {} per card",
                     slices.join(", "),
                     sharing.most_per_card()
                 ));
                 steps.push(
-                    "measure latency at peak on one slice first: a slice can be slower than its \
+                    "measure peak latency on one slice first: a slice can be slower than its \
                      share of the card"
                         .to_owned(),
                 );
                 steps.push(
-                    "collect DCGM profiling metrics: a card in MIG mode reports no utilization"
+                    "collect DCGM profiling metrics: a card in MIG mode does not report \
+                     utilization"
                         .to_owned(),
                 );
             }
             SharingMode::Mps => {
                 steps.push(
-                    "trust all of them: through MPS one process can starve or crash the others"
+                    "make sure that all tenants are trusted: with MPS one process can starve \
+                     or crash the others"
                         .to_owned(),
                 );
                 steps.push("limit the memory and threads of each MPS client".to_owned());
@@ -473,12 +476,12 @@ impl Fleet<'_> {
         }
         let today = self.workload.instances.len();
         steps.push(format!(
-            "verify host memory: {} tenants an instance instead of {}",
+            "verify host memory: {} tenants per instance instead of {}",
             sharing.tenants.len().div_ceil(instances),
             sharing.tenants.len().div_ceil(today.max(1))
         ));
         if self.workload.has_instance_store() {
-            steps.push("confirm that nothing on the instance store is needed".to_owned());
+            steps.push("confirm that no data on the instance store is needed".to_owned());
         }
         steps
     }

@@ -6,7 +6,7 @@ use crate::domain::{OperatingSystem, PriceKey, Tenancy};
 use rust_decimal::Decimal;
 
 /// Whether regional reserved instances for this key cover other sizes of the
-/// family: Linux on shared hardware, and a family that the book knows as
+/// family: Linux on shared hardware, and a family that the catalog knows as
 /// flexible. One that it does not know counts as not flexible, and so does any
 /// reserved instance that holds for one zone.
 pub fn covers_other_sizes(key: &PriceKey) -> bool {

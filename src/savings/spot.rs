@@ -88,8 +88,8 @@ named_enum! {
         ZonesMedian = "zones-median",
         /// Read for the region as a whole, by a refresh or a recording.
         RegionMedian = "region-median",
-        /// The average of the bundled book: offline, of an earlier day.
-        BookAverage = "book-average",
+        /// The average of the bundled catalog: offline, of an earlier day.
+        CatalogAverage = "catalog-average",
         /// The user's own.
         OwnPrice = "own-price",
     }
@@ -119,7 +119,7 @@ pub fn spot_price(prices: &Prices<'_>, key: &PriceKey) -> Option<SpotPrice> {
         return Some(SpotPrice {
             rate: quote.rate,
             basis: match quote.origin {
-                PriceOrigin::Bundled => SpotBasis::BookAverage,
+                PriceOrigin::Bundled => SpotBasis::CatalogAverage,
                 PriceOrigin::Cache | PriceOrigin::Api => SpotBasis::RegionMedian,
                 PriceOrigin::User => SpotBasis::OwnPrice,
             },
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn figures_by_hand() {
         // 3 holds for 5 s, 9 for 1 s, 5 for 4 s: the mean is (15 + 9 + 20) / 10;
-        // 95 % of ten seconds reach into the one of the dearest price.
+        // 95% of ten seconds reach into the one of the most expensive price.
         let window = Window {
             start: at(0),
             end: at(10),
@@ -235,7 +235,7 @@ mod tests {
         let key = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
         let bundled = |key: &PriceKey| {
             let quote = bundled_quote(&key.with_option(PriceOption::Spot));
-            quote.expect("the book has it")
+            quote.expect("the catalog has it")
         };
         let none = BTreeMap::new();
         let mut book = PriceBook::default();
@@ -248,7 +248,7 @@ mod tests {
             )
         };
         let average = bundled(&key).rate.amount().to_string();
-        assert_eq!(basis(&book), (average, SpotBasis::BookAverage, 1));
+        assert_eq!(basis(&book), (average, SpotBasis::CatalogAverage, 1));
         let add = |book: &mut PriceBook, zone: Option<&str>, amount: i64, origin| {
             let rate = HourlyRate::new(Decimal::new(amount, 1), Currency::Usd).expect("positive");
             let quote = PriceQuote {

@@ -18,7 +18,7 @@ pub struct SpotCase {
     pub is_launchable: bool,
     /// How often AWS took instances of the type back; absent where it is not known.
     pub band: Option<InterruptionBand>,
-    /// Instances that stop together when one of them is taken back.
+    /// Instances that stop together when one of them is interrupted.
     pub nodes: u32,
     /// What the job is.
     pub kind: WorkloadKind,
@@ -28,7 +28,7 @@ pub struct SpotCase {
     pub accepted: Risk,
     /// How it saves its state.
     pub checkpointing: Checkpointing,
-    /// Interruptions a day and node to reckon with at least (policy).
+    /// Interruptions a day and node to compute with at least (policy).
     pub least_interruptions_per_day: f64,
 }
 
@@ -48,10 +48,10 @@ pub fn nodes_of_job(kind: WorkloadKind, instances: usize, runs_on_one_gpu: bool)
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Ineligible {
     /// Nobody said what it does.
-    #[error("nobody said what it does: declare the kind, and that it may be restarted")]
+    #[error("workload kind not declared: declare the kind, and that it can be restarted")]
     KindUnknown,
     /// It answers requests.
-    #[error("serving: requests fail when an instance is taken back")]
+    #[error("serving: requests fail when an instance is interrupted")]
     Serving,
     /// Nobody said that it may be interrupted.
     #[error("not declared restartable")]
@@ -66,23 +66,21 @@ pub enum Ineligible {
     #[error("spot and on-demand are in different currencies")]
     CurrencyMismatch,
     /// Spot costs as much or more.
-    #[error("spot at {spot} an hour is not below on-demand at {on_demand}")]
+    #[error("spot at {spot} per hour is not below on-demand at {on_demand}")]
     NotCheaper {
         /// Spot per hour.
         spot: Decimal,
         /// On-demand per hour.
         on_demand: Decimal,
     },
-    /// It would get nowhere, or dearer than today.
-    #[error(
-        "checkpoints and lost work take {overhead_percent} % of the time, more than spot saves"
-    )]
+    /// It would get nowhere, or more expensive than today.
+    #[error("checkpoints and lost work take {overhead_percent}% of the time, more than spot saves")]
     LosesMore {
         /// Of the time, rounded.
         overhead_percent: Decimal,
     },
     /// The plan accepts less risk than this needs.
-    #[error("needs `--risk {needed}`{}", if *needed == Risk::High { ": how often it is interrupted is not known" } else { "" })]
+    #[error("needs `--risk {needed}`{}", if *needed == Risk::High { ": interruption frequency is unknown" } else { "" })]
     Risk {
         /// The least that must be accepted.
         needed: Risk,
@@ -117,19 +115,19 @@ pub struct SpotFigures {
     /// Spot per hour of work done; absent when the job gets nowhere.
     pub effective: Option<HourlyRate>,
     /// Interruptions per hour of the job at which spot costs as much as on-demand
-    /// at this interval; absent when the checkpoints alone make it dearer.
+    /// at this interval; absent when the checkpoints alone make it more expensive.
     pub break_even_per_hour: Option<f64>,
 }
 
 impl SpotFigures {
     /// What the price alone saves, as a percentage of on-demand; negative when
-    /// spot is dearer.
+    /// spot is more expensive.
     pub fn naive_savings_percent(&self) -> Decimal {
         self.savings_percent(self.spot.rate)
     }
 
     /// What is saved after interruptions, as a percentage of on-demand; negative
-    /// when spot is dearer in the end, absent when the job gets nowhere.
+    /// when spot is more expensive in the end, absent when the job gets nowhere.
     pub fn effective_savings_percent(&self) -> Option<Decimal> {
         self.effective.map(|rate| self.savings_percent(rate))
     }

@@ -12,7 +12,7 @@ fn usd(amount: &str) -> HourlyRate {
 fn price(rate: HourlyRate) -> SpotPrice {
     SpotPrice {
         rate,
-        basis: SpotBasis::BookAverage,
+        basis: SpotBasis::CatalogAverage,
         seen_on: jiff::civil::date(2026, 5, 12),
         quotes: Vec::new(),
     }
@@ -120,11 +120,11 @@ fn what_saves_nothing_is_no_offer() {
         spot_offer(&case).expect_err("no offer").to_string()
     };
     assert_eq!(refusal(None), "no spot price is known");
-    let dear = "spot at 1 an hour is not below on-demand at 1";
+    let dear = "spot at 1 per hour is not below on-demand at 1";
     assert_eq!(refusal(Some(usd("1.00"))), dear);
-    assert!(refusal(Some(usd("1.20"))).starts_with("spot at 1.2 an hour is not below"));
+    assert!(refusal(Some(usd("1.20"))).starts_with("spot at 1.2 per hour is not below"));
     // 0.92 over 0.911576 is above 1; 0.91 over it below.
-    let eaten = "checkpoints and lost work take 8.8 % of the time, more than spot saves";
+    let eaten = "checkpoints and lost work take 8.8% of the time, more than spot saves";
     assert_eq!(refusal(Some(usd("0.92"))), eaten);
     let case = SpotCase {
         spot: Some(price(usd("0.91"))),

@@ -42,7 +42,7 @@ impl UnusedCommitment {
     }
 }
 
-/// What the unused parts of commitments are reckoned by.
+/// What the unused parts of commitments are computed by.
 pub struct Unused<'a> {
     /// What is covered.
     pub coverage: &'a Coverage,
@@ -103,7 +103,7 @@ impl Unused<'_> {
             |(_, quote)| format!("{}/h", quote.rate.amount().normalize()),
         );
         let detail = format!(
-            "room for {} instances on average over {} h × {rate} × {} h{}",
+            "{} unused instances on average over {} h × {rate} × {} h{}",
             mean.round_dp(6).normalize(),
             room.hours,
             month.normalize(),
@@ -111,7 +111,7 @@ impl Unused<'_> {
                 String::new()
             } else {
                 format!(
-                    " × {} that no commitment pays",
+                    " × {} not covered by commitments",
                     uncovered.round_dp(6).normalize()
                 )
             }
@@ -134,7 +134,7 @@ impl Unused<'_> {
             } else {
                 cost
             };
-            let caveat = "capacity of this type may not come back".to_owned();
+            let caveat = "capacity of this type may not be available again".to_owned();
             Some(action.of_which_certain(certain).with_caveats(vec![caveat]))
         });
         let row = UnusedCommitment {
@@ -168,13 +168,13 @@ impl Unused<'_> {
             return None;
         }
         let mut detail = format!(
-            "{} of its {} a month buy nothing",
+            "{} of its {} per month is unused",
             unused.amount(),
             one.monthly_cost.amount()
         );
         if !room.amount().is_zero() {
             detail.push_str(&format!(
-                ", {} pay for unused room of capacity reservations",
+                ", {} covers unused capacity reservations",
                 room.amount()
             ));
         }

@@ -4,7 +4,7 @@ use crate::domain::Gap;
 use crate::profiling::{GpuIdentity, GpuSample};
 use std::time::Duration;
 
-/// The GPUs of this host, look by look.
+/// The GPUs of this host, sample by sample.
 pub trait GpuSource {
     /// The GPUs, by index, each followed by its MIG instances.
     fn identities(&self) -> &[GpuIdentity];
@@ -12,7 +12,7 @@ pub trait GpuSource {
     /// Version of the driver, where it tells.
     fn driver_version(&self) -> Option<&str>;
 
-    /// One look at all of them, in the order of [`Self::identities`]. It never
+    /// One sample of all of them, in the order of [`Self::identities`]. It never
     /// fails: a GPU that no longer answers is lost, with the reason. `at` is
     /// the time since the run began, on a clock that no one can set.
     fn read(&mut self, at: Duration) -> Vec<GpuSample>;

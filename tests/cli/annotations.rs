@@ -8,8 +8,8 @@ use crate::skip::skip;
 use crate::world::World;
 use gpucost::analysis::PlannedTotals;
 use gpucost::analysis::gate::{
-    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, Lack, Place,
-    Suppressed, Suppression, Violation,
+    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, MissingData,
+    Place, Suppressed, Suppression, Violation,
 };
 use gpucost::domain::{Currency, Money, Severity};
 use gpucost::report::{
@@ -75,7 +75,7 @@ fn violation(name: &str, number: usize, place: Place) -> Violation {
         severity: Severity::ALL[number % Severity::ALL.len()],
         scope: format!("{name}{number}"),
         workload: Some(name.to_owned()),
-        title: format!("{name} lacks the required tag {name}"),
+        title: format!("{name} is missing the required tag {name}"),
         observed: name.to_owned(),
         limit: format!("the tag {name}"),
         monthly: Some(dollars(100)),
@@ -145,7 +145,7 @@ fn report(names: &[String]) -> GateReport {
             line: 7,
         },
     };
-    let lack = |name: &String| Lack {
+    let missing_data = |name: &String| MissingData {
         place: name.clone(),
         what: name.clone(),
         reason: name.clone(),
@@ -167,7 +167,7 @@ fn report(names: &[String]) -> GateReport {
         notices: violations.clone(),
         suppressed: violations.iter().map(suppressed).collect(),
         violations,
-        lacks: names.iter().map(lack).collect(),
+        missing_data: names.iter().map(missing_data).collect(),
         baseline: names.first().map(|name| BaselineUse {
             file: name.clone(),
             known: 1,
@@ -307,7 +307,7 @@ fn a_comment_on_a_plan_leads_with_what_it_costs() {
             after: dollars(193_438),
             delta: dollars(120_000),
         }],
-        notes: vec!["730 hours a month".to_owned()],
+        notes: vec!["730 hours per month".to_owned()],
         unread: Some("1 resource of a|b is not read".to_owned()),
         unjudged: vec!["policy/waste"],
         ..brief()
@@ -319,14 +319,14 @@ fn a_comment_on_a_plan_leads_with_what_it_costs() {
         violations: Vec::new(),
         notices: Vec::new(),
         suppressed: Vec::new(),
-        lacks: Vec::new(),
+        missing_data: Vec::new(),
         baseline: None,
     };
     let text = gate_markdown(&report, &brief);
     let headline = text.lines().nth(1).expect("a headline");
     assert_eq!(
         headline,
-        "### ✅ +$1,200.00 a month as far as priced; policy kept: 0 rules"
+        "### ✅ +$1,200.00 per month where priced; policy passed: 0 rules"
     );
     insta::assert_snapshot!("gate_markdown_plan", text);
 }
@@ -400,7 +400,7 @@ fn github_renders_names_as_words() {
                 assert_eq!(cells, titles, "{row}");
             }
         }
-        // Mentions and references are looked for outside of code.
+        // Mentions and references are searched for outside of code.
         let mut words = String::new();
         for (index, part) in html.split("<code>").enumerate() {
             let words_of = match part.split_once("</code>") {
@@ -441,7 +441,8 @@ fn workflow_commands_are_one_a_line_and_ten_of_a_kind() {
         } else {
             format!("{},{:03}", number / 1_000, number % 1_000)
         };
-        let said = format!("::{number} more errors not shown, because GitHub shows 10 of a kind");
+        let said =
+            format!("::{number} more errors not shown because GitHub shows at most 10 of a kind");
         assert!(text.contains(&said), "{said}\n{text}");
     }
 }
@@ -464,11 +465,11 @@ fn sarif_holds_to_its_schema() {
     logs.push(rendered("sarif", &large()));
     for text in logs {
         let log: Value = serde_json::from_str(&text).expect("JSON");
-        let slips: Vec<String> = validator
+        let invalid_values: Vec<String> = validator
             .iter_errors(&log)
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect();
-        assert!(slips.is_empty(), "{slips:#?}");
+        assert!(invalid_values.is_empty(), "{invalid_values:#?}");
     }
     let mut wrong: Value = serde_json::from_str(&checked(KEPT, "sarif", 0)).expect("JSON");
     wrong["runs"][0]["results"] = serde_json::json!([{"level": "bad"}]);

@@ -63,7 +63,7 @@ fn bad_points_are_counted_in_one_gap_and_change_no_verdict() {
     assert_eq!(gaps[0]["where"], "i-one");
     assert_eq!(
         gaps[0]["reason"],
-        "8 points dropped: 2 not a number, 1 negative, 2 over 100 %, 1 duplicate, 2 in the future"
+        "8 points dropped: 2 not a number, 1 negative, 2 over 100%, 1 duplicate, 2 in the future"
     );
 }
 
@@ -99,8 +99,8 @@ fn a_series_of_bad_points_alone_is_no_zero() {
     assert_eq!(workload["classification"], "insufficient-data");
     assert_eq!(workload["utilization"], Value::Null);
     assert_eq!(workload["state"], Value::Null);
-    let told = audit["gaps"].as_array().expect("a list").iter();
-    let reasons: Vec<&str> = told.filter_map(|gap| gap["reason"].as_str()).collect();
+    let reported = audit["gaps"].as_array().expect("a list").iter();
+    let reasons: Vec<&str> = reported.filter_map(|gap| gap["reason"].as_str()).collect();
     let expected = "8064 points dropped: 8064 not a number";
     assert!(reasons.contains(&expected), "{reasons:?}");
 }

@@ -41,7 +41,9 @@ fn what_has_nothing_in_common_is_no_baseline() {
         let outcome = check(&world, BUDGET, &old, "table");
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{key}");
         assert!(
-            outcome.stderr.contains("is not a baseline for this audit"),
+            outcome
+                .stderr
+                .contains("cannot be used as a baseline for this audit"),
             "{}",
             outcome.stderr
         );
@@ -55,7 +57,7 @@ fn what_has_nothing_in_common_is_no_baseline() {
     assert!(
         outcome
             .stderr
-            .contains("its sums are in EUR and those of this audit in USD"),
+            .contains("its sums are in EUR and the sums of this audit in USD"),
         "{}",
         outcome.stderr
     );
@@ -74,7 +76,7 @@ fn in_two_regions() -> Value {
 }
 
 #[test]
-fn what_the_baseline_did_not_look_at_is_not_known_to_it() {
+fn what_the_baseline_did_not_read_is_not_known_to_it() {
     let world = World::new();
     let mut old = world.audit(&in_two_regions());
     let now = world.estate("now.json", &in_two_regions());
@@ -96,7 +98,7 @@ fn what_the_baseline_did_not_look_at_is_not_known_to_it() {
     let known = check(&old, "json");
     assert_eq!(known.code, 0, "{}", known.stderr);
     assert_eq!(known.json()["notices"][0]["baseline_state"], "known");
-    assert_eq!(known.json()["notices"][0]["before"], "$734.38 a month");
+    assert_eq!(known.json()["notices"][0]["before"], "$734.38 per month");
     assert_eq!(known.json()["baseline"]["cautions"], json!([]));
 
     // The same report of another scope, of which one region is common.
@@ -109,13 +111,13 @@ fn what_the_baseline_did_not_look_at_is_not_known_to_it() {
     assert_eq!(
         report["baseline"]["cautions"],
         json!([
-            "regions that are in scope only before: sa-east-1",
-            "regions that are in scope only now: us-east-1",
-            "only what both audits read is compared: 1 workload before and 1 workload now are left \
-             out",
+            "regions in scope only before: sa-east-1",
+            "regions in scope only now: us-east-1",
+            "only data read by both audits is compared: 1 workload before and 1 workload now are \
+             excluded",
         ])
     );
-    let said = "warning: the baseline is hard to compare with: regions that";
+    let said = "warning: limited comparability with the baseline: regions in scope only";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     for format in ["table", "markdown"] {
         let shown = check(&old, format).stdout;
@@ -160,7 +162,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
             (
                 "policy/budget",
                 &json!("worse"),
-                &json!("$190,906.88 a month")
+                &json!("$190,906.88 per month")
             ),
             ("idle-gpu", &json!("new"), &nothing),
             ("policy/price-age", &nothing, &nothing),
@@ -178,11 +180,11 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
 
     let table = check(&world, policy, &old, "table").stdout;
     assert!(
-        table.contains("baseline: worse, $190,906.88 a month before"),
+        table.contains("baseline: worse, previously $190,906.88 per month"),
         "{table}"
     );
     assert!(table.contains("baseline: new"), "{table}");
-    assert!(!table.contains("no-such-tag is"), "{table}");
+    assert!(!table.contains("required tag no-such-tag"), "{table}");
     assert!(!table.contains("NOTICES"), "{table}");
     let wide = check(&world, policy, &old, "wide").stdout;
     assert!(wide.contains(&format!("NOTICES  {known}")), "{wide}");
@@ -192,11 +194,11 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     cheaper["summary"]["monthly_cost"] = json!(190_906.88);
     let comment = check(&world, policy, &cheaper, "markdown").stdout;
     assert!(
-        comment.contains("### ❌ +$10,000.00 a month; policy violated"),
+        comment.contains("### ❌ +$10,000.00 per month; policy violated"),
         "{comment}"
     );
     assert!(
-        comment.contains("(worse, \\$190,906.88 a month before)"),
+        comment.contains("(worse, previously \\$190,906.88 per month)"),
         "{comment}"
     );
     assert!(!comment.contains("notices</summary>"), "{comment}");
@@ -217,7 +219,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
         "{junit}"
     );
     assert!(
-        junit.contains("baseline: worse, $190,906.88 a month before"),
+        junit.contains("baseline: worse, previously $190,906.88 per month"),
         "{junit}"
     );
 }
@@ -247,7 +249,7 @@ fn what_the_baseline_could_not_see_either_is_accepted_on_request() {
     assert_eq!(accepted.code, 0, "{}", accepted.stderr);
     let report = accepted.json();
     assert_eq!(report["checks"][0]["outcome"], "accepted");
-    assert_eq!(report["lacks"], json!([]));
+    assert_eq!(report["missing_data"], json!([]));
     let unmeasured = json!("i-0e7464efc70add902");
     let notices = report["notices"].as_array().expect("a list");
     let of_gap = notices.iter().find(|one| one["scope"] == unmeasured);
@@ -260,7 +262,7 @@ fn what_the_baseline_could_not_see_either_is_accepted_on_request() {
     assert_eq!(check(&world, &accepts, &seen, "json").code, 3);
     // Without a baseline there is nothing known.
     let alone = world.run(&["check", "--demo", "--format", "json"]).json();
-    assert_eq!(alone["lacks"][0]["where"], unmeasured);
+    assert_eq!(alone["missing_data"][0]["where"], unmeasured);
     world.file("own.json", own.to_string());
     let strict = [
         "check",
@@ -270,8 +272,8 @@ fn what_the_baseline_could_not_see_either_is_accepted_on_request() {
         &world.path("own.json"),
     ];
     assert_eq!(world.run(&strict).code, 3);
-    let slip = format!("{policy}\n[gaps]\nknown = \"ignore\"\n");
-    let refused = check(&world, &slip, &own, "json");
+    let invalid = format!("{policy}\n[gaps]\nknown = \"ignore\"\n");
+    let refused = check(&world, &invalid, &own, "json");
     assert_eq!(refused.code, 2);
     assert!(
         refused.stderr.contains("`ignore` is not fail or warn"),
@@ -302,7 +304,7 @@ fn a_slip_in_a_denied_name_is_refused_or_shown() {
         ),
         (
             "[deny]\nregions = [\"US-EAST-1\"]\n",
-            "regions are in lower case",
+            "regions are lowercase",
         ),
     ] {
         let refused = check(policy);
@@ -357,12 +359,12 @@ fn one_budget_in_another_currency_lacks_one_thing() {
     let outcome = world.run(&["check", "--demo", "--format", "json"]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let workloads = demo(&world)["workloads"].as_array().expect("a list").len();
-    let lacks = outcome.json()["lacks"].clone();
-    let lacks = lacks.as_array().expect("a list");
-    assert_eq!(lacks.len(), 1, "{lacks:#?}");
-    let reason = format!("{workloads} workloads cost USD while its budget is in EUR");
+    let missing_data = outcome.json()["missing_data"].clone();
+    let missing_data = missing_data.as_array().expect("a list");
+    assert_eq!(missing_data.len(), 1, "{missing_data:#?}");
+    let reason = format!("{workloads} workloads cost USD but its budget is in EUR");
     assert_eq!(
-        (&lacks[0]["where"], &lacks[0]["reason"]),
+        (&missing_data[0]["where"], &missing_data[0]["reason"]),
         (&json!("everything"), &json!(reason))
     );
 }

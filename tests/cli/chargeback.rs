@@ -93,7 +93,7 @@ fn what_lacks_a_tag_has_a_row_of_its_own() {
         row["values"],
         json!({"tag:team": null, "region": "us-east-1"})
     );
-    // $1.006 an hour for 730 hours, of which 15 % were used.
+    // $1.006 an hour for 730 hours, of which 15% were used.
     assert_eq!(row["monthly_cost"], json!(734.38));
     assert_eq!(row["useful_cost"], json!(110.16));
     assert_eq!(row["idle_cost"], json!(624.22));
@@ -111,14 +111,20 @@ fn what_cannot_be_grouped_is_refused() {
     for (arguments, said) in [
         (
             &["--group-by", "team"][..],
-            "`--group-by team` is nothing to group by",
+            "`--group-by team` is not a valid grouping",
         ),
-        (&["--group-by", "tag:"], "nothing to group by"),
-        (&["--group-by", "region,"], "nothing to group by"),
-        (&["--group-by", "region,region"], "names `region` twice"),
+        (
+            &["--group-by", "tag:"],
+            "`--group-by tag:` is not a valid grouping",
+        ),
+        (
+            &["--group-by", "region,"],
+            "`--group-by ` is not a valid grouping",
+        ),
+        (&["--group-by", "region,region"], "lists `region` twice"),
         (
             &["--group-by", "region", "--format", "focus"],
-            "no place in `--format focus`",
+            "`--group-by` cannot be used with `--format focus`",
         ),
     ] {
         let outcome = World::new().run(&[&["audit", "--demo"], arguments].concat());
@@ -268,7 +274,7 @@ fn a_workload_without_a_price_is_missed_by_name() {
     assert!(
         outcome
             .stderr
-            .contains("1 workload without a price is not in the document"),
+            .contains("1 unpriced workload omitted from the document"),
         "{}",
         outcome.stderr
     );

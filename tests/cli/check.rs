@@ -191,7 +191,7 @@ fn an_empty_scope_passes_and_says_so() {
     assert!(
         outcome
             .stderr
-            .contains("nothing to check: no GPU instance in the scope"),
+            .contains("nothing to check: no GPU instances in scope"),
         "{}",
         outcome.stderr
     );
@@ -298,7 +298,7 @@ fn what_is_missing_can_be_suppressed_like_what_is_violated() {
         let report = outcome.json();
         if covers {
             assert_eq!(report["outcome"], "clean");
-            assert_eq!(report["lacks"], json!([]));
+            assert_eq!(report["missing_data"], json!([]));
             assert_eq!(report["suppressed"][0]["owner"], "ml@example.com");
             assert_eq!(report["checks"][0]["outcome"], "accepted");
         } else {
@@ -310,16 +310,16 @@ fn what_is_missing_can_be_suppressed_like_what_is_violated() {
 #[test]
 fn the_baseline_is_refused_unless_it_is_an_audit_of_this_version() {
     let world = World::new();
-    let newer = world.file("newer.json", "{\"schema_version\": \"2\", \"summary\": {}}");
+    let newer = world.file("newer.json", "{\"schema_version\": \"3\", \"summary\": {}}");
     let estate = world.estate("estate.json", &one());
     let broken = world.file("broken.json", "{\"schema_version\": \"1\",");
     for (path, said) in [
         (
             newer.as_str(),
-            "newer.json has schema version 2; this program reads version 1",
+            "newer.json has schema version 3; this program reads versions 1 and 2",
         ),
-        (estate.as_str(), "is an estate and no audit report"),
-        (broken.as_str(), "is no audit report"),
+        (estate.as_str(), "is an estate, not an audit report"),
+        (broken.as_str(), "is not an audit report"),
         ("missing.json", "cannot read the report missing.json"),
     ] {
         let outcome = check(&world, KEPT, &one(), &["--baseline", path]);
@@ -335,7 +335,7 @@ fn what_is_read_is_never_written_over() {
     let outcome = check(&world, KEPT, &one(), &["--output", &policy]);
     assert_eq!(outcome.code, 2);
     assert!(
-        outcome.stderr.contains("name the same file"),
+        outcome.stderr.contains("use the same file"),
         "{}",
         outcome.stderr
     );
@@ -361,7 +361,7 @@ fn the_starting_policy_is_written_once_and_works() {
     let second = world.run(&["policy", "init"]);
     assert_eq!(second.code, 2);
     assert!(
-        second.stderr.contains("is there already"),
+        second.stderr.contains("already exists"),
         "{}",
         second.stderr
     );
@@ -423,7 +423,7 @@ fn the_example_in_the_page_is_what_is_printed() {
         "$ gpucost check --demo\n{}{}$ echo $?\n{}\n",
         outcome.stdout, outcome.stderr, outcome.code
     );
-    assert_eq!(block("text"), shown);
+    crate::pages::assert_shows("docs/check.md", &block("text"), &shown);
 }
 
 /// Checks the demo by a policy.
@@ -542,4 +542,40 @@ fn a_workload_that_a_tag_ignores_is_named() {
     assert_eq!(report["violations"][0]["rule"], "policy/required-tags");
     assert_eq!(report["violations"].as_array().expect("a list").len(), 1);
     assert_eq!(report["notices"][0]["rule"], "policy/ignored-workload");
+}
+
+#[test]
+fn an_instance_that_could_not_be_read_leaves_rules_incomplete() {
+    let policy = "[[forbid]]\nrule = \"idle-gpu\"\n";
+    let with = |cause: Option<Value>| {
+        let mut estate = one();
+        let mut gap = json!({
+            "what": "instance", "where": "i-two", "reason": "ec2:DescribeInstances", "hint": "",
+        });
+        if let Some(cause) = cause {
+            gap["cause"] = cause;
+        }
+        estate["gaps"] = json!([gap]);
+        let world = World::new();
+        check(&world, policy, &estate, &["--format", "json"])
+    };
+    // One answer in many that cannot be read, one field of it, and an earlier recording
+    // that does not state its cause.
+    for cause in [
+        Some(json!({
+            "kind": "call-failed",
+            "details": ["ec2:DescribeInstances", "unsupported", "", "", "it is omitted"],
+        })),
+        Some(json!({"kind": "instance-not-readable", "details": ["state"]})),
+        None,
+    ] {
+        let outcome = with(cause);
+        assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+        let missing = &outcome.json()["missing_data"];
+        assert_eq!(missing[0]["where"], "i-two", "{missing}");
+    }
+    // What came after the audited instant is known and left out.
+    let later = json!({"kind": "instance-later", "details": ["2026-11-02T00:00:00Z"]});
+    let outcome = with(Some(later));
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
 }

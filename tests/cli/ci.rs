@@ -2,7 +2,7 @@
 //! the schemas of the systems that read them, and their shell steps run.
 
 use crate::installed::installed;
-use crate::pages::{blocks, page};
+use crate::pages::{assert_shows, blocks, page};
 use crate::skip::skip;
 use crate::terraform::fixture;
 use crate::world::World;
@@ -44,7 +44,7 @@ fn the_page_shows_what_is_printed() {
             .collect();
         let outcome = world.run(&arguments);
         assert_eq!(outcome.code, 100, "{}", outcome.stderr);
-        assert_eq!(shown, outcome.stdout);
+        assert_shows("docs/ci.md", shown, &outcome.stdout);
     }
 }
 
@@ -255,10 +255,10 @@ fn the_action_checks_a_plan() {
     assert_eq!(output.status.code(), Some(100), "{stderr}");
     // By hand in tests/cli/terraform.rs.
     let summary = read(folder, "summary");
-    let cost = "**$12,991.08 → $38,507.86 a month**";
+    let cost = "**$12,991.08 → $38,507.86 per month**";
     assert!(summary.contains(cost), "{summary}");
     assert!(
-        summary.contains("+$25,516.78 a month as far as priced; "),
+        summary.contains("+$25,516.78 per month where priced; "),
         "{summary}"
     );
     let stdout = String::from_utf8_lossy(&output.stdout);

@@ -130,20 +130,20 @@ fn their_ids_are_masked_and_what_runs_in_one_still_does() {
 }
 
 /// A change to the list, and the words about it.
-type Slip = (fn(&mut Value), &'static str);
+type InvalidValue = (fn(&mut Value), &'static str);
 
-const SLIPS: &[Slip] = &[
+const SLIPS: &[InvalidValue] = &[
     (
         |all| all[0]["kind"] = json!("gift"),
-        "unknown kind `gift`; known are ",
+        "unknown kind `gift`; expected ",
     ),
     (
         |all| all[0]["colour"] = json!("red"),
-        "unknown key `colour`; known are ",
+        "unknown key `colour`; expected ",
     ),
     (
         |all| all[0]["count"] = json!("two"),
-        "found the text \"two\", expected",
+        "found the string \"two\", expected",
     ),
     (|all| all[0]["count"] = json!(0), "`count` of 4fa7bd2e"),
     (
@@ -201,9 +201,9 @@ const SLIPS: &[Slip] = &[
 #[test]
 fn slips_are_named_in_the_file_and_in_the_estate() {
     let world = World::new();
-    for (slip, words) in SLIPS {
+    for (invalid, words) in SLIPS {
         let mut all = example();
-        slip(&mut all);
+        invalid(&mut all);
         let file = world.file("payer.json", all.to_string());
         let outcome = world.run(&["audit", "--demo", "--commitments", &file]);
         assert_eq!(outcome.code, 2, "{words}: {}", outcome.stderr);
@@ -214,14 +214,14 @@ fn slips_are_named_in_the_file_and_in_the_estate() {
             outcome.stderr
         );
         assert!(
-            outcome.stderr.contains("the commitments "),
+            outcome.stderr.contains("invalid commitments file "),
             "{}",
             outcome.stderr
         );
         assert!(
             outcome
                 .stderr
-                .contains("hint: docs/estate.md says what each commitment holds"),
+                .contains("hint: see docs/estate.md for the fields of each commitment"),
             "{}",
             outcome.stderr
         );
@@ -253,11 +253,11 @@ fn a_file_that_is_not_there_ends_early_or_is_something_else() {
     };
     let missing = run(&world.path("nowhere.json"));
     assert!(
-        missing.contains("error: cannot read the commitments"),
+        missing.contains("error: cannot read the commitments file"),
         "{missing}"
     );
     assert!(
-        missing.contains("check the name given with `--commitments`"),
+        missing.contains("check the path passed to `--commitments`"),
         "{missing}"
     );
     let half = run(&world.file("half.json", "[{\"kind\": "));

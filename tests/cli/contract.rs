@@ -87,7 +87,7 @@ const CONFIDENCES: &[&str] = &["heuristic", "derived", "measured"];
 
 fn document() -> Shape {
     Object(vec![
-        ("schema_version", Word(&["1"])),
+        ("schema_version", Word(&["2"])),
         ("gpucost_version", Word(&[env!("CARGO_PKG_VERSION")])),
         ("as_of", Time),
         (
@@ -676,7 +676,7 @@ fn json_of_inventory_and_metrics_has_its_version_and_a_row_for_each_instance() {
     let inventory = world
         .run(&["inventory", "--demo", "--format", "json"])
         .json();
-    assert_eq!(inventory["schema_version"], "1");
+    assert_eq!(inventory["schema_version"], "2");
     assert_eq!(all(&inventory, "instances").len(), 23);
     let rate = |row: &Value| problems(&maybe(Rate), &row["hourly_cost"]);
     assert!(
@@ -685,7 +685,7 @@ fn json_of_inventory_and_metrics_has_its_version_and_a_row_for_each_instance() {
             .all(|row| rate(row).is_empty())
     );
     let metrics = world.run(&["metrics", "--demo", "--format", "json"]).json();
-    assert_eq!(metrics["schema_version"], "1");
+    assert_eq!(metrics["schema_version"], "2");
     assert_eq!(all(&metrics, "instances").len(), 22, "the running ones");
     for row in all(&metrics, "instances") {
         assert_eq!(problems(&maybe(Percent), &row["mean"]), [""; 0]);

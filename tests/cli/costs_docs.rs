@@ -1,6 +1,6 @@
 //! The pages about diffs and chargeback show what the program prints.
 
-use crate::pages::{assert_explains, page};
+use crate::pages::{assert_explains, assert_shows, page};
 use crate::process::run_in;
 use crate::world::World;
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn check_examples(name: &str, least: usize, folder: &Path) {
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "{command}: {stderr}");
             let stdout = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(stdout, shown, "{name}: {command}");
+            assert_shows(&format!("docs/{name}"), shown, &stdout);
             commands += 1;
         }
     }

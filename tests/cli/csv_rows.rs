@@ -60,7 +60,7 @@ fn one_header_and_one_row_a_workload_with_the_figures_of_the_json() {
     let mut unique = header.clone();
     unique.sort();
     unique.dedup();
-    assert_eq!(unique.len(), header.len(), "a column stands twice");
+    assert_eq!(unique.len(), header.len(), "duplicate column");
     let audit = DEMO.json();
     let workloads = audit["workloads"].as_array().expect("a list");
     assert_eq!(rows.len(), workloads.len());

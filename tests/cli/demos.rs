@@ -116,7 +116,7 @@ fn what_is_paid_for_and_does_not_run_is_in_the_comment_and_on_the_page() {
     for text in [
         id,
         "$40,179.20",
-        "Caveat: capacity of this type may not come back",
+        "Caveat: capacity of this type may not be available again",
     ] {
         assert!(unused.contains(text), "{text}: {unused}");
     }

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use gpucost::analysis::{PastAudit, audit};
 use gpucost::domain::{Policy, Risk};
-use gpucost::sources::files::{REPORT_VERSION, demo_estate, read_report};
+use gpucost::sources::files::{REPORT_VERSIONS, demo_estate, read_report};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -26,7 +26,10 @@ fn a_report_is_read_back_as_it_was_written() {
         one.mean_percent = one.mean_percent.map(|mean| (mean * 1e4).round() / 1e4);
     }
     assert_eq!(read, expected);
-    assert_eq!(REPORT_VERSION, gpucost::report::SCHEMA_VERSION);
+    assert_eq!(
+        REPORT_VERSIONS.last(),
+        Some(&gpucost::report::SCHEMA_VERSION)
+    );
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(DEMO.stdout.as_bytes()).expect("memory");
     let packed = world.file("report.json.gz", encoder.finish().expect("memory"));
@@ -75,42 +78,42 @@ fn what_is_no_report_of_this_version_is_refused() {
     let inventory = World::new().run(&["inventory", "--demo", "--format", "json"]);
     let cases = [
         (
-            changed(&|report| report["schema_version"] = json!("2")),
-            "has schema version 2; this program reads version 1",
+            changed(&|report| report["schema_version"] = json!("3")),
+            "has schema version 3; this program reads versions 1 and 2",
         ),
         (
             changed(&|report| report["schema_version"] = json!(1)),
-            "has schema version 1; this program reads version 1",
+            "invalid type: integer `1`, expected a string",
         ),
         (
             changed(&|report| report["prices"]["currency"] = json!("XTS")),
-            "`XTS` is not a currency that gpucost knows",
+            "`XTS` is not a supported currency",
         ),
         (
             changed(&|report| report["workloads"][0]["currency"] = json!("XTS")),
-            "`XTS` is not a currency that gpucost knows",
+            "`XTS` is not a supported currency",
         ),
         (
             changed(&|report| report["findings"][0]["currency"] = json!("XTS")),
-            "`XTS` is not a currency that gpucost knows",
+            "`XTS` is not a supported currency",
         ),
         (
             changed(&|report| report["workloads"][0]["monthly_cost"] = json!(-1)),
-            "-1 is no amount of money",
+            "-1 is not a valid amount",
         ),
         (
             changed(&|report| report["summary"]["monthly_cost"] = json!(1e300)),
-            "is no amount of money",
+            "1e+300 is not a valid amount",
         ),
         (
             changed(&|report| report["as_of"] = json!("yesterday")),
-            "is no audit report",
+            "is not an audit report",
         ),
-        (inventory.stdout, "is no audit report"),
-        (DEMO.stdout[..1_000].to_owned(), "is no audit report"),
+        (inventory.stdout, "is not an audit report"),
+        (DEMO.stdout[..1_000].to_owned(), "is not an audit report"),
         ("{}".to_owned(), "missing field `schema_version`"),
-        ("[]".to_owned(), "is no audit report"),
-        (String::new(), "is no audit report"),
+        ("[]".to_owned(), "is not an audit report"),
+        (String::new(), "is not an audit report"),
     ];
     let world = World::new();
     let good = world.file("good.json", &DEMO.stdout);
@@ -128,7 +131,7 @@ fn what_is_no_report_of_this_version_is_refused() {
     assert!(outcome.stderr.contains("cannot read the report"));
     let outcome = world.run(&["diff", &good, &good, "--output", &good]);
     assert_eq!(outcome.code, 2);
-    assert!(outcome.stderr.contains("name the same file"));
+    assert!(outcome.stderr.contains("use the same file"));
 }
 
 #[test]
@@ -233,7 +236,7 @@ fn findings_of_a_diff_say_whose_they_are() {
         }
         let markdown = world.run(&["diff", pair[0], pair[1], "--format", "markdown"]);
         for name in ["alpha", "beta"] {
-            let row = format!("| `{name}` | `idle-gpu` | $734.38 | g5.xlarge computes nothing");
+            let row = format!("| `{name}` | `idle-gpu` | $734.38 | g5.xlarge is idle");
             assert!(markdown.stdout.contains(&row), "{}", markdown.stdout);
         }
     }
@@ -264,12 +267,12 @@ fn what_makes_audits_hard_to_compare_is_said() {
     assert_eq!(
         caveats,
         [
-            "sums are in USD before and in CNY now: they have no difference",
-            "regions that are in scope only now: cn-north-1",
-            "the windows are 14 d and 7 d long",
-            "the second audit describes an earlier time than the first",
-            "gpucost 0.1.0 made the first and 99.0.0 the second: rules may differ",
-            "instances without a price, left out of the sums: 0 before, 3 now",
+            "sums are in USD before and in CNY now: no difference can be computed",
+            "regions in scope only now: cn-north-1",
+            "the audit windows are 14 d and 7 d long",
+            "the second audit covers an earlier time than the first",
+            "gpucost 0.1.0 created the first audit and 99.0.0 the second: rules may differ",
+            "instances without a price, excluded from the sums: 0 before, 3 now",
         ]
     );
     for format in ["table", "markdown"] {
@@ -315,7 +318,7 @@ fn what_only_one_audit_read_is_neither_removed_nor_saved() {
         (&spoilt, vec!["could not be read WHEN: i-two", LEFT_OUT]),
         (
             &narrow,
-            vec!["regions that are in scope only OTHER: us-west-2", LEFT_OUT],
+            vec!["regions in scope only OTHER: us-west-2", LEFT_OUT],
         ),
     ] {
         for (pair, when, other, counts) in [
@@ -370,7 +373,7 @@ fn what_only_one_audit_read_is_neither_removed_nor_saved() {
 }
 
 const LEFT_OUT: &str =
-    "only what both audits read is compared: THEN before and NOW now are left out";
+    "only data read by both audits is compared: THEN before and NOW now are excluded";
 
 #[test]
 fn audits_of_different_tags_or_places_are_not_compared() {
@@ -392,7 +395,7 @@ fn audits_of_different_tags_or_places_are_not_compared() {
     for (pair, said) in [
         (
             [&all, &tagged],
-            "they selected instances by different tags: by none before, `--exclude-tag Name=two` now",
+            "they use different tag filters: none before, `--exclude-tag Name=two` now",
         ),
         (
             [&east, &west],
@@ -419,7 +422,7 @@ fn audits_of_different_tags_or_places_are_not_compared() {
     let outcome = world.run(&["check", "--from", &estate, "--baseline", &tagged]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
     assert!(
-        outcome.stderr.contains("selected instances by different"),
+        outcome.stderr.contains("they use different tag filters"),
         "{}",
         outcome.stderr
     );
@@ -496,8 +499,8 @@ fn unused_room_that_is_gone_is_a_row() {
     assert_eq!(plan["planned_monthly_savings"], 50_574.68);
     assert_eq!(plan["monthly_saved"], 40_179.20);
     for (format, words) in [
-        ("table", "PAID FOR AND NOT RUNNING"),
-        ("markdown", "Paid for and not running: 1 commitment"),
+        ("table", "PAID FOR BUT NOT RUNNING"),
+        ("markdown", "Paid for but not running: 1 commitment"),
     ] {
         let shown = world
             .run(&["diff", &estate, &less, "--format", format])

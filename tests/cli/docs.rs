@@ -3,7 +3,7 @@
 
 use crate::contract::DEMO;
 use crate::estates::{one, situations};
-use crate::pages::{blocks, keys, page, quoted};
+use crate::pages::{assert_shows, blocks, keys, page, quoted};
 use crate::process::run_in;
 use crate::world::World;
 use gpucost::cli::{self, ExitCode};
@@ -74,11 +74,8 @@ fn examples_of_exit_codes_print_what_the_page_shows() {
             .collect();
         let folder = tempfile::tempdir().expect("a scratch folder");
         let output = run_in(folder.path(), &arguments);
-        assert_eq!(
-            String::from_utf8_lossy(&output.stderr),
-            expected,
-            "{command}"
-        );
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_shows("docs/exit-codes.md", expected, &stderr);
         assert!(output.stdout.is_empty(), "{command}");
         assert_eq!(output.status.code(), code.trim().parse().ok(), "{command}");
     }
@@ -101,7 +98,7 @@ fn the_report_in_the_readme_is_the_one_that_is_printed() {
     );
     for example in examples {
         let (arguments, shown) = arguments_and_output(&example);
-        assert_eq!(shown, World::new().run(&arguments).stdout);
+        assert_shows("README.md", shown, &World::new().run(&arguments).stdout);
     }
 }
 
@@ -122,7 +119,8 @@ fn the_plan_in_its_page_is_the_one_that_is_printed() {
     let examples = blocks(&page("levers/plan.md"), "text");
     assert_eq!(examples.len(), 1);
     let (arguments, shown) = arguments_and_output(&examples[0]);
-    assert_eq!(shown, World::new().run(&arguments).stdout);
+    let printed = World::new().run(&arguments).stdout;
+    assert_shows("docs/levers/plan.md", shown, &printed);
 }
 
 #[test]
@@ -141,7 +139,7 @@ fn examples_of_prices_print_what_the_page_shows() {
                 other => other,
             })
             .collect();
-        assert_eq!(world.run(&arguments).stdout, shown, "{arguments:?}");
+        assert_shows("docs/pricing.md", shown, &world.run(&arguments).stdout);
     }
 }
 
@@ -165,7 +163,7 @@ fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
         let world = World::new();
         world.file("gpucost.toml", format!("{table}unknown = 1\n"));
         let stderr = world.run(&["audit", "--demo"]).stderr;
-        let (_, known) = stderr.split_once("known are ").expect("a list");
+        let (_, known) = stderr.split_once("valid keys: ").expect("a list");
         let known = known.lines().next().expect("a line").split(", ");
         for key in known.filter(|key| !["prices", "policy"].contains(key)) {
             let line = format!("\n{key} = ");

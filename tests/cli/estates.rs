@@ -34,7 +34,7 @@ pub fn series(
     series
 }
 
-/// A g5.xlarge that runs all the time with its GPU at 15 %.
+/// A g5.xlarge that runs all the time with its GPU at 15%.
 pub fn one() -> Value {
     json!({
         "estate_version": "1",

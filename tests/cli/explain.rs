@@ -34,11 +34,11 @@ fn section<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The amount of a line `n × rate/h × hours h = amount a month`, which it
+/// The amount of a line `n × rate/h × hours h = amount per month`, which it
 /// multiplies out to, with each of the `n` rounded to cents.
 fn multiplied(line: &str) -> Option<Decimal> {
     let (factors, product) = line.trim().split_once(" h = ")?;
-    let product = amount(product.strip_suffix(" a month")?);
+    let product = amount(product.strip_suffix(" per month")?);
     let factors: Vec<&str> = factors.split(" × ").collect();
     let [count, rate, hours] = factors[..] else {
         return None;
@@ -68,7 +68,7 @@ fn assert_adds_up(text: &str, workload: &Value) {
     }
     let plan = section(text, "plan at --risk ");
     if today.is_null() {
-        assert_eq!(plan, ["  none: there is no price"], "{id}");
+        assert_eq!(plan, ["  none: price not available"], "{id}");
         return;
     }
     if workload["plan"]["actions"]
@@ -76,7 +76,7 @@ fn assert_adds_up(text: &str, workload: &Value) {
         .expect("a list")
         .is_empty()
     {
-        assert!(plan[0].starts_with("  nothing to do; $"), "{id}: {plan:?}");
+        assert!(plan[0].starts_with("  no actions; $"), "{id}: {plan:?}");
         return;
     }
     let mut left = amount(plan[0].strip_suffix(" today").expect("today first"));
@@ -97,21 +97,25 @@ fn assert_adds_up(text: &str, workload: &Value) {
     assert_eq!(left, planned, "{id}");
 }
 
-/// Checks that each evidence of a finding is told with what it was judged by.
+/// Checks that each evidence of a finding is reported with what it was judged by.
 fn assert_evidence(text: &str, finding: &Value) {
     let id = &finding["id"];
-    let told: Vec<&str> = section(text, "finding ");
+    let reported: Vec<&str> = section(text, "finding ");
     let because = |line: &&&str| line.starts_with("  because ");
     let evidence = finding["evidence"].as_array().expect("a list");
-    assert_eq!(told.iter().filter(because).count(), evidence.len(), "{id}");
-    let told = told.join(" ");
-    let told: Vec<&str> = told.split_whitespace().collect();
-    let told = told.join(" ").replace(',', "");
+    assert_eq!(
+        reported.iter().filter(because).count(),
+        evidence.len(),
+        "{id}"
+    );
+    let reported = reported.join(" ");
+    let reported: Vec<&str> = reported.split_whitespace().collect();
+    let reported = reported.join(" ").replace(',', "");
     for one in evidence {
         if let Some(samples) = one["n_samples"].as_u64() {
             assert!(
-                told.contains(&format!("; {samples} samples coverage ")),
-                "{id}: {told}"
+                reported.contains(&format!("; {samples} samples coverage ")),
+                "{id}: {reported}"
             );
         }
         let threshold = one["threshold"].as_f64().expect("a threshold");
@@ -119,9 +123,9 @@ fn assert_evidence(text: &str, finding: &Value) {
         let is_shown = shown.iter().any(|shown| {
             [" < ", " ≥ ", " > ", " ≤ ", " = "]
                 .iter()
-                .any(|comparator| told.contains(&format!("{comparator}{shown}")))
+                .any(|comparator| reported.contains(&format!("{comparator}{shown}")))
         });
-        assert!(is_shown, "{id}: {threshold} in {told}");
+        assert!(is_shown, "{id}: {threshold} in {reported}");
     }
 }
 
@@ -189,16 +193,16 @@ fn right_sizing_and_spot_by_hand() {
     assert_tells(
         &demo("plan:experiments"),
         &[
-            "GPUs: 1 in use (all that are not known never to have worked) and 1 held on the fullest \
-             instance, of 4; 1 needed, 1 there",
+            "GPUs: 1 in use (all except those known to be always inactive) and 1 held on the fullest \
+             instance, of 4; 1 needed, 1 available",
             "peak 13312 MiB × 1.2 = 15974 MiB needed; L40S reports 46,068 MiB",
-            "p95 14.0 % of 32 × 1.2 = 5.38 needed; 16 there",
+            "p95 14.0% of 32 × 1.2 = 5.38 needed; 16 available",
             "V100 900 GB/s / L40S 864 GB/s = 1.0417",
-            "p95 88.0 % × 1.0417 = 91.7 % of each L40S projected; slowdown 1.000, at most 1.25",
-            "network: not measured; 20 Gbit/s there",
-            "8 × 3.00424/h × 730 h = 17544.7616 a month",
+            "p95 88.0% × 1.0417 = 91.7% of each L40S projected; slowdown 1.000, at most 1.25",
+            "network: not measured; new link: 20 Gbit/s",
+            "8 × 3.00424/h × 730 h = 17544.7616 per month",
             "rejected: 8 × g6.4xlarge: ",
-            "1 × 0.041667 by prudence: λ = 0.041667 an hour",
+            "1 × 0.041667 by prudence: λ = 0.041667 per hour",
             "= 3220 s, at most 3600 s",
             "o = 60 / 3220 + λ × (3220 / 2 + 300) / 3600 = 0.04074 ",
             "1.46885 / (1 − 0.04074) = 1.531232/h",
@@ -213,15 +217,15 @@ fn sharing_and_commitments_by_hand() {
         &demo("plan:chat-serving"),
         &[
             "40 × 3g.20gb: at most 19584 MiB needed",
-            "peak at most 32.2 % × 7 / 3 slices = 75.2 % ≤ 80 %",
-            "20 cards / 8 an instance: 3 instances",
-            "break-even 13.921094 / 21.957642 = 63.3998 %",
-            "unit 4 is used in 336 of 336 hours, 100 %: pays",
-            "unit 5 is used in 0 of 336 hours, 0 %: does not pay",
+            "peak at most 32.2% × 7 / 3 slices = 75.2% ≤ 80%",
+            "20 cards / 8 per instance: 3 instances",
+            "break-even 13.921094 / 21.957642 = 63.3998%",
+            "unit 4 is used in 336 of 336 hours, 100%: pays",
+            "unit 5 is used in 0 of 336 hours, 0%: does not pay",
             "K* = 4",
-            "planned: fees 4 × 13.921094 × 730 h = 40649.59448, and 0 hours above them",
-            "64116.31464 − 40649.59448 − 0 = 23466.72016 a month",
-            "$23,466.72 × 48087.2333 of the 64116.31196 that its 2 workloads cost = $17,600.04",
+            "planned: fees 4 × 13.921094 × 730 h = 40649.59448, plus 0 uncovered hours",
+            "64116.31464 − 40649.59448 − 0 = 23466.72016 per month",
+            "$23,466.72 × 48087.2333 of the 64116.31196 cost of its 2 workloads = $17,600.04",
         ],
     );
 }
@@ -232,9 +236,9 @@ fn a_schedule_by_hand() {
     assert_tells(
         &demo("plan:nightly-eval"),
         &[
-            "week in UTC, because neither a tag nor the policy names a time zone",
-            "20702.8 × (1 − 0.9523809524) = 985.847619 a month",
-            "counter-evidence: a schedule from the other weeks would have cut 0 active hours",
+            "time zone UTC, because neither a tag nor the policy sets a time zone",
+            "20702.8 × (1 − 0.9523809524) = 985.847619 per month",
+            "counter-evidence: a schedule based on the other weeks would have cut 0 active hours",
         ],
     );
 }
@@ -266,7 +270,7 @@ fn a_name_of_two_workloads_lists_them() {
         outcome.all(),
         "exit code 2\n--- stdout\n--- stderr\n\
          error: 2 workloads are named `one`\n\
-         hint: name one by its id: i-one, i-twin\n"
+         hint: use an id instead: i-one, i-twin\n"
     );
     assert_eq!(world.run(&["explain", "i-twin", "--from", &path]).code, 0);
 }
@@ -314,7 +318,7 @@ fn a_finding_goes_by_the_name_of_its_workload_where_one_has_it() {
     let rule = report["findings"][0]["rule"].as_str().expect("a finding");
     let outcome = world.run(&["explain", &format!("{rule}:one"), "--from", &path]);
     assert_eq!(outcome.code, 2, "{}", outcome.all());
-    let hint = format!("hint: name one by its id: {rule}:i-one, {rule}:i-twin");
+    let hint = format!("hint: use an id instead: {rule}:i-one, {rule}:i-twin");
     assert!(outcome.stderr.contains(&hint), "{}", outcome.stderr);
     assert_eq!(
         world
@@ -331,7 +335,7 @@ fn an_unknown_id_names_the_nearest() {
     assert!(
         outcome
             .stderr
-            .starts_with("error: nothing has the id `chat-servin`\nhint: the nearest are "),
+            .starts_with("error: id `chat-servin` not found\nhint: closest matches: "),
         "{}",
         outcome.stderr
     );
@@ -357,8 +361,8 @@ fn a_commitment_of_the_estate() {
         &words.join(" "),
         &[
             "876 / 8760 + 0.5 = 0.6/h",
-            "2 × 0.6/h × 730 h = 876 a month",
-            "used 50 %",
+            "2 × 0.6/h × 730 h = 876 per month",
+            "used 50%",
         ],
     );
 }
@@ -382,11 +386,11 @@ fn idle_members_of_a_group_by_hand() {
     assert_tells(
         &words.join(" "),
         &[
-            "$13,436.68 today − $3,359.17 stop, risk low: stop 1 of 4, which compute nothing: \
+            "$13,436.68 today − $3,359.17 stop, risk low: stop 1 of 4, which have no GPU activity: \
              i-018b32339618bec27;",
             "i-018b32339618bec27: $3,359.17",
             "= $10,077.51 − $3,517.05 commit",
-            "10077.504 − 6560.4516 − 0 = 3517.0524 a month",
+            "10077.504 − 6560.4516 − 0 = 3517.0524 per month",
             "= $6,560.46",
         ],
     );
@@ -417,12 +421,12 @@ fn a_young_member_of_a_pool_by_hand() {
         &[
             "$734.38 today − $271.72 commit",
             "first seen within the window: 1 of its instances;",
-            "unit 1 is used in 336 of 336 hours, 100 %: pays",
-            "unit 2 is used in 336 of 336 hours, 100 %: pays",
-            "unit 3 is used in 0 of 336 hours, 0 %: does not pay",
-            "today 672 instance-hours × 1.006 × 730 / 336 = 1468.76 a month",
-            "planned: fees 2 × 0.63378 × 730 h = 925.3188, and 0 hours above them",
-            "1468.76 − 925.3188 − 0 = 543.4412 a month",
+            "unit 1 is used in 336 of 336 hours, 100%: pays",
+            "unit 2 is used in 336 of 336 hours, 100%: pays",
+            "unit 3 is used in 0 of 336 hours, 0%: does not pay",
+            "today 672 instance-hours × 1.006 × 730 / 336 = 1468.76 per month",
+            "planned: fees 2 × 0.63378 × 730 h = 925.3188, plus 0 uncovered hours",
+            "1468.76 − 925.3188 − 0 = 543.4412 per month",
             "= $462.66",
         ],
     );
@@ -444,11 +448,11 @@ fn a_box_in_a_capacity_reservation_by_hand() {
     assert_tells(
         &words_of(&estate, "plan:one"),
         &[
-            "$734.38 today − $734.38 stop, risk low: stop: nothing computes on it;",
+            "$734.38 today − $734.38 stop, risk low: stop: no GPU activity;",
             "lower the capacity reservation cr-1 from 1 to 0 in the same step",
-            "caveat: the money goes on as unused capacity unless the capacity reservation is \
+            "caveat: the cost continues as unused capacity unless the capacity reservation is \
              lowered in the same step",
-            "their compute ends: $734.38, of which $734.38 is certain",
+            "compute savings: $734.38, of which $734.38 is certain",
             "= $0.00",
         ],
     );
@@ -464,9 +468,9 @@ fn unused_room_of_a_capacity_reservation() {
     assert_tells(
         &words.join(" "),
         &[
-            "room for 1 instances on average over 336 h × 55.04/h × 730 h $40,179.20 a month",
+            "1 unused instances on average over 336 h × 55.04/h × 730 h $40,179.20 per month",
             "− $40,179.20 release, risk low: ",
-            "caveat: capacity of this type may not come back",
+            "caveat: capacity of this type may not be available again",
             "= $0.00 after the plan",
         ],
     );
@@ -539,12 +543,12 @@ fn a_last_estate_that_is_not_there_or_cannot_be_read_is_said() {
     let mut newer = one();
     newer["estate_version"] = json!("99");
     let hint =
-        "\nhint: run `gpucost audit` first, or name the estate with `--from FILE` or `--demo`\n";
+        "\nhint: run `gpucost audit` first, or pass an estate with `--from FILE` or `--demo`\n";
     let mut empty = World::new();
     let folder = empty.path("");
     empty.set("GPUCOST_CACHE_DIR", &folder);
     for (world, said) in [
-        (empty, "error: there is no estate of a last audit"),
+        (empty, "error: no saved estate from a previous audit"),
         (
             after_an_audit(b"{\"estate_version\": "),
             "last-estate.json.gz",
@@ -570,7 +574,8 @@ fn the_examples_of_the_page_are_what_is_printed() {
             .strip_prefix("$ gpucost ")
             .expect("a command of gpucost");
         let arguments: Vec<&str> = arguments.split(' ').collect();
-        assert_eq!(World::new().run(&arguments).stdout, expected, "{command}");
+        let printed = World::new().run(&arguments).stdout;
+        crate::pages::assert_shows("docs/explain.md", expected, &printed);
         examples += 1;
     }
     assert_eq!(examples, 2);

@@ -120,7 +120,7 @@ fn values_that_make_no_sense_are_named() {
     for (arguments, reason) in [
         (
             &["audit", "--demo", "--tag", "team"][..],
-            "`--tag team` is not of the form KEY=VALUE",
+            "`--tag team` is not in the form KEY=VALUE",
         ),
         (&["audit", "--demo", "--tag", "=x"], "`--tag =x`"),
         (
@@ -129,21 +129,21 @@ fn values_that_make_no_sense_are_named() {
         ),
         (
             &["audit", "--lookback", "fortnight"],
-            "`fortnight` is not a length of time",
+            "`fortnight` is not a duration",
         ),
         (
             &["audit", "--tag", "team"],
-            "hint: name a key and its value, such as `--tag team=search`",
+            "hint: pass a key and a value, such as `--tag team=search`",
         ),
         (&["audit", "--lookback", "0d"], "`0d`"),
-        (&["audit", "--lookback", "456d"], "at most 455d"),
+        (&["audit", "--lookback", "456d"], "cannot exceed 455d"),
         (
             &["audit", "--region", "us east"],
-            "`us east` is not a region's name",
+            "`us east` is not a region name",
         ),
         (
             &["audit", "--region", "us-east-1,,eu-west-1"],
-            "`` is not a region's name",
+            "`` is not a region name",
         ),
     ] {
         let mut arguments = arguments.to_vec();
@@ -242,7 +242,11 @@ fn half_a_compressed_estate_is_refused() {
     let text = serde_json::to_vec_pretty(&estate).expect("JSON");
     encoder.write_all(&text).expect("memory");
     let path = world.file("wrong.json.gz", encoder.finish().expect("memory"));
-    assert_refused(&world, &path, "is wrong at `instances[0].volumes[0].id`");
+    assert_refused(
+        &world,
+        &path,
+        "wrong.json.gz at `instances[0].volumes[0].id`",
+    );
     let mut damaged = whole.clone();
     let checksum = damaged.len() - 6;
     damaged[checksum] ^= 0xff;
@@ -263,19 +267,19 @@ fn an_estate_of_a_newer_version_is_never_guessed_at() {
 #[test]
 fn slips_in_an_estate_are_named() {
     /// A change to an estate, and what its refusal must say.
-    type Slip = (fn(&mut Value), &'static str);
+    type InvalidValue = (fn(&mut Value), &'static str);
     let price = json!({
         "region": "us-east-1", "instance_type": "g5.xlarge", "operating_system": "linux",
         "tenancy": "shared", "option": "on-demand", "currency": "USD", "hourly": "1.006",
         "origin": "user", "effective_date": "2026-07-20", "source": "a contract",
     });
-    let slips: &[Slip] = &[
+    let invalid_values: &[InvalidValue] = &[
         (
             |e| {
                 let twin = e["instances"][0].clone();
                 e["instances"].as_array_mut().expect("a list").push(twin);
             },
-            "i-one stands twice",
+            "duplicate instance i-one",
         ),
         (
             |e| e["metrics"][0]["instance"] = json!("i-two"),
@@ -292,16 +296,16 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| e["period_seconds"] = json!(0),
-            "`period_seconds` is at least 1",
+            "`period_seconds` must be at least 1",
         ),
         (|e| e["period_seconds"] = json!(-300), "-300"),
         (
             |e| e["metrics"][1]["period_seconds"] = json!(60),
-            "has period 60 s; the estate's is 300 s",
+            "has a period of 60 s; the estate has 300 s",
         ),
         (
             |e| e["metrics"][3]["period_seconds"] = json!(0),
-            "has period 0 s",
+            "has a period of 0 s",
         ),
         (
             |e| e["metrics"][0]["start"] = json!(null),
@@ -313,11 +317,11 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| e["metrics"][0]["values"] = json!([[1, 0]]),
-            "a repetition is between 1 and 1000000",
+            "a repetition count must be between 1 and 1000000",
         ),
         (
             |e| e["metrics"][0]["values"] = json!([[1, 1000001]]),
-            "a repetition is between",
+            "a repetition count must be between",
         ),
         (|e| e["metrics"][0]["values"] = json!(["much"]), "much"),
         (
@@ -356,13 +360,13 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| e["instances"][0]["addresses"] = json!(["eipalloc-1"]),
-            "at `instances[0].addresses[0]`\n  caused by: found the text \"eipalloc-1\", \
+            "at `instances[0].addresses[0]`\n  caused by: found the string \"eipalloc-1\", \
              expected an address such as {\"id\": \"eipalloc-1\"}",
         ),
         (
             |e| e["instances"][0]["account"] = json!(111122223333_u64),
             "at `instances[0].account`\n  caused by: found the number `111122223333`, expected \
-             a text in quotes",
+             a quoted string",
         ),
         (
             |e| e["instances"][0]["tags"] = json!([1]),
@@ -370,7 +374,7 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| e["instances"][0]["tags"]["Name"] = json!({}),
-            "at `instances[0].tags.Name`\n  caused by: found an object, expected a text",
+            "at `instances[0].tags.Name`\n  caused by: found an object, expected a quoted string",
         ),
         (
             |e| {
@@ -383,12 +387,13 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| e["metrics"][2]["gpu"] = json!("first"),
-            "at `metrics[2].gpu`\n  caused by: found the text \"first\", expected a whole number \
+            "at `metrics[2].gpu`\n  caused by: found the string \"first\", expected an integer \
              from 0 to 65535",
         ),
         (
             |e| e["prices"][0]["hourly"] = json!(1.006),
-            "at `prices[0].hourly`\n  caused by: found the number `1.006`, expected a text",
+            "at `prices[0].hourly`\n  caused by: found the number `1.006`, expected a quoted \
+             string",
         ),
         (
             |e| {
@@ -423,12 +428,12 @@ fn slips_in_an_estate_are_named() {
             "`2026-13-01` is not a date",
         ),
     ];
-    for (slip, reason) in slips {
+    for (invalid, reason) in invalid_values {
         let mut estate = one();
         estate["prices"] = json!([price]);
-        slip(&mut estate);
+        invalid(&mut estate);
         assert_estate_refused(&estate, reason);
-        assert_estate_refused(&estate, "is wrong");
+        assert_estate_refused(&estate, "invalid estate ");
     }
 }
 
@@ -695,7 +700,7 @@ fn settings_and_prices_are_never_overwritten() {
             let arguments = [command, &["--config", &config, "--output", target]].concat();
             let outcome = world.run(&arguments);
             assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
-            let flags = format!("`{flag}` and `--output` name the same file");
+            let flags = format!("`{flag}` and `--output` use the same file");
             assert!(
                 outcome.stderr.contains(&flags),
                 "{arguments:?}: {}",
@@ -736,7 +741,7 @@ fn what_is_written_is_its_owners_alone_and_follows_no_link() {
         assert_eq!(outcome.code, 1, "{}", outcome.stderr);
         assert_form(&outcome, "symbolic link");
         assert!(
-            outcome.stderr.contains("name the file that it leads to"),
+            outcome.stderr.contains("specify its target"),
             "{}",
             outcome.stderr
         );

@@ -68,7 +68,7 @@ fn a_page_and_a_comment_show_the_groups_with_their_total() {
 
     let comment = with("markdown");
     let (_, table) = comment
-        .split_once("<summary>Cost a month by group</summary>\n\n")
+        .split_once("<summary>Monthly cost by group</summary>\n\n")
         .expect("a section");
     let lines: Vec<Vec<&str>> = table
         .lines()
@@ -116,7 +116,7 @@ fn groups_that_do_not_fit_a_comment_are_counted_with_their_cost() {
         digits.parse().expect("a number")
     };
     let (number, rest) = left.split_once("more groups, worth").expect("its worth");
-    let (worth, again) = rest.split_once(" a month: run ").expect("a command");
+    let (worth, again) = rest.split_once(" per month: run ").expect("a command");
     assert_eq!(shown + digits(number), 1_000);
     // $1.006 an hour for 730 hours.
     assert_eq!(digits(worth), digits(number) * 73_438);

@@ -150,7 +150,7 @@ fn a_long_tail_of_parts_is_one_row_that_keeps_the_sum() {
 #[test]
 fn the_week_shows_the_mean_of_the_hours() {
     let mut estate = one();
-    // One week, hour by hour: at 40 % on Wednesdays from 09:00 to 10:00, else 0.
+    // One week, hour by hour: at 40% on Wednesdays from 09:00 to 10:00, else 0.
     let values: Vec<f64> = (0..4032)
         .map(|period| {
             let hour = period / 12 % 168;
@@ -172,7 +172,7 @@ fn the_week_shows_the_mean_of_the_hours() {
             assert_eq!(cells[hour + 1], expected, "day {day}, hour {hour}");
         }
     }
-    assert!(page.contains("Wed 09:00: 40.0 % over 24 readings"));
+    assert!(page.contains("Wed 09:00: 40.0% over 24 samples"));
     assert!(page.contains("Time zone UTC."));
 }
 
@@ -234,7 +234,7 @@ fn the_line_of_a_finding_names_its_workload_in_the_order_of_the_json() {
         .iter()
         .map(|one| {
             let saving = match &one["monthly_savings"] {
-                Value::Null => "no figure".to_owned(),
+                Value::Null => "no estimate".to_owned(),
                 amount => shown(amount),
             };
             let words = [&one["severity"], &name_of(&one["workload"]), &one["title"]]
@@ -249,12 +249,12 @@ fn the_line_of_a_finding_names_its_workload_in_the_order_of_the_json() {
         .map(|rest| text_of(rest.split_once("</summary>").expect("its end").0))
         .collect();
     assert_eq!(lines, expected);
-    assert!(findings.contains("The largest saving first."));
+    assert!(findings.contains("Largest savings first."));
 }
 
 #[test]
 fn what_the_program_says_is_not_cut() {
-    assert!(PAGE.contains("because neither a tag nor the policy names a time zone"));
+    assert!(PAGE.contains("because neither a tag nor the policy sets a time zone"));
     assert!(!PAGE.contains("more characters)"));
 }
 
@@ -350,7 +350,7 @@ fn the_page_is_well_formed_and_needs_nothing_else() {
     assert_alone(&html_of(&owned()));
     let page = html_of(&empty());
     assert_alone(&page);
-    assert!(text_of(&page).contains("There is none in the scope."));
+    assert!(text_of(&page).contains("No workloads in scope."));
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn html_is_a_format_of_the_audit_alone() {
     assert_eq!(outcome.code, 2);
     assert_eq!(
         outcome.stderr,
-        "error: `html` is not a format of this command\nhint: known are table, wide, json, csv\n"
+        "error: `html` is not a supported format for this command\nhint: valid values: table, wide, json, csv\n"
     );
 }
 

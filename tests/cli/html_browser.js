@@ -58,7 +58,7 @@ const tryOut = async () => {
   const column = (index) => rows().map((row) => row.cells[index].textContent);
   const heads = [...page.querySelectorAll("#list thead th")];
   const head = (name) => heads.find((one) => one.textContent === name);
-  const sorts = [["A month", 2], ["A month", 1], ["Name", 1], ["Saves", 1]];
+  const sorts = [["Per month", 2], ["Per month", 1], ["Name", 1], ["Saves", 1]];
   result.sorted = [];
   for (const [name, clicks] of sorts) {
     const button = head(name).querySelector("button");

@@ -137,7 +137,7 @@ fn the_page_fits_a_phone_sorts_and_filters() {
     assert_eq!(result["all"]["rows"], workloads.len());
     assert_eq!(
         result["all"]["shown"],
-        "8 of 8 workloads, $200,906.88 a month"
+        "8 of 8 workloads, $200,906.88 per month"
     );
     for (words, found, sum) in [
         ("G5.12XL night", &["nightly-eval"][..], "$20,702.80"),
@@ -163,7 +163,7 @@ fn the_page_fits_a_phone_sorts_and_filters() {
     ] {
         let searched = &result["searched"][words];
         assert_eq!(searched["rows"], json!(found), "{words}");
-        let shown = format!("{} of 8 workloads, {sum} a month", found.len());
+        let shown = format!("{} of 8 workloads, {sum} per month", found.len());
         assert_eq!(searched["shown"], shown, "{words}");
     }
     let account = &result["searched"]["111122223333"];

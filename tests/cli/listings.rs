@@ -81,9 +81,9 @@ fn a_stopped_instance_has_no_hourly_price_but_what_hangs_on_it_has() {
     let document = listed(&world, &path, "json").json();
     let rows = document["instances"].as_array().expect("a list");
     assert_eq!(rows[0]["hourly_cost"], Value::Null);
-    assert_eq!(rows[0]["standing_monthly_cost"], expected);
+    assert_eq!(rows[0]["idle_storage_monthly_cost"], expected);
     assert_eq!(rows[1]["hourly_cost"], 1.006);
-    assert_eq!(rows[1]["standing_monthly_cost"], Value::Null);
+    assert_eq!(rows[1]["idle_storage_monthly_cost"], Value::Null);
     let audit = world
         .run(&["audit", "--from", &path, "--format", "json"])
         .json();
@@ -91,7 +91,7 @@ fn a_stopped_instance_has_no_hourly_price_but_what_hangs_on_it_has() {
     let same = workloads.iter().find(|one| one["running"] == false);
     assert_eq!(same.expect("it is stopped")["monthly_cost"], expected);
     let rows = csv_rows(&listed(&world, &path, "csv").stdout);
-    assert_eq!(rows[0]["standing_monthly_cost"], "13.89");
+    assert_eq!(rows[0]["idle_storage_monthly_cost"], "13.89");
     assert_eq!(
         (
             rows[0]["hourly_cost"].as_str(),
@@ -149,7 +149,7 @@ fn what_inventory_does_not_know_is_a_gap() {
         let arguments = ["inventory", "--from", &path, "--strict", "--format", format];
         let outcome = world.run(&arguments);
         assert_eq!(outcome.code, 3, "{}", outcome.stderr);
-        assert!(outcome.stdout.contains("\nGAPS  4 things were not seen\n"));
+        assert!(outcome.stdout.contains("\nGAPS  4 data gaps\n"));
         assert!(
             outcome
                 .stdout
@@ -247,7 +247,7 @@ fn setup_is_for_nvidia_gpus_that_do_not_report_their_utilization() {
         .stderr
         .split_once("report no GPU utilization:\n")
         .expect("a list");
-    let (lacking, beyond) = lists.split_once("it is not for these:\n").expect("a list");
+    let (lacking, beyond) = lists.split_once("not applicable to:\n").expect("a list");
     let ids = |text: &str| {
         let mut ids: Vec<String> = text
             .lines()
@@ -282,10 +282,10 @@ fn setup_is_for_nvidia_gpus_that_do_not_report_their_utilization() {
         .lines()
         .find(|line| line.contains("i-power"))
         .expect("its line");
-    assert!(power.ends_with("power alone so far"), "{power}");
+    assert!(power.ends_with("only power reported so far"), "{power}");
     let table = world.run(&["metrics", "--from", &path]).stdout;
     assert!(
-        table.contains("9 running instances, 7 without any GPU signal, 1 with power alone\n"),
+        table.contains("9 running instances, 7 without any GPU signal, 1 with power only\n"),
         "{table}"
     );
 }

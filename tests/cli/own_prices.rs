@@ -1,5 +1,5 @@
 //! Prices that a user negotiated: a file of their own and discounts, what of them
-//! is seen in every document, and how a slip in them is met.
+//! is seen in every document, and how an error in them is met.
 
 use crate::world::{Outcome, World};
 use serde_json::Value;
@@ -141,11 +141,11 @@ fn every_slip_in_a_line_names_the_file_and_the_line() {
         ),
         (
             "g5.xlarge,us-east-1,0.8,2026-10-01,,,",
-            "g5.xlarge us-east-1 linux shared on-demand stands twice",
+            "g5.xlarge us-east-1 linux shared on-demand is a duplicate",
         ),
         (
             "g5.xlarge,us-east-1,0.8,2026-10-01,linux,on-demand,USD",
-            "stands twice",
+            "is a duplicate",
         ),
         (
             "g5.2xlarge,us-esat-1,1,2026-10-01,,,",
@@ -187,7 +187,7 @@ fn every_slip_in_a_line_names_the_file_and_the_line() {
 #[test]
 fn a_foreign_file_is_refused_at_its_first_line() {
     for (text, says) in [
-        ("", "it is empty; known columns are instance_type, region"),
+        ("", "it is empty; known columns: instance_type, region"),
         ("\n\n", "it is empty"),
         (
             "Date,Description,Amount\n2026-10-01,GPU,3\n",
@@ -199,7 +199,7 @@ fn a_foreign_file_is_refused_at_its_first_line() {
         ),
         (
             "instance_type,region,hourly,effective_date,discount\n",
-            "unknown column `discount`; known are",
+            "unknown column `discount`; known columns: instance_type",
         ),
         (
             "instance_type,region,hourly\n",
@@ -207,7 +207,7 @@ fn a_foreign_file_is_refused_at_its_first_line() {
         ),
         (
             "instance_type,region,hourly,hourly,effective_date\n",
-            "column `hourly` stands twice",
+            "column `hourly` is a duplicate",
         ),
         ("{\"instance_type\": \"g5.xlarge\"}\n", "unknown column"),
     ] {
@@ -225,17 +225,11 @@ fn what_is_not_text_is_named_with_its_line() {
     ]
     .concat();
     let world = world_with(latin);
-    let place = format!(
-        "error: {}:2: it is not text in UTF-8",
-        world.path("own.csv")
-    );
+    let place = format!("error: {}:2: it is not UTF-8 text", world.path("own.csv"));
     assert_refused(&world, &[&place]);
     // A workbook instead of its text.
     let world = world_with(b"PK\x03\x04\xff\xfe");
-    let place = format!(
-        "error: {}:1: it is not text in UTF-8",
-        world.path("own.csv")
-    );
+    let place = format!("error: {}:1: it is not UTF-8 text", world.path("own.csv"));
     assert_refused(&world, &[&place]);
 }
 
@@ -244,7 +238,7 @@ fn a_file_that_cannot_be_read_is_named() {
     let world = World::new();
     world.file("gpucost.toml", "[prices]\nfile = \"own.csv\"\n");
     let says = format!(
-        "error: cannot read the prices {}\n  caused by: ",
+        "error: cannot read the price file {}\n  caused by: ",
         world.path("own.csv")
     );
     assert_refused(&world, &[&says]);
@@ -298,7 +292,7 @@ fn own_prices_are_the_users_in_every_document_of_pricing() {
             "user", "bundled", "bundled", "bundled", "bundled", "bundled"
         ]
     );
-    // Other systems and regions keep the price of the book.
+    // Other systems and regions keep the price of the catalog.
     let windows = price(&world, &["g5.xlarge", "--os", "windows"]);
     assert_eq!(windows["on_demand_hourly"], 1.5);
     let ireland = price(&world, &["g5.xlarge", "--region", "eu-west-1"]);
@@ -320,8 +314,8 @@ fn own_prices_are_the_users_in_every_document_of_pricing() {
             .run(&["pricing", "g5.xlarge", "--format", format])
             .stdout;
         assert!(text.contains("$0.9000"), "{text}");
-        assert!(text.contains("on-demand of 2026-10-01 (user)"), "{text}");
-        assert!(text.contains("spot of 2026-09-16 (user)"), "{text}");
+        assert!(text.contains("on-demand dated 2026-10-01 (user)"), "{text}");
+        assert!(text.contains("spot dated 2026-09-16 (user)"), "{text}");
     }
 }
 
@@ -363,7 +357,7 @@ fn discounts_come_off_on_demand_and_are_the_users() {
     // 21.957642 ÷ 2; spot and commitments are no list prices.
     assert_eq!(found["on_demand_hourly"], 10.978821);
     assert_eq!(found["origin"], "user");
-    assert_eq!(found["source"], "karpenter-2026-07-20 less 50 %");
+    assert_eq!(found["source"], "karpenter-2026-07-20 less 50%");
     assert_eq!(found["spot_hourly"], 14.091725);
     assert_eq!(found["spot_origin"], "bundled");
     assert_eq!(found["commitment_1yr_hourly"], 13.921094);
@@ -377,7 +371,7 @@ fn discounts_come_off_on_demand_and_are_the_users() {
         let text = world
             .run(&["pricing", "p4d.24xlarge", "--format", format])
             .stdout;
-        assert!(text.contains("on-demand of 2026-07-20 (user)"), "{text}");
+        assert!(text.contains("on-demand dated 2026-07-20 (user)"), "{text}");
     }
     let rows = world.run(&["pricing", "p4d.24xlarge", "--format", "csv"]);
     assert!(rows.stdout.trim_end().ends_with(",user"), "{}", rows.stdout);
@@ -396,7 +390,7 @@ fn a_price_of_ones_own_is_net_already() {
     );
     assert_eq!(price(&world, &["p4d.24xlarge"])["on_demand_hourly"], 20.0);
     let elsewhere = price(&world, &["p4d.24xlarge", "--region", "us-west-2"]);
-    assert_eq!(elsewhere["source"], "ec2-list-2026-05 less 50 %");
+    assert_eq!(elsewhere["source"], "ec2-list-2026-05 less 50%");
 }
 
 #[test]
@@ -409,14 +403,14 @@ fn slips_in_discounts_name_the_line_and_what_belongs_there() {
         ("g5 = \"ten\"", "expected a number"),
         (
             "p4 = 10",
-            "`p4` is no GPU family of the book; did you mean p4d",
+            "`p4` is not a GPU family in the price catalog; did you mean p4d",
         ),
         (
             "G5 = 10",
-            "`G5` is no GPU family of the book; did you mean g5",
+            "`G5` is not a GPU family in the price catalog; did you mean g5",
         ),
-        ("m7i = 10", "`m7i` is no GPU family of the book"),
-        ("zz9 = 10", "`zz9` is no GPU family of the book"),
+        ("m7i = 10", "`m7i` is not a GPU family in the price catalog"),
+        ("zz9 = 10", "`zz9` is not a GPU family in the price catalog"),
     ] {
         let world = world_with_discounts(&format!("g6 = 0\n{line}\n"));
         let place = format!("error: {}:3: ", world.path("gpucost.toml"));

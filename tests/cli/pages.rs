@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 pub fn page(name: &str) -> String {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
@@ -25,6 +26,20 @@ pub fn blocks(page: &str, language: &str) -> Vec<String> {
 /// What stands in backticks.
 pub fn quoted(text: &str) -> BTreeSet<&str> {
     text.split('`').skip(1).step_by(2).collect()
+}
+
+/// What a page shows is what the program prints. Under `UPDATE_DOCS=1` the page is
+/// rewritten to show that.
+pub fn assert_shows(path: &str, shown: &str, printed: &str) {
+    static WRITING: Mutex<()> = Mutex::new(());
+    if shown != printed && std::env::var_os("UPDATE_DOCS").is_some() {
+        let _one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        let text = fs::read_to_string(&path).expect("a page");
+        fs::write(&path, text.replacen(shown, printed, 1)).expect("a page that can be written");
+        return;
+    }
+    assert_eq!(shown, printed, "{path}");
 }
 
 /// Every key of a document, but not those of free maps.

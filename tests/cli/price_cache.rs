@@ -1,5 +1,5 @@
 //! A price cache that cannot be read: prices are refused rather than taken from
-//! half of it, and the bundled book stays at hand.
+//! half of it, and the bundled catalog stays at hand.
 
 use crate::world::World;
 use flate2::Compression;
@@ -55,7 +55,7 @@ fn price(world: &World, more: &[&str]) -> Value {
 }
 
 /// What is in the cache's place is refused by what needs it, says why, and is not
-/// in the way of the bundled book.
+/// in the way of the bundled catalog.
 fn assert_unreadable(world: &World, says: &str) {
     for command in [
         &["pricing", "g5.xlarge", "--format", "json"][..],
@@ -84,7 +84,7 @@ fn a_cache_that_is_newer_than_the_book_is_preferred() {
     world.file(FILE, packed(&cache("2026-11-10").to_string()));
     assert_eq!(price(&world, &[]), json!([1.25, "cache"]));
     assert_eq!(price(&world, &["--offline"]), json!([1.006, "bundled"]));
-    // The book is of 2026-07-20.
+    // The catalog is of 2026-07-20.
     world.file(FILE, packed(&cache("2026-07-19").to_string()));
     assert_eq!(price(&world, &[]), json!([1.006, "bundled"]));
 }
@@ -130,7 +130,8 @@ fn a_wrong_price_in_a_cache_is_named_by_its_key() {
         wrong["prices"][0]["hourly"] = json!(hourly);
         wrong["prices"][0]["currency"] = json!(currency);
         world.file(FILE, packed(&wrong.to_string()));
-        assert_unreadable(&world, " is wrong at `prices");
+        let says = format!("invalid estate {} at `prices", world.path(FILE));
+        assert_unreadable(&world, &says);
     }
 }
 

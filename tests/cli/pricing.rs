@@ -84,7 +84,7 @@ fn document() -> Shape {
         ("origin", maybe(Word(&["bundled"]))),
     ]);
     Object(vec![
-        ("schema_version", Word(&["1"])),
+        ("schema_version", Word(&["2"])),
         ("currency", maybe(Name)),
         ("prices", list(offer)),
     ])
@@ -184,18 +184,18 @@ fn a_region_stands_for_itself_alone() {
     assert!(regions.len() > 15, "{}", regions.len());
     let nowhere = pricing(&["p5en.48xlarge", "--region", "cn-north-1"]);
     assert_eq!(nowhere.code, 4);
-    assert_eq!(nowhere.stdout, "no priced offer\n");
+    assert_eq!(nowhere.stdout, "no priced offers\n");
 }
 
 #[test]
 fn what_is_cut_off_is_announced() {
     let table = pricing(&["--region", "us-east-1", "--limit", "3"]);
     let all = prices(&["--region", "us-east-1"]).len();
-    let line = format!("3 of {all} offers; `--limit {all}` shows all\n");
+    let line = format!("3 of {all} offers; use `--limit {all}` to show all\n");
     assert!(table.stdout.contains(&line), "{}", table.stdout);
     let json = pricing(&["--limit", "3", "--format", "json"]);
     assert_eq!(json.json()["prices"].as_array().map(Vec::len), Some(3));
-    let said = format!("{all} offers; {} left out by `--limit`\n", all - 3);
+    let said = format!("{all} offers; {} omitted by `--limit`\n", all - 3);
     assert!(json.stderr.ends_with(&said), "{}", json.stderr);
 }
 
@@ -204,27 +204,27 @@ fn slips_are_refused_with_what_was_meant() {
     for (arguments, error, hint) in [
         (
             &["p5.48xlrage"][..],
-            "no instance type `p5.48xlrage` in the book",
+            "no instance type `p5.48xlrage` in the price catalog",
             "did you mean p5.48xlarge",
         ),
         (
             &["--gpu", "H10"],
-            "no GPU `H10` in the book",
+            "no GPU `H10` in the price catalog",
             "did you mean H100",
         ),
         (
             &["--provider", "asure"],
-            "no provider `asure` in the book",
+            "no provider `asure` in the price catalog",
             "did you mean azure",
         ),
         (
             &["--gpu", "80"],
-            "no GPU `80` in the book",
+            "no GPU `80` in the price catalog",
             "did you mean A800",
         ),
         (
             &["--region", "us-east1"],
-            "no region `us-east1` in the book",
+            "no region `us-east1` in the price catalog",
             "did you mean us-east-1",
         ),
         (
@@ -234,12 +234,12 @@ fn slips_are_refused_with_what_was_meant() {
         ),
         (
             &["--os", "macos"],
-            "`macos` is not an operating system of the book",
-            "known are linux",
+            "`macos` is not an operating system in the price catalog",
+            "valid values: linux",
         ),
         (
             &["--max-price-age", "old"],
-            "`old` is not a length of time",
+            "`old` is not a duration",
             "--max-price-age 90d",
         ),
     ] {
@@ -264,7 +264,7 @@ fn old_prices_are_warned_of_and_refused_on_demand() {
     assert!(
         warned
             .stderr
-            .starts_with("warning: the oldest price is of 2026-07-20, 123 days old\nhint: "),
+            .starts_with("warning: the oldest price is from 2026-07-20, 123 days old\nhint: "),
         "{}",
         warned.stderr
     );
@@ -273,7 +273,7 @@ fn old_prices_are_warned_of_and_refused_on_demand() {
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(
         refused.stderr.starts_with(
-            "error: the oldest price is of 2026-07-20, 123 days old; `--max-price-age` accepts 122 days\n"
+            "error: the oldest price is from 2026-07-20, 123 days old; `--max-price-age` allows 122 days\n"
         ),
         "{}",
         refused.stderr

@@ -216,7 +216,7 @@ fn a_variable_that_is_not_text_is_named() {
     assert_eq!(
         said,
         "error: the value of GPUCOST_REGION is not UTF-8\n\
-         hint: `unset GPUCOST_REGION`, or set it to text in UTF-8\n"
+         hint: run `unset GPUCOST_REGION`, or set it to UTF-8 text\n"
     );
     assert_eq!(run("SOMEBODY_ELSES").0, Some(0));
 }

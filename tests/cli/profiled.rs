@@ -5,7 +5,7 @@ use crate::world::World;
 use serde_json::{Value, json};
 use std::fs;
 
-/// A box whose GPU nobody but a profiled run of two hours has seen, at 15 %.
+/// A box whose GPU nobody but a profiled run of two hours has seen, at 15%.
 fn profiled() -> Value {
     let mut estate = one();
     estate["instances"][0]["instance_type"] = json!("g5.4xlarge");
@@ -27,7 +27,7 @@ fn profiled() -> Value {
         "start": "2026-10-25T08:00:00Z",
         "end": "2026-10-25T10:00:00Z",
         "covers_a_command": true,
-        "looks": {"told": 7200, "taken": 7200, "missed": 0},
+        "samples": {"reported": 7200, "taken": 7200, "missed": 0},
         "gpu_mean_percent": 15.0,
         "cpu_p95_percent": 10.0,
         "memory_p95_mib": 8000.0,
@@ -64,10 +64,10 @@ fn every_document_says_that_a_run_was_judged() {
     assert_eq!(decisive["window_end"], "2026-10-25T10:00:00Z");
 
     let table = world.run(&["audit", "--from", &path]);
-    let told = in_one_line(&table.stdout);
+    let reported = in_one_line(&table.stdout);
     assert!(
-        told.contains("in one run of 2.0 h is used 15.0 %"),
-        "{told}"
+        reported.contains("in one run of 2.0 h has 15.0% average utilization"),
+        "{reported}"
     );
     let metrics = world.run(&["metrics", "--from", &path]);
     let row = metrics.stdout.lines().find(|line| line.contains("i-one"));
@@ -75,15 +75,15 @@ fn every_document_says_that_a_run_was_judged() {
 
     let explained = world.run(&["explain", "i-one", "--from", &path]);
     for line in [
-        "over one run of 2.0 h, because the window holds too little",
-        "gpu_utilization by profile, 2026-10-25T08:00:00Z to 2026-10-25T10:00:00Z",
-        "overprovisioned: mean GPU utilization 15.0 % (< 25 %) over one run of 2.0 h",
+        "over one run of 2.0 h, because the window has too little data",
+        "gpu_utilization from profile, 2026-10-25T08:00:00Z to 2026-10-25T10:00:00Z",
+        "overprovisioned: mean GPU utilization 15.0% (< 25%) over one run of 2.0 h",
         "confidence derived",
-        "vCPU: of profiled runs, because no other source tells",
+        "vCPU: from profiled runs, because no other source reports it",
         "host memory: p95 8000 MiB in profiled runs × 1.2",
     ] {
-        let told = in_one_line(&explained.stdout);
-        assert!(told.contains(line), "{line}: {told}");
+        let reported = in_one_line(&explained.stdout);
+        assert!(reported.contains(line), "{line}: {reported}");
     }
 }
 
@@ -94,8 +94,8 @@ fn scope_recording_and_masking_take_runs_along() {
     estate["gaps"] = json!([{
         "what": "profile data",
         "where": "/home/mallory/falcon.jsonl",
-        "reason": "the host name falcon-7 is of no instance that is audited, no instance is \
-                   named, and no file that names one has all of its GPUs",
+        "reason": "the host name falcon-7 matches no audited instance, no instance ID is \
+                   given, and no file that has one covers all of its GPUs",
         "hint": "",
     }]);
     let path = world.estate("profiled.json", &estate);
@@ -146,7 +146,7 @@ fn a_file_of_samples_is_read_only_and_must_be_readable() {
     assert!(
         twice
             .stderr
-            .contains("`--profile-data` and `--from` name the same file"),
+            .contains("`--profile-data` and `--from` use the same file: "),
         "{}",
         twice.stderr
     );

@@ -1,4 +1,4 @@
-//! `gpucost profile --read`: what a log that somebody has says, and what it lacks.
+//! `gpucost profile --read`: what a log that somebody has says, and what it is missing.
 
 use crate::world::World;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 const HEADER: &str = "timestamp,index,name,utilization.gpu [%],utilization.memory [%],\
                       memory.used [MiB],memory.total [MiB],power.draw [W],power.limit [W]";
 
-/// A log of looks at those seconds after noon, of one GPU at 50 %.
+/// A log of samples of those seconds after noon, of one GPU at 50 %.
 fn log(seconds: impl Iterator<Item = u32>) -> String {
     let mut log = format!("{HEADER}\n");
     for second in seconds {
@@ -46,19 +46,19 @@ fn reasons(summary: &Value, what: &str) -> Vec<String> {
 #[test]
 fn a_hole_in_a_log_is_no_measured_time() {
     let world = World::new();
-    // Twenty looks, two days of nothing, twenty looks.
+    // Twenty samples, two days of nothing, twenty samples.
     let broken = log((0..20).chain(172_819..172_839));
     let found = summary(&world, &broken, &[]);
     assert_eq!(found["classification"], "insufficient-data");
     assert_eq!(
         found["reason"],
-        "40 of 172839 looks that were due were taken (0.0 %), 50 % needed"
+        "40 of 172839 expected samples were taken (0.0%), 50% needed"
     );
-    assert_eq!(found["looks"]["missed"], 172_799);
+    assert_eq!(found["samples"]["missed"], 172_799);
     assert_eq!(
-        reasons(&found, "looks"),
+        reasons(&found, "samples"),
         [
-            "172,799 of 172,839 looks that were due are missing; the longest time without one, \
+            "172,799 of 172,839 expected samples are missing; the longest gap, \
              48h 00m, begins 19.0 s after the start"
         ]
     );
@@ -66,10 +66,10 @@ fn a_hole_in_a_log_is_no_measured_time() {
     let found = summary(&world, &log(0..40), &[]);
     assert_eq!(found["classification"], "underutilized");
     assert_eq!(found["coverage"], 1.0);
-    assert!(reasons(&found, "looks").is_empty());
-    // Told that it should have been two looks a second, half of them are missing.
+    assert!(reasons(&found, "samples").is_empty());
+    // Told that it should have been two samples a second, half of them are missing.
     let found = summary(&world, &log(0..40), &["--interval", "500ms"]);
-    assert_eq!(found["looks"]["missed"], 39);
+    assert_eq!(found["samples"]["missed"], 39);
     assert_eq!(found["confidence"], "derived");
 }
 
@@ -83,7 +83,7 @@ fn a_figure_that_no_row_has_is_named() {
     assert_eq!(found["classification"], "insufficient-data");
     assert_eq!(
         reasons(&found, "GPU 0"),
-        ["no look tells utilization, power"]
+        ["no sample reports utilization, power"]
     );
 }
 
@@ -104,7 +104,7 @@ fn a_log_comes_over_stdin_too() {
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success());
     let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(found["looks"]["taken"], 40);
+    assert_eq!(found["samples"]["taken"], 40);
     assert_eq!(found["gaps"][0]["where"], "stdin");
 }
 
@@ -112,11 +112,11 @@ fn a_log_comes_over_stdin_too() {
 fn one_sample_does_not_tell_whether_another_was_due() {
     let world = World::new();
     let found = summary(&world, &log(0..1), &[]);
-    assert_eq!(found["looks"]["taken"], 1);
-    assert!(found["looks"]["missed"].is_null(), "{}", found["looks"]);
+    assert_eq!(found["samples"]["taken"], 1);
+    assert!(found["samples"]["missed"].is_null(), "{}", found["samples"]);
     // Told how far apart they were meant to be, none is missing.
     let found = summary(&world, &log(0..1), &["--interval", "1s"]);
-    assert_eq!(found["looks"]["missed"], 0);
+    assert_eq!(found["samples"]["missed"], 0);
 }
 
 /// A summary beside a type in Virginia.
@@ -137,7 +137,7 @@ fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
         assert!(found["cost"]["run_cost"].is_number(), "{busy}");
         assert_eq!(
             reasons(&found, "GPUs"),
-            ["only 1 of 4 in this run; the price is for all of them"]
+            ["only 1 of 4 in this run; the price covers all of them"]
         );
         let large = log
             .replace("NVIDIA A10G", "NVIDIA A100-SXM4-80GB")
@@ -149,18 +149,18 @@ fn a_type_is_compared_with_the_gpus_of_a_log_however_busy_they_are() {
             (
                 &log,
                 "p3.2xlarge",
-                "A10G was seen, and p3.2xlarge has V100; a GPU with 23,028 MiB was seen, and \
-                 those of p3.2xlarge have 16,160 MiB",
+                "A10G was detected, but p3.2xlarge has V100; a GPU with 23,028 MiB was detected, but \
+                 GPUs of p3.2xlarge have 16,160 MiB",
             ),
             (
                 &large,
                 "p4d.24xlarge",
-                "a GPU with 81,920 MiB was seen, and those of p4d.24xlarge have 40,960 MiB",
+                "a GPU with 81,920 MiB was detected, but GPUs of p4d.24xlarge have 40,960 MiB",
             ),
             (
                 &format!("{log}{later}"),
                 "g5.xlarge",
-                "2 GPUs were seen, and g5.xlarge has 1",
+                "2 GPUs were detected, but g5.xlarge has 1",
             ),
         ] {
             let found = on_type(&world, log, name);
@@ -181,8 +181,8 @@ fn two_hosts_in_one_log_are_not_put_together() {
     assert_eq!(
         reasons(&found, "rows"),
         [
-            "60 rows are left out: the clock goes back to a time that the log has rows of the \
-             same GPU for; the first is on line 43"
+            "60 rows are omitted: the clock goes back to a time already logged for the same GPU; \
+             the first is on line 43"
         ]
     );
     // The same sorted by time: which row is whose nobody knows.

@@ -7,7 +7,7 @@ use crate::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A box with the prices of 2019, of which the book has only the first.
+/// A box with the prices of 2019, of which the catalog has only the first.
 const P3: [&str; 8] = [
     "--type",
     "p3.2xlarge",
@@ -153,7 +153,7 @@ fn one_term_alone_is_no_failure() {
     assert!(found["reserved_3yr_total_annualized"].is_f64());
     let table = reserved(&["--type", "p5.48xlarge"]).stdout;
     assert!(
-        table.contains("\nReserved for 1 year: the p5 family sells none\n"),
+        table.contains("\nReserved for 1 year: not offered for the p5 family\n"),
         "{table}"
     );
     assert!(table.contains("\nCapacity Block "), "{table}");
@@ -219,7 +219,7 @@ fn document() -> Shape {
         ("origin", Word(ORIGINS)),
     ]);
     Object(vec![
-        ("schema_version", Word(&["1"])),
+        ("schema_version", Word(&["2"])),
         ("instance_type", Name),
         ("region", Name),
         ("operating_system", Name),
@@ -303,22 +303,22 @@ fn slips_are_refused_with_what_was_meant() {
     for (arguments, error, hint) in [
         (
             vec!["--type", "p3.2xlrage"],
-            "no instance type `p3.2xlrage` in the book",
+            "no instance type `p3.2xlrage` in the price catalog",
             "did you mean p3.2xlarge",
         ),
         (
             p3.to_vec(),
-            "no reserved price of p3.2xlarge in us-east-1 (linux): the p3 family sells no reserved instances",
+            "no reserved price for p3.2xlarge in us-east-1 (linux): the p3 family has no reserved instances",
             "`--reserved-1yr-hourly`",
         ),
         (
             vec!["--type", "p5e.48xlarge"],
-            "no on-demand price of p5e.48xlarge in us-east-1 (linux)",
+            "no on-demand price for p5e.48xlarge in us-east-1 (linux)",
             "`--on-demand-hourly`",
         ),
         (
             vec!["--type", "p4d.24xlarge", "--region", "us-east1"],
-            "no region `us-east1` in the book",
+            "no region `us-east1` in the price catalog",
             "did you mean us-east-1",
         ),
         (
@@ -328,12 +328,12 @@ fn slips_are_refused_with_what_was_meant() {
         ),
         (
             vec!["--type", "p4d.24xlarge", "--os", "macos"],
-            "`macos` is not an operating system of the book",
-            "known are linux",
+            "`macos` is not an operating system in the price catalog",
+            "valid values: linux",
         ),
         (
             with(&["--reserved-1yr-hourly", "0"]),
-            "`--reserved-1yr-hourly 0` without `--reserved-1yr-upfront` is no price",
+            "`--reserved-1yr-hourly 0` without `--reserved-1yr-upfront` is not a price",
             "all upfront",
         ),
         (
@@ -425,7 +425,7 @@ fn tables_fit_a_terminal_and_warn_of_old_prices() {
     let old = reserved(&["--type", "p4d.24xlarge"]);
     assert!(
         old.stderr
-            .starts_with("warning: the oldest price is of 2026-01-21"),
+            .starts_with("warning: the oldest price is from 2026-01-21"),
         "{}",
         old.stderr
     );
@@ -447,6 +447,7 @@ fn examples_of_the_page_print_what_it_shows() {
             .expect("a command")
             .split(' ')
             .collect();
-        assert_eq!(reserved(&arguments).stdout, shown, "{command}");
+        let printed = reserved(&arguments).stdout;
+        crate::pages::assert_shows("docs/levers/reserved.md", shown, &printed);
     }
 }

@@ -23,8 +23,8 @@ fn figures(estate: &Value) -> Value {
     outcome.json()
 }
 
-/// So many g5.xlarge, the first around the clock, the second in 60 % of the hours
-/// of each ten, the third in 30 %.
+/// So many g5.xlarge, the first around the clock, the second in 60% of the hours
+/// of each ten, the third in 30%.
 fn three() -> Value {
     let mut estate = one();
     let box_one = estate["instances"][0].clone();
@@ -78,7 +78,7 @@ fn a_pool_by_hand() {
             {"from": 3, "to": 3, "share": 0.3036},
         ])
     );
-    // 0.63378 / 1.006 = 63.0 % > 60.7 %: one.
+    // 0.63378 / 1.006 = 63.0% > 60.7%: one.
     let year = option(pool, 1, "no-upfront");
     assert_eq!(year["count"], 1);
     assert_eq!(year["effective_hourly"], 0.63378);
@@ -91,7 +91,7 @@ fn a_pool_by_hand() {
     assert_eq!(year["monthly_savings"], 271.72);
     assert_eq!(year["committed_total"], 5551.91);
     assert_eq!(year["downside_when_halved"], 0.0);
-    // The only option below 60.7 % by much is that of three years.
+    // The only option below 60.7% by much is that of three years.
     let three_years = option(pool, 3, "no-upfront");
     assert_eq!(three_years["count"], 2);
     let best: Vec<&Value> = pool["options"]
@@ -195,7 +195,7 @@ fn what_is_covered_is_not_bought_again() {
         .iter()
         .filter_map(|one| one["count"].as_u64())
         .collect();
-    assert_eq!(counts, BTreeSet::from([0]), "nothing pays at 30 %");
+    assert_eq!(counts, BTreeSet::from([0]), "nothing pays at 30%");
     // Used for 336 + 204 of 672 hours by boxes and in the other 132 by room of the capacity
     // reservation: 672 of 642 + 672 hours. It costs 2 × 0.63378 × 730 = 925.32 a month.
     let [one] = found["commitments"].as_array().expect("a list").as_slice() else {
@@ -252,7 +252,7 @@ fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
         .expect("a gap");
     assert_eq!(
         gap["reason"],
-        "1 of 1 instances were seen for 167 whole hours or little more; a commitment is sized on 168"
+        "1 of 1 instances were observed for only about 167 full hours; a commitment requires 168"
     );
 }
 
@@ -263,7 +263,7 @@ fn what_sells_no_commitment_says_so() {
     let found = figures(&estate);
     assert_eq!(found["reserved_pools"][0]["options"], json!([]));
     let table = fleet(&estate, &[]).stdout;
-    assert!(table.contains("no reserved price is known"), "{table}");
+    assert!(table.contains("no reserved price available"), "{table}");
     let csv = fleet(&estate, &["--format", "csv"]).stdout;
     assert_eq!(csv.lines().count(), 3, "a row for each pool: {csv}");
     // Nothing at all in the scope.
@@ -328,7 +328,7 @@ fn document() -> Shape {
         ]))
     };
     Object(vec![
-        ("schema_version", Word(&["1"])),
+        ("schema_version", Word(&["2"])),
         ("as_of", Time),
         ("window_start", Time),
         ("window_end", Time),
@@ -482,10 +482,10 @@ fn the_example_of_the_page_prints_what_it_shows() {
         .and_then(|rest| Some(rest.split_once("```")?.0))
         .expect("an example");
     let outcome = World::new().run(&["reserved", "--demo"]);
-    assert_eq!(outcome.stdout, example);
+    crate::pages::assert_shows("docs/levers/reserved.md", example, &outcome.stdout);
     for line in outcome.stdout.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
     let wide = World::new().run(&["reserved", "--demo", "--format", "wide"]);
-    assert!(wide.stdout.contains("ALL USED"), "{}", wide.stdout);
+    assert!(wide.stdout.contains("FULL USE"), "{}", wide.stdout);
 }

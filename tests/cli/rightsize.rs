@@ -10,7 +10,7 @@ fn rightsize(arguments: &[&str]) -> Outcome {
     world.run(&[&["rightsize"], arguments].concat())
 }
 
-/// One of four V100 at 60 % and 8 GiB.
+/// One of four V100 at 60% and 8 GiB.
 const V100: [&str; 6] = [
     "--type",
     "p3.8xlarge",
@@ -42,7 +42,8 @@ fn the_example_on_the_page_is_what_is_printed() {
     let (example, _) = rest.split_once("```").expect("it ends");
     let (command, shown) = example.split_once('\n').expect("a command line");
     let arguments: Vec<&str> = command.split(' ').collect();
-    assert_eq!(rightsize(&arguments[1..]).stdout, shown);
+    let printed = rightsize(&arguments[1..]).stdout;
+    crate::pages::assert_shows("docs/levers/rightsizing.md", shown, &printed);
 }
 
 #[test]
@@ -147,18 +148,18 @@ fn bad_input_is_refused_with_what_to_do() {
         (with(&["--cpu-p95=-1"]), "percentage from 0 to 100"),
         (with(&["--cpu-p95", "101"]), "percentage from 0 to 100"),
         (with(&["--memory-peak", "18"]), "expected a size"),
-        (
-            with(&["--memory-peak", "9TiB"]),
-            "is more than the 249856 MiB",
-        ),
+        (with(&["--memory-peak", "9TiB"]), "exceeds the 249856 MiB"),
         (
             with(&["--gpus-used", "5"]),
-            "is more than the 4 of p3.8xlarge",
+            "exceeds the 4 GPUs of p3.8xlarge",
         ),
         (with(&["--gpus-used", "0"]), "contradicts"),
         (with(&["--count", "0"]), "0 is not in"),
-        (with(&["--kind", "cooking"]), "known are training, serving"),
-        (with(&["--bound", "gravity"]), "known are bandwidth"),
+        (
+            with(&["--kind", "cooking"]),
+            "valid values: training, serving",
+        ),
+        (with(&["--bound", "gravity"]), "valid values: bandwidth"),
         (with(&["--demo"]), "cannot be used with"),
         (with(&["--region", "us-est-1"]), "did you mean us-east-1"),
         (rightsize(&["--type", "p3.8xlarge"]), "--util-p95"),
@@ -171,15 +172,12 @@ fn bad_input_is_refused_with_what_to_do() {
     let typed = |name: &str, peak: &str| {
         rightsize(&["--type", name, "--util-p95", "3", "--vram-peak", peak])
     };
-    let slip = typed("p4d.24xlrage", "1GiB").stderr;
-    assert!(slip.contains("did you mean p4d.24xlarge"), "{slip}");
+    let invalid = typed("p4d.24xlrage", "1GiB").stderr;
+    assert!(invalid.contains("did you mean p4d.24xlarge"), "{invalid}");
     let cpu = typed("c7i.large", "1GiB").stderr;
     assert!(cpu.contains("has no accelerator"), "{cpu}");
     let full = typed("p3.8xlarge", "18GiB").stderr;
-    assert!(
-        full.contains("is more than the 16384 MiB of a GPU"),
-        "{full}"
-    );
+    assert!(full.contains("exceeds the 16384 MiB of a GPU"), "{full}");
     let unsold = typed("p5e.48xlarge", "1GiB").stderr;
     assert!(unsold.contains("has no price"), "{unsold}");
 }
@@ -191,7 +189,7 @@ fn the_demo_is_sized_in_every_format() {
     assert!(table.stdout.lines().all(|line| line.chars().count() <= 100));
     for text in [
         "8 × g6e.4xlarge",
-        "LEFT ALONE",
+        "NOT RESIZED",
         "$53,936.84",
         "not-launchable",
     ] {

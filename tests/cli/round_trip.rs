@@ -4,7 +4,7 @@ use crate::contract::DEMO;
 use crate::estates::{START_SECOND, one, situations};
 use crate::world::World;
 use gpucost::domain::{
-    Estate, JoinedBy, Looks, Metric, Points, ProfiledRun, Series, SeriesSource, Statistic,
+    Estate, JoinedBy, Metric, Points, ProfiledRun, SampleCounts, Series, SeriesSource, Statistic,
 };
 use gpucost::sources::files::{parse_estate, write_estate};
 use jiff::{SignedDuration, Timestamp};
@@ -105,8 +105,8 @@ fn profiled_runs_survive_writing_and_reading() {
         start: estate.window.start,
         end: estate.window.start + SignedDuration::from_mins(144),
         covers_a_command,
-        looks: figure.map(|_| Looks {
-            told: 140,
+        samples: figure.map(|_| SampleCounts {
+            reported: 140,
             taken: 143,
             missed: 1,
         }),
@@ -134,7 +134,7 @@ fn slips_in_profiled_runs_are_named() {
     };
     let id = one()["instances"][0]["id"].clone();
     let (start, end) = ("2026-10-20T10:00:00Z", "2026-10-20T12:00:00Z");
-    for (run, slip) in [
+    for (run, invalid) in [
         (
             json!({"instance": "i-gone", "start": start, "end": end}),
             "a profile belongs to i-gone, which is not among the instances",
@@ -145,23 +145,46 @@ fn slips_in_profiled_runs_are_named() {
         ),
         (
             json!({"instance": id, "start": start, "end": end, "gpu_mean_percent": 101.0}),
-            "has a `gpu_mean_percent` of 101",
+            "has an invalid `gpu_mean_percent` of 101",
         ),
         (
             json!({
                 "instance": id, "start": start, "end": end,
-                "looks": {"told": 9, "taken": 8, "missed": 0},
+                "samples": {"reported": 9, "taken": 8, "missed": 0},
             }),
-            "more looks of the profile of",
+            "more samples of the profile of",
         ),
         (
             json!({"instance": id, "start": start, "end": end, "gpu": 1}),
             "unknown field `gpu`",
         ),
     ] {
-        let told = with(run);
-        assert!(told.contains(slip), "{told}");
+        let reported = with(run);
+        assert!(reported.contains(invalid), "{reported}");
     }
+}
+
+#[test]
+fn runs_of_earlier_recordings_are_read_under_their_earlier_keys() {
+    let with = |key: &str, reported: &str| {
+        let mut estate = one();
+        let mut counts = json!({"taken": 143, "missed": 1});
+        counts[reported] = json!(140);
+        let mut run = json!({
+            "instance": estate["instances"][0]["id"],
+            "start": "2026-10-20T10:00:00Z", "end": "2026-10-20T12:00:00Z",
+        });
+        run[key] = counts;
+        estate["profiles"] = json!([run]);
+        parse_estate(estate.to_string().as_bytes()).expect("an estate")
+    };
+    let earlier = with("looks", "told");
+    assert_eq!(earlier, with("samples", "reported"));
+    let counts = earlier.profiles[0].samples.expect("counts");
+    assert_eq!(
+        (counts.reported, counts.taken, counts.missed),
+        (140, 143, 1)
+    );
 }
 
 /// Stretches of a series: a value and how often it comes, or a gap.

@@ -1,4 +1,4 @@
-//! What a JSON document must look like, and walking one against it.
+//! What a JSON document must be like, and walking one against it.
 
 use serde_json::Value;
 

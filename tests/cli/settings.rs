@@ -115,7 +115,7 @@ fn unknown_words_in_the_environment_are_refused() {
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{name}");
         assert!(outcome.stderr.contains(value), "{}", outcome.stderr);
         assert!(
-            outcome.stderr.contains("\nhint: known are "),
+            outcome.stderr.contains("\nhint: valid values: "),
             "{}",
             outcome.stderr
         );

@@ -141,9 +141,9 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
             );
             let stderr = String::from_utf8(stderr).expect("UTF-8");
             assert_eq!(found, code, "{arguments:?}: {stderr}");
-            let is_told = stderr.starts_with("error: cannot write ");
+            let is_reported = stderr.starts_with("error: cannot write ");
             assert_eq!(
-                is_told,
+                is_reported,
                 code == ExitCode::Unexpected,
                 "{arguments:?}: {stderr}"
             );

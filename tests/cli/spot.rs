@@ -79,7 +79,7 @@ fn figures() -> Vec<(&'static str, Shape)> {
             maybe(Word(&[
                 "zones-median",
                 "region-median",
-                "book-average",
+                "catalog-average",
                 "own-price",
             ])),
         ),
@@ -112,7 +112,7 @@ fn figures() -> Vec<(&'static str, Shape)> {
 #[test]
 fn documents_have_their_stated_keys() {
     let spot_document = Object(vec![
-        ("schema_version", Word(&["1"])),
+        ("schema_version", Word(&["2"])),
         ("spot", Object(figures())),
     ]);
     let one_type = spot(&["--type", "g5.xlarge", "--format", "json"]).json();
@@ -126,7 +126,7 @@ fn documents_have_their_stated_keys() {
         ("monthly_cost", maybe(Money)),
     ]);
     let fleet_document = Object(vec![
-        ("schema_version", Word(&["1"])),
+        ("schema_version", Word(&["2"])),
         ("as_of", Time),
         ("workloads", list(Object(workload))),
         ("gaps", list(Object(Vec::new()))),
@@ -165,7 +165,7 @@ fn four_nodes_of_a_g5_by_hand() {
     for (key, expected) in [
         ("on_demand_hourly", json!(1.006)),
         ("spot_hourly", json!(0.6086)),
-        ("spot_basis", json!("book-average")),
+        ("spot_basis", json!("catalog-average")),
         ("interruption_band", json!(">20%")),
         ("band_interruptions_per_node_hour", json!(0.00095)),
         ("interruptions_per_hour", json!(0.166667)),
@@ -261,13 +261,13 @@ fn kinds_are_refused_with_reasons() {
     let serving = verdict(declared("serving")).expect("a reason");
     assert!(serving.starts_with("serving: requests fail"), "{serving}");
     let unknown = verdict(json!({"gpucost:restartable": "true"})).expect("a reason");
-    assert!(unknown.starts_with("nobody said what it does"), "{unknown}");
+    assert!(
+        unknown.starts_with("workload kind not declared"),
+        "{unknown}"
+    );
     let mut ignored = declared("batch");
     ignored["gpucost:ignore"] = json!("standby");
-    assert_eq!(
-        verdict(ignored).as_deref(),
-        Some("left alone by its tag: standby")
-    );
+    assert_eq!(verdict(ignored).as_deref(), Some("ignored by tag: standby"));
 }
 
 #[test]
@@ -277,11 +277,11 @@ fn what_does_not_run_on_demand_does_not_move() {
     estate["instances"][0]["lifecycle"] = json!("spot");
     assert_eq!(
         workloads(&world, &estate, &[])[0]["reason"],
-        "on spot already"
+        "already on spot"
     );
     estate["instances"][0]["lifecycle"] = json!("capacity-block");
     let found = workloads(&world, &estate, &[]).remove(0);
-    assert_eq!(found["reason"], "paid for as capacity-block");
+    assert_eq!(found["reason"], "billed as capacity-block");
     assert_eq!(found["effective_monthly_savings"], Value::Null);
     let stopped = &mut estate["instances"][0];
     stopped["lifecycle"] = json!("on-demand");
@@ -314,12 +314,15 @@ fn spot_that_is_not_cheaper_is_no_offer() {
     for (price, reason) in [
         (
             "1.006",
-            "spot at 1.006 an hour is not below on-demand at 1.006",
+            "spot at 1.006 per hour is not below on-demand at 1.006",
         ),
-        ("1.5", "spot at 1.5 an hour is not below on-demand at 1.006"),
+        (
+            "1.5",
+            "spot at 1.5 per hour is not below on-demand at 1.006",
+        ),
         (
             "1",
-            "checkpoints and lost work take 4.1 % of the time, more than spot saves",
+            "checkpoints and lost work take 4.1% of the time, more than spot saves",
         ),
     ] {
         let found = workloads(&with_own_spot_price(price), &estate, &[]).remove(0);
@@ -378,7 +381,7 @@ fn the_median_over_zones_outranks_the_book() {
     assert!(
         first
             .stdout
-            .contains("  $0.3000  $0.3100  $0.2500  $0.6200  $0.4400      12.3 %"),
+            .contains("  $0.3000  $0.3100  $0.2500  $0.6200  $0.4400       12.3%"),
         "{}",
         first.stdout
     );
@@ -397,17 +400,17 @@ fn the_median_over_zones_outranks_the_book() {
     let path = world.estate("estate.json", &estate);
     let table = world.run(&["spot", "--from", &path]).stdout;
     assert!(table.contains("\nSPOT PRICES BY ZONE\n"), "{table}");
-    assert!(!table.contains("the book's average"), "{table}");
+    assert!(!table.contains("catalog average"), "{table}");
 }
 
 #[test]
 fn risk_decides_with_and_without_a_band() {
-    // The book has no band of a c6i, and of the g5.
+    // The catalog has no band of a c6i, and of the g5.
     let verdict = |name: &str, risk: &str| {
         let found = four_nodes(name, &["--risk", risk]);
         (found["risk"].clone(), found["reason"].clone())
     };
-    let unknown = json!("needs `--risk high`: how often it is interrupted is not known");
+    let unknown = json!("needs `--risk high`: interruption frequency is unknown");
     assert_eq!(verdict("c6i.12xlarge", "medium"), (Value::Null, unknown));
     assert_eq!(
         verdict("c6i.12xlarge", "high"),
@@ -448,15 +451,15 @@ fn slips_are_refused() {
     for (arguments, error) in [
         (
             &["--type", "g5.xlrage"][..],
-            "no instance type `g5.xlrage` in the book",
+            "no instance type `g5.xlrage` in the price catalog",
         ),
         (
             &["--type", "g5.xlarge", "--region", "us-east1"],
-            "no region `us-east1` in the book",
+            "no region `us-east1` in the price catalog",
         ),
         (
             &["--type", "g5.xlarge", "--region", "all"],
-            "`--type` is looked at in one region",
+            "`--type` requires a single region",
         ),
         (
             &["--type", "g5.xlarge", "--os", "macos"],
@@ -508,7 +511,7 @@ fn slips_are_refused() {
         ),
         (
             &["--demo", "--max-price-age", "10d"],
-            "the oldest price is of",
+            "the oldest price is from",
         ),
     ] {
         let outcome = spot(arguments);
@@ -583,7 +586,8 @@ fn examples_in_the_page_print_what_it_shows() {
             .expect("a command of gpucost")
             .split(' ')
             .collect();
-        assert_eq!(World::new().run(&arguments).stdout, shown, "{command}");
+        let printed = World::new().run(&arguments).stdout;
+        crate::pages::assert_shows("docs/levers/spot.md", shown, &printed);
     }
 }
 

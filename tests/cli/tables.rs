@@ -20,7 +20,7 @@ fn the_headline_percentage_is_rounded() {
     );
     // Tenths of a percent, half up, in whole numbers.
     let tenths = (2_000 * saved + cost) / (2 * cost);
-    let expected = format!("   {}.{} % less\n", tenths / 10, tenths % 10);
+    let expected = format!("   {}.{}% less\n", tenths / 10, tenths % 10);
     assert!(DEMO_TABLE.stdout.contains(&expected), "{expected}");
 }
 
@@ -36,7 +36,7 @@ fn the_cost_of_the_calls_is_rounded() {
         let world = World::new();
         let path = world.estate("estate.json", &estate);
         let table = world.run(&["audit", "--from", &path]).stdout;
-        let expected = format!("about {shown} of API cost");
+        let expected = format!("about {shown} in API cost");
         assert!(table.contains(&expected), "{expected}\n{table}");
     }
 }
@@ -68,7 +68,7 @@ fn run(world: &World, words: &[String]) -> crate::world::Outcome {
 }
 
 #[test]
-fn next_names_commands_that_look_at_the_same_things() {
+fn next_names_commands_for_the_same_scope() {
     let world = World::new();
     let mut estate = one();
     estate["instances"][0]["tags"] = json!({"Name": "one", "team": "R&D; it's\u{1b}[2J"});
@@ -155,7 +155,7 @@ fn a_long_plan_is_cut_in_the_table_and_whole_in_wide() {
     assert_eq!(savings.len(), 15);
     let rest: i64 = savings[..3].iter().sum();
     let line = format!(
-        "  … and 3 more actions worth ${}.{:02}: `--format wide` or `--format json` shows all\n",
+        "  … and 3 more actions worth ${}.{:02}: see `--format wide` or `--format json`\n",
         rest / 100,
         rest % 100
     );
@@ -163,7 +163,7 @@ fn a_long_plan_is_cut_in_the_table_and_whole_in_wide() {
     let table = run("table").stdout;
     assert!(table.contains(&line), "{line}\n{table}");
     assert_eq!(rows(&table), 12);
-    let findings = "  … and 3 more findings: `--format wide` or `--format json` shows all\n";
+    let findings = "  … and 3 more findings: see `--format wide` or `--format json`\n";
     assert!(table.contains(findings), "{table}");
     let wide = run("wide").stdout;
     assert_eq!(rows(&wide), 15);
@@ -181,7 +181,7 @@ fn ignored_workloads_are_shown_with_their_reason() {
             .run(&["audit", "--from", &path, "--format", format])
             .stdout;
         assert!(
-            text.contains("\nIGNORED  1 workload gets no advice"),
+            text.contains("\nIGNORED  1 workload excluded from recommendations by tag\n"),
             "{text}"
         );
         assert!(text.contains("\n  one: standby until March\n"), "{text}");

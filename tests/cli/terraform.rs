@@ -75,7 +75,7 @@ fn figures(document: &Value, address: &str) -> [Option<f64>; 3] {
     ]
 }
 
-/// Hourly rates of the book in us-east-1: g4dn.xlarge 0.526, g5.xlarge 1.006,
+/// Hourly rates of the catalog in us-east-1: g4dn.xlarge 0.526, g5.xlarge 1.006,
 /// g5.12xlarge 5.672 (spot 4.4267), g6.xlarge 0.8048, g6.12xlarge 4.6016 (spot
 /// 3.64416), p3.8xlarge 12.24, p4d.24xlarge 21.957642; a month has 730 hours.
 #[test]
@@ -174,7 +174,7 @@ fn the_plan_with_gpus_costs_what_a_hand_works_out() {
             ),
             (
                 "module.instances.aws_instance.module_instance_named[\"test.2\"]",
-                "the book does not know p9.48xlarge, which looks accelerated"
+                "p9.48xlarge is not in the bundled catalog, and appears to be accelerated"
             ),
         ]
     );
@@ -252,7 +252,7 @@ fn the_policy_applies_to_what_the_plan_leaves() {
     );
     assert_eq!(document["suppressed"][0]["owner"], "vision@example.com");
     assert_eq!(document["unjudged"], json!(["policy/waste"]));
-    let lacking = document["lacks"][0]["where"].as_str();
+    let lacking = document["missing_data"][0]["where"].as_str();
     assert_eq!(
         lacking,
         Some("module.instances.aws_instance.module_instance_2")
@@ -315,7 +315,7 @@ fn half_a_row_is_in_no_sum() {
     let comment = check(&world, OPEN, &path, &["--format", "markdown"]).stdout;
     let headline = comment.lines().nth(1).expect("a headline");
     assert!(
-        headline.contains(" +$734.38 a month as far as priced; "),
+        headline.contains(" +$734.38 per month where priced; "),
         "{headline}"
     );
 }
@@ -328,8 +328,8 @@ fn changed(address: &str, before: &str, after: &str) -> Value {
                    "after_unknown": {}}})
 }
 
-/// Hourly rates of the book in us-east-1: m7i.2xlarge 0.4032, m7i.4xlarge 0.8064,
-/// g5.xlarge 1.006, g5.12xlarge 5.672. The book does not know m5.large.
+/// Hourly rates of the catalog in us-east-1: m7i.2xlarge 0.4032, m7i.4xlarge 0.8064,
+/// g5.xlarge 1.006, g5.12xlarge 5.672. The catalog does not know m5.large.
 #[test]
 fn a_cpu_type_that_goes_or_comes_with_an_update_is_in_the_delta() {
     let world = World::new();
@@ -373,7 +373,7 @@ fn a_cpu_type_that_goes_or_comes_with_an_update_is_in_the_delta() {
     assert_eq!(checked["gaps"][0]["where"], "aws_instance.old");
     assert_eq!(
         checked["gaps"][0]["reason"],
-        "the book does not know m5.large"
+        "m5.large is not in the bundled catalog"
     );
     let rows = plan["changes"].as_array().expect("rows").iter();
     let has_none = |side: &Value| side["gpus"] == 0.0;
@@ -443,7 +443,7 @@ fn what_is_missing_makes_a_rule_incomplete() {
     let without = check(&world, budget, &path, &[]);
     assert_eq!(without.code, 3, "{}", without.stdout);
     assert!(
-        without.stdout.contains("hint: name it with `--region`"),
+        without.stdout.contains("hint: set it with `--region`"),
         "{}",
         without.stdout
     );
@@ -461,7 +461,7 @@ fn what_is_missing_makes_a_rule_incomplete() {
     assert_eq!(
         check(&world, OPEN, &path, &[]).code,
         3,
-        "its region is not known"
+        "its region is unknown"
     );
 }
 
@@ -504,7 +504,7 @@ fn the_example_in_the_page_of_plans_is_what_is_printed() {
         "{command}\n{}{}$ echo $?\n{}\n",
         outcome.stdout, outcome.stderr, outcome.code
     );
-    assert_eq!(printed, shown);
+    crate::pages::assert_shows("docs/terraform.md", &shown, &printed);
 }
 
 #[test]

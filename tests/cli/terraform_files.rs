@@ -47,12 +47,12 @@ fn plans_without_gpus_say_so_and_pass() {
     let azure = resource("azurerm", "azurerm_linux_virtual_machine", json!({}));
     let small = resource("aws", "aws_instance", json!({"instance_type": "m5.large"}));
     for (changes, words) in [
-        (vec![], "the plan lists no resource"),
+        (vec![], "the plan contains no resources"),
         (
             vec![google, azure],
-            "resources of azurerm, google only, and gpucost reads those of AWS",
+            "resources of azurerm, google; gpucost reads only AWS resources",
         ),
-        (vec![small], "the plan runs no instance with a GPU"),
+        (vec![small], "the plan contains no GPU instances"),
     ] {
         let path = document(
             &world,
@@ -86,7 +86,7 @@ fn recorded_plans_are_read_and_run_no_gpus() {
         );
         assert_eq!(
             document["plan"]["nothing"],
-            "the plan runs no instance with a GPU"
+            "the plan contains no GPU instances"
         );
     }
     if let Some(path) = recorded(test, "infracost_terraform_v0.14_plan.json.gz") {
@@ -173,11 +173,11 @@ fn files_that_are_no_plan_are_the_users_slip() {
     for (bytes, words) in [
         (
             &b"PK\x03\x04"[..],
-            "is a saved plan in Terraform's own format, not a plan as JSON",
+            "is a binary Terraform plan file, not a JSON plan",
         ),
         (
             b"{\"format_version\":\"1.0\",\"values\":{}}",
-            "is the state of what there is",
+            "is a Terraform state",
         ),
         (
             b"{\"format_version\":\"7.0\"}",

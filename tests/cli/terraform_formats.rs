@@ -36,7 +36,7 @@ fn shown(changes: &[Value], format: &str) -> Outcome {
 
 #[test]
 fn a_plan_of_another_provider_is_no_plan_that_is_kept() {
-    let reason = "the plan has resources of google only, and gpucost reads those of AWS";
+    let reason = "the plan contains only resources of google; gpucost reads only AWS resources";
     for format in FORMATS {
         let text = shown(&[of_google()], format).stdout;
         assert!(text.contains(reason), "{format}: {text}");
@@ -56,13 +56,13 @@ fn a_plan_of_another_provider_is_no_plan_that_is_kept() {
 
 #[test]
 fn what_another_provider_runs_beside_is_named() {
-    let said = "1 resource of google is not read: gpucost reads those of AWS";
+    let said = "1 resource of google is not read: gpucost reads only AWS resources";
     for format in FORMATS.into_iter().chain(["table", "wide"]) {
         let text = shown(&[of_aws("g5.xlarge"), of_google()], format).stdout;
         assert!(text.contains(said), "{format}: {text}");
         let without_gpu = shown(&[of_aws("m5.large"), of_google()], format).stdout;
         let words: Vec<&str> = without_gpu.split_whitespace().collect();
-        let nothing = format!("the plan runs no AWS instance with a GPU, and {said}");
+        let nothing = format!("the plan contains no AWS GPU instances, and {said}");
         assert!(
             words.join(" ").contains(&nothing),
             "{format}: {without_gpu}"
@@ -82,24 +82,24 @@ fn a_comment_and_a_message_lead_with_the_sums_of_the_table() {
     let of = |format: &str| check(&world, OPEN, &fixture(), &["--format", format]).stdout;
     let markdown = of("markdown");
     for line in [
-        "### ✅ +$25,516.78 a month as far as priced; policy kept: 1 rule",
+        "### ✅ +$25,516.78 per month where priced; policy passed: 1 rule",
         "| total | — | per month | $12,991.08 | $38,507.86 | +$25,516.78 |",
-        "- 2 rows are not wholly priced: what is not known is in no sum",
+        "- 2 rows are not fully priced: unknown costs are not included in any total",
     ] {
         assert!(markdown.lines().any(|one| one == line), "{markdown}");
     }
     for part in [
-        "**$12,991.08 → $38,507.86 a month** · 12 resources with GPUs, 2 not wholly priced · ",
-        "- 730 hours a month at list prices, the oldest of 2026-05-12, for Linux",
-        "volumes, addresses, reserved instances and savings plans are not in it",
+        "**$12,991.08 → $38,507.86 per month** · 12 resources with GPUs, 2 not fully priced · ",
+        "- 730 hours per month at list prices, oldest from 2026-05-12, for Linux",
+        "volumes, addresses, reserved instances and savings plans are not included",
     ] {
         assert!(markdown.contains(part), "{part}: {markdown}");
     }
     let slack = of("slack");
     for part in [
-        "✅ +$25,516.78 a month as far as priced; policy kept: 1 rule",
-        "*Cost*\\n$12,991.08 → $38,507.86 a month",
-        "12 resources with GPUs, 2 not wholly priced",
+        "✅ +$25,516.78 per month where priced; policy passed: 1 rule",
+        "*Cost*\\n$12,991.08 → $38,507.86 per month",
+        "12 resources with GPUs, 2 not fully priced",
     ] {
         assert!(slack.contains(part), "{part}: {slack}");
     }
@@ -117,8 +117,8 @@ fn the_delta_of_a_comment_is_that_of_the_table() {
     let path = document(&world, &plan);
     let markdown = check(&world, OPEN, &path, &["--format", "markdown"]).stdout;
     for part in [
-        "no known change of cost; policy kept",
-        "**cost unknown** · 1 resource with GPUs, 1 not wholly priced",
+        "no known cost change; policy passed",
+        "**cost unknown** · 1 resource with GPUs, 1 not fully priced",
         "| $734.38 | — | — |",
     ] {
         assert!(markdown.contains(part), "{part}: {markdown}");
@@ -131,7 +131,7 @@ const MEASURED: &str = "[allow]\nregions = [\"us-*\"]\n\n[waste]\npercent_limit 
 #[test]
 fn rules_that_need_measurements_are_named_in_every_format() {
     let rules = "policy/forbid, policy/utilization, policy/waste";
-    let said = format!("not held against what needs measurements: {rules}");
+    let said = format!("not evaluated because measurements are required: {rules}");
     let world = World::new();
     let of = |format: &str| {
         let outcome = check(&world, MEASURED, &fixture(), &["--format", format]);
@@ -144,7 +144,7 @@ fn rules_that_need_measurements_are_named_in_every_format() {
     }
     let github = of("github");
     assert!(
-        github.contains("::notice title=not judged::not held"),
+        github.contains("::notice title=not evaluated::not evaluated"),
         "{github}"
     );
     let log: Value = serde_json::from_str(&of("sarif")).expect("JSON");

@@ -36,7 +36,7 @@ fn a_denied_type_fails_whatever_else_is_unknown() {
         assert_eq!(outcome.code, 100, "{key}: {}", outcome.stderr);
         let document = outcome.json();
         assert_eq!(document["violations"][0]["rule"], "policy/types", "{key}");
-        assert_eq!(document["lacks"], json!([]), "{key}");
+        assert_eq!(document["missing_data"], json!([]), "{key}");
         let after = &document["plan"]["changes"][0]["after"];
         assert_eq!(after["instance_types"], json!(["p4d.24xlarge"]), "{key}");
         assert_eq!((&after["count"], &after["gpus"]), (&json!(1), &json!(8.0)));
@@ -68,7 +68,7 @@ fn an_unknown_tenancy_leaves_a_budget_open() {
     );
 }
 
-/// What a resource costs after the plan is not known: it does not go.
+/// What a resource costs after the plan is unknown: it does not go.
 #[test]
 fn a_row_that_is_half_known_pays_for_no_other() {
     let resource = |address: &str, before: Value, after: Value, unknown: Value| {
@@ -101,7 +101,7 @@ fn a_row_that_is_half_known_pays_for_no_other() {
     );
     assert_eq!(found["plan"]["totals"][0]["monthly_delta"], 4_140.56);
 
-    // What it cost before is not known: nobody can say that it costs no more.
+    // What it cost before is unknown: nobody can say that it costs no more.
     let (code, found) = checked(json!([resource(
         "aws_instance.a",
         of("p99.48xlarge"),
@@ -110,7 +110,11 @@ fn a_row_that_is_half_known_pays_for_no_other() {
     ),]));
     assert_eq!(code, 3, "{found}");
     assert_eq!(found["violations"], json!([]));
-    assert_eq!(found["lacks"].as_array().map(Vec::len), Some(1), "{found}");
+    assert_eq!(
+        found["missing_data"].as_array().map(Vec::len),
+        Some(1),
+        "{found}"
+    );
 }
 
 /// What is usual to strip secrets: `jq 'del(.configuration)'`.
@@ -166,6 +170,6 @@ fn what_could_not_be_judged_is_not_counted_as_allowed() {
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
     let document = outcome.json();
     let observed = |at: usize| document["checks"][at]["observed"].clone();
-    assert_eq!(observed(0), "0 of 1 allowed, 1 not known");
-    assert_eq!(observed(1), "0 of 1 carry it, 1 not known");
+    assert_eq!(observed(0), "0 of 1 allowed, 1 unknown");
+    assert_eq!(observed(1), "0 of 1 have it, 1 unknown");
 }

@@ -111,7 +111,7 @@ fn every_rule_fires_where_it_should_and_nowhere_else() {
 
 #[test]
 fn running_around_the_clock_costs_730_hours() {
-    // Hourly book price × instances × 730, rounded to cents.
+    // Hourly catalog price × instances × 730, rounded to cents.
     let expected = [
         ("experiments", "71481.60"),            // 8 × 12.24
         ("chat-serving", "80145.40"),           // 5 × 16 029.08, each 21.957642 × 730

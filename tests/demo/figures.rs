@@ -19,7 +19,7 @@ fn points(
             && (series.gpu, series.metric, series.statistic) == (gpu, metric, statistic)
     });
     let series = found.next();
-    assert!(found.next().is_none(), "{metric} stands twice");
+    assert!(found.next().is_none(), "{metric}");
     series.map_or(Vec::new(), |series| series.points.iter().collect())
 }
 
@@ -46,7 +46,7 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The value that 95 % of the values do not exceed: the nearest rank, which is
+/// The value that 95% of the values do not exceed: the nearest rank, which is
 /// never below the interpolated percentile by more than one step of the data.
 fn p95(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -256,7 +256,7 @@ fn healthy_training_uses_four_fifths_without_saturating() {
         assert!((30.0 * 1024.0..=36.0 * 1024.0).contains(&peak_mib));
     }
     let saturated = hours.iter().filter(|hour| mean(hour) > 95.0).count();
-    assert!(saturated <= 336 / 20, "{saturated} hours above 95 %");
+    assert!(saturated <= 336 / 20, "{saturated} hours above 95%");
 }
 
 #[test]

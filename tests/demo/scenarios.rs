@@ -126,7 +126,7 @@ fn quarter_used_uses_a_quarter_of_its_gpus() {
     assert!((24.5..=25.5).contains(&percent), "{percent}");
     // 3 replicas, 2 × 4 embedding, 4 × 2 sweeping, 4 at night, 8 and 4 training.
     assert!(effective_gpus / 35.0 >= 0.75, "{effective_gpus}");
-    // Those at night are paid for 35 of the 168 hours of a week.
+    // Those at night are paid for 35 of the 168 hours every week.
     let paid_gpus = 31.0 + 4.0 * 35.0 / 168.0;
     assert!(effective_gpus / paid_gpus >= 0.84, "{effective_gpus}");
 }
@@ -265,7 +265,7 @@ fn quarter_used_costs_what_its_table_says() {
 
 #[test]
 fn mixed_fleet_costs_what_its_table_says() {
-    // The room that document-model leaves free is told apart elsewhere.
+    // The room that document-model leaves free is distinguished elsewhere.
     assert_costs(
         &MIXED_FLEET,
         &[
@@ -346,21 +346,21 @@ fn waterfall(audit: &Audit) -> Vec<String> {
 /// so that a stop takes the same share of the GPUs as of the cost.
 fn kept_gpus(one: &AuditedWorkload) -> (f64, f64) {
     let mut cost = one.workload.monthly_cost().expect("priced").amount();
-    let mut standing = Decimal::from(one.workload.visible_gpus().expect("a known type"));
+    let mut idle_storage = Decimal::from(one.workload.visible_gpus().expect("a known type"));
     let mut on_share = Decimal::ONE;
     for action in &one.actions {
         let left = cost - action.monthly_savings().amount();
         match action.kind() {
-            ActionKind::Stop => standing *= left / cost,
+            ActionKind::Stop => idle_storage *= left / cost,
             ActionKind::Schedule => on_share *= left / cost,
-            ActionKind::Rightsize => standing = target_gpus(one, action),
+            ActionKind::Rightsize => idle_storage = target_gpus(one, action),
             ActionKind::Commit => {}
             other => panic!("no plan here has the action {other}"),
         }
         cost = left;
     }
     let number = |gpus: Decimal| gpus.to_f64().expect("a number");
-    (number(standing), number(standing * on_share))
+    (number(idle_storage), number(idle_storage * on_share))
 }
 
 /// The GPUs of an action's target, of the model of today: each does as much work.
@@ -398,14 +398,14 @@ fn quarter_used_has_its_plan_line_by_line() {
         // memory was not measured and falls from 2 048 to 512 GiB: medium. A g7e has
         // no reservation, and no interruption band, which spot needs below high risk.
         ("sweeps", &["rightsize 72586.06 medium to 4 × g7e.12xlarge"]),
-        // Five idle members: 5 × 7 659.63. Two stay, at 85 % and more:
+        // Five idle members: 5 × 7 659.63. Two stay, at 85% and more:
         // 2 × (10.49264 − 6.61036) × 730 = 5 668.1288. Not restartable: no spot.
         ("embedding", &["stop 38298.15 low", "commit 5668.13 medium"]),
         // Five idle members: 5 × 4 140.56. One g5.12xlarge is reserved, which saves
         // (5.672 − 3.57336) × 730 = 1 532.0072, by what is left here and at night,
         // 4 140.56 and 862.616667: 1 532.01 × 4 140.56/5 003.176667 = 1 267.8703.
         ("finetune", &["stop 20702.80 low", "commit 1267.87 medium"]),
-        // Twelve replicas peak at less than 3 × 80 % together and stand in two zones:
+        // Twelve replicas peak at less than 3 × 80% together and stand in two zones:
         // 9 × 1.861 × 730 = 12 226.77. Then 3 × (1.861 − 1.17243) × 730 = 1 507.9683.
         (
             "chat-replicas",
@@ -414,7 +414,7 @@ fn quarter_used_has_its_plan_line_by_line() {
                 "commit 1507.97 medium",
             ],
         ),
-        // (21.957642 − 13.921094) × 730 = 5 866.68004. Its eight GPUs work at 87 %
+        // (21.957642 − 13.921094) × 730 = 5 866.68004. Its eight GPUs work at 87%
         // and may not be interrupted: the price is all that can change.
         ("foundation-pretraining", &["commit 5866.68 medium"]),
         // 133 of 168 hours off: 4 140.56 × 133/168 = 3 277.9433. The rest of the
@@ -425,8 +425,8 @@ fn quarter_used_has_its_plan_line_by_line() {
         ),
     ];
     assert_plans(&QUARTER_USED_AUDIT, &expected);
-    // A second g5.12xlarge would be used in 35 of 168 hours, 21 %; it pays above
-    // 3.57336/5.672 = 63 %.
+    // A second g5.12xlarge would be used in 35 of 168 hours, 21%; it pays above
+    // 3.57336/5.672 = 63%.
     assert_eq!(
         purchases(&QUARTER_USED_AUDIT),
         [
@@ -452,7 +452,7 @@ fn quarter_used_is_planned_at_less_than_two_fifths_of_its_cost() {
     let totals = &QUARTER_USED_AUDIT.totals;
     // Only the stops are certain.
     assert_eq!(totals.monthly_waste.map(cents).as_deref(), Some("59000.95"));
-    // 211 714.17 − 161 666.51, which is 76.4 % less.
+    // 211 714.17 − 161 666.51, which is 76.4% less.
     let planned = totals.planned_monthly_cost.map(cents);
     assert_eq!(planned.as_deref(), Some("50047.66"));
     let percent = totals.savings_percent().expect("priced");
@@ -464,7 +464,7 @@ fn three_quarters_of_the_gpus_that_quarter_used_keeps_are_effective() {
     let funnel = QUARTER_USED_AUDIT.funnel;
     // 4 × 8 + 7 × 4 + 6 × 4 + 12 + 8 + 4, of which 8 + 8 + 4 + 12 + 8 + 4 work.
     assert_eq!((funnel.total_gpus, funnel.active_gpus), (108, 44));
-    // 27.194 of 108 are effective: 25.2 %.
+    // 27.194 of 108 are effective: 25.2%.
     let effective_gpus = funnel.effective_gpus;
     let means = averages(&QUARTER_USED, "").into_iter().map(mean);
     let of_series = means.sum::<f64>() / 100.0;
@@ -481,16 +481,16 @@ fn three_quarters_of_the_gpus_that_quarter_used_keeps_are_effective() {
         ("nightly-transcription", 4.0, 4.0 * 35.0 / 168.0), // 35 of 168 hours
     ];
     let (mut standing_gpus, mut paid_gpus) = (0.0, 0.0);
-    for (name, standing, paid) in expected {
+    for (name, idle_storage, paid) in expected {
         let (kept_standing, kept_paid) = kept_gpus(workload(&QUARTER_USED_AUDIT, name));
-        let apart = (kept_standing - standing).abs() + (kept_paid - paid).abs();
+        let apart = (kept_standing - idle_storage).abs() + (kept_paid - paid).abs();
         assert!(apart < 1e-3, "{name}: {kept_standing} {kept_paid}");
         standing_gpus += kept_standing;
         paid_gpus += kept_paid;
     }
     // What stops did nothing, and every target has the GPU model of today: the same
-    // 27.194 GPUs' worth is done on 35 GPUs, 77.7 %, or, as the hours are paid, on
-    // 31.833, 85.4 %.
+    // 27.194 GPUs' worth is done on 35 GPUs, 77.7%, or, as the hours are paid, on
+    // 31.833, 85.4%.
     assert!(effective_gpus / standing_gpus >= 0.75, "{standing_gpus}");
     assert!(effective_gpus / paid_gpus >= 0.84, "{paid_gpus}");
 }
@@ -522,23 +522,23 @@ fn mixed_fleet_costs_each_workload_to_the_cent() {
 #[test]
 fn mixed_fleet_has_its_plan_line_by_line() {
     let expected: [(&str, &[&str]); 8] = [
-        // Paid until 2027-03-15, and busy at 89 % in step over EFA: nothing.
+        // Paid until 2027-03-15, and busy at 89% in step over EFA: nothing.
         ("language-pretraining", &[]),
-        // Well used at 66 %, in its capacity reservation. A p5 has no reserved price for
+        // Well used at 66%, in its capacity reservation. A p5 has no reserved price for
         // one year. On the cheaper card that holds 71 GiB × 1.2, with 1 597 of 3 350 GB/s,
-        // a peak of 76 % would be 159 %: nothing.
+        // a peak of 76% would be 159%: nothing.
         ("document-model", &[]),
-        // One idle member: 4.6016 × 730. The others work at 70 % and more:
+        // One idle member: 4.6016 × 730. The others work at 70% and more:
         // 3 × (4.6016 − 2.99564) × 730 = 3 517.0524.
         ("captioning", &["stop 3359.17 low", "commit 3517.05 medium"]),
-        // A peak of 90 % leaves nothing to take away: 2 × 90/80 needs three. A
+        // A peak of 90% leaves nothing to take away: 2 × 90/80 needs three. A
         // g6e.2xlarge has 8 vCPU for some 10.5. Only the price changes:
         // 2 × (3.00424 − 1.89267) × 730 = 1 622.8922.
         ("fraud-scoring", &["commit 1622.89 medium"]),
         // The same at noon: 6 × 90/80 needs seven. Half an L4 holds less than
         // 13 GiB × 1.2. 6 × (0.8048 − 0.52392) × 730 = 1 230.2544.
         ("speech-online", &["commit 1230.25 medium"]),
-        // 48.5 % of 8 vCPU × 1.2 = 4.7, and a g6.xlarge has 4. Two are Linux:
+        // 48.5% of 8 vCPU × 1.2 = 4.7, and a g6.xlarge has 4. Two are Linux:
         // 2 × (0.9776 − 0.63642) × 730 = 498.1228. For Windows the price catalog has
         // no reservation without upfront.
         ("viewers", &["commit 498.12 medium"]),
@@ -571,7 +571,7 @@ fn mixed_fleet_is_planned_mostly_as_it_is() {
         ]
     );
     let totals = &MIXED_FLEET_AUDIT.totals;
-    // 3 359.17 + 40 347.20; the commitments are optimization.
+    // 3 359.17 + 40 347.20; invalid commitments file are optimization.
     assert_eq!(totals.monthly_waste.map(cents).as_deref(), Some("43706.37"));
     // 229 520.52 − 50 574.68.
     let planned = totals.planned_monthly_cost.map(cents);
@@ -582,8 +582,8 @@ fn mixed_fleet_is_planned_mostly_as_it_is() {
 fn of_what_mixed_fleet_bought_ahead_only_room_is_unused() {
     let totals = &MIXED_FLEET_AUDIT.totals;
     // 81 299.20 reserved and 2 775.96 of the savings plan, all of it used.
-    let sunk = totals.sunk_monthly_cost.map(cents);
-    assert_eq!(sunk.as_deref(), Some("84075.16"));
+    let committed_cost = totals.committed_monthly_cost.map(cents);
+    assert_eq!(committed_cost.as_deref(), Some("84075.16"));
     let [room] = &MIXED_FLEET_AUDIT.unused[..] else {
         panic!("one row: {:?}", MIXED_FLEET_AUDIT.unused);
     };

@@ -146,12 +146,12 @@ pub fn smi_csv() -> Vec<Vec<u8>> {
 pub fn smi_xml() -> Vec<Vec<u8>> {
     let gpu = |index: u32| {
         format!(
-            "<gpu id=\"00000000:0{index}:00.0\"><product_name>NVIDIA L4</product_name>\n\
-             <uuid>GPU-{index}</uuid>\n<mig_mode><current_mig>N/A</current_mig></mig_mode>\n\
-             <fb_memory_usage><total>23034 MiB</total><used>50 MiB</used></fb_memory_usage>\n\
-             <utilization><gpu_util>1{index} %</gpu_util><encoder_util>7 %</encoder_util></utilization>\n\
-             <temperature><gpu_temp>27 C</gpu_temp></temperature>\n\
-             <clocks><sm_clock>1275 MHz</sm_clock><mem_clock>1593 MHz</mem_clock></clocks></gpu>\n"
+            "<gpu id=\"00000000:0{index}:00.0\"><product_name>NVIDIA \
+             L4</product_name>\n<uuid>GPU-{index}</uuid>\n<mig_mode><current_mig>N/A</current_mig></mig_mode>\n<fb_memory_usage><total>23034 \
+             MiB</total><used>50 \
+             MiB</used></fb_memory_usage>\n<utilization><gpu_util>1{index}%</gpu_util><encoder_util>7%</encoder_util></utilization>\n<temperature><gpu_temp>27 \
+             C</gpu_temp></temperature>\n<clocks><sm_clock>1275 \
+             MHz</sm_clock><mem_clock>1593 MHz</mem_clock></clocks></gpu>\n"
         )
     };
     let document = format!(

@@ -23,7 +23,7 @@ const MOST_TIME: Duration = Duration::from_secs(20);
 
 fn number(variable: &str, default: u64) -> u64 {
     let given = std::env::var(variable).ok();
-    given.map_or(default, |text| text.parse().expect("a whole number"))
+    given.map_or(default, |text| text.parse().expect("an integer"))
 }
 
 /// Runs a target on mutations of its corpus.

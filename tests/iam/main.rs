@@ -165,7 +165,7 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
 fn the_operations_sent_are_the_actions_of_the_policy() {
     let sent = operations_sent();
     let allowed: BTreeSet<String> = ACTIONS.iter().map(|action| method_of(action)).collect();
-    assert_eq!(allowed.len(), ACTIONS.len(), "an action stands twice");
+    assert_eq!(allowed.len(), ACTIONS.len(), "an action");
     for (operation, places) in &sent {
         assert!(
             allowed.contains(operation),

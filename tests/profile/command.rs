@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The program on a trace, a line of it for every look, over and over.
+/// The program on a trace, a line of it for every sample, over and over.
 pub fn profile(trace: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     command
@@ -85,7 +85,7 @@ fn every_kind_of_host_gets_a_summary() {
                 Some(class.to_owned())
             );
         }
-        assert!(found["looks"]["taken"].as_u64() >= Some(9), "{trace}");
+        assert!(found["samples"]["taken"].as_u64() >= Some(9), "{trace}");
     }
 }
 
@@ -168,7 +168,7 @@ fn a_command_that_cannot_start_is_named() {
         text(&output.stderr),
         "error: cannot run /no/such/program\n  \
          caused by: No such file or directory (os error 2)\n\
-         hint: check its name and that it may be executed\n"
+         hint: check its name and that it is executable\n"
     );
 }
 
@@ -211,7 +211,7 @@ fn an_interrupted_run_still_says_what_it_saw() {
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-        assert!(found["looks"]["taken"].as_u64() >= Some(3));
+        assert!(found["samples"]["taken"].as_u64() >= Some(3));
     }
 }
 
@@ -277,8 +277,8 @@ fn a_killed_run_loses_one_interval_at_most() {
     wait_for_lines(&samples, 6);
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    // A header, and looks of which the last may be torn.
-    let looks = lines_of(&samples) - 1;
+    // A header, and samples of which the last may be torn.
+    let written = lines_of(&samples) - 1;
 
     let mut read = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     read.args(["profile", "--format", "json", "--read"])
@@ -287,8 +287,11 @@ fn a_killed_run_loses_one_interval_at_most() {
     let output = run(&mut read);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    let taken = found["looks"]["taken"].as_u64().expect("a number") as usize;
-    assert!(taken == looks || taken + 1 == looks, "{taken} of {looks}");
+    let taken = found["samples"]["taken"].as_u64().expect("a number") as usize;
+    assert!(
+        taken == written || taken + 1 == written,
+        "{taken} of {written}"
+    );
     assert!(found["exit_code"].is_null());
 }
 
@@ -306,13 +309,13 @@ fn a_file_of_samples_says_what_the_run_said() {
         let output = run(&mut read);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).expect("a document");
-        for key in ["classification", "coverage", "looks", "diagnosis"] {
+        for key in ["classification", "coverage", "samples", "diagnosis"] {
             assert_eq!(found[key], live[key], "{name}: {key}");
         }
         // What the driver did not tell is named again.
         let gaps = found["gaps"].to_string();
-        assert!(gaps.contains("no look tells"), "{gaps}");
-        assert!(gaps.contains("counters of the multiprocessors"), "{gaps}");
+        assert!(gaps.contains("no sample reports"), "{gaps}");
+        assert!(gaps.contains("multiprocessor counters (GPM)"), "{gaps}");
     }
 }
 
@@ -338,15 +341,17 @@ fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
         let output = run(&mut command);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let live: Value = serde_json::from_slice(&output.stdout).expect("a document");
-        let looks = &live["looks"];
-        let found = looks["wall_clock_step_seconds"].as_f64().expect("a number");
-        assert!((found - step).abs() < 0.5, "{looks}");
-        // Three seconds and a look every tenth of one, however busy the host is.
+        let counts = &live["samples"];
+        let found = counts["wall_clock_step_seconds"]
+            .as_f64()
+            .expect("a number");
+        assert!((found - step).abs() < 0.5, "{counts}");
+        // Three seconds and a sample every tenth of one, however busy the host is.
         let elapsed = live["elapsed_seconds"].as_f64().expect("a number");
         assert!((3.0..60.0).contains(&elapsed), "{elapsed}");
-        let count = |key: &str| looks[key].as_f64().expect("a number");
+        let count = |key: &str| counts[key].as_f64().expect("a number");
         let due = count("taken") + count("missed");
-        assert!((due - elapsed * 10.0).abs() <= 1.5, "{elapsed}: {looks}");
+        assert!((due - elapsed * 10.0).abs() <= 1.5, "{elapsed}: {counts}");
         assert_eq!(gpu(&live, 1)["gpu_utilization_mean_pct"], 13.0);
 
         let mut read = Command::new(env!("CARGO_BIN_EXE_gpucost"));
@@ -354,13 +359,13 @@ fn a_wall_clock_that_is_set_in_mid_run_is_told_and_changes_nothing_else() {
             .arg(&samples)
             .env("GPUCOST_CACHE_DIR", "/nowhere");
         let again: Value = serde_json::from_slice(&run(&mut read).stdout).expect("a document");
-        assert_eq!(again["looks"], *looks);
+        assert_eq!(again["samples"], *counts);
         assert_eq!(again["gpus"], live["gpus"]);
     }
 }
 
 #[test]
-fn one_look_of_a_command_is_no_evidence() {
+fn one_sample_of_a_command_is_no_evidence() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let mut command = profile("eight-gpus");
     command
@@ -428,10 +433,13 @@ fn slips_are_named_before_anything_is_sampled() {
     for (arguments, said) in [
         (
             vec!["--interval", "50ms"],
-            "expected a time from 100ms to 1h",
+            "expected a duration from 100ms to 1h",
         ),
         (vec!["--type", "g5.12xlrage"], "g5.12xlarge"),
-        (vec!["--samples", "run.txt"], "names no format"),
+        (
+            vec!["--samples", "run.txt"],
+            "has no supported file extension",
+        ),
         (
             vec!["--duration", "1s", "--", "true"],
             "cannot be used with",
@@ -440,7 +448,7 @@ fn slips_are_named_before_anything_is_sampled() {
         (vec!["--read", "run.jsonl"], "cannot be used with"),
         (
             vec!["--samples", "same.jsonl", "--output", "same.jsonl"],
-            "name the same file",
+            "use the same file",
         ),
     ] {
         let mut command = profile("eight-gpus");

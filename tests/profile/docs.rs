@@ -20,7 +20,13 @@ fn the_log_of_the_page_is_summarised_as_shown() {
         .env("AWS_EC2_METADATA_DISABLED", "true")
         .output()
         .expect("the program starts");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), shown);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    if printed != shown && std::env::var_os("UPDATE_DOCS").is_some() {
+        let path = root.join("docs/profile.md");
+        std::fs::write(path, page.replacen(shown, &printed, 1)).expect("a page");
+        return;
+    }
+    assert_eq!(printed, shown);
 }
 
 fn read(more: &[&str]) -> std::process::Output {
@@ -39,7 +45,7 @@ fn a_log_is_never_written_over() {
     let output = read(&["--output", "fixtures/logs/one-of-four.csv"]);
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("name the same file"), "{stderr}");
+    assert!(stderr.contains("use the same file"), "{stderr}");
 }
 
 #[test]
@@ -49,9 +55,9 @@ fn a_type_with_another_gpu_than_was_seen_gets_no_advice() {
     let output = read(&flags);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        text.contains("price of p3.8xlarge: A10G was seen, and p3.8xlarge has V100;"),
+        text.contains("price of p3.8xlarge: A10G was detected, but p3.8xlarge has V100;"),
         "{text}"
     );
-    assert!(!text.contains("would do"), "{text}");
+    assert!(!text.contains("is sufficient"), "{text}");
     assert!(!text.contains('$'), "{text}");
 }

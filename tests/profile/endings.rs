@@ -125,8 +125,8 @@ fn a_command_that_cannot_start_leaves_the_files_of_before() {
             command.arg("--record").arg(file(record));
             let output = run(command.args(["--", program]));
             assert_eq!(output.status.code(), Some(2));
-            let told = text(&output.stderr);
-            assert!(told.contains("No such file or directory"), "{told}");
+            let reported = text(&output.stderr);
+            assert!(reported.contains("No such file or directory"), "{reported}");
             for kept in ["keep.jsonl", "keep.trace"] {
                 let kept = fs::read_to_string(file(kept)).expect("it is there");
                 assert_eq!(kept, "a day of work\n");
@@ -139,8 +139,8 @@ fn a_command_that_cannot_start_leaves_the_files_of_before() {
     command.arg("--samples").arg(file("keep.jsonl"));
     let output = run(command.arg("--").arg(&unfit));
     assert_eq!(output.status.code(), Some(2));
-    let told = text(&output.stderr);
-    assert!(told.contains("Permission denied"), "{told}");
+    let reported = text(&output.stderr);
+    assert!(reported.contains("Permission denied"), "{reported}");
     let kept = fs::read_to_string(file("keep.jsonl")).expect("it is there");
     assert_eq!(kept, "a day of work\n");
 }
@@ -168,7 +168,7 @@ fn two_runs_do_not_write_to_one_file() {
         format!(
             "error: cannot write {path}\n  \
              caused by: another process is writing to it\n\
-             hint: name a file for each run\n"
+             hint: use a different file for each run\n"
         )
     );
     assert_eq!(second.status.code(), Some(2));

@@ -1,7 +1,7 @@
 //! What GPUs that answer are read as. Every figure is worked out from the NOTE
 //! of its fixture.
 
-use crate::stub::{Stage, look, missing, reading};
+use crate::stub::{Stage, missing, reading, sample};
 use gpucost::profiling::{FineSample, GpuProcess, MigSlot, ThrottleReasons};
 use gpucost::sources::gpus::GpuSource;
 
@@ -28,7 +28,7 @@ fn eight_gpus_are_read_metric_by_metric() {
         assert_eq!(identity.is_mig_enabled, None);
         assert_eq!(identity.mig, None);
     }
-    let first = look(&mut source, 1.0);
+    let first = sample(&mut source, 1.0);
     for k in 0..8_u32 {
         let gpu = reading(&first, k as usize);
         let n = f64::from(k);
@@ -69,11 +69,11 @@ fn eight_gpus_are_read_metric_by_metric() {
         let holders = if k == 0 { vec![] } else { vec![holder] };
         assert_eq!(gpu.processes, Some(holders));
     }
-    let second = look(&mut source, 2.0);
-    let third = look(&mut source, 4.0);
+    let second = sample(&mut source, 2.0);
+    let third = sample(&mut source, 4.0);
     for k in 0..8_u32 {
         let megabytes = f64::from(k) * 1e6;
-        let [after_1, after_2] = [&second, &third].map(|looks| reading(looks, k as usize));
+        let [after_1, after_2] = [&second, &third].map(|samples| reading(samples, k as usize));
         assert_eq!(after_1.pcie_sent_bytes_per_second, Some(megabytes));
         assert_eq!(
             after_1.pcie_received_bytes_per_second,
@@ -122,8 +122,8 @@ fn mig_instances_are_rows_after_their_gpu() {
             profile: Some("2g.10gb".to_owned()),
         })
     );
-    let looks = look(&mut source, 1.0);
-    let [gpu, large, small] = [0, 1, 2].map(|row| reading(&looks, row));
+    let samples = sample(&mut source, 1.0);
+    let [gpu, large, small] = [0, 1, 2].map(|row| reading(&samples, row));
     for row in [gpu, large, small] {
         assert_eq!(row.utilization_percent, None, "not available is not idle");
         assert_eq!(row.memory_utilization_percent, None);
@@ -146,7 +146,7 @@ fn mig_instances_are_rows_after_their_gpu() {
             "encoder utilization",
             "multiprocessor, tensor and memory bandwidth activity (GPM)",
             "utilization",
-            "utilization between two looks (the driver's own samples)",
+            "utilization between two samples (from the driver's buffer)",
         ],
         "power is told by the GPU, so that its absence on an instance is no gap"
     );
@@ -160,10 +160,10 @@ fn mig_instances_are_rows_after_their_gpu() {
 fn hopper_tells_what_its_multiprocessors_did() {
     let stage = Stage::of("hopper");
     let mut source = stage.open();
-    let first = look(&mut source, 0.0);
+    let first = sample(&mut source, 0.0);
     assert_eq!(reading(&first, 0).activity, None, "two samples are needed");
     assert_eq!(reading(&first, 0).pcie_sent_bytes_per_second, None);
-    let second = look(&mut source, 1.0);
+    let second = sample(&mut source, 1.0);
     let gpu = reading(&second, 0);
     let activity = gpu.activity.expect("counters");
     assert_eq!(activity.graphics_percent, Some(99.5));
@@ -185,10 +185,10 @@ fn hopper_tells_what_its_multiprocessors_did() {
         gpu.pcie_received_bytes_per_second,
         activity.pcie_received_bytes_per_second
     );
-    // A tenth of a second is too near; the next look spans both.
-    let near = look(&mut source, 1.1);
+    // A tenth of a second is too near; the next sample spans both.
+    let near = sample(&mut source, 1.1);
     assert_eq!(reading(&near, 0).activity, None);
-    let after = look(&mut source, 1.2);
+    let after = sample(&mut source, 1.2);
     let tensor = reading(&after, 0)
         .activity
         .expect("counters")
@@ -203,9 +203,9 @@ fn hopper_tells_what_its_multiprocessors_did() {
 fn hopper_tells_it_of_a_mig_instance_too() {
     let stage = Stage::of("hopper-mig");
     let mut source = stage.open();
-    look(&mut source, 0.0);
-    let looks = look(&mut source, 1.0);
-    let [whole, slice] = [0, 1].map(|row| reading(&looks, row));
+    sample(&mut source, 0.0);
+    let samples = sample(&mut source, 1.0);
+    let [whole, slice] = [0, 1].map(|row| reading(&samples, row));
     assert_eq!(whole.utilization_percent, None);
     assert_eq!(whole.activity.expect("counters").sm_percent, Some(11.5));
     assert_eq!(slice.utilization_percent, None);
@@ -220,8 +220,8 @@ fn an_old_driver_is_read_by_its_older_calls() {
     let stage = Stage::of("old-driver");
     let mut source = stage.open();
     assert_eq!(source.identities()[0].vram_total_mib, Some(16_160.0));
-    let looks = look(&mut source, 1.0);
-    let gpu = reading(&looks, 0);
+    let samples = sample(&mut source, 1.0);
+    let gpu = reading(&samples, 0);
     assert_eq!(gpu.vram_used_mib, Some(9_001.0));
     assert_eq!(gpu.energy_j, None);
     assert_eq!(gpu.pcie_sent_bytes_per_second, None);
@@ -234,7 +234,7 @@ fn an_old_driver_is_read_by_its_older_calls() {
     };
     assert_eq!(
         reason("energy counter"),
-        Some("driver 470.82.01 does not know the call")
+        Some("driver 470.82.01 does not provide this call")
     );
     assert_eq!(
         reason("PCIe traffic"),
@@ -242,7 +242,7 @@ fn an_old_driver_is_read_by_its_older_calls() {
     );
     assert_eq!(
         reason("multiprocessor, tensor and memory bandwidth activity (GPM)"),
-        Some("driver 470.82.01 does not know the call")
+        Some("driver 470.82.01 does not provide this call")
     );
     let gpm = gaps.iter().find(|gap| gap.what.contains("GPM"));
     // A V100 has no such counters, whatever the driver.
@@ -257,7 +257,7 @@ fn an_old_driver_is_read_by_its_older_calls() {
 fn what_a_fraction_of_a_gpu_does_not_tell_is_absent_and_not_asked_twice() {
     let stage = Stage::of("fraction");
     let mut source = stage.open();
-    let first = look(&mut source, 1.0);
+    let first = sample(&mut source, 1.0);
     let gpu = reading(&first, 0);
     assert_eq!(gpu.utilization_percent, Some(30.0));
     assert_eq!(gpu.vram_used_mib, Some(600.0));
@@ -266,7 +266,7 @@ fn what_a_fraction_of_a_gpu_does_not_tell_is_absent_and_not_asked_twice() {
     assert_eq!(gpu.sm_clock_mhz, None);
     assert_eq!(gpu.throttle, None);
     assert_eq!(gpu.processes, None, "not allowed to see is not nobody");
-    let second = look(&mut source, 2.0);
+    let second = sample(&mut source, 2.0);
     let gpu = reading(&second, 0);
     assert_eq!(gpu.utilization_percent, Some(31.0));
     assert_eq!(gpu.power_w, None, "asked once, refused, left alone");
@@ -279,7 +279,7 @@ fn what_a_fraction_of_a_gpu_does_not_tell_is_absent_and_not_asked_twice() {
     let processes = processes.expect("processes are missing");
     assert_eq!(
         processes.reason,
-        "driver 550.127.05 does not allow it to this user"
+        "driver 550.127.05 does not allow it for this user"
     );
     assert_eq!(processes.place, "NVIDIA L4-3Q");
 }
@@ -290,7 +290,7 @@ fn xid_errors_are_told_once_and_in_order() {
     let mut source = stage.open();
     let xids: Vec<Vec<u64>> = (0..5)
         .map(|second| {
-            reading(&look(&mut source, f64::from(second)), 0)
+            reading(&sample(&mut source, f64::from(second)), 0)
                 .xids
                 .clone()
         })
@@ -311,7 +311,7 @@ fn samples_of_the_driver_go_on_when_the_clock_is_set_back() {
         r#""answers":{"nvmlDeviceGetUtilizationRates":[50,0],"nvmlDeviceGetSamples.gpu":[[900000000,0]]}}]}"#,
         "\n",
     ));
-    // The third look finds the buffer full of what is older than the second's, the
+    // The third sample finds the buffer full of what is older than the second's, the
     // fourth goes on from there; so does the last, after a leap forward.
     for (second, taken) in [
         samples(1_000_000_000, 2, 20),
@@ -329,8 +329,8 @@ fn samples_of_the_driver_go_on_when_the_clock_is_set_back() {
     let mut source = Stage::of_text(&trace).open();
     let taken: Vec<Vec<f64>> = (0..5)
         .map(|second| {
-            let looks = look(&mut source, f64::from(second));
-            let fine = &reading(&looks, 0).fine;
+            let samples = sample(&mut source, f64::from(second));
+            let fine = &reading(&samples, 0).fine;
             fine.iter().map(|one| one.utilization_percent).collect()
         })
         .collect();
@@ -367,7 +367,7 @@ fn traffic_gap(source: &impl GpuSource) -> Option<(String, String)> {
 
 #[test]
 fn a_counter_that_starts_again_within_an_interval_is_a_gap() {
-    let reason = "its counter starts again after 4 GiB, which the link can carry between two looks";
+    let reason = "its counter wraps after 4 GiB, which the link can transfer between two samples";
     // 31.5 GB/s take 136 ms for 4 GiB, less a tenth 123 ms; 63 GB/s take 68 ms,
     // which is less than the shortest interval; 4 GB/s take 1.07 s, less a tenth
     // 966 ms.
@@ -375,19 +375,20 @@ fn a_counter_that_starts_again_within_an_interval_is_a_gap() {
         let stage = narrow_counters(generation);
         let mut source = stage.open();
         for second in [0.0, 2.0, 4.0] {
-            let looks = look(&mut source, second);
-            assert_eq!(reading(&looks, 0).pcie_sent_bytes_per_second, None);
+            let samples = sample(&mut source, second);
+            assert_eq!(reading(&samples, 0).pcie_sent_bytes_per_second, None);
         }
         let hint = match interval {
-            Some(interval) => format!("look more often: `--interval {interval}`"),
-            None => "nothing to be done on this host; verdicts do without it and say so".to_owned(),
+            Some(interval) => format!("sample more often: `--interval {interval}`"),
+            None => "no action possible on this host; verdicts are made without it and say so"
+                .to_owned(),
         };
         assert_eq!(traffic_gap(&source), Some((reason.to_owned(), hint)));
     }
     let stage = narrow_counters(4);
     let mut source = stage.open();
     for second in [0.0, 0.1, 0.2] {
-        look(&mut source, second);
+        sample(&mut source, second);
     }
     assert_eq!(traffic_gap(&source), None);
 }

@@ -1,6 +1,6 @@
 //! GPUs and drivers that go away in mid-run, and traces of all of it.
 
-use crate::stub::{Stage, look, missing, reading};
+use crate::stub::{Stage, missing, reading, sample};
 use gpucost::profiling::{GpuSample, Loss};
 use gpucost::sources::gpus::GpuSource;
 use std::fs;
@@ -10,12 +10,12 @@ fn a_gpu_that_falls_off_the_bus_is_lost_and_the_others_go_on() {
     let stage = Stage::of("lost-gpu");
     let mut source = stage.open();
     for second in 0..24_u32 {
-        let looks = look(&mut source, f64::from(second));
-        assert_eq!(reading(&looks, 0).utilization_percent, Some(50.0));
+        let samples = sample(&mut source, f64::from(second));
+        assert_eq!(reading(&samples, 0).utilization_percent, Some(50.0));
         let lost = "the GPU fell off the bus or cannot be reached (XID 79)";
-        match (second, &looks[1]) {
+        match (second, &samples[1]) {
             // Lost at 2, asked again at 12, when it is still lost, and at 22.
-            // What it reported as it went is told once.
+            // What it reported as it went is reported once.
             (2..=21, sample) => {
                 let xids = if second == 2 { vec![79] } else { vec![] };
                 let reason = lost.to_owned();
@@ -23,7 +23,7 @@ fn a_gpu_that_falls_off_the_bus_is_lost_and_the_others_go_on() {
             }
             (second, GpuSample::Read(gpu)) => {
                 assert_eq!(gpu.utilization_percent, Some(60.0));
-                // A rate needs two looks without a loss between them.
+                // A rate needs two samples without a loss between them.
                 let rate = (second != 0 && second != 22).then_some(1e6);
                 assert_eq!(gpu.pcie_sent_bytes_per_second, rate, "second {second}");
             }
@@ -38,13 +38,13 @@ fn a_driver_that_vanishes_loses_every_gpu_until_it_is_back() {
     let mut source = stage.open();
     let mut rates = Vec::new();
     for second in 0..6_u32 {
-        let looks = look(&mut source, f64::from(second));
-        assert_eq!(looks.len(), 2);
+        let samples = sample(&mut source, f64::from(second));
+        assert_eq!(samples.len(), 2);
         if (2..=3).contains(&second) {
             let lost = "the NVIDIA driver is no longer loaded";
-            assert_eq!(looks, [GpuSample::lost(lost), GpuSample::lost(lost)]);
+            assert_eq!(samples, [GpuSample::lost(lost), GpuSample::lost(lost)]);
         } else {
-            rates.push(reading(&looks, 0).pcie_sent_bytes_per_second);
+            rates.push(reading(&samples, 0).pcie_sent_bytes_per_second);
         }
     }
     // Seconds 0, 1, 4 and 5: 2 MB in a second, then 0.5 MB.
@@ -64,10 +64,10 @@ fn a_gpu_that_cannot_be_had_at_the_start_is_a_lost_row() {
     let mut source = stage.open();
     assert_eq!(source.identities()[0].name, None);
     assert_eq!(source.identities()[1].name.as_deref(), Some("Tesla T4"));
-    let looks = look(&mut source, 0.0);
+    let samples = sample(&mut source, 0.0);
     let reason = "the GPU fell off the bus or cannot be reached";
-    assert_eq!(looks[0], GpuSample::lost(reason));
-    assert_eq!(reading(&looks, 1).power_w, Some(27.0));
+    assert_eq!(samples[0], GpuSample::lost(reason));
+    assert_eq!(reading(&samples, 1).power_w, Some(27.0));
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn a_gpu_that_answers_nothing_but_an_unknown_error_is_lost() {
         "\n",
     ));
     let mut source = stage.open();
-    let first = look(&mut source, 0.0);
+    let first = sample(&mut source, 0.0);
     assert_eq!(reading(&first, 0).power_w, Some(27.0));
-    let second = look(&mut source, 1.0);
+    let second = sample(&mut source, 1.0);
     assert_eq!(reading(&second, 0).power_w, None, "one metric, this once");
     assert_eq!(reading(&second, 0).temperature_c, Some(40.0));
-    let third = look(&mut source, 2.0);
-    let reason = "NVML answers: an internal driver error occurred";
+    let third = sample(&mut source, 2.0);
+    let reason = "NVML error: an internal driver error occurred";
     assert_eq!(third, [GpuSample::lost(reason)]);
 }
 
@@ -110,8 +110,8 @@ fn a_recorded_run_plays_as_it_was() {
         let stage = Stage::of(fixture);
         let record = stage.file("recorded.jsonl");
         let mut source = stage.open_with(Some(&record)).expect("the stub opens");
-        let looks: Vec<Vec<GpuSample>> = (0..26)
-            .map(|second| look(&mut source, f64::from(second)))
+        let samples: Vec<Vec<GpuSample>> = (0..26)
+            .map(|second| sample(&mut source, f64::from(second)))
             .collect();
         let recorded = fs::read_to_string(&record).expect("a trace");
         assert_eq!(recorded.lines().count(), 27, "{fixture}: a line a look");
@@ -119,9 +119,9 @@ fn a_recorded_run_plays_as_it_was() {
         let again = Stage::of_text(&recorded);
         let mut replayed = again.open();
         assert_eq!(replayed.identities(), source.identities(), "{fixture}");
-        for (second, look_then) in looks.iter().enumerate() {
-            let now = look(&mut replayed, second as f64);
-            assert_eq!(now, *look_then, "{fixture}: second {second}");
+        for (second, sample_then) in samples.iter().enumerate() {
+            let now = sample(&mut replayed, second as f64);
+            assert_eq!(now, *sample_then, "{fixture}: second {second}");
         }
         assert_eq!(missing(&replayed), missing(&source), "{fixture}");
     }
@@ -133,8 +133,8 @@ fn a_trace_goes_round_with_its_counters_going_on() {
     let mut source = stage.open();
     let energies: Vec<f64> = (0..12)
         .map(|second| {
-            let looks = look(&mut source, f64::from(second));
-            reading(&looks, 3).energy_j.expect("a counter")
+            let samples = sample(&mut source, f64::from(second));
+            reading(&samples, 3).energy_j.expect("a counter")
         })
         .collect();
     assert!(energies.is_sorted(), "{energies:?}");

@@ -123,8 +123,8 @@ fn nobody_who_answers_is_a_gap_and_no_price() {
 fn a_type_that_is_not_the_one_of_the_run_has_no_price() {
     // 8 A10G answer; a g5.12xlarge has 4, and a p3.8xlarge 4 of another model.
     for (name, reason) in [
-        ("g5.12xlarge", "8 GPUs were seen, and g5.12xlarge has 4"),
-        ("p3.8xlarge", "A10G was seen, and p3.8xlarge has V100; "),
+        ("g5.12xlarge", "8 GPUs were detected, but g5.12xlarge has 4"),
+        ("p3.8xlarge", "A10G was detected, but p3.8xlarge has V100; "),
     ] {
         let found = summary(None, &["--type", name, "--region", "us-east-1"]);
         assert!(found["cost"].is_null(), "{name}");
@@ -135,7 +135,7 @@ fn a_type_that_is_not_the_one_of_the_run_has_no_price() {
     // A g5.48xlarge has 8, all of which are used.
     let found = summary(None, &["--type", "g5.48xlarge", "--region", "us-east-1"]);
     assert!(found["cost"]["left_alone"].is_null());
-    // 38 % mean over 8 GPUs: 16.288 / (8 × 0.38) = 5.357895 an hour of a full one.
+    // 38% mean over 8 GPUs: 16.288 / (8 × 0.38) = 5.357895 an hour of a full one.
     let useful = found["cost"]["cost_per_useful_gpu_hour"].as_f64();
     assert!(
         (useful.expect("a rate") - 5.357895).abs() < 0.1,

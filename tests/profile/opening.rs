@@ -1,4 +1,4 @@
-//! Why NVML cannot be opened, and what the user is told.
+//! Why NVML cannot be opened, and what the user is reported.
 
 use crate::stub::Stage;
 use gpucost::sources::nvml::{NvmlError, NvmlSource, Options};
@@ -39,22 +39,22 @@ fn what_the_driver_says_at_the_start_becomes_an_error_with_a_hint() {
         ),
         (
             r#""nvmlInit_v2":{"error":18}"#,
-            "the NVIDIA driver and its library are of different versions",
+            "the NVIDIA driver and its library have different versions",
             "reboot",
         ),
         (
             r#""nvmlInit_v2":{"error":4}"#,
-            "no permission to talk to the NVIDIA driver",
+            "no permission to access the NVIDIA driver",
             "/dev/nvidiactl",
         ),
         (
             r#""nvmlInit_v2":{"error":999}"#,
-            "the NVIDIA management library does not start",
+            "the NVIDIA management library failed to initialize",
             "nvidia-smi",
         ),
         (
             r#""nvmlDeviceGetCount_v2":0"#,
-            "the NVIDIA driver sees no GPU on this host",
+            "the NVIDIA driver finds no GPU on this host",
             "lspci",
         ),
     ] {

@@ -60,7 +60,7 @@ pub fn trace(name: &str) -> PathBuf {
     fixtures.join(name).join("trace.jsonl")
 }
 
-/// A copy of the library that plays a trace, a line for every look.
+/// A copy of the library that plays a trace, a line for every sample.
 pub struct Stage {
     folder: TempDir,
 }
@@ -121,8 +121,8 @@ impl Stage {
     }
 }
 
-/// A look at a second.
-pub fn look(source: &mut NvmlSource, second: f64) -> Vec<GpuSample> {
+/// A sample of a second.
+pub fn sample(source: &mut NvmlSource, second: f64) -> Vec<GpuSample> {
     source.read(Duration::from_secs_f64(second))
 }
 

@@ -10,12 +10,12 @@ const HOUR: u32 = 12;
 /// Periods in a day.
 const DAY: u32 = 24 * HOUR;
 
-/// A g5.xlarge with 40 % of its memory in use and the given utilization.
+/// A g5.xlarge with 40% of its memory in use and the given utilization.
 fn at(level: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
     g5("i-1").gpu(0, level).vram(0, 9_211.2, A10G_MIB)
 }
 
-/// A g5.xlarge that computes nothing and holds 2 % of its memory.
+/// A g5.xlarge that computes nothing and holds 2% of its memory.
 fn idle() -> Machine {
     g5("i-1").gpu(0, flat(0.0)).vram(0, 460.56, A10G_MIB)
 }
@@ -73,7 +73,7 @@ fn half_of_the_expected_samples_are_enough_and_one_less_is_not() {
         half.workload().verdict.confidence,
         Some(Confidence::Derived)
     );
-    // 2 012 of 4 032 is 49.9 %.
+    // 2 012 of 4 032 is 49.9%.
     assert_eq!(covered(2_012).verdict(), "insufficient-data/-");
     assert_eq!(covered(PERIODS / 2 - 1).verdict(), "insufficient-data/-");
 }
@@ -86,7 +86,7 @@ fn ninety_percent_of_the_samples_make_it_measured() {
             .verdict
             .confidence
     };
-    // 90 % of 4 032 is 3 628.8.
+    // 90% of 4 032 is 3 628.8.
     assert_eq!(confidence(3_629), Some(Confidence::Measured));
     assert_eq!(confidence(3_628), Some(Confidence::Derived));
 }
@@ -256,7 +256,7 @@ fn saturated_by_its_mean_only_above_eighty_five_percent() {
 
 #[test]
 fn saturated_by_a_tenth_of_its_hours() {
-    // 34 of 336 hours are 10.1 %, 33 are 9.8 %.
+    // 34 of 336 hours are 10.1%, 33 are 9.8%.
     let hours = |count: u32| judge(at(split(count * HOUR, 100.0, 30.0)));
     let saturated = hours(34);
     assert_eq!(saturated.verdict(), "underutilized/saturated");
@@ -266,7 +266,7 @@ fn saturated_by_a_tenth_of_its_hours() {
         "a risk for serving only"
     );
     assert_eq!(hours(33).verdict(), "underutilized/steady");
-    // A mean of exactly 95 % is not above it.
+    // A mean of exactly 95% is not above it.
     let edge = judge(at(split(34 * HOUR, 95.0, 30.0)));
     assert_eq!(edge.verdict(), "underutilized/steady");
 }
@@ -326,19 +326,19 @@ fn bursts_are_said_in_the_title_and_never_as_evidence() {
     let finding = judged.finding("overprovisioned-gpu").expect("a finding");
     assert_eq!(finding.monthly_savings, None);
     // A reservation does not change what it will do when that ends.
-    for (instance_type, told) in [("g5.xlarge", false), ("g5.16xlarge", true)] {
+    for (instance_type, reported) in [("g5.xlarge", false), ("g5.16xlarge", true)] {
         let machine = on(instance_type).vram(0, 9_211.2, A10G_MIB);
         let mut one = estate(vec![machine]);
         one.commitments.reserved_instances = vec![ReservedInstances {
             instance_type: instance_type.to_owned(),
-            ..crate::paid_ahead::reserved(1)
+            ..crate::committed::reserved(1)
         }];
         let found = audited(&one);
-        assert!(found.totals.sunk_monthly_cost.is_some());
+        assert!(found.totals.committed_monthly_cost.is_some());
         let findings: Vec<_> = found.findings.iter().map(|one| one.rule()).collect();
         assert_eq!(
             findings.contains(&"overprovisioned-gpu"),
-            told,
+            reported,
             "{findings:?}"
         );
         assert!(
@@ -350,7 +350,7 @@ fn bursts_are_said_in_the_title_and_never_as_evidence() {
     }
 }
 
-/// A g5.xlarge that reports nothing but power. An A10G draws 57 W of 300 W, 19 %
+/// A g5.xlarge that reports nothing but power. An A10G draws 57 W of 300 W, 19%
 /// of its limit, with its driver loaded and no work.
 fn powered(level: impl Fn(u32) -> Option<f64>) -> crate::builder::Judged {
     judge(g5("i-1").power(level))
@@ -440,7 +440,7 @@ fn without_any_gpu_series_a_silent_cpu_proves_nothing() {
 
 #[test]
 fn the_class_is_the_mean_over_all_gpus_and_idleness_the_busiest() {
-    // One of four GPUs at 80 %: a mean of 20 %, and not idle.
+    // One of four GPUs at 80%: a mean of 20%, and not idle.
     let busy = (1..4).fold(
         Machine::new("i-1", "g5.12xlarge")
             .cpu(flat(5.0))
@@ -467,7 +467,7 @@ fn a_period_counts_when_half_of_the_gpus_reported() {
 fn too_few_gpus_is_another_reason_than_no_metric() {
     let reason = |machine: Machine| judge(machine).workload().verdict.reason.clone();
     let four = || Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
-    assert_eq!(reason(four()), "no GPU metric was delivered");
+    assert_eq!(reason(four()), "no GPU metric was reported");
     assert_eq!(
         reason(four().gpu(0, flat(40.0))),
         "fewer than half of the GPUs reported utilization at any time"
@@ -497,5 +497,5 @@ fn a_week_of_samples_is_needed_to_advise_a_commitment() {
     );
     assert_eq!(short.verdict(), "well-utilized/steady");
     assert_eq!(short.finding("steady-on-demand"), None);
-    assert!(!short.has_gap("price"), "nothing is missing but time");
+    assert!(!short.has_gap("price"), "nomissing input but time");
 }

@@ -181,7 +181,7 @@ impl Machine {
 }
 
 /// A g5.xlarge, the smallest machine with a whole A10G, that ran throughout
-/// with a CPU at 5 %.
+/// with a CPU at 5%.
 pub fn g5(id: &str) -> Machine {
     Machine::new(id, "g5.xlarge").cpu(flat(5.0))
 }

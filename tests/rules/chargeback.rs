@@ -106,7 +106,12 @@ fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
         prop_assert!(effective >= Decimal::ZERO);
         prop_assert_eq!(effective, effective.round_dp(2));
         let split = charge.split;
-        let parts = [split.useful, split.idle, split.unmeasured, split.standing];
+        let parts = [
+            split.useful,
+            split.idle,
+            split.unmeasured,
+            split.idle_storage,
+        ];
         prop_assert_eq!(parts.map(Money::amount).iter().sum::<Decimal>(), effective);
         prop_assert_eq!(
             charge.billed.amount().is_zero(),

@@ -41,7 +41,7 @@ fn steps(machine: Machine) -> String {
 }
 
 /// Hours of the week that may be off by the series of the instances alone: in both
-/// weeks nine tenths of the points of all GPUs there and none of 1 % or more, and so
+/// weeks nine tenths of the points of all GPUs there and none of 1% or more, and so
 /// beside it.
 fn off_hours_of_the_series(prefix: &str) -> usize {
     let instances: Vec<_> = DEMO
@@ -157,7 +157,7 @@ fn nothing_else_in_the_demo_is_scheduled_or_shared() {
 #[test]
 fn the_zone_of_the_tag_outranks_that_of_the_policy() {
     let night = by_hour(|hour| (8..18).contains(&hour));
-    assert!(steps(night.clone()).contains("hours are of UTC, because neither"));
+    assert!(steps(night.clone()).contains("time zone UTC, because neither"));
     // In summer, until 25 October, Berlin is two hours ahead; afterwards one.
     let tagged = judge(night.clone().tag("GPUCOST:TimeZone", "Asia/Tokyo"));
     let finding = tagged.finding("off-hours").expect("a schedule");
@@ -174,10 +174,10 @@ fn the_zone_of_the_tag_outranks_that_of_the_policy() {
     assert!(to.contains("Mon 11:00–Tue 01:00"), "{to}");
     let unknown = steps(night.tag("gpucost:timezone", "Mars/Olympus"));
     assert!(
-        unknown.contains("no known time zone: Mars/Olympus"),
+        unknown.contains("an unknown time zone: Mars/Olympus"),
         "{unknown}"
     );
-    assert!(unknown.contains("hours are of UTC"), "{unknown}");
+    assert!(unknown.contains("time zone UTC"), "{unknown}");
 }
 
 #[test]
@@ -189,24 +189,30 @@ fn scarce_capacity_instance_stores_and_uneven_weeks_are_warned_of() {
             machine.gpu(index, day).vram(index, 20_000.0, 40_960.0)
         },
     );
-    let told = steps(p4d);
+    let reported = steps(p4d);
     assert!(
-        told.contains("P4 and P5 capacity may not come back"),
-        "{told}"
+        reported.contains("P4 and P5 capacity may not be available again"),
+        "{reported}"
     );
-    assert!(told.contains("nothing on the instance store"), "{told}");
+    assert!(
+        reported.contains("no data on the instance store"),
+        "{reported}"
+    );
     // Works from 8 to 18, on the first Monday until 21.
     let uneven = |period: u32| {
         let late = period / 288 == 1 && (18..21).contains(&(period / 12 % 24));
         let busy = late || (8..18).contains(&(period / 12 % 24));
         Some(if busy { 70.0 } else { 0.0 })
     };
-    let told = steps(g5("i-1").gpu(0, uneven).vram(0, 9_000.0, A10G_MIB));
-    assert!(told.contains("would have cut 3 active hours"), "{told}");
-    assert!(!told.contains("capacity"), "{told}");
+    let reported = steps(g5("i-1").gpu(0, uneven).vram(0, 9_000.0, A10G_MIB));
+    assert!(
+        reported.contains("would have cut 3 active hours"),
+        "{reported}"
+    );
+    assert!(!reported.contains("capacity"), "{reported}");
 }
 
-/// A serving Auto Scaling group on two of a type, each GPU at 20 % with 4 GiB.
+/// A serving Auto Scaling group on two of a type, each GPU at 20% with 4 GiB.
 fn replicas(instance_type: &str, gpus: u16, kind: &str, environment: &str) -> Vec<Machine> {
     ["i-1", "i-2"]
         .into_iter()
@@ -244,35 +250,39 @@ fn cards_without_mig_are_refused_by_name_and_shared_through_mps_at_high_risk() {
         ("g6.12xlarge", 4, "L4"),
         ("g6e.12xlarge", 4, "L40S"),
     ] {
-        let told = shared(
+        let reported = shared(
             replicas(instance_type, gpus, "serving", "dev"),
             Risk::Medium,
         );
-        let told = told.expect_err("no MIG");
+        let reported = reported.expect_err("no MIG");
         assert_eq!(
-            told,
-            format!("MIG: {model} has none; MPS needs --risk high")
+            reported,
+            format!("{model} does not support MIG; MPS needs --risk high")
         );
     }
     let a10g = |environment| replicas("g5.12xlarge", 4, "serving", environment);
-    // 8 × 20 % on cards of 80 %: two cards, one instance.
+    // 8 × 20% on cards of 80%: two cards, one instance.
     assert_eq!(shared(a10g("dev"), Risk::High), Ok((SharingMode::Mps, 1)));
-    let told = shared(a10g("Production"), Risk::High).expect_err("production");
-    assert_eq!(told, "MIG: A10G has none; MPS is not for production");
+    let reported = shared(a10g("Production"), Risk::High).expect_err("production");
+    assert_eq!(
+        reported,
+        "A10G does not support MIG; MPS is not suitable for production"
+    );
 }
 
 #[test]
 fn gpus_that_work_together_are_not_shared() {
-    let told = shared(replicas("p4d.24xlarge", 8, "training", "dev"), Risk::High);
+    let reported = shared(replicas("p4d.24xlarge", 8, "training", "dev"), Risk::High);
     assert!(
-        told.expect_err("training")
+        reported
+            .expect_err("training")
             .starts_with("training may use several GPUs")
     );
     // No driver's figure for the slices of an H200 is known.
-    let told = shared(replicas("p5en.48xlarge", 8, "serving", "dev"), Risk::Medium);
+    let reported = shared(replicas("p5en.48xlarge", 8, "serving", "dev"), Risk::Medium);
     assert_eq!(
-        told.expect_err("unknown slices"),
-        "the memory of the MIG slices of H200 is not in the book"
+        reported.expect_err("unknown slices"),
+        "the MIG slice memory of H200 is not in the catalog"
     );
 }
 

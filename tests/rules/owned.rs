@@ -1,5 +1,5 @@
 //! What an account has bought: hours out of an estate, and the findings about
-//! the commitments themselves.
+//! invalid commitments file themselves.
 
 use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, window};
 use gpucost::catalog::Prices;
@@ -113,7 +113,7 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
         expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours)))
     );
     let second = found.of(&InstanceId::new("i-2")).expect("it is there");
-    let paid = second.paid_ahead(as_of()).expect("all of it");
+    let paid = second.committed(as_of()).expect("all of it");
     assert_eq!(paid.purchase_option(), PurchaseOption::Reserved);
     // (336 + 112) of 672 hours.
     let used = found.commitments[0].utilization.expect("it overlaps");
@@ -135,7 +135,7 @@ fn idle_capacity_costs_the_on_demand_price_of_what_is_free() {
     assert_eq!(one.id(), "idle-capacity-reservation:cr-1");
     assert_eq!(
         one.title,
-        "capacity for 3 of 4 × p4d.24xlarge in us-east-1b is held and not used"
+        "capacity for 3 of 4 × p4d.24xlarge in us-east-1b is reserved but not used"
     );
     assert_eq!(one.evidence()[0].observed, 3.0);
 }
@@ -175,8 +175,8 @@ fn a_commitment_that_nobody_uses_is_sunk_and_saves_nothing() {
     // 2 × 13.921094 × 730 = 20 324.79724.
     assert_eq!(
         one.title,
-        "the reservation of 2 × p4d.24xlarge in us-east-1 is used to 0 %: USD 20324.80 a month \
-         buys nothing"
+        "the reservation of 2 × p4d.24xlarge in us-east-1 is 0% utilized: USD 20324.80 per \
+         month is unused"
     );
     assert!(one.recommendation.steps[0].contains("stopping saves nothing"));
 }
@@ -195,8 +195,8 @@ fn the_border_of_underuse_is_four_fifths_and_that_of_expiry_sixty_days() {
         let (_, findings) = judged(&one);
         findings.iter().map(Finding::rule).collect::<Vec<_>>()
     };
-    assert_eq!(with(4, 5, 100), Vec::<&str>::new(), "80 %");
-    assert_eq!(with(3, 4, 100), ["underused-commitment"], "75 %");
+    assert_eq!(with(4, 5, 100), Vec::<&str>::new(), "80%");
+    assert_eq!(with(3, 4, 100), ["underused-commitment"], "75%");
     assert_eq!(with(1, 1, 60), ["expiring-commitment"]);
     assert_eq!(with(1, 1, 61), Vec::<&str>::new());
     assert_eq!(
@@ -228,7 +228,7 @@ fn a_compute_plan_is_not_called_underused_but_it_does_end() {
     // 5 × 730.
     assert_eq!(
         findings[0].recommendation.steps[0],
-        "it costs USD 3650.00 a month, used or not"
+        "it costs USD 3650.00 per month, used or not"
     );
 }
 
@@ -276,15 +276,15 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     };
     assert_eq!(of("i-free").actions.len(), 1);
     assert_eq!(of("i-paid").actions, []);
-    // 0.63378 × 730 = 462.6594 is sunk until the reservation ends, and so it stays.
+    // 0.63378 × 730 = 462.6594 is committed until the reservation ends, and so it stays.
     let paid = of("i-paid");
     let cost = paid.planned_monthly_cost().expect("priced");
     assert_eq!(cost.amount(), decimal("462.66"));
     assert_eq!(paid.workload.monthly_cost(), Some(cost));
-    let sunk = paid.workload.sunk().expect("all of it");
-    assert_eq!(sunk.monthly, cost);
-    assert_eq!(of("i-free").workload.sunk(), None);
-    assert_eq!(found.totals.sunk_monthly_cost, Some(cost));
+    let committed_cost = paid.workload.committed_cost().expect("all of it");
+    assert_eq!(committed_cost.monthly, cost);
+    assert_eq!(of("i-free").workload.committed_cost(), None);
+    assert_eq!(found.totals.committed_monthly_cost, Some(cost));
     // 462.66 and 1.212 × 730 = 884.76.
     let total = found.totals.monthly_cost.map(|money| money.amount());
     assert_eq!(total, Some(decimal("1347.42")));
@@ -295,18 +295,18 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
         .map(|one| (one.rule(), one.monthly_savings))
         .collect();
     assert_eq!(savings, [("idle-gpu", None)]);
-    // All of it is known: nothing is missing.
+    // All of it is known: nomissing input.
     assert!(found.gaps.iter().all(|gap| gap.what != "commitments"));
     let end = half_owned().commitments.reserved_instances[0].end;
     let day = end.to_zoned(jiff::tz::TimeZone::UTC).date();
-    assert_eq!(sunk.in_words(), format!("ri-1 until {day}"));
+    assert_eq!(committed_cost.in_words(), format!("ri-1 until {day}"));
     let finding = found.findings.iter().find(|one| one.workload() == "i-paid");
     let steps = &finding.expect("it is idle").recommendation.steps;
-    let told = format!(
-        "USD 462.66 a month stay, paid ahead by ri-1 until {day}: stopping frees those hours for \
+    let reported = format!(
+        "USD 462.66 per month remains, committed by ri-1 until {day}: stopping frees those hours for \
          other instances"
     );
-    assert_eq!(steps.last(), Some(&told));
+    assert_eq!(steps.last(), Some(&reported));
     // The same estate without the reservation stops both.
     let mut free = half_owned();
     free.commitments = Commitments::default();

@@ -52,17 +52,17 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
     let before = audited(&estate(vec![silent("i-1")]));
     let verdict = &only(&before).verdict;
     assert_eq!(verdict.classification, Classification::InsufficientData);
-    assert_eq!(verdict.reason, "no GPU metric was delivered");
+    assert_eq!(verdict.reason, "no GPU metric was reported");
 
     let audit = audited(&joined(vec![silent("i-1")], vec![complete()]));
     let one = only(&audit);
     assert_eq!(one.verdict.classification, Classification::Overprovisioned);
     assert_eq!(one.verdict.state, None);
     assert_eq!(one.verdict.confidence, Some(Confidence::Derived));
-    // 70 % of one of four GPUs.
+    // 70% of one of four GPUs.
     assert_eq!(
         one.verdict.reason,
-        "mean GPU utilization 17.5 % (< 25 %) over one run of 2.4 h"
+        "mean GPU utilization 17.5% (< 25%) over one run of 2.4 h"
     );
     let summary = one.workload.utilization.as_ref().expect("figures");
     assert_eq!(summary.source, SeriesSource::Profile);
@@ -73,8 +73,8 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
         as_of() - SignedDuration::from_hours(100)
     );
     // The peak of 13 500 MiB × 1.2 fits an A10G and an L4, whose half bandwidth
-    // would make 140 % of 70 %: 1.4 times as long. vCPU: what CloudWatch saw counts,
-    // 5 % of 48 × 1.2 = 2.88. Host memory of the run: 40 000 × 1.2 = 48 000 MiB,
+    // would make 140% of 70%: 1.4 times as long. vCPU: what CloudWatch saw counts,
+    // 5% of 48 × 1.2 = 2.88. Host memory of the run: 40 000 × 1.2 = 48 000 MiB,
     // which takes the 64 GiB of a g5.4xlarge. (5.672 − 1.624) × 730 = 2 955.04.
     let found = finding(&audit, "overprovisioned-gpu");
     assert_eq!(found.recommendation.to, "1 × g5.4xlarge");
@@ -84,12 +84,12 @@ fn a_complete_run_brings_a_verdict_and_its_dollars() {
     );
     assert_eq!(
         found.title,
-        "g5.12xlarge in one run of 2.4 h is used 17.5 % on average"
+        "g5.12xlarge in one run of 2.4 h has 17.5% average utilization"
     );
     assert_eq!(found.confidence, Confidence::Derived);
     let steps = found.recommendation.steps.join("\n");
     assert!(
-        steps.contains("profile a second, typical run first: this rests on one run of 2.4 h"),
+        steps.contains("profile another typical run first: this is based on one run of 2.4 h"),
         "{steps}"
     );
     assert_eq!(
@@ -123,8 +123,8 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
     });
     let mut without_command = complete();
     without_command.facts.is_command = false;
-    let covers_none = "covers no command from its start to its success";
-    let outside = "is not inside the window";
+    let covers_none = "does not cover a command from start to successful exit";
+    let outside = "is outside the window";
     let before = Run::of("i-1", 144, 20 * 24, &ONE_OF_FOUR);
     // Ends an hour after the window begins, and began before it.
     let across = Run::of("i-1", 144, 14 * 24 - 1, &ONE_OF_FOUR);
@@ -147,7 +147,7 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
         );
         assert_eq!(
             one.verdict.reason,
-            format!("no GPU metric was delivered; the profile of i-1 {why}"),
+            format!("no GPU metric was reported; the profile of i-1 {why}"),
             "{name}"
         );
         assert!(one.actions.is_empty(), "{name}");
@@ -157,7 +157,7 @@ fn what_is_no_complete_run_in_the_window_changes_nothing() {
 }
 
 #[test]
-fn a_run_needs_as_many_looks_as_profile_itself() {
+fn a_run_needs_as_many_samples_as_profile_itself() {
     let reason = |run: Run| {
         let audit = audited(&joined(vec![silent("i-1")], vec![run]));
         let one = only(&audit);
@@ -166,49 +166,49 @@ fn a_run_needs_as_many_looks_as_profile_itself() {
         assert!(one.actions.is_empty() && !rules.contains(&"overprovisioned-gpu"));
         one.verdict.reason.clone()
     };
-    // A look a minute: one in one minute, four in four, five in five.
+    // A sample a minute: one in one minute, four in four, five in five.
     let minutes = |minutes| Run::of("i-1", minutes, 100, &ONE_OF_FOUR);
     assert_eq!(
         reason(minutes(1)),
-        "no GPU metric was delivered; the profile of i-1: 1 look at the GPUs, 5 needed"
+        "no GPU metric was reported; the profile of i-1: 1 sample of the GPUs, 5 needed"
     );
     assert_eq!(
         reason(minutes(4)),
-        "no GPU metric was delivered; the profile of i-1: 4 looks at the GPUs, 5 needed"
+        "no GPU metric was reported; the profile of i-1: 4 samples of the GPUs, 5 needed"
     );
     let audit = audited(&joined(vec![silent("i-1")], vec![minutes(5)]));
     assert_eq!(
         only(&audit).verdict.classification,
         Classification::Overprovisioned
     );
-    // Every period has a look, and of six that were due one was taken.
+    // Every period has a sample, and of six that were due one was taken.
     let mut sparse = complete();
     sparse.facts.interval_seconds = Some(10.0);
     assert_eq!(
         reason(sparse),
-        "no GPU metric was delivered; the profile of i-1: 144 of 864 looks that were due were \
-         taken (16.6 %), 50 % needed"
+        "no GPU metric was reported; the profile of i-1: 144 of 864 expected samples \
+         were taken (16.6%), 50% needed"
     );
     // A long run counts where a short one does not.
     let long = Run::of("i-1", 144, 50, &ONE_OF_FOUR);
     let audit = audited(&joined(vec![silent("i-1")], vec![minutes(1), long]));
     assert_eq!(
         only(&audit).verdict.reason,
-        "mean GPU utilization 17.5 % (< 25 %) over one run of 2.4 h"
+        "mean GPU utilization 17.5% (< 25%) over one run of 2.4 h"
     );
-    // A recording that does not tell its looks proves none.
-    let mut silent_on_looks = joined(vec![silent("i-1")], vec![complete()]);
-    silent_on_looks.profiles[0].looks = None;
+    // A recording that does not tell its samples proves none.
+    let mut silent_on_samples = joined(vec![silent("i-1")], vec![complete()]);
+    silent_on_samples.profiles[0].samples = None;
     assert_eq!(
-        only(&audited(&silent_on_looks)).verdict.reason,
-        "no GPU metric was delivered; the profile of i-1: the recording does not tell how many \
-         looks it has"
+        only(&audited(&silent_on_samples)).verdict.reason,
+        "no GPU metric was reported; the profile of i-1: the recording does not report its \
+         number of samples"
     );
 }
 
 #[test]
 fn samples_outside_the_window_are_counted() {
-    // Of 144 looks a minute apart 60 are in the window's first hour.
+    // Of 144 samples a minute apart 60 are in the window's first hour.
     let made = joined(
         vec![silent("i-1")],
         vec![Run::of("i-1", 144, 14 * 24 - 1, &ONE_OF_FOUR)],
@@ -231,8 +231,8 @@ fn a_run_that_sees_some_of_the_gpus_is_not_enough() {
     ));
     assert_eq!(
         only(&audit).verdict.reason,
-        "no GPU metric was delivered; the profile of i-1 holds no utilization of every one of \
-         its 4 GPUs"
+        "no GPU metric was reported; the profile of i-1 does not contain utilization for all \
+         4 GPUs"
     );
 }
 
@@ -281,7 +281,7 @@ fn sparse_cloudwatch_gives_way_and_its_peaks_stay() {
     let one = only(&audit);
     assert_eq!(
         one.verdict.reason,
-        "mean GPU utilization 12.0 % (< 25 %) over one run of 2.4 h"
+        "mean GPU utilization 12.0% (< 25%) over one run of 2.4 h"
     );
     let vram = one.workload.vram().expect("memory");
     assert_eq!(vram.peak_mib, 20_000.0);
@@ -329,14 +329,14 @@ fn a_profile_of_most_of_a_short_life_is_judged_as_any_series() {
     assert_eq!(one.verdict.state, Some(UsageState::Saturated));
     // 38 of 40 hours.
     assert_eq!(one.verdict.confidence, Some(Confidence::Measured));
-    assert_eq!(one.verdict.reason, "mean GPU utilization 90.0 % (≥ 60 %)");
+    assert_eq!(one.verdict.reason, "mean GPU utilization 90.0% (≥ 60%)");
     assert_eq!(one.workload.rests_on_runs(), None);
 }
 
 #[test]
-fn a_short_run_keeps_the_mean_of_its_looks() {
-    // From a minute before a period to its end: one look at 0 %, five at 90 %. The
-    // periods alone would say 45 %.
+fn a_short_run_keeps_the_mean_of_its_samples() {
+    // From a minute before a period to its end: one sample of 0%, five at 90%. The
+    // periods alone would say 45%.
     let mut run = Run::of("i-1", 6, 0, &[(0.0, 5_000.0)]);
     run.facts.started = as_of() - SignedDuration::from_mins(66);
     let named = run.sampled("a", |second, _| if second < 60 { 0.0 } else { 90.0 });
@@ -344,7 +344,7 @@ fn a_short_run_keeps_the_mean_of_its_looks() {
     join_profiles(&mut made, vec![named]);
     assert_eq!(
         only(&audited(&made)).verdict.reason,
-        "mean GPU utilization 75.0 % (≥ 60 %) over one run of 6 min"
+        "mean GPU utilization 75.0% (≥ 60%) over one run of 6 min"
     );
 }
 
@@ -362,12 +362,12 @@ fn every_instance_needs_a_run() {
     let audit = audited(&joined(pair(), vec![run("i-1")]));
     assert_eq!(
         only(&audit).verdict.reason,
-        "no GPU metric was delivered; 1 of 2 instances have no profile of a complete command"
+        "no GPU metric was reported; 1 of 2 instances have no profile of a complete command"
     );
     let audit = audited(&joined(pair(), vec![run("i-1"), run("i-2")]));
     assert_eq!(
         only(&audit).verdict.reason,
-        "mean GPU utilization 30.0 % (< 60 %) over 2 runs of 2.0 h in all"
+        "mean GPU utilization 30.0% (< 60%) over 2 runs, 2.0 h in total"
     );
 }
 
@@ -412,18 +412,20 @@ fn hosts_are_known_by_their_names() {
         assert_eq!(gap.place, "run-0.jsonl");
         gap.reason.clone()
     };
-    assert!(reason(run("ip-10-0-0-8")).starts_with("the host name ip-10-0-0-8 stands for several"));
-    assert!(reason(run("trainer")).starts_with("the host name trainer is of no instance"));
-    assert!(reason(run("")).starts_with("it names neither an instance nor a host"));
+    assert!(reason(run("ip-10-0-0-8")).starts_with("the host name ip-10-0-0-8 matches several"));
+    assert!(
+        reason(run("trainer")).starts_with("the host name trainer matches no audited instance")
+    );
+    assert!(reason(run("")).starts_with("it has no instance ID or host name"));
     // Its id is certain: a host of the same name is another one.
     let mut elsewhere = run("ip-10-0-0-7");
     elsewhere.facts.instance_id = Some("i-gone".to_owned());
-    assert!(reason(elsewhere).starts_with("the instance i-gone is not among"));
+    assert!(reason(elsewhere).starts_with("instance i-gone is not in the audit"));
     let mut other_type = run("ip-10-0-0-7");
     other_type.facts.instance_type = Some("g5.12xlarge".to_owned());
     assert_eq!(
         reason(other_type),
-        "it was taken on g5.12xlarge, and i-0abc is g5.2xlarge today"
+        "it was recorded on g5.12xlarge, but i-0abc is now g5.2xlarge"
     );
     // Of two that share a name, one is in the region of the run.
     let mut machines_apart = machines();
@@ -436,7 +438,7 @@ fn hosts_are_known_by_their_names() {
     other_region.facts.region = Some("eu-west-1".to_owned());
     assert_eq!(
         reason(other_region),
-        "it was taken in eu-west-1, and i-0abc is in us-east-1"
+        "it was recorded in eu-west-1, but i-0abc is in us-east-1"
     );
 }
 
@@ -500,20 +502,20 @@ fn a_run_in_a_container_is_known_by_the_gpus_of_one_on_the_host() {
     for (run, reason) in [
         (
             inside(&["a", "e"]),
-            "no file that names one has all of its GPUs",
+            "no file that has one covers all of its GPUs",
         ),
         (
             inside(&["a", "z"]),
-            "no file that names one has all of its GPUs",
+            "no file that has one covers all of its GPUs",
         ),
         (
             inside(&["a", ""]),
-            "no file that names one has all of its GPUs",
+            "no file that has one covers all of its GPUs",
         ),
-        (elsewhere, "the instance i-gone is not among those audited"),
+        (elsewhere, "instance i-gone is not in the audit"),
         (
             other_type,
-            "it was taken on p3.8xlarge, and i-1 is g4dn.12xlarge today",
+            "it was recorded on p3.8xlarge, but i-1 is now g4dn.12xlarge",
         ),
     ] {
         let made = with(run);
@@ -536,10 +538,10 @@ fn two_files_of_an_instance_both_count_in_any_order() {
     let machine = || vec![Machine::new("i-1", "g5.2xlarge").cpu(flat(5.0))];
     let made = joined(machine(), vec![early(), late()]);
     let audit = audited(&made);
-    // (1 h × 20 % + 3 h × 60 %) / 4 h.
+    // (1 h × 20% + 3 h × 60%) / 4 h.
     assert_eq!(
         only(&audit).verdict.reason,
-        "mean GPU utilization 50.0 % (< 60 %) over 2 runs of 4.0 h in all"
+        "mean GPU utilization 50.0% (< 60%) over 2 runs, 4.0 h in total"
     );
     assert_eq!(
         only(&audit).workload.vram().map(|vram| vram.peak_mib),
@@ -578,7 +580,7 @@ fn cpu_of_a_run_fills_in_and_proves_no_running_time() {
     assert!((cpu - 96.0).abs() < 0.1, "{cpu}");
     let memory = usage.memory_p95_mib.expect("memory");
     assert!((memory - 40_000.0).abs() < 40.0, "{memory}");
-    // 96 % of 48 × 1.2 = 55.3 vCPUs: of the types with one A10G only the one with
+    // 96% of 48 × 1.2 = 55.3 vCPUs: of the types with one A10G only the one with
     // 64 has as many, at (5.672 - 4.096) × 730 less.
     let actions = &only(&audit).actions;
     let [action] = actions.as_slice() else {

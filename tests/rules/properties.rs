@@ -14,7 +14,7 @@ const PERIOD_SECONDS: u32 = 3_600;
 const PERIODS: u32 = 14 * 24;
 
 /// Types with their GPUs and the memory of one as its driver reports it; the
-/// last is in no book.
+/// last is in no catalog.
 const TYPES: [(&str, u16, f64); 6] = [
     ("g5.xlarge", 1, 23_028.0),
     ("g5.16xlarge", 1, 23_028.0),
@@ -61,8 +61,8 @@ fn draft() -> impl Strategy<Value = Draft> {
         prop::option::weighted(0.8, 0..=95_u32),
         prop::bool::weighted(0.8),
     );
-    let standing = (prop::option::of(1..5_000_u64), any::<bool>());
-    (identity, usage, standing).prop_map(|(identity, usage, standing)| Draft {
+    let idle_storage = (prop::option::of(1..5_000_u64), any::<bool>());
+    (identity, usage, idle_storage).prop_map(|(identity, usage, idle_storage)| Draft {
         kind: identity.0,
         region: identity.1,
         stopped: identity.2,
@@ -74,8 +74,8 @@ fn draft() -> impl Strategy<Value = Draft> {
         sampled: usage.2,
         vram_percent: usage.3,
         has_cpu: usage.4,
-        volume_gib: standing.0,
-        has_address: standing.1,
+        volume_gib: idle_storage.0,
+        has_address: idle_storage.1,
     })
 }
 

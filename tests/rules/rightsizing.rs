@@ -10,8 +10,8 @@ use gpucost::domain::{
 };
 use jiff::civil::{Date, date};
 
-/// A machine that uses its GPU at 12 % and fits a g5.xlarge: 1 000 MiB of VRAM,
-/// 5 % of the vCPUs.
+/// A machine that uses its GPU at 12% and fits a g5.xlarge: 1 000 MiB of VRAM,
+/// 5% of the vCPUs.
 fn small(id: &str, instance_type: &str) -> Machine {
     Machine::new(id, instance_type)
         .cpu(flat(5.0))
@@ -110,7 +110,7 @@ fn spot_prices_of_one_reading_compare_zone_by_zone() {
 #[test]
 fn the_books_spot_averages_of_one_day_compare() {
     // 0.73632 × 730 = 537.51 less 0.37198 × 730 = 271.55: a g6.xlarge was cheaper
-    // in May than a g5.2xlarge at 0.49254, and 12 % of an A10G are 24 % of an L4.
+    // in May than a g5.2xlarge at 0.49254, and 12% of an A10G are 24% of an L4.
     let action = moved(&estate(vec![spot("i-1", "us-east-1a")])).expect("a move");
     let target = action.target().expect("a type");
     assert_eq!(target.instance_type, "g6.xlarge");
@@ -119,13 +119,13 @@ fn the_books_spot_averages_of_one_day_compare() {
 
 #[test]
 fn a_cheaper_type_with_more_of_everything_is_not_a_right_size() {
-    // The g5.xlarge at the book's spot average of 0.6086, the g5.2xlarge at
+    // The g5.xlarge at the catalog's spot average of 0.6086, the g5.2xlarge at
     // 0.49254; the same for a negotiated price on demand.
     let mut machine = spot("i-1", "us-east-1a");
     machine.instance.instance_type = "g5.xlarge".to_owned();
     let bought = estate(vec![machine]);
     assert_eq!(moved_at(&bought, Risk::Low), None);
-    // Another GPU model is: 12 % of an A10G are 24 % of an L4.
+    // Another GPU model is: 12% of an A10G are 24% of an L4.
     let target = moved(&bought).and_then(|action| Some(action.target()?.instance_type.clone()));
     assert_eq!(target.as_deref(), Some("g6.xlarge"));
     let mut negotiated = estate(vec![small("i-1", "g5.xlarge")]);
@@ -151,7 +151,7 @@ fn host_memory_is_verified_only_where_it_falls() {
         falls.contains("verify host memory: 16 GiB instead of 64 GiB"),
         "{falls}"
     );
-    // A g5.12xlarge has 192 GiB and 48 vCPUs. At 100 % they take the 64 vCPUs of
+    // A g5.12xlarge has 192 GiB and 48 vCPUs. At 100% they take the 64 vCPUs of
     // a g5.16xlarge, which has 256 GiB and one GPU.
     let rises = (1..4).fold(
         Machine::new("i-1", "g5.12xlarge")

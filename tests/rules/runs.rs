@@ -8,7 +8,7 @@ use gpucost::profiling::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-/// Seconds between two looks of every run here.
+/// Seconds between two samples of every run here.
 const INTERVAL_SECONDS: u32 = 60;
 
 /// A run to be made.
@@ -80,7 +80,7 @@ impl Run {
         self
     }
 
-    /// Sampled a look a minute, each GPU at a level by second and index.
+    /// Sampled a sample a minute, each GPU at a level by second and index.
     pub fn sampled(self, named: &str, level: impl Fn(u32, usize) -> f64) -> NamedProfile {
         let mut reducer = Reducer::new(self.facts.clone(), window(), PERIOD_SECONDS);
         for second in (0..self.seconds).step_by(INTERVAL_SECONDS as usize) {

@@ -4,7 +4,7 @@ use crate::builder::{A10G_MIB, Machine, flat, judge};
 use crate::fixtures::holds;
 use gpucost::domain::{ActionKind, Evidence, Metric, Observation, Statistic};
 
-/// A g5.xlarge that computes nothing and holds 2 % of its memory, with a CPU at
+/// A g5.xlarge that computes nothing and holds 2% of its memory, with a CPU at
 /// so many percent and so many bytes each way in five minutes.
 fn idle(cpu_percent: f64, received: f64, sent: f64) -> Machine {
     Machine::new("i-1", "g5.xlarge")
@@ -49,8 +49,8 @@ fn it_agrees_when_all_five_signs_hold() {
     assert!(holds(&evidence));
     assert_eq!(
         words,
-        "the rule agrees: GPUs idle 100.0 % of the window (> 99), encoder sessions 0.0 at once \
-         (< 1), VRAM 2.0 % (< 5), CPU at most 4.9 % (< 5), network 4.99997 MB/day (< 5)"
+        "the rule agrees: GPUs idle 100.0% of the window (> 99), encoder sessions 0.0 \
+         concurrent (< 1), VRAM 2.0% (< 5), maximum CPU 4.9% (< 5), network 4.99997 MB/day (< 5)"
     );
 }
 

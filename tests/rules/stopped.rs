@@ -123,7 +123,7 @@ fn a_partly_priced_box_counts_with_its_priced_part_and_names_the_rest() {
     let finding = only(&audit, "stopped-with-storage");
     assert_eq!(
         finding.title,
-        "stopped g5.2xlarge still keeps 1100 GiB and 1 volume of unknown size"
+        "stopped g5.2xlarge still has 1100 GiB and 1 volume of unknown size"
     );
     // 100 × 0.08 + 730 × 0.005 = 8.00 + 3.65.
     let cost = decimal("11.65");
@@ -138,7 +138,7 @@ fn a_partly_priced_box_counts_with_its_priced_part_and_names_the_rest() {
     assert_eq!(action.monthly_savings().amount(), cost);
     assert!(
         action.detail().ends_with(
-            "; unpriced and not counted: 1000 GiB unheard-of (vol-2), unknown size gp3 (vol-3)"
+            "; unpriced and not included: 1000 GiB unheard-of (vol-2), unknown size gp3 (vol-3)"
         ),
         "{}",
         action.detail()
@@ -154,7 +154,7 @@ fn volumes_of_unknown_size_have_no_gib() {
     let finding = only(&audit, "stopped-with-storage");
     assert_eq!(
         finding.title,
-        "stopped g5.2xlarge still keeps 2 volumes of unknown size"
+        "stopped g5.2xlarge still has 2 volumes of unknown size"
     );
     assert_eq!(workload(&audit).workload.monthly_cost(), None);
 }
@@ -167,7 +167,7 @@ fn an_address_alone_is_named() {
     });
     let audit = audited(&estate(vec![machine]));
     let finding = only(&audit, "stopped-with-storage");
-    assert_eq!(finding.title, "stopped g5.2xlarge still keeps 1 address");
+    assert_eq!(finding.title, "stopped g5.2xlarge still has 1 address");
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn sums_without_any_price_are_absent_and_not_zero() {
 #[test]
 fn running_workloads_are_summed_apart_from_stopped_ones() {
     // Unmeasured and unpriced beside stopped and free: both lack data, and what
-    // the running one costs is not known.
+    // the running one costs is unknown.
     let mut running = Machine::new("i-1", "g5.xlarge").cpu(flat(5.0));
     running.instance.region = "mars-1".to_owned();
     let mut stopped = Machine::new("i-2", "g5.xlarge");

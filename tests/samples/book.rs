@@ -1,4 +1,4 @@
-//! The bundled book against the public lists that it was made from: on-demand by
+//! The bundled catalog against the public lists that it was made from: on-demand by
 //! region and system, spot averages, interruptions, zones.
 
 use crate::data::{Line, Tally, book, lines};
@@ -9,7 +9,7 @@ use gpucost::domain::{
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The systems of the list of all systems that the book has, by their names there.
+/// The systems of the list of all systems that the catalog has, by their names there.
 const SYSTEMS: [(&str, OperatingSystem); 5] = [
     ("linux", OperatingSystem::Linux),
     ("mswin", OperatingSystem::Windows),
@@ -33,7 +33,7 @@ fn amount(quote: PriceQuote) -> Decimal {
     quote.rate.amount()
 }
 
-/// Compares every accelerated type of a list of on-demand prices with the book.
+/// Compares every accelerated type of a list of on-demand prices with the catalog.
 fn compare(list: &str) -> Option<usize> {
     let mut tally = Tally::of(list);
     for line in lines(list)? {
@@ -80,7 +80,7 @@ fn every_accelerated_price_of_china_is_the_listed_one() {
 
 /// The list of every system: on-demand and spot of the same date. Where a
 /// licensed system costs no more than Linux on the list, the list is wrong, and
-/// the book has nothing; no other price may be missing.
+/// the catalog has nothing; no other price may be missing.
 #[test]
 fn every_system_has_the_listed_prices_or_none() {
     let list = "aws_prices_accel_all_os_2026-05.csv";

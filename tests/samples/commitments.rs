@@ -173,7 +173,7 @@ fn the_full_list_of_terms_of_one_type_has_the_ratios_that_are_used() {
     assert_eq!(compared, 25 * 4);
 }
 
-/// Needs no list: the rows of the book among themselves.
+/// Needs no list: the rows of the catalog among themselves.
 #[test]
 fn payments_of_one_offer_stand_in_the_ratios_that_are_used() {
     let mut offers: BTreeMap<(String, String, String), BTreeMap<String, Line>> = BTreeMap::new();

@@ -132,7 +132,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
             .iter()
             .map(|(second, bytes)| (*second, bytes / GIB_MIB / GIB_MIB))
             .collect();
-        // Nobody measured the CPU: 5 %, while the container lived.
+        // Nobody measured the CPU: 5%, while the container lived.
         let cpu: Vec<(i64, f64)> = values.iter().map(|(second, _)| (*second, 5.0)).collect();
         for (metric, statistic, gpu, raw) in [
             (Metric::CpuUtilization, Statistic::Average, None, &cpu),
@@ -175,7 +175,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
     }
 }
 
-/// Figures of a card from the book's own file: reported memory, bandwidth, FP16.
+/// Figures of a card from the catalog's own file: reported memory, bandwidth, FP16.
 fn card(model: &str, memory_mib: u64) -> (f64, f64, f64) {
     let lines = book("gpu_specs.csv");
     let line = lines

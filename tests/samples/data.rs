@@ -54,7 +54,7 @@ pub fn lines(list: &str) -> Option<Vec<Line>> {
     Some(lines_of(&folder(list, "prices")?.join(list)))
 }
 
-/// The lines of a file of the book.
+/// The lines of a file of the catalog.
 pub fn book(file: &str) -> Vec<Line> {
     lines_of(
         &Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -71,7 +71,7 @@ fn lines_of(path: &Path) -> Vec<Line> {
         .collect()
 }
 
-/// How much of a list the book has.
+/// How much of a list the catalog has.
 pub struct Tally {
     list: String,
     pub compared: usize,
@@ -87,7 +87,7 @@ impl Tally {
         }
     }
 
-    /// Compares a listed figure with what the book says of it.
+    /// Compares a listed figure with what the catalog says of it.
     pub fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: &str,
@@ -103,7 +103,7 @@ impl Tally {
         }
     }
 
-    /// Says how much was compared, and that nothing is missing.
+    /// Says how much was compared, and that nomissing input.
     pub fn complete(self) -> usize {
         println!(
             "{}: {} compared, {} missing",

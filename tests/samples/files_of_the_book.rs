@@ -1,4 +1,4 @@
-//! The files of the book are what the program takes them for: sorted, every key
+//! The files of the catalog are what the program takes them for: sorted, every key
 //! once, every amount above zero, every day a day, one currency to a region.
 
 use crate::data::{Line, book};

@@ -1,4 +1,4 @@
-//! What is looked up in a gathered book: the price of that very key, of the
+//! What is found in a gathered catalog: the price of that very key, of the
 //! region where a zone has none of its own, or no price at all.
 
 use gpucost::catalog::{Prices, bundled_quote};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 static NO_DISCOUNT: BTreeMap<String, Decimal> = BTreeMap::new();
 
-/// The last is in the bundled book, the others differ from it by little.
+/// The last is in the bundled catalog, the others differ from it by little.
 const TYPES: [&str; 3] = ["g5.xlarg", "g5.xlargee", "g5.xlarge"];
 const REGIONS: [&str; 3] = ["us-east-1", "us-east-11", "cn-north-1"];
 const ZONES: [Option<&str>; 3] = [None, Some("us-east-1a"), Some("us-east-1b")];

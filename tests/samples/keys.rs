@@ -1,4 +1,4 @@
-//! Every key that could be asked of the bundled book: a price exactly where the
+//! Every key that could be asked of the bundled catalog: a price exactly where the
 //! files have one for that very key. The files are read by their columns here;
 //! the program finds rows by bisection.
 

@@ -34,7 +34,7 @@ fn the_logs_have_the_figures_that_were_computed_elsewhere() {
     let Some(folder) = folder("logs of nvidia-smi", "samples/nvidia-smi") else {
         return;
     };
-    for (file, looks, mean, p95, max, peak_mib, seconds) in [
+    for (file, taken, mean, p95, max, peak_mib, seconds) in [
         (
             "rtx4090_vlm_1s_2619rows.csv",
             2_619,
@@ -55,7 +55,7 @@ fn the_logs_have_the_figures_that_were_computed_elsewhere() {
         ),
     ] {
         let (reader, samples) = all(&folder.join(file));
-        assert_eq!(samples.len(), looks, "{file}");
+        assert_eq!(samples.len(), taken, "{file}");
         assert_eq!(reader.facts().gpus.len(), 1, "{file}");
         let busy = figures(&samples, |reading| reading.utilization_percent);
         assert_eq!(format!("{:.3}", busy.mean), mean, "{file}");

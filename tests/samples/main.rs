@@ -1,4 +1,4 @@
-//! The price book against its own files and, when they are at hand, against the
+//! The price catalog against its own files and, when they are at hand, against the
 //! public lists that it was made from; the arithmetic against real figures. These
 //! stand beside the project and are not part of it.
 

@@ -49,8 +49,8 @@ fn few_slices_are_slower_than_their_share_and_none_that_holds_its_memory() {
         }
     }
     println!(
-        "{slices} slices, {compared} measured, {slower} slower than 80 % of their share; of the \
-         {allowed} that hold the memory with headroom {allowed_slower}"
+        "{slices} slices, {compared} measured, {slower} slower than 80% of their share; of \
+         the {allowed} that hold the memory with headroom {allowed_slower}"
     );
     // Eight runs left no log, most for want of memory. Both slow ones are
     // deepspeech2 on 1g.5gb, with more memory than the slice has.

@@ -92,11 +92,11 @@ fn figures_are_those_of_a_reading_every_second() {
         assert_eq!(Some(&figures.min), readings.keys().next(), "{zone}");
         assert_eq!(Some(&figures.max), readings.keys().next_back(), "{zone}");
         let total: u64 = readings.values().sum();
-        // The reading that more than 5 % of all readings are at or above.
-        let mut dearer = 0;
+        // The reading that more than 5% of all readings are at or above.
+        let mut more_expensive = 0;
         let p95 = readings.iter().rev().find(|(_, seconds)| {
-            dearer += **seconds;
-            20 * dearer > total
+            more_expensive += **seconds;
+            20 * more_expensive > total
         });
         assert_eq!(Some(&figures.p95), p95.map(|(price, _)| price), "{zone}");
         // The deviation as the root of the mean square less the squared mean.

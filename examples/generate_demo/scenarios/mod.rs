@@ -53,8 +53,8 @@ fn time(text: &str) -> Timestamp {
     text.parse().expect("a constant in RFC 3339")
 }
 
-/// An estate of some jobs. It records neither prices nor shapes: the bundled book
-/// knows both, and the demo follows the book.
+/// An estate of some jobs. It records neither prices nor shapes: the bundled catalog
+/// knows both, and the demo follows the catalog.
 fn estate(jobs: &[Job], seed: u64) -> Estate {
     let as_of = time(AS_OF);
     let fortnight = SignedDuration::from_hours(14 * 24);

@@ -29,8 +29,8 @@
 //!                                                              64 622.45
 //! ```
 //!
-//! 69.5 % less. The GPUs that stay do the same work, 27 GPUs' worth: 35 are kept,
-//! which is 77 % of them, and 85 % of the hours for which they are paid.
+//! 69.5% less. The GPUs that stay do the same work, 27 GPUs' worth: 35 are kept,
+//! which is 77% of them, and 85% of the hours for which they are paid.
 
 use super::super::behaviour::{
     DRIVER_ONLY_MIB, GpuUse, InstanceUse, Traffic, idle_member, in_step, level_cpu, noisy,

@@ -10,14 +10,14 @@ pub(super) fn caveats(old: &PastAudit, new: &PastAudit) -> Vec<String> {
     let (then, now) = (old.totals.currency, new.totals.currency);
     if then != now {
         caveats.push(format!(
-            "sums are in {then} before and in {now} now: they have no difference"
+            "sums are in {then} before and in {now} now: no difference can be computed"
         ));
     }
     caveats.extend(differences_of_scope(old, new));
     let unpriced = [old, new].map(|audit| audit.totals.unpriced_instances);
     if unpriced != [0, 0] {
         caveats.push(format!(
-            "instances without a price, left out of the sums: {} before, {} now",
+            "instances without a price, excluded from the sums: {} before, {} now",
             unpriced[0], unpriced[1]
         ));
     }
@@ -43,7 +43,7 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
             ("now", only(&after, &before)),
         ] {
             if !names.is_empty() {
-                caveats.push(format!("{what} that are in scope only {when}: {names}"));
+                caveats.push(format!("{what} in scope only {when}: {names}"));
             }
         }
     }
@@ -61,7 +61,7 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
     let left_out = [old, new].map(|audit| audit.left_out_workloads);
     if left_out != [0, 0] {
         caveats.push(format!(
-            "only what both audits read is compared: {} before and {} now are left out",
+            "only data read by both audits is compared: {} before and {} now are excluded",
             workloads(left_out[0]),
             workloads(left_out[1])
         ));
@@ -69,19 +69,19 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
     let (before, after) = (old.window.seconds(), new.window.seconds());
     if before != after {
         caveats.push(format!(
-            "the windows are {} and {} long",
+            "the audit windows are {} and {} long",
             length(before),
             length(after)
         ));
     }
     if new.as_of < old.as_of {
-        caveats.push("the second audit describes an earlier time than the first".to_owned());
+        caveats.push("the second audit covers an earlier time than the first".to_owned());
     }
     if let (Some(then), Some(now)) = (&old.gpucost_version, &new.gpucost_version)
         && then != now
     {
         caveats.push(format!(
-            "gpucost {then} made the first and {now} the second: rules may differ"
+            "gpucost {then} created the first audit and {now} the second: rules may differ"
         ));
     }
     caveats

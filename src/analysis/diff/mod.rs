@@ -29,9 +29,9 @@ pub struct AuditDiff<'a> {
     pub monthly_waste: Delta,
     /// What the plan saves, per month.
     pub monthly_savings: Delta,
-    /// Workloads that are there now only, dearest first.
+    /// Workloads that are there now only, most expensive first.
     pub added: Vec<&'a PastWorkload>,
-    /// Workloads that were there before only, dearest first.
+    /// Workloads that were there before only, most expensive first.
     pub removed: Vec<&'a PastWorkload>,
     /// Workloads that are not what they were, by how much their cost changed.
     pub changed: Vec<WorkloadChange<'a>>,
@@ -213,7 +213,7 @@ impl<'a> AuditDiff<'a> {
     }
 }
 
-/// What is unused before and now, by id; of what is the same on both sides nothing is told.
+/// What is unused before and now, by id; of what is the same on both sides nothing is reported.
 fn unused<'a>(old: &'a PastAudit, new: &'a PastAudit) -> Vec<UnusedChange<'a>> {
     let by_id = |audit: &'a PastAudit| -> BTreeMap<&'a str, &'a PastUnused> {
         let all = audit.unused.iter();

@@ -70,7 +70,7 @@ impl Baseline {
             && today.monthly_cost.is_some()
         {
             return Err(format!(
-                "its sums are in {} and those of this audit in {}",
+                "its sums are in {} and the sums of this audit in {}",
                 then.totals.currency, today.currency
             ));
         }

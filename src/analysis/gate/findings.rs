@@ -58,7 +58,7 @@ fn judge_ban(
             let name = names.get(finding.workload()).copied();
             let then = baseline.and_then(|baseline| baseline.findings.get(&finding.id()));
             let mut violation = banned(policy, ban, finding, name, &limit);
-            violation.before = then.and_then(|then| Some(format!("{} a month", (*then)?)));
+            violation.before = then.and_then(|then| Some(format!("{} per month", (*then)?)));
             let past = past(finding, then.copied());
             judge.add(violation, name.map(str::to_owned), past);
         }
@@ -144,11 +144,11 @@ pub(super) fn gone(audit: &Audit, policy: &GatePolicy, baseline: &Baseline) -> u
 fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
     for (rule, gap) in audit.workloads.iter().flat_map(open_silences) {
         if ban.awaits(rule) {
-            judge.lacks_for(gap, rule);
+            judge.missing_data_for(gap, rule);
         }
     }
     if ban.awaits(STOPPED_WITH_STORAGE) {
-        unseen_storage(audit).for_each(|gap| judge.lacks_for(gap, STOPPED_WITH_STORAGE));
+        unseen_storage(audit).for_each(|gap| judge.missing_data_for(gap, STOPPED_WITH_STORAGE));
     }
     if COMMITMENT_RULES.iter().any(|rule| ban.awaits(rule)) {
         let of_commitments = |gap: &&Gap| COMMITMENTS.contains(&gap.what.as_str());
@@ -157,9 +157,9 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
             .gaps
             .iter()
             .filter(of_commitments)
-            .for_each(|gap| judge.lacks_for(gap, rule));
+            .for_each(|gap| judge.missing_data_for(gap, rule));
     }
-    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
 }
 
 /// How old a price may be.
@@ -189,11 +189,11 @@ pub(super) fn age_of_prices(
     match oldest {
         Some(oldest) => {
             let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
-            let observed = format!("{} old, of {oldest}", span(age.as_hours()));
+            let observed = format!("{} old, dated {oldest}", span(age.as_hours()));
             judge.observed(&observed);
             if age > limit.max_age {
                 let words = Words {
-                    title: format!("the oldest price is {observed}; the policy accepts {most}"),
+                    title: format!("the oldest price is {observed}; the policy allows {most}"),
                     observed,
                     limit: limit_words,
                     steps: vec!["`gpucost pricing refresh` reads new prices".to_owned()],
@@ -204,14 +204,14 @@ pub(super) fn age_of_prices(
             }
         }
         None if is_unpriced => {
-            judge.lacks(&Gap::new(
+            judge.missing_data(&Gap::new(
                 "price",
                 "everything",
-                "nothing has a price",
-                "`gpucost pricing refresh` reads prices, as far as an account may",
+                "no instance is priced",
+                "`gpucost pricing refresh` reads prices where the account is allowed to",
             ));
         }
-        None => judge.observed("no price of an instance was used"),
+        None => judge.observed("no instance price was used"),
     }
     Some(judge.done())
 }

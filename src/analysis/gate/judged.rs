@@ -2,7 +2,7 @@
 
 use super::baseline::Past;
 use super::report::SAME_ESTATE;
-use super::{Check, CheckOutcome, GatePolicy, Lack, Place, Violation};
+use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Gap, Money, Severity, shell_word};
 
@@ -13,7 +13,7 @@ pub(super) struct Judged {
     /// What violates it.
     pub(super) violations: Vec<Candidate>,
     /// What it could not be judged for.
-    pub(super) lacks: Vec<Lack>,
+    pub(super) missing_data: Vec<MissingData>,
 }
 
 /// A violation, unless somebody answers for it or an earlier audit knew it.
@@ -51,7 +51,7 @@ impl<'a> Judge<'a> {
                     place: place(policy, line),
                 },
                 violations: Vec::new(),
-                lacks: Vec::new(),
+                missing_data: Vec::new(),
             },
         }
     }
@@ -62,13 +62,13 @@ impl<'a> Judge<'a> {
     }
 
     /// Something missing. `workload` is by which a suppression may call it.
-    pub(super) fn lacks(&mut self, gap: &Gap) {
-        self.lacks_for(gap, &self.judged.check.rule.clone());
+    pub(super) fn missing_data(&mut self, gap: &Gap) {
+        self.missing_data_for(gap, &self.judged.check.rule.clone());
     }
 
     /// The same for another rule's id than its own.
-    pub(super) fn lacks_for(&mut self, gap: &Gap, rule: &str) {
-        self.judged.lacks.push(Lack {
+    pub(super) fn missing_data_for(&mut self, gap: &Gap, rule: &str) {
+        self.judged.missing_data.push(MissingData {
             place: gap.place.clone(),
             what: gap.what.clone(),
             reason: gap.reason.clone(),
@@ -199,14 +199,9 @@ pub(super) fn explain(audited: &AuditedWorkload) -> String {
     format!("`gpucost explain {id}{SAME_ESTATE}`")
 }
 
-/// Gaps in an inventory: instances that may be there and were not seen. What is
-/// on its way out or came after the audited instant is none.
+/// Gaps in an inventory: instances that may be there and were not seen.
 pub(super) fn unseen_instances(audit: &Audit) -> impl Iterator<Item = &Gap> {
-    audit.gaps.iter().filter(|gap| match gap.what.as_str() {
-        "region" | "regions" => true,
-        "instance" => gap.reason.contains("no readable"),
-        _ => false,
-    })
+    audit.gaps.iter().filter(|gap| gap.hides_instances())
 }
 
 /// Whether a gap of the inventory may concern a region.
@@ -231,7 +226,12 @@ pub(super) fn open_silences(
 ) -> impl Iterator<Item = (&'static str, &Gap)> {
     let silences = audited.silent.iter();
     silences
-        .flat_map(|silence| silence.rules.iter().map(|rule| (*rule, &silence.lack)))
+        .flat_map(|silence| {
+            silence
+                .rules
+                .iter()
+                .map(|rule| (*rule, &silence.missing_data))
+        })
         .filter(move |(rule, _)| !(IDLE_RULES.contains(rule) && audited.verdict.state.is_some()))
 }
 

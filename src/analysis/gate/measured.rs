@@ -35,7 +35,7 @@ fn judge_kind(
         policy,
         policy_rule::UTILIZATION,
         format!("kind {kind}"),
-        format!("mean of at least {least} %"),
+        format!("mean of at least {least}%"),
         floor.line,
     );
     let mut means: Vec<f64> = Vec::new();
@@ -45,7 +45,7 @@ fn judge_kind(
             continue;
         }
         match judged_mean(audited) {
-            Err(gap) => judge.lacks(&gap),
+            Err(gap) => judge.missing_data(&gap),
             Ok(mean) => {
                 means.push(mean);
                 if mean < least {
@@ -56,11 +56,11 @@ fn judge_kind(
     }
     if let Some(lowest) = means.iter().copied().reduce(f64::min) {
         let decimals = decimals_apart(lowest, least);
-        judge.observed(format!("lowest mean {lowest:.decimals$} %"));
+        judge.observed(format!("lowest mean {lowest:.decimals$}%"));
     } else if audit.workloads.iter().all(|one| one.workload.kind != kind) {
         judge.observed(format!("no {kind} workload"));
     }
-    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 
@@ -75,27 +75,28 @@ fn below(
     let decimals = decimals_apart(mean, least);
     let then = baseline.and_then(|baseline| baseline.workloads.get(&workload.id())?.mean_percent);
     let guessed = match workload.kind_basis {
-        KindBasis::Guessed => ", a kind guessed from its name",
+        KindBasis::Guessed => ", a kind inferred from its name",
         _ => "",
     };
     let mut steps = vec![format!(
-        "{} shows the measurements and what would do",
+        "{} shows the measurements and suitable types",
         explain(audited)
     )];
     if workload.kind_basis == KindBasis::Guessed {
-        steps.push("declare what it does with the tag `gpucost:kind`".to_owned());
+        steps.push("declare the workload kind with the tag `gpucost:kind`".to_owned());
     }
     let words = Words {
         title: format!(
-            "{} uses its GPUs at a mean of {mean:.decimals$} %, below {least} % for {} workloads{guessed}",
+            "{} has a mean GPU utilization of {mean:.decimals$}%, below {least}% for {} \
+             workloads{guessed}",
             called(audited),
             workload.kind
         ),
-        observed: format!("mean {mean:.decimals$} %"),
-        limit: format!("at least {least} %"),
+        observed: format!("mean {mean:.decimals$}%"),
+        limit: format!("at least {least}%"),
         monthly: workload.monthly_cost(),
         steps,
-        before: then.map(|then| format!("mean {then:.0$} %", decimals_apart(then, least))),
+        before: then.map(|then| format!("mean {then:.0$}%", decimals_apart(then, least))),
         ..Words::default()
     };
     let below = then.filter(|then| *then < least);
@@ -113,16 +114,16 @@ fn runs_gpus(audited: &AuditedWorkload) -> bool {
 /// The mean GPU utilization of a workload that was measured enough.
 fn judged_mean(audited: &AuditedWorkload) -> Result<f64, Gap> {
     let workload = &audited.workload;
-    let lack = |reason: &str| {
+    let missing_data = |reason: &str| {
         let need = Need::Utilization;
         Gap::new(need.what(), workload.id(), reason, need.hint())
     };
     if audited.verdict.confidence.is_none() {
-        return Err(lack(&audited.verdict.reason));
+        return Err(missing_data(&audited.verdict.reason));
     }
     match &workload.utilization {
         Some(summary) if summary.signal == Signal::GpuUtilization => Ok(summary.distribution.mean),
-        _ => Err(lack("power alone was measured")),
+        _ => Err(missing_data("only power was measured")),
     }
 }
 
@@ -134,7 +135,7 @@ pub(super) fn coverage(
 ) -> Option<Judged> {
     let floor = policy.coverage?;
     let least = floor.percent;
-    let limit = format!("at least {least} %");
+    let limit = format!("at least {least}%");
     let mut judge = Judge::new(
         policy,
         policy_rule::COVERAGE,
@@ -152,14 +153,14 @@ pub(super) fn coverage(
     } else {
         let percent = measured as f64 / total as f64 * 100.0;
         let shown = floored(percent, decimals_apart(percent, least));
-        let observed = format!("{measured} of {total} instances, {shown} %");
+        let observed = format!("{measured} of {total} instances, {shown}%");
         judge.observed(&observed);
         if percent < least {
             let then = baseline.and_then(Baseline::coverage_percent);
             let words = Words {
                 title: format!(
                     "{measured} of {total} running GPU instances have enough metrics for a \
-                     verdict, {shown} %, below {least} %"
+                     verdict, {shown}%, below {least}%"
                 ),
                 observed,
                 limit,
@@ -167,8 +168,7 @@ pub(super) fn coverage(
                     format!("`gpucost metrics{SAME_ESTATE}` shows which instances report nothing"),
                     Need::Utilization.hint().to_owned(),
                 ],
-                before: then
-                    .map(|then| format!("{} %", floored(then, decimals_apart(then, least)))),
+                before: then.map(|then| format!("{}%", floored(then, decimals_apart(then, least)))),
                 ..Words::default()
             };
             let below = then.filter(|then| *then < least);
@@ -176,7 +176,7 @@ pub(super) fn coverage(
             judge.violated(Severity::Warning, words, past);
         }
     }
-    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
     Some(judge.done())
 }
 

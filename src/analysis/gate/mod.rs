@@ -1,5 +1,5 @@
 //! The audit as a gate: what of it a policy does not allow, and what could not
-//! be judged. Nothing passes for lack of data.
+//! be judged. Nothing passes for missing data.
 
 mod baseline;
 mod findings;
@@ -22,7 +22,7 @@ pub use policy::{
     Scope, Suppression, UtilizationFloor, WasteLimit,
 };
 pub use report::{
-    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place,
+    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place,
     Suppressed, Violation,
 };
 
@@ -118,20 +118,20 @@ fn line_of(place: &Place) -> usize {
     }
 }
 
-/// A budget of a scope that holds nothing is kept by nobody, perhaps by a slip.
+/// A budget of a scope that holds nothing is kept by nobody, perhaps by an error.
 fn empty_scopes(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
     let notice = |budget: &Budget| Violation {
         rule: policy_rule::EMPTY_SCOPE.to_owned(),
         severity: Severity::Info,
         scope: budget.scope.to_string(),
         workload: None,
-        title: format!("nothing belongs to {}, which has a budget", budget.scope),
+        title: format!("no workload matches {}, which has a budget", budget.scope),
         observed: "no workload".to_owned(),
-        limit: format!("{} a month", budget.monthly_limit),
+        limit: format!("{} per month", budget.monthly_limit),
         monthly: None,
         place: judged::place(policy, budget.line),
         fingerprint: format!("{}:{}", policy_rule::EMPTY_SCOPE, budget.scope),
-        steps: vec!["check its spelling, and the scope of the audit".to_owned()],
+        steps: vec!["check the spelling and the scope of the audit".to_owned()],
         baseline_state: None,
         before: None,
     };
@@ -153,18 +153,16 @@ fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
             scope: id.clone(),
             workload: Some(id.clone()),
             title: format!(
-                "{} is judged by budget, tags, types, regions and coverage only, because its \
-                 tag gpucost:ignore says: {reason}",
+                "{} is evaluated by budget, tags, types, regions and coverage only, because \
+                 its gpucost:ignore tag says: {reason}",
                 judged::called(audited)
             ),
-            observed: "ignored by its tag".to_owned(),
+            observed: "ignored by tag".to_owned(),
             limit: "every rule".to_owned(),
             monthly: workload.monthly_cost(),
             place: Place::Nowhere,
             fingerprint: format!("{}:{id}", policy_rule::IGNORED_WORKLOAD),
-            steps: vec![
-                "suppress the rules that are meant instead, with an owner and a day".to_owned(),
-            ],
+            steps: vec!["suppress specific rules instead, with owner and expiry date".to_owned()],
             baseline_state: None,
             before: None,
         })
@@ -173,7 +171,7 @@ fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
     workloads.filter_map(notice).collect()
 }
 
-/// Gravest first, then dearest, unknown last, then by fingerprint.
+/// Gravest first, then most expensive, unknown last, then by fingerprint.
 fn sort(violations: &mut [Violation]) {
     violations.sort_by_cached_key(order);
 }

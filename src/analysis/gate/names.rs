@@ -37,16 +37,16 @@ fn judge_tag(
         let several = workload.instances.len() > 1;
         let (title, observed) = match (value, several) {
             (Some(_), _) => (
-                format!("{name} carries an empty value of the required tag {key}"),
+                format!("{name} has an empty value for the required tag {key}"),
                 "empty",
             ),
             (None, true) => (
-                format!("the instances of {name} share no value of the required tag {key}"),
-                "no shared value",
+                format!("the instances of {name} have no common value for the required tag {key}"),
+                "no common value",
             ),
             (None, false) => (
-                format!("{name} lacks the required tag {key}"),
-                "no such tag",
+                format!("{name} is missing the required tag {key}"),
+                "tag missing",
             ),
         };
         let words = Words {
@@ -69,8 +69,8 @@ fn judge_tag(
     }
     let missing = judge.count();
     let total = audit.workloads.len();
-    judge.observed(format!("{} of {total} workloads carry it", total - missing));
-    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+    judge.observed(format!("{} of {total} workloads have it", total - missing));
+    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 
@@ -89,7 +89,7 @@ pub(super) fn places(
             noun: "instance type",
             allowance: &policy.types,
             name: |audited| &audited.workload.key.instance_type,
-            step: |audited| format!("{} shows the types that would do", explain(audited)),
+            step: |audited| format!("{} shows suitable types", explain(audited)),
         },
     );
     let regions = judge_names(
@@ -101,7 +101,7 @@ pub(super) fn places(
             noun: "region",
             allowance: &policy.regions,
             name: |audited| &audited.workload.key.region,
-            step: |_| "move it to an allowed region, or allow this one".to_owned(),
+            step: |_| "move it to an allowed region, or allow this region".to_owned(),
         },
     );
     types.into_iter().chain(regions).collect()
@@ -158,7 +158,7 @@ fn judge_names(
     let refused = judge.count();
     let total = audit.workloads.len();
     judge.observed(format!("{} of {total} workloads allowed", total - refused));
-    unseen_instances(audit).for_each(|gap| judge.lacks(gap));
+    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
     Some(judge.done())
 }
 

@@ -108,7 +108,7 @@ impl Kept {
         let Self { of, kept, open } = self;
         match open {
             0 => format!("{kept} of {of} resources {verb}"),
-            _ => format!("{kept} of {of} {verb}, {open} not known"),
+            _ => format!("{kept} of {of} {verb}, {open} unknown"),
         }
     }
 }
@@ -130,7 +130,7 @@ impl PlanGate<'_> {
     fn budget(&self, budget: &Budget) -> Judged {
         let limit = budget.monthly_limit;
         let zero = Money::zero(limit.currency());
-        let words = format!("{limit} a month");
+        let words = format!("{limit} per month");
         let scope = budget.scope.to_string();
         let mut judge = Judge::new(
             self.policy,
@@ -185,18 +185,18 @@ impl PlanGate<'_> {
                 );
             }
         }
-        judge.observed(format!("{after} a month after the plan"));
+        judge.observed(format!("{after} per month after the plan"));
         if after.amount() > limit.amount() {
             let over = Money::new(after.amount() - limit.amount(), limit.currency());
             let is_new = delta.amount() > Decimal::ZERO;
             let past = if is_new { Past::New } else { Past::Known };
             let words = Words {
                 title: format!(
-                    "{scope} would cost {after} a month, {over} over its budget of {limit}; the \
-                     plan changes it by {}",
+                    "{scope} would cost {after} per month, {over} over its budget of \
+                     {limit}; the plan changes it by {}",
                     delta.signed()
                 ),
-                observed: format!("{after} a month after the plan"),
+                observed: format!("{after} per month after the plan"),
                 limit: words,
                 monthly: Some(over),
                 steps: STEPS.map(str::to_owned).to_vec(),
@@ -207,12 +207,14 @@ impl PlanGate<'_> {
             if is_new {
                 return judge.done();
             }
-            open_before.iter().for_each(|gap| judge.lacks(gap));
+            open_before.iter().for_each(|gap| judge.missing_data(gap));
         }
         // What may belong to the scope does no harm where there is room for all of it.
         let has_room = after.amount() + perhaps <= limit.amount();
         let matters = |gap: &&Gap| gap.what != "scope" || !has_room;
-        open.iter().filter(matters).for_each(|gap| judge.lacks(gap));
+        open.iter()
+            .filter(matters)
+            .for_each(|gap| judge.missing_data(gap));
         judge.done()
     }
 
@@ -229,12 +231,12 @@ impl PlanGate<'_> {
                     kept.kept += 1;
                     continue;
                 }
-                Some(Some(_)) => ("carries an empty value of", "empty"),
-                None if !instances.more_tags => ("lacks", "no such tag"),
+                Some(Some(_)) => ("has an empty value for", "empty"),
+                None if !instances.more_tags => ("missing_data", "tag missing"),
                 Some(None) | None => {
                     kept.open += 1;
                     let reason = format!("the tag {key} is known only after apply");
-                    judge.lacks(&Gap::new("tags", row.address.clone(), reason, TAGS));
+                    judge.missing_data(&Gap::new("tags", row.address.clone(), reason, TAGS));
                     continue;
                 }
             };
@@ -259,7 +261,7 @@ impl PlanGate<'_> {
                 row.accelerated_before().is_some_and(was_so),
             );
         }
-        judge.observed(kept.words("carry it"));
+        judge.observed(kept.words("have it"));
         judge.done()
     }
 
@@ -270,7 +272,7 @@ impl PlanGate<'_> {
             allowance: &self.policy.types,
             names: |instances| (&instances.types, instances.more_types.as_ref()),
             step: types_that_would_do,
-            unknown: "name it in the configuration, or accept it with a suppression",
+            unknown: "set it in the configuration, or add a suppression",
         })
     }
 
@@ -283,8 +285,8 @@ impl PlanGate<'_> {
                 Ok(region) => (std::slice::from_ref(region), None),
                 Err(missing) => (&[], Some(missing)),
             },
-            step: |_| "run it in an allowed region, or allow this one".to_owned(),
-            unknown: "name it with `--region`",
+            step: |_| "use an allowed region, or allow this region".to_owned(),
+            unknown: "set it with `--region`",
         })
     }
 
@@ -297,7 +299,7 @@ impl PlanGate<'_> {
             let (names, missing) = (asked.names)(&side.instances);
             if let Some(missing) = missing {
                 let (place, reason) = (row.address.clone(), missing.to_string());
-                judge.lacks(&Gap::new(asked.noun, place, reason, asked.unknown));
+                judge.missing_data(&Gap::new(asked.noun, place, reason, asked.unknown));
             }
             let mut is_refused = false;
             for name in names {
@@ -381,23 +383,23 @@ impl PlanGate<'_> {
     }
 }
 
-const SCOPE: &str = "check it where the scope is known, or give everything a budget";
-const TAGS: &str = "write the tag on the resource itself";
+const SCOPE: &str = "check where the scope is known, or add a budget for everything";
+const TAGS: &str = "set the tag on the resource itself";
 const STEPS: [&str; 2] = [
-    "`gpucost rightsize --type g5.xlarge --util-p95 50 --vram-peak 4GiB` and `gpucost spot --type \
-     g5.xlarge`, with your type and figures, find what costs less",
-    "raise the limit in the policy when the spending is meant",
+    "`gpucost rightsize --type g5.xlarge --util-p95 50 --vram-peak 4GiB` and `gpucost spot \
+     --type g5.xlarge`, with your type and values, find cheaper options",
+    "raise the limit in the policy if the spending is intended",
 ];
 
 /// What to do about a type that may not be used.
 fn types_that_would_do(instance_type: &str) -> String {
     if !shapes().any(|shape| shape.instance_type == instance_type) {
-        return "`gpucost pricing` lists the types that have a price".to_owned();
+        return "`gpucost pricing` lists the priced types".to_owned();
     }
     let named = shell_word(instance_type);
     format!(
-        "`gpucost rightsize --type {named} --util-p95 50 --vram-peak 4GiB`, with the figures of \
-         your job, finds types that would do"
+        "`gpucost rightsize --type {named} --util-p95 50 --vram-peak 4GiB`, with the values \
+         of your job, finds suitable types"
     )
 }
 
@@ -408,11 +410,11 @@ fn holds(scope: &Scope, side: &PlannedSide) -> Result<bool, String> {
         Scope::Everything => Ok(true),
         Scope::Account(account) => match &instances.account {
             Some(own) => Ok(own == account),
-            None => Err("the plan does not name its account".to_owned()),
+            None => Err("the plan does not specify its account".to_owned()),
         },
         Scope::Region(region) => match &instances.region {
             Ok(own) => Ok(own == region),
-            Err(missing) => Err(format!("its region is not known: {missing}")),
+            Err(missing) => Err(format!("its region is unknown: {missing}")),
         },
         Scope::Tag { key, value } => match instances.tags.get(key) {
             Some(Some(own)) => Ok(own == value),
@@ -429,7 +431,7 @@ fn unpriced(row: &PlannedRow, side: &PlannedSide, limit: Money) -> Gap {
             "budget",
             row.address.clone(),
             format!(
-                "costs {} while the budget is in {}",
+                "costs are in {} but the budget is in {}",
                 cost.currency(),
                 limit.currency()
             ),

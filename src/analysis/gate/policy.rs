@@ -166,7 +166,7 @@ impl Allowance {
         if let Some((glob, line)) = self.denied.iter().find(|(glob, _)| glob.matches(name)) {
             return Some(Refusal {
                 limit: format!("not {glob}"),
-                reason: format!("which {glob} denies"),
+                reason: format!("denied by {glob}"),
                 line: *line,
             });
         }
@@ -176,7 +176,7 @@ impl Allowance {
         }
         let limit = self.limit_of_allowed();
         Some(Refusal {
-            reason: format!("which is not among {limit}"),
+            reason: format!("not in {limit}"),
             limit,
             line: *line,
         })

@@ -55,15 +55,15 @@ pub struct GateReport {
     pub policy_file: Option<String>,
     /// Every rule of the policy, in order of line.
     pub checks: Vec<Check>,
-    /// What fails the gate: gravest first, then dearest, then by fingerprint.
+    /// What fails the gate: gravest first, then most expensive, then by fingerprint.
     pub violations: Vec<Violation>,
-    /// What is worth a look and does not fail it: what the baseline knew, and
+    /// What is worth reading and does not fail it: what the baseline knew, and
     /// suppressions that cover nothing. In the same order.
     pub notices: Vec<Violation>,
     /// What somebody answers for until a day, in the same order.
     pub suppressed: Vec<Suppressed>,
     /// Why rules could not be judged, by place.
-    pub lacks: Vec<Lack>,
+    pub missing_data: Vec<MissingData>,
     /// What an earlier audit changed; absent without one.
     pub baseline: Option<BaselineUse>,
 }
@@ -196,7 +196,7 @@ pub struct Suppressed {
 
 /// Data without which rules could not be judged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lack {
+pub struct MissingData {
     /// Where: a workload's id, a region, an account.
     pub place: String,
     /// What is missing, such as `price`.

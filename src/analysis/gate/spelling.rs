@@ -1,5 +1,5 @@
 //! How names in a policy are spelled. A name that nothing has denies nothing, so
-//! that a slip in it would open the gate.
+//! that an error in it would open the gate.
 
 use super::judged::place;
 use super::{Allowance, GatePolicy, Glob, Violation, policy_rule};
@@ -11,17 +11,17 @@ use std::collections::BTreeSet;
 /// What is known of a name, or of a pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spelling {
-    /// The book knows something of that name.
+    /// The catalog knows something of that name.
     Known,
-    /// The book knows nothing of that name; AWS may come to have it. With the
-    /// nearest name that the book knows.
+    /// The catalog knows nothing of that name; AWS may come to have it. With the
+    /// nearest name that the catalog knows.
     Unlisted(Option<String>),
     /// Nothing can have that name: why, and what was perhaps meant.
     Wrong(String),
 }
 
 /// How an instance type or a pattern of types is spelled. What names a family and
-/// a size, or all sizes of a family, may be newer than the book.
+/// a size, or all sizes of a family, may be newer than the catalog.
 pub fn spelled_type(pattern: &str) -> Spelling {
     let types: Vec<&str> = shapes().map(|shape| shape.instance_type.as_str()).collect();
     let families: BTreeSet<&str> = types.iter().filter_map(|name| family(name)).collect();
@@ -39,7 +39,7 @@ pub fn spelled_type(pattern: &str) -> Spelling {
 }
 
 /// How a region or a pattern of regions is spelled. A whole name in the form of a
-/// region's may be newer than the book.
+/// region's may be newer than the catalog.
 pub fn spelled_region(pattern: &str) -> Spelling {
     let mut regions = bundled_region_names();
     regions.retain(|name| is_region(name));
@@ -89,7 +89,7 @@ impl Sort {
         let why = if plain == pattern {
             String::new()
         } else {
-            format!(": {} are in lower case", self.nouns)
+            format!(": {} are lowercase", self.nouns)
         };
         let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
         let noun = self.noun;
@@ -120,8 +120,8 @@ fn is_region(name: &str) -> bool {
     leading_region(name) == Some(name)
 }
 
-/// Denied names that the book does not know and that nothing here has: each is
-/// shown, because it may be a slip.
+/// Denied names that the catalog does not know and that nothing here has: each is
+/// shown, because it may be an error.
 pub(super) fn unlisted(
     policy: &GatePolicy,
     types: &BTreeSet<&str>,
@@ -150,8 +150,8 @@ fn of_sort(
         Some(Violation {
             rule: policy_rule::UNLISTED_NAME.to_owned(),
             severity: Severity::Warning,
-            title: format!("{name} is denied, and no {noun} of that name is known{meant}"),
-            observed: "not known".to_owned(),
+            title: format!("{name} is denied, but no {noun} with that name is known{meant}"),
+            observed: "unknown".to_owned(),
             limit: format!("not {name}"),
             place: place(policy, *line),
             fingerprint: format!("{}:{name}", policy_rule::UNLISTED_NAME),
@@ -161,7 +161,8 @@ fn of_sort(
             before: None,
             baseline_state: None,
             steps: vec![
-                "correct it if it is a slip; what is newer than this program is denied by it too"
+                "correct the name if it is a typo; types and regions newer than this version \
+                 are still denied"
                     .to_owned(),
             ],
         })
@@ -189,13 +190,12 @@ mod tests {
         for (pattern, message) in [
             (
                 "G6E.12XLARGE",
-                "`G6E.12XLARGE` matches no instance type: instance types are in lower case; did \
-                 you mean g6e.12xlarge?",
+                "`G6E.12XLARGE` matches no instance type: instance types are lowercase; did you \
+                 mean g6e.12xlarge?",
             ),
             (
                 "P4D.*",
-                "`P4D.*` matches no instance type: instance types are in lower case; did you mean \
-                 p4d.*?",
+                "`P4D.*` matches no instance type: instance types are lowercase; did you mean p4d.*?",
             ),
             (
                 "g6e.12xlarg",
@@ -208,7 +208,7 @@ mod tests {
             ("g5", "`g5` matches no instance type; did you mean g5.*?"),
             (
                 "H100",
-                "`H100` matches no instance type: instance types are in lower case",
+                "`H100` matches no instance type: instance types are lowercase",
             ),
         ] {
             assert_eq!(spelled_type(pattern), wrong(message));
@@ -234,7 +234,7 @@ mod tests {
         for pattern in ["us-east-1", "eu-*", "cn-*", "us-gov-west-1", "*-1", "*"] {
             assert_eq!(spelled_region(pattern), Spelling::Known, "{pattern}");
         }
-        // Regions that AWS has and whose prices the book lacks.
+        // Regions that AWS has and whose prices the catalog lacks.
         for pattern in [
             "cn-northwest-1",
             "us-isob-east-1",
@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 "US-EAST-1",
-                "`US-EAST-1` matches no region: regions are in lower case; did you mean us-east-1?",
+                "`US-EAST-1` matches no region: regions are lowercase; did you mean us-east-1?",
             ),
             (
                 "us-esat-*",

@@ -13,12 +13,12 @@ use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 const BUDGET_STEPS: [&str; 2] = [
-    "`gpucost audit{estate}` lists what it is spent on and what could be saved",
-    "raise the limit in the policy when the spending is meant",
+    "`gpucost audit{estate}` lists the costs and possible savings",
+    "raise the limit in the policy if the spending is intended",
 ];
 const WASTE_STEPS: [&str; 2] = [
-    "`gpucost audit{estate}` lists what is wasted and how it ends",
-    "stop or release it, or suppress it with an owner and a day",
+    "`gpucost audit{estate}` lists the waste and how to end it",
+    "stop or release it, or add a suppression with owner and expiry date",
 ];
 
 /// Every budget of a policy.
@@ -38,7 +38,7 @@ fn judge_budget(
     baseline: Option<&Baseline>,
 ) -> Judged {
     let limit = budget.monthly_limit;
-    let words_of_limit = format!("{limit} a month");
+    let words_of_limit = format!("{limit} per month");
     let mut judge = Judge::new(
         policy,
         policy_rule::BUDGET,
@@ -54,29 +54,31 @@ fn judge_budget(
         .map(Money::amount)
         .sum();
     let spent = Money::new(spent, limit.currency());
-    judge.observed(format!("{spent} a month"));
+    judge.observed(format!("{spent} per month"));
     if spent.amount() > limit.amount() {
         let over = Money::new(spent.amount() - limit.amount(), limit.currency());
         let then = baseline.and_then(|baseline| baseline.cost_of(&budget.scope, limit.currency()));
         let past = Past::over(limit.amount(), then.map(Money::amount), spent.amount());
         let words = Words {
             title: format!(
-                "{} costs {spent} a month, {over} over its budget of {limit}",
+                "{} costs {spent} per month, {over} over its budget of {limit}",
                 budget.scope
             ),
-            observed: format!("{spent} a month"),
+            observed: format!("{spent} per month"),
             limit: words_of_limit,
             monthly: Some(over),
             steps: BUDGET_STEPS.map(str::to_owned).to_vec(),
             aspect: Some(limit.currency().code().to_owned()),
             line: None,
-            before: then.map(|then| format!("{then} a month")),
+            before: then.map(|then| format!("{then} per month")),
         };
         judge.violated(Severity::Critical, words, past);
         return judge.done();
     }
     for audited in &inside {
-        unpriced(audited).iter().for_each(|gap| judge.lacks(gap));
+        unpriced(audited)
+            .iter()
+            .for_each(|gap| judge.missing_data(gap));
     }
     judge_currencies(&inside, policy, budget, &mut judge);
     let concerned = |gap: &&Gap| match &budget.scope {
@@ -86,7 +88,7 @@ fn judge_budget(
     unseen_instances(audit)
         .chain(unseen_storage(audit))
         .filter(concerned)
-        .for_each(|gap| judge.lacks(gap));
+        .for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 
@@ -116,11 +118,11 @@ fn judge_currencies(
         } else {
             format!("{workloads} workloads cost")
         };
-        judge.lacks(&Gap::new(
+        judge.missing_data(&Gap::new(
             "budget",
             budget.scope.to_string(),
             format!(
-                "{cost} {currency} while its budget is in {}",
+                "{cost} {currency} but its budget is in {}",
                 budget.monthly_limit.currency()
             ),
             format!("add a [[budget]] with `currency = \"{currency}\"`"),
@@ -143,10 +145,10 @@ fn unpriced(audited: &AuditedWorkload) -> Vec<Gap> {
         return vec![unpriced.gap(&workload.id())];
     }
     let missing = |what: &String| {
-        let reason = format!("{what} is unpriced in {}", workload.key.region);
+        let reason = format!("no price for {what} in {}", workload.key.region);
         Gap::new("storage price", workload.id(), reason, Unpriced::NO_SOURCE)
     };
-    workload.standing.unpriced.iter().map(missing).collect()
+    workload.idle_storage.unpriced.iter().map(missing).collect()
 }
 
 /// The limits of waste.
@@ -174,29 +176,29 @@ fn waste_amount(
     line: usize,
     baseline: Option<&Baseline>,
 ) -> Judged {
-    let limit_words = format!("{limit} a month");
+    let limit_words = format!("{limit} per month");
     let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
     match audit.totals.monthly_waste {
-        Some(waste) if waste.currency() != limit.currency() => judge.lacks(&Gap::new(
+        Some(waste) if waste.currency() != limit.currency() => judge.missing_data(&Gap::new(
             "waste",
             EVERYTHING,
-            format!("it is summed in {}", waste.currency()),
-            format!("state the limit with `currency = \"{}\"`", waste.currency()),
+            format!("the sum is in {}", waste.currency()),
+            format!("set the limit with `currency = \"{}\"`", waste.currency()),
         )),
         Some(waste) => {
-            judge.observed(format!("{waste} a month"));
+            judge.observed(format!("{waste} per month"));
             if waste.amount() > limit.amount() {
                 let then = baseline.and_then(|baseline| baseline.monthly_waste);
                 let past = Past::over(limit.amount(), then.map(Money::amount), waste.amount());
                 let words = Words {
-                    title: format!("{waste} a month are wasted, more than {limit}"),
-                    observed: format!("{waste} a month"),
+                    title: format!("{waste} per month is wasted, more than {limit}"),
+                    observed: format!("{waste} per month"),
                     limit: limit_words,
                     monthly: Some(waste),
                     steps: WASTE_STEPS.map(str::to_owned).to_vec(),
                     aspect: Some("monthly".to_owned()),
                     line: None,
-                    before: then.map(|then| format!("{then} a month")),
+                    before: then.map(|then| format!("{then} per month")),
                 };
                 judge.violated(Severity::Critical, words, past);
             }
@@ -215,7 +217,7 @@ fn waste_percent(
     baseline: Option<&Baseline>,
 ) -> Judged {
     let limit = limit.normalize();
-    let limit_words = format!("{limit} % of the cost");
+    let limit_words = format!("{limit}% of the cost");
     let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
     let totals = &audit.totals;
     let share = share_of(
@@ -223,7 +225,7 @@ fn waste_percent(
         totals.monthly_cost.map(Money::amount),
     );
     if let (Some(share), Some(waste)) = (share, totals.monthly_waste) {
-        let shown = format!("{} %", shown_over(share, limit));
+        let shown = format!("{}%", shown_over(share, limit));
         judge.observed(format!("{shown} of the cost"));
         if share > limit {
             let then = baseline.and_then(|baseline| {
@@ -240,7 +242,7 @@ fn waste_percent(
             };
             let words = Words {
                 title: format!(
-                    "{shown} of the cost is wasted, {waste} a month, more than {limit} %"
+                    "{shown} of the cost is wasted, {waste} per month, more than {limit}%"
                 ),
                 observed: format!("{shown} of the cost"),
                 limit: limit_words,
@@ -248,7 +250,7 @@ fn waste_percent(
                 steps: WASTE_STEPS.map(str::to_owned).to_vec(),
                 aspect: Some("percent".to_owned()),
                 line: None,
-                before: then.map(|then| format!("{} % of the cost", shown_over(then, limit))),
+                before: then.map(|then| format!("{}% of the cost", shown_over(then, limit))),
             };
             judge.violated(Severity::Critical, words, past);
         }
@@ -291,17 +293,17 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>) {
         of_price
             .iter()
             .chain(of_rules)
-            .for_each(|gap| judge.lacks(gap));
+            .for_each(|gap| judge.missing_data(gap));
     }
     unseen_instances(audit)
         .chain(unseen_storage(audit))
         .chain(audit.gaps.iter().filter(|gap| gap.what == "sum"))
-        .for_each(|gap| judge.lacks(gap));
+        .for_each(|gap| judge.missing_data(gap));
 }
 
 const EVERYTHING: &str = "everything";
 
-/// Budgets whose scope holds nothing, with the line of each: perhaps a slip.
+/// Budgets whose scope holds nothing, with the line of each: perhaps an error.
 pub(super) fn empty_budgets<'a>(
     audit: &'a Audit,
     policy: &'a GatePolicy,
@@ -314,7 +316,7 @@ pub(super) fn empty_budgets<'a>(
     })
 }
 
-/// Whether a scope was looked at, whatever was there.
+/// Whether a scope was evaluated, whatever was there.
 fn is_audited(audit: &Audit, scope: &Scope) -> bool {
     match scope {
         Scope::Everything => true,

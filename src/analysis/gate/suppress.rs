@@ -3,8 +3,8 @@
 use super::baseline::{Baseline, Past};
 use super::judged::{Candidate, Judged, place};
 use super::{
-    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport, Lack,
-    Place, Suppressed, Suppression, Violation, order, policy_rule, sort,
+    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport,
+    MissingData, Place, Suppressed, Suppression, Violation, order, policy_rule, sort,
 };
 use crate::domain::Severity;
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ pub(super) struct Settled {
     pub(super) violations: Vec<Violation>,
     pub(super) notices: Vec<Violation>,
     pub(super) suppressed: Vec<Suppressed>,
-    pub(super) lacks: Vec<Lack>,
+    pub(super) missing_data: Vec<MissingData>,
     pub(super) baseline: Option<BaselineUse>,
 }
 
@@ -32,7 +32,7 @@ impl Settled {
             .sort_by_cached_key(|one| order(&one.violation));
         let outcome = if !self.violations.is_empty() {
             GateOutcome::Violated
-        } else if !self.lacks.is_empty() {
+        } else if !self.missing_data.is_empty() {
             GateOutcome::Incomplete
         } else if is_nothing {
             GateOutcome::Nothing
@@ -46,14 +46,14 @@ impl Settled {
             violations: self.violations,
             notices: self.notices,
             suppressed: self.suppressed,
-            lacks: self.lacks,
+            missing_data: self.missing_data,
             baseline: self.baseline,
         }
     }
 }
 
 /// Applies suppressions and an earlier audit. `names` are those of workloads by id, by
-/// which a suppression may call what lacks data.
+/// which a suppression may call what has no data.
 pub(super) fn settle(
     judged: Vec<Judged>,
     policy: &GatePolicy,
@@ -69,7 +69,7 @@ pub(super) fn settle(
         names,
         used: BTreeSet::new(),
         seen: BTreeSet::new(),
-        lacks: BTreeMap::new(),
+        missing_data: BTreeMap::new(),
         settled: Settled {
             baseline: baseline.map(|baseline| BaselineUse {
                 file: baseline.file.clone(),
@@ -98,7 +98,7 @@ struct Settling<'a> {
     used: BTreeSet<usize>,
     /// Fingerprints so far: two bans on one finding are one matter.
     seen: BTreeSet<String>,
-    lacks: BTreeMap<(String, String, String, String), BTreeSet<String>>,
+    missing_data: BTreeMap<(String, String, String, String), BTreeSet<String>>,
     settled: Settled,
 }
 
@@ -107,7 +107,7 @@ impl Settling<'_> {
         let Judged {
             mut check,
             violations,
-            lacks,
+            missing_data,
         } = judged;
         let mut accepted = false;
         let mut fails = false;
@@ -117,10 +117,10 @@ impl Settling<'_> {
             accepted |= !failed;
         }
         let mut lacking = false;
-        for lack in lacks {
-            let accepted_lack = self.lack(lack, &check.place);
-            lacking |= !accepted_lack;
-            accepted |= accepted_lack;
+        for missing_data in missing_data {
+            let accepted_missing_data = self.missing_data(missing_data, &check.place);
+            lacking |= !accepted_missing_data;
+            accepted |= accepted_missing_data;
         }
         check.outcome = match (fails, lacking, accepted) {
             (true, _, _) => CheckOutcome::Violated,
@@ -171,18 +171,28 @@ impl Settling<'_> {
 
     /// Whether something that could not be judged is accepted: somebody answers for it, or
     /// the policy accepts what the baseline could not see either.
-    fn lack(&mut self, lack: Lack, at: &Place) -> bool {
-        let rule = lack.rules.first().map_or("", String::as_str).to_owned();
-        let name = self.names.get(&lack.place).cloned();
-        let by = self.suppression(&rule, &[Some(lack.place.as_str()), name.as_deref()]);
+    fn missing_data(&mut self, missing_data: MissingData, at: &Place) -> bool {
+        let rule = missing_data
+            .rules
+            .first()
+            .map_or("", String::as_str)
+            .to_owned();
+        let name = self.names.get(&missing_data.place).cloned();
+        let by = self.suppression(&rule, &[Some(missing_data.place.as_str()), name.as_deref()]);
         let known = self.baseline.filter(|_| self.policy.accepts_known_gaps);
-        let is_known = known.is_some_and(|known| known.lacked(&lack.what, &lack.place));
+        let is_known =
+            known.is_some_and(|known| known.lacked(&missing_data.what, &missing_data.place));
         if by.is_none() && !is_known {
-            let key = (lack.place, lack.what, lack.reason, lack.hint);
-            self.lacks.entry(key).or_default().insert(rule);
+            let key = (
+                missing_data.place,
+                missing_data.what,
+                missing_data.reason,
+                missing_data.hint,
+            );
+            self.missing_data.entry(key).or_default().insert(rule);
             return false;
         }
-        let mut violation = unjudged(lack, rule, at);
+        let mut violation = unjudged(missing_data, rule, at);
         if !self.seen.insert(violation.fingerprint.clone()) {
             return true;
         }
@@ -242,11 +252,11 @@ impl Settling<'_> {
             scope: one.workload.to_string(),
             workload: None,
             title: format!(
-                "the suppression of {} for {} by {} ended on {}: {}",
+                "the suppression of {} for {} by {} expired on {}: {}",
                 one.rule, one.workload, one.owner, one.expires, one.reason
             ),
-            observed: format!("ended on {}", one.expires),
-            limit: "suppressions that still hold".to_owned(),
+            observed: format!("expired on {}", one.expires),
+            limit: "unexpired suppressions".to_owned(),
             monthly: None,
             place: place(self.policy, one.line),
             fingerprint: format!(
@@ -256,8 +266,8 @@ impl Settling<'_> {
                 one.workload
             ),
             steps: vec![
-                format!("ask {} whether it is still meant", one.owner),
-                "give it a new day, or remove it".to_owned(),
+                format!("ask {} whether it is still needed", one.owner),
+                "set a new expiry date, or remove it".to_owned(),
             ],
             baseline_state: None,
             before: None,
@@ -275,7 +285,7 @@ impl Settling<'_> {
                 one.rule, one.workload, one.owner
             ),
             observed: "matches nothing".to_owned(),
-            limit: "suppressions that are needed".to_owned(),
+            limit: "suppressions in use".to_owned(),
             monthly: None,
             place: place(self.policy, one.line),
             fingerprint: format!(
@@ -284,7 +294,7 @@ impl Settling<'_> {
                 one.rule,
                 one.workload
             ),
-            steps: vec!["remove it, or mend its rule and workload".to_owned()],
+            steps: vec!["remove it, or fix its rule and workload".to_owned()],
             baseline_state: None,
             before: None,
         }
@@ -292,10 +302,10 @@ impl Settling<'_> {
 
     fn done(self) -> Settled {
         let mut settled = self.settled;
-        settled.lacks = self
-            .lacks
+        settled.missing_data = self
+            .missing_data
             .into_iter()
-            .map(|((place, what, reason, hint), rules)| Lack {
+            .map(|((place, what, reason, hint), rules)| MissingData {
                 place,
                 what,
                 reason,
@@ -308,22 +318,22 @@ impl Settling<'_> {
 }
 
 /// Something that could not be judged, as what is accepted is listed.
-fn unjudged(lack: Lack, rule: String, at: &Place) -> Violation {
+fn unjudged(missing_data: MissingData, rule: String, at: &Place) -> Violation {
     Violation {
         title: format!(
-            "{} of {} is missing, so that {rule} cannot be judged: {}",
-            lack.what, lack.place, lack.reason
+            "{} of {} is missing, {rule} cannot be evaluated: {}",
+            missing_data.what, missing_data.place, missing_data.reason
         ),
-        fingerprint: format!("{rule}:{}:{}", lack.place, lack.what),
+        fingerprint: format!("{rule}:{}:{}", missing_data.place, missing_data.what),
         rule,
         severity: Severity::Info,
-        scope: lack.place,
+        scope: missing_data.place,
         workload: None,
-        observed: format!("no {}", lack.what),
-        limit: "data to judge by".to_owned(),
+        observed: format!("no {}", missing_data.what),
+        limit: "required data".to_owned(),
         monthly: None,
         place: at.clone(),
-        steps: vec![lack.hint],
+        steps: vec![missing_data.hint],
         baseline_state: None,
         before: None,
     }

@@ -27,19 +27,19 @@ pub(in crate::cli) struct ProfileArgs {
     )]
     pub command: Vec<OsString>,
 
-    /// Time between two looks, from 100ms [default: 1s]
+    /// Time between two samples, from 100ms [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = interval, help_heading = "Sampling")]
     pub interval: Option<Duration>,
     /// Stop after this long, such as 10m [default: when interrupted]
     #[arg(long, value_name = "TIME", value_parser = length, help_heading = "Sampling")]
     pub duration: Option<Duration>,
-    /// Write every look to a file as it comes (.jsonl or .csv)
+    /// Write every sample to a file as it comes (.jsonl or .csv)
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     pub samples: Option<PathBuf>,
     /// Record what the driver answered, to attach to a bug report
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     pub record: Option<PathBuf>,
-    /// NVIDIA's library, when it is not where the loader looks
+    /// NVIDIA's library, when it is not where the loader searches
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     pub nvml_lib: Option<PathBuf>,
     /// Fill the screen with what is seen
@@ -94,7 +94,7 @@ pub(in crate::cli) struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    /// Time between two looks.
+    /// Time between two samples.
     pub(super) fn interval(&self) -> Duration {
         self.interval.unwrap_or(USUAL_INTERVAL)
     }
@@ -110,7 +110,7 @@ pub(in crate::cli) enum SummaryFormat {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let expected = || "expected a time from 100ms to 1h".to_owned();
+    let expected = || "expected a duration from 100ms to 1h".to_owned();
     length(text)
         .ok()
         .filter(|interval| (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(interval))
@@ -121,15 +121,14 @@ fn interval(text: &str) -> Result<Duration, String> {
 fn length(text: &str) -> Result<Duration, String> {
     match text.strip_suffix("ms").map(str::parse) {
         Some(Ok(milliseconds)) if milliseconds > 0 => Ok(Duration::from_millis(milliseconds)),
-        Some(_) => Err("expected a length of time such as 500ms".to_owned()),
+        Some(_) => Err("expected a duration such as 500ms".to_owned()),
         None => time(text).map(SignedDuration::unsigned_abs),
     }
 }
 
 fn zone(text: &str) -> Result<TimeZone, String> {
-    time_zone(text).ok_or_else(|| {
-        "expected a name of the time zone database, such as Europe/Berlin".to_owned()
-    })
+    time_zone(text)
+        .ok_or_else(|| "expected a time zone database name, such as Europe/Berlin".to_owned())
 }
 
 #[cfg(test)]

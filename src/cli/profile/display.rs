@@ -2,7 +2,7 @@
 
 use super::screen::{Screen, StatusLine};
 use crate::domain::{Classification, HourlyRate};
-use crate::profiling::{Profiler, RunFacts, Sample, Standing};
+use crate::profiling::{Profiler, RunFacts, RunStatus, Sample};
 use crate::report::{LiveVerdict, LiveView, alert_line, status_line};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl<'a> Display<'a> {
         })
     }
 
-    /// What the view cannot know from the looks.
+    /// What the view cannot know from the samples.
     pub(super) fn about(&mut self, hourly_price: Option<HourlyRate>, length: Option<Duration>) {
         self.view.hourly_price = hourly_price;
         self.view.duration_seconds = length.map(|length| length.as_secs_f64());
@@ -66,13 +66,13 @@ impl<'a> Display<'a> {
         matches!(self.place, Place::Screen(_))
     }
 
-    /// Takes a look in and shows it. A terminal that is gone ends nothing.
-    pub(super) fn look(&mut self, profiler: &Profiler, sample: &Sample, missed: u64) {
+    /// Takes a sample in and shows it. A terminal that is gone ends nothing.
+    pub(super) fn sample(&mut self, profiler: &Profiler, sample: &Sample, missed: u64) {
         if matches!(self.place, Place::Nowhere) {
             return;
         }
-        self.view.look(sample);
-        self.view.missed_looks = missed;
+        self.view.sample(sample);
+        self.view.missed_samples = missed;
         self.stand(&profiler.now());
         self.draw();
     }
@@ -100,24 +100,24 @@ impl<'a> Display<'a> {
         }
     }
 
-    fn stand(&mut self, standing: &Standing) {
+    fn stand(&mut self, status: &RunStatus) {
         let view = &mut self.view;
-        view.mean_percent = standing.utilization_mean_percent;
-        for (gpu, standing) in view.gpus.iter_mut().zip(&standing.gpus) {
-            gpu.mean_percent = standing.utilization_mean_percent;
-            gpu.sm_mean_percent = standing.sm_mean_percent;
+        view.mean_percent = status.utilization_mean_percent;
+        for (gpu, status) in view.gpus.iter_mut().zip(&status.gpus) {
+            gpu.mean_percent = status.utilization_mean_percent;
+            gpu.sm_mean_percent = status.sm_mean_percent;
         }
-        let verdict = &standing.verdict;
+        let verdict = &status.verdict;
         view.verdict =
             (verdict.classification != Classification::InsufficientData).then(|| LiveVerdict {
                 classification: verdict.classification,
                 reason: verdict.reason.clone(),
             });
-        let diagnosis = &standing.diagnosis;
+        let diagnosis = &status.diagnosis;
         view.diagnosis = diagnosis
             .confidence
             .map(|_| format!("{}: {}", diagnosis.bottleneck, diagnosis.reason));
-        view.alerts = standing
+        view.alerts = status
             .alerts
             .iter()
             .map(|alert| {

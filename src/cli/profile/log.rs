@@ -44,7 +44,7 @@ pub(super) fn summarise(
     for sample in &mut samples {
         let sample = sample.map_err(unreadable)?;
         profiler.add(&sample);
-        cadence.looked(&sample);
+        cadence.sampled(&sample);
         last_seconds = sample.at_seconds;
     }
     cadence.ended(samples.end());
@@ -62,23 +62,23 @@ pub(super) fn summarise(
     Ok(ExitCode::Done)
 }
 
-/// The longest time without a look, as a gap.
+/// The longest time without a sample, as a gap.
 fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
     let hole = cadence.longest_hole()?;
     let hint = if is_ours {
-        "the sampler was stopped, or its host had no time for it; profile a run without a hole"
+        "the sampler was stopped, or its host was overloaded; profile a run without interruptions"
     } else {
-        "when the log is of several runs, read each by itself; when its looks are meant to be \
-         that far apart, say so with --interval"
+        "if the log covers several runs, read each separately; if its samples are meant to \
+         be that far apart, pass --interval"
     };
     let pace = cadence.pace();
     let missed = pace.missed?;
     Some(Gap::new(
-        "looks",
+        "samples",
         place,
         format!(
-            "{} of {} looks that were due are missing; the longest time without one, {}, begins \
-             {} after the start",
+            "{} of {} expected samples are missing; the longest gap, {}, begins {} after the \
+             start",
             count(missed),
             count(pace.taken.saturating_add(missed)),
             elapsed_words(hole.seconds),

@@ -49,7 +49,7 @@ fn sample(
 ) -> Result<ExitCode, Failure> {
     if args.live && !io.stderr_is_terminal {
         return Err(Failure::input("`--live` needs a terminal")
-            .with_hint("leave it out, or write `--samples FILE` to look at later"));
+            .with_hint("omit it, or write `--samples FILE` to view later"));
     }
     let mut pricing = Pricing::of(args, settings, io)?;
     let mut gpus = open(args)?;
@@ -102,7 +102,7 @@ fn sample(
     for (path, error) in samples.into_iter().chain(record) {
         output::complain(
             &format!("cannot write {}: {error}", shown(path)),
-            "the summary rests on every look all the same; the file holds those before",
+            "the summary still covers every sample; the file holds those before the error",
             io,
         );
         code = ExitCode::Unexpected;
@@ -121,7 +121,7 @@ fn not_ours(path: &Path, error: std::io::Error) -> Failure {
     }
     let what = format!("cannot write {}", shown(path));
     Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
-        .with_hint("name a file for each run")
+        .with_hint("use a different file for each run")
 }
 
 /// Fails before anything is sampled when a file could not be written.
@@ -139,10 +139,11 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
     if let Some(path) = &args.samples
         && SampleFormat::of(path).is_none()
     {
-        return Err(
-            Failure::input(format!("`--samples {}` names no format", shown(path)))
-                .with_hint("end the name in .jsonl or .csv"),
-        );
+        return Err(Failure::input(format!(
+            "`--samples {}` has no supported file extension",
+            shown(path)
+        ))
+        .with_hint("use a file name ending in .jsonl or .csv"));
     }
     for (_, path) in named.iter().filter(|(flag, _)| *flag != "--read") {
         try_writing(path).map_err(|error| unwritable(path, error))?;
@@ -173,7 +174,7 @@ fn check_command(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
 fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
     let what = format!("cannot run {}", shown(program.as_ref()));
     Failure::new(ExitCode::Input, anyhow::Error::new(error).context(what))
-        .with_hint("check its name and that it may be executed")
+        .with_hint("check its name and that it is executable")
 }
 
 fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
@@ -190,7 +191,7 @@ fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
     };
     NvmlSource::open(args.nvml_lib.as_deref(), options).map_err(|error: NvmlError| {
         let hint = match &args.nvml_lib {
-            Some(_) => "check the file given with `--nvml-lib`",
+            Some(_) => "check the file passed to `--nvml-lib`",
             None => error.hint(),
         };
         Failure::new(ExitCode::Unexpected, error).with_hint(hint)

@@ -28,7 +28,7 @@ pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> Inst
                 "instance type",
                 "instance metadata",
                 &reason,
-                "pass `--type` and `--region` for a price",
+                "pass `--type` and `--region` to get a price",
             ));
             named
         }

@@ -1,4 +1,4 @@
-//! The run itself: look, add up, write, show, wait, until something ends it.
+//! The run itself: sample, add up, write, show, wait, until something ends it.
 
 use super::clock::{Clock, signed};
 use super::display::Display;
@@ -17,14 +17,14 @@ use std::time::Duration;
 /// How long a key may wait for an answer.
 const KEYS_AFTER: Duration = Duration::from_millis(100);
 
-/// What a run looks at and where it puts what it sees.
+/// What a run reads and where it puts what it sees.
 pub(super) struct Sampler<'a> {
     pub(super) gpus: &'a mut dyn GpuSource,
     pub(super) host: &'a mut HostSource,
     pub(super) profiler: &'a mut Profiler,
     pub(super) pacer: Pacer,
     pub(super) writer: Option<SampleWriter>,
-    /// Why no more looks are written, once writing failed.
+    /// Why no more samples are written, once writing failed.
     pub(super) write_error: Option<io::Error>,
     pub(super) processes: Processes,
 }
@@ -46,7 +46,7 @@ impl Processes {
         }
     }
 
-    /// Names whoever holds a GPU in this look, and forgets those that are gone:
+    /// Names whoever holds a GPU in this sample, and forgets those that are gone:
     /// a process id is used again.
     fn name(&mut self, gpus: &mut [GpuSample], host: &HostSource) {
         let mut seen = BTreeMap::new();
@@ -94,7 +94,7 @@ pub(super) fn exit_code(status: ExitStatus) -> i32 {
 }
 
 impl Sampler<'_> {
-    /// Looks until something ends the run.
+    /// Samples until something ends the run.
     pub(super) fn run(
         &mut self,
         clock: &dyn Clock,
@@ -103,9 +103,9 @@ impl Sampler<'_> {
         display: &mut Display<'_>,
     ) -> (Ending, RunEnd) {
         loop {
-            let sample = self.look(clock, display);
+            let sample = self.sample(clock, display);
             let missed = self.pacer.pace().missed.unwrap_or(0);
-            display.look(self.profiler, &sample, missed);
+            display.sample(self.profiler, &sample, missed);
             let due = self.pacer.due().unsigned_abs();
             let until = length.map_or(due, |length| length.min(due));
             while clock.elapsed() < until {
@@ -121,8 +121,8 @@ impl Sampler<'_> {
                     None => {}
                     Some(Event::Ended(Ok(status))) => {
                         let code = exit_code(status);
-                        // What the command did since the last look counts too.
-                        self.look(clock, display);
+                        // What the command did since the last sample counts too.
+                        self.sample(clock, display);
                         return (Ending::Command(code), self.end(clock, Some(code)));
                     }
                     Some(Event::Ended(Err(_))) => {
@@ -144,7 +144,7 @@ impl Sampler<'_> {
         }
     }
 
-    fn look(&mut self, clock: &dyn Clock, display: &mut Display<'_>) -> Sample {
+    fn sample(&mut self, clock: &dyn Clock, display: &mut Display<'_>) -> Sample {
         let at = clock.elapsed();
         let time = clock.wall();
         let mut gpus = self.gpus.read(at);
@@ -155,7 +155,7 @@ impl Sampler<'_> {
             gpus,
             host: self.host.read(at),
         };
-        self.pacer.looked(signed(at), time);
+        self.pacer.sampled(signed(at), time);
         self.profiler.add(&sample);
         if let Some(writer) = &mut self.writer
             && let Err(error) = writer.write(&sample)

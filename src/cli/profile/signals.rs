@@ -29,7 +29,7 @@ pub(in crate::cli) enum Event {
     Ended(io::Result<ExitStatus>),
 }
 
-/// Signals are told as events as long as this lives.
+/// Signals are reported as events as long as this lives.
 #[derive(Debug)]
 pub(in crate::cli) struct Listening(Handle);
 
@@ -69,7 +69,7 @@ pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Re
     Ok(Listening(handle))
 }
 
-/// Starts a command with this process's own streams; its end is told as an
+/// Starts a command with this process's own streams; its end is reported as an
 /// event.
 ///
 /// # Errors

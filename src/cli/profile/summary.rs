@@ -73,8 +73,8 @@ impl Pricing {
                     "price",
                     name,
                     reasons.join("; "),
-                    "name the type that the run was taken on with `--type`; another one's price \
-                     says nothing about it",
+                    "pass the instance type of the run with `--type`; the price of another \
+                     type does not apply",
                 ));
                 return;
             }
@@ -82,9 +82,9 @@ impl Pricing {
                 gaps.push(Gap::new(
                     "GPUs",
                     name,
-                    format!("only {seen} of {devices} in this run; the price is for all of them"),
-                    "profile all GPUs of the host to learn whether another type would do; in a \
-                     container, start it with `--gpus all`",
+                    format!("only {seen} of {devices} in this run; the price covers all of them"),
+                    "profile all GPUs of the host to evaluate other types; in a container, \
+                     start it with `--gpus all`",
                 ));
             }
         }
@@ -93,7 +93,7 @@ impl Pricing {
             gaps.push(Gap::new(
                 "region",
                 name,
-                format!("not known; prices are those of {region}"),
+                format!("unknown; prices are for {region}"),
                 "pass `--region`",
             ));
         }
@@ -101,7 +101,7 @@ impl Pricing {
             gaps.push(Gap::new(
                 "price",
                 name,
-                "the book does not know a GPU type of this name",
+                "the price catalog has no GPU type with this name",
                 "pass `--type`",
             ));
             return;
@@ -122,7 +122,7 @@ impl Pricing {
                 "price",
                 name,
                 reason.to_string(),
-                "a price of your own can be named in gpucost.toml, see docs/pricing.md",
+                "set a custom price in gpucost.toml, see docs/pricing.md",
             )),
         }
     }

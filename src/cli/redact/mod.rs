@@ -12,6 +12,7 @@ use crate::domain::{
     ProfiledRun, ReservedInstances, SavingsPlan, Series, StorageResource, TagFilter, Volume,
 };
 use crate::sources::aws::{ACTIONS, is_known_code};
+use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use vocabulary::{
     MASKED, is_common_key, is_family, is_given_id, is_price_source, is_region, is_subject, is_type,
@@ -200,7 +201,7 @@ impl Masks {
                 start: _,
                 end: _,
                 covers_a_command: _,
-                looks: _,
+                samples: _,
                 gpu_mean_percent: _,
                 cpu_p95_percent: _,
                 memory_p95_mib: _,
@@ -414,7 +415,7 @@ impl Masks {
                 what,
                 place,
                 MASKED,
-                "the report that is not redacted shows the reason",
+                "see the unredacted report for the reason",
             ),
         }
     }
@@ -462,6 +463,7 @@ impl Masks {
             }
             Detail::Instance => self.masked(Named::Instance, text),
             Detail::Host => self.masked(Named::Host, text),
+            Detail::Time => kept(text, text.parse::<Timestamp>().is_ok()),
         })
     }
 }
@@ -496,13 +498,13 @@ mod tests {
             (
                 "eu-west-1",
                 "ec2:DescribeVolumes: UnauthorizedOperation: (masked)",
-                "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the whole policy"
+                "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the full policy"
             )
         );
         let nobody = Cause::of(CauseKind::ProfileOfNone, ["falcon 7"]);
         let gap = masks.gap(&Gap::of("profile data", "/home/mallory/run.jsonl", nobody));
         assert_eq!(gap.place, "place-1");
-        assert!(gap.reason.starts_with("the host name host-1 is of no"));
+        assert!(gap.reason.starts_with("the host name host-1 matches no"));
         let text = Gap::new(
             "metrics of falcon",
             "falcon",

@@ -78,7 +78,7 @@ pub fn read_policy(path: &Path, named: &str) -> Result<GatePolicy, ConfigError> 
 /// Reads the text of a policy file; `named` is what reports call it.
 ///
 /// # Errors
-/// With every slip, in order of line.
+/// With every error, in order of line.
 pub fn parse_policy(text: &str, named: &str) -> Result<GatePolicy, Vec<Problem>> {
     let (mut reader, table) = Reader::parse(text)?;
     let mut policy = reader.gate_policy(table.get_ref());
@@ -87,8 +87,8 @@ pub fn parse_policy(text: &str, named: &str) -> Result<GatePolicy, Vec<Problem>>
     if policy.rules() == 0 {
         return Err(vec![Problem {
             line: 1,
-            message: "no rule is stated, so that everything would pass; `gpucost policy init` \
-                      writes a policy to start from"
+            message: "no rule is defined, so everything would pass; run `gpucost policy \
+                      init` to create a starter policy"
                 .to_owned(),
         }]);
     }
@@ -182,14 +182,11 @@ impl Reader<'_> {
     /// A list of texts, each with its line.
     fn strings(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<(String, usize)> {
         let DeValue::Array(list) = value.get_ref() else {
-            self.problem(
-                value.span(),
-                "expected a list of texts in quotes".to_owned(),
-            );
+            self.problem(value.span(), "expected a list of quoted strings".to_owned());
             return Vec::new();
         };
         if list.is_empty() {
-            let message = "an empty list says nothing; name something or leave the key out";
+            let message = "empty list; add an entry or omit the key";
             self.problem(value.span(), message.to_owned());
         }
         let mut texts = Vec::new();
@@ -206,7 +203,8 @@ impl Reader<'_> {
         let code = self.string(value)?;
         let currency = Currency::from_code(&code);
         if currency.is_none() {
-            let message = format!("`{code}` is not a currency; known are USD, CNY and EUR");
+            let message =
+                format!("`{code}` is not a supported currency; valid values: USD, CNY, EUR");
             self.problem(value.span(), message);
         }
         currency

@@ -41,8 +41,8 @@ impl Reader<'_> {
             }
         }
         if let Some((_, span)) = scopes.get(1) {
-            let message = "a budget is about one account, one region or one tag; make a [[budget]] \
-                           for each";
+            let message = "a budget covers one account, one region or one tag; add a \
+                           [[budget]] for each";
             self.problem(span.clone(), message.to_owned());
         }
         if !stated {
@@ -61,7 +61,7 @@ impl Reader<'_> {
             .find(|known| known.scope == scope && known.monthly_limit.currency() == currency);
         if let Some(known) = same {
             let message = format!(
-                "a second budget for {scope} in {currency}; the first is in line {}",
+                "duplicate budget for {scope} in {currency}; the first is on line {}",
                 known.line
             );
             self.at(line, &message);
@@ -78,7 +78,8 @@ impl Reader<'_> {
         match key {
             "account" => {
                 if text.len() != 12 || !text.chars().all(|c| c.is_ascii_digit()) {
-                    let message = format!("`{text}` is not an account: it has 12 digits");
+                    let message =
+                        format!("`{text}` is not an account ID: account IDs have 12 digits");
                     self.problem(value.span(), message);
                 }
                 Some(Scope::Account(text))
@@ -86,7 +87,7 @@ impl Reader<'_> {
             "region" => {
                 if text.contains(['*', '?']) {
                     let message = format!(
-                        "`{text}` is a pattern, and a budget is about one region; make a \
+                        "`{text}` is a pattern, but a budget covers one region; add a \
                          [[budget]] for each"
                     );
                     self.problem(value.span(), message);
@@ -235,7 +236,7 @@ impl Reader<'_> {
                     {
                         let meant = did_you_mean(rule, known.iter().copied());
                         let message =
-                            format!("`{rule}` is not a rule{meant}; docs/rules lists all");
+                            format!("`{rule}` is not a rule{meant}; see docs/rules for all rules");
                         self.problem(value.span(), message);
                     }
                 }
@@ -246,7 +247,7 @@ impl Reader<'_> {
             }
         }
         if table.is_empty() {
-            self.at(line, "this [[forbid]] names neither a rule nor a severity");
+            self.at(line, "this [[forbid]] has neither a rule nor a severity");
         }
         policy.forbidden.push(ban);
     }

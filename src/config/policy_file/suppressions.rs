@@ -32,10 +32,7 @@ impl Reader<'_> {
             .map(|key| format!("`{key}`"))
             .collect();
         if !missing.is_empty() {
-            let message = format!(
-                "a [[suppress]] says what, who, why and until when: it lacks {}",
-                missing.join(", ")
-            );
+            let message = format!("incomplete [[suppress]]: missing {}", missing.join(", "));
             self.at(line, &message);
         }
         let (Some(rule), Some(workload), Some(owner), Some(reason), Some(expires)) =
@@ -75,7 +72,7 @@ impl Reader<'_> {
         let is_day = text.len() == "2026-12-31".len();
         let day: Option<Date> = text.parse().ok().filter(|_| is_day);
         if day.is_none() {
-            let message = "expected a day such as 2026-12-31".to_owned();
+            let message = "expected a date such as 2026-12-31".to_owned();
             self.problem(value.span(), message);
         }
         day

@@ -98,21 +98,21 @@ max_age = "old"
 [suppressions]
 expired = "ignore"
 "#;
-    let problems = parse(text).expect_err("many slips");
+    let problems = parse(text).expect_err("many errors");
     let shown: Vec<String> = problems
         .iter()
         .map(|problem| format!("{}: {}", problem.line, problem.message))
         .collect();
     let begins = [
-        "2: unknown key `acount` (did you mean account?); known are account,",
+        "2: unknown key `acount` (did you mean account?); valid keys: account,",
         "3: expected an amount of zero or more",
         "5: unknown key `wate` (did you mean waste?)",
         "8: `idle-gpus` is not a rule (did you mean idle-gpu",
-        "10: a [[suppress]] says what, who, why and until when: it lacks `owner`, `reason`",
-        "13: expected a day such as 2026-12-31",
+        "10: incomplete [[suppress]]: missing `owner`, `reason`",
+        "13: expected a date such as 2026-12-31",
         "16: `g5` matches no instance type; did you mean g5.*?",
-        "17: an empty list says nothing",
-        "20: `old` is not a length of time",
+        "17: empty list; add an entry",
+        "20: `old` is not a duration",
         "23: `ignore` is not fail or warn",
     ];
     assert_eq!(shown.len(), begins.len(), "{shown:#?}");
@@ -127,7 +127,7 @@ fn names_that_nothing_can_have_are_refused_with_what_was_meant() {
         (
             "[deny]\ntypes = [\n  \"p4d.*\",\n  \"G6E.12XLARGE\",\n]\n",
             4,
-            "`G6E.12XLARGE` matches no instance type: instance types are in lower case; did you \
+            "`G6E.12XLARGE` matches no instance type: instance types are lowercase; did you \
              mean g6e.12xlarge?",
         ),
         (
@@ -148,13 +148,12 @@ fn names_that_nothing_can_have_are_refused_with_what_was_meant() {
         (
             "[[budget]]\nmonthly_limit = 1\nregion = \"us-east-*\"\n",
             3,
-            "`us-east-*` is a pattern, and a budget is about one region; make a [[budget]] for \
-             each",
+            "`us-east-*` is a pattern, but a budget covers one region; add a [[budget]] for each",
         ),
         (
             "[[budget]]\nmonthly_limit = 1\naccount = \"12345\"\n",
             3,
-            "`12345` is not an account: it has 12 digits",
+            "`12345` is not an account ID: account IDs have 12 digits",
         ),
     ] {
         let problems = parse(text).expect_err(text);
@@ -177,7 +176,7 @@ fn a_policy_without_a_rule_is_refused() {
         "[waste]\n",
     ] {
         let problems = parse(text).expect_err("no rule");
-        assert!(problems[0].message.contains("no rule is stated"), "{text}");
+        assert!(problems[0].message.contains("no rule is defined"), "{text}");
     }
 }
 
@@ -191,7 +190,7 @@ fn tables_are_told_from_lists_of_tables() {
         ("[[budget]]\n", "`monthly_limit` is missing"),
         (
             "[[budget]]\nmonthly_limit = 1\n[[budget]]\nmonthly_limit = 2\n",
-            "the first is in line 1",
+            "the first is on line 1",
         ),
         (
             "[[budget]]\naccount = \"111122223333\"\nregion = \"us-east-1\"\nmonthly_limit = 1\n",

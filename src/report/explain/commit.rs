@@ -2,17 +2,17 @@
 
 use super::Derivation;
 use super::page::{Page, figure, price, share};
-use super::plan::Standing;
+use super::plan::PlanState;
 use crate::domain::Action;
 use crate::report::text::money;
 use crate::savings::{Purchase, PurchaseShare};
 use rust_decimal::Decimal;
 
 impl Page {
-    pub(super) fn commit(&mut self, action: &Action, standing: &Standing<'_>, by: &Derivation<'_>) {
+    pub(super) fn commit(&mut self, action: &Action, state: &PlanState<'_>, by: &Derivation<'_>) {
         let own = by.audit.purchases.iter().filter_map(|bought| {
             let mut shares = bought.shares.iter();
-            let share = shares.find(|share| share.id == standing.audited.workload.id())?;
+            let share = shares.find(|share| share.id == state.audited.workload.id())?;
             Some((bought, share))
         });
         for (bought, share) in own {
@@ -47,7 +47,7 @@ impl Page {
         let usage = &bought.usage;
         let break_even = effective / on_demand;
         self.note(&format!(
-            "break-even {} / {} = {}: a unit pays that is used in more of the hours",
+            "break-even {} / {} = {}: a unit pays if used in a larger share of the hours",
             figure(effective, 6),
             figure(on_demand, 6),
             share(break_even)
@@ -56,9 +56,9 @@ impl Page {
         let young: u32 = bought.shares.iter().map(|share| share.young).sum();
         if young > 0 {
             self.note(&format!(
-                "first seen within the window: {young} of its instances; in the hours before, \
-                 each is taken to have run in its own share of them, where the rest of the pool \
-                 is largest"
+                "first seen within the window: {young} of its instances; before that, each \
+                 is assumed to have run for its own share of the hours, where the rest of \
+                 the pool is largest"
             ));
         }
         let all = Decimal::from(hours.max(1));
@@ -86,14 +86,14 @@ impl Page {
         let rest = on_demand * above * month / all;
         let before = on_demand * usage.total_hours() * month / all;
         self.note(&format!(
-            "today {} instance-hours × {} × {month} / {hours} = {} a month",
+            "today {} instance-hours × {} × {month} / {hours} = {} per month",
             figure(usage.total_hours(), 4),
             figure(on_demand, 6),
             figure(before, 6)
         ));
         self.note(&format!(
-            "planned: fees {} × {} × {month} h = {}, and {} hours above them × {} × {month} / \
-             {hours} = {}",
+            "planned: fees {} × {} × {month} h = {}, plus {} uncovered hours × {} × {month} \
+             / {hours} = {}",
             bought.count,
             figure(effective, 6),
             figure(fees, 6),
@@ -102,7 +102,7 @@ impl Page {
             figure(rest, 6)
         ));
         self.note(&format!(
-            "{} − {} − {} = {} a month",
+            "{} − {} − {} = {} per month",
             figure(before, 6),
             figure(fees, 6),
             figure(rest, 6),
@@ -113,13 +113,13 @@ impl Page {
     /// The saving goes to the workloads of the pool by what their instances in it cost.
     fn split(&mut self, bought: &Purchase, own: &PurchaseShare) {
         if bought.shares.len() < 2 {
-            self.note("nobody else is in the pool: all of it is saved here");
+            self.note("only workload in the pool: all savings are assigned here");
             return;
         }
         let left: Decimal = bought.shares.iter().map(|share| share.monthly).sum();
         self.note(&format!(
-            "{} × {} of the {} that its {} workloads cost = {}, in whole cents, the last one takes \
-             the rest",
+            "{} × {} of the {} cost of its {} workloads = {}, in whole cents, remainder to \
+             the last one",
             money(bought.monthly_savings),
             figure(own.monthly, 6),
             figure(left, 6),

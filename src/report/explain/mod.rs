@@ -69,7 +69,7 @@ impl Page {
         }
         match finding.monthly_savings {
             Some(saving) => {
-                self.line(&format!("{} a month, acted upon alone", money(saving)));
+                self.line(&format!("{} per month if applied alone", money(saving)));
                 let offers = audited.map(|audited| actions(&audited.offers));
                 let by = offers
                     .into_iter()
@@ -79,7 +79,7 @@ impl Page {
                     self.note(&format!("{}: {}", action.kind(), action.detail()));
                 }
             }
-            None => self.line("no figure: what it would save is not known"),
+            None => self.line("no estimate: savings unknown"),
         }
         let to = &finding.recommendation.to;
         let to = if to.is_empty() {
@@ -119,7 +119,7 @@ impl Page {
         let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
         self.line(&instances.join(" "));
         if let Some(reason) = &workload.ignored {
-            self.line(&format!("taken out of advice by its tag: {reason}"));
+            self.line(&format!("excluded from recommendations by tag: {reason}"));
         }
     }
 
@@ -128,19 +128,19 @@ impl Page {
         if let Some(unpriced) = &workload.unpriced {
             self.line(&format!("{}; {}", unpriced.reason, unpriced.hint));
         }
-        for priced in &workload.standing.priced {
+        for priced in &workload.idle_storage.priced {
             self.line(priced);
         }
-        for (resource, quote) in &workload.standing.quotes {
+        for (resource, quote) in &workload.idle_storage.quotes {
             let dated = quote
                 .effective_date
-                .map_or(String::new(), |date| format!(" of {date}"));
+                .map_or(String::new(), |date| format!(" as of {date}"));
             self.note(&format!(
                 "{resource}: {}, {}{dated}",
                 quote.origin, quote.source
             ));
         }
-        for unpriced in &workload.standing.unpriced {
+        for unpriced in &workload.idle_storage.unpriced {
             self.line(&format!("{unpriced}: unpriced"));
         }
         let Some(cost) = &workload.cost else {
@@ -153,10 +153,10 @@ impl Page {
             _ => "each instance rounded to cents",
         };
         self.line(&format!(
-            "{} a month, {rounded}",
+            "{} per month, {rounded}",
             money(cost.compute_monthly)
         ));
-        self.sunk(workload);
+        self.committed_cost(workload);
     }
 }
 
@@ -169,10 +169,10 @@ fn origin(evidence: &Evidence) -> String {
             window,
             ..
         } => format!(
-            "{statistic} of each period, by {source}, {} to {}",
+            "{statistic} per period, from {source}, {} to {}",
             window.start, window.end
         ),
-        Observation::Fact { origin, .. } => format!("by {origin}"),
+        Observation::Fact { origin, .. } => format!("from {origin}"),
     }
 }
 

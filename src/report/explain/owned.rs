@@ -42,7 +42,7 @@ pub fn commitment_explanation(
             figure(hourly, 6)
         ));
         page.line(&format!(
-            "{} × {}/h × {month} h = {} a month",
+            "{} × {}/h × {month} h = {} per month",
             one.count,
             figure(hourly, 10),
             figure(hourly * Decimal::from(one.count) * month, 6)
@@ -52,14 +52,14 @@ pub fn commitment_explanation(
         page.line(&used.name);
         page.line(&format!("{} to {}", one.start, one.end));
         page.line(&format!(
-            "{}/h × {month} h = {} a month, used or not",
+            "{}/h × {month} h = {} per month, used or not",
             one.commitment_hourly.normalize(),
             figure(one.commitment_hourly * month, 6)
         ));
     }
-    page.line(&format!("{} a month, rounded", money(used.monthly_cost)));
+    page.line(&format!("{} per month, rounded", money(used.monthly_cost)));
     page.line(&format!(
-        "covers {} of the {} running hours that it can cover",
+        "covers {} of {} eligible running hours",
         figure(used.covered_hours, 4),
         figure(used.eligible_hours, 4)
     ));
@@ -68,9 +68,9 @@ pub fn commitment_explanation(
         None => page.line("its term does not overlap the window"),
     }
     if let Some(unused) = used.unused_monthly {
-        page.line(&format!("{} a month for what nobody used", money(unused)));
+        page.line(&format!("{} per month unused", money(unused)));
     }
-    page.line(&format!("{} days until it ends", used.days_to_expiry));
+    page.line(&format!("{} days until expiration", used.days_to_expiry));
     Some(page.into_text())
 }
 
@@ -81,11 +81,11 @@ impl Page {
         self.line(&format!("unused: {}", one.name));
         self.line(&one.detail);
         match one.monthly_cost {
-            Some(cost) => self.line(&format!("{} a month, rounded", money(cost))),
+            Some(cost) => self.line(&format!("{} per month, rounded", money(cost))),
             None => self.line("unpriced"),
         }
         if let Some(until) = one.committed_until {
-            self.line(&format!("paid until {until}, whatever is done"));
+            self.line(&format!("committed until {until} in any case"));
         }
         for action in &one.actions {
             self.step(action);

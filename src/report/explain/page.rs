@@ -53,7 +53,7 @@ impl Page {
             put(
                 self,
                 &format!(
-                    "{instances} × {}/h × {} h = {} a month",
+                    "{instances} × {}/h × {} h = {} per month",
                     rate.normalize(),
                     figure(*hours, 10),
                     figure(amount, 6)
@@ -78,12 +78,12 @@ impl<'a> Rates<'a> {
         Self(groups)
     }
 
-    /// Instances that nothing is paid ahead for.
+    /// Instances that nothing is committed for.
     pub(super) fn of_today(instances: &'a [InstanceCost]) -> Self {
         Self::of(
             instances
                 .iter()
-                .filter(|one| one.paid_ahead.is_none())
+                .filter(|one| one.committed.is_none())
                 .map(|one| (&one.key, &one.quote, one.monthly_hours)),
         )
     }
@@ -104,5 +104,5 @@ pub(in crate::report) fn figure(value: Decimal, decimals: u32) -> String {
 
 /// A share as a percentage.
 pub(in crate::report) fn share(value: Decimal) -> String {
-    format!("{} %", figure(value * Decimal::ONE_HUNDRED, 4))
+    format!("{}%", figure(value * Decimal::ONE_HUNDRED, 4))
 }

@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 const MOST_MEMBERS: usize = 20;
 
 /// How a workload runs between two actions of the plan.
-pub(super) struct Standing<'a> {
+pub(super) struct PlanState<'a> {
     /// The workload with what was chosen from.
     pub audited: &'a AuditedWorkload,
     /// What is left per month, unrounded.
@@ -47,23 +47,20 @@ impl Page {
         let cheapest = if by.audit.plan_risk == by.accepted {
             String::new()
         } else {
-            format!(
-                ", which is the plan of {}: it costs less",
-                by.audit.plan_risk
-            )
+            format!(", using the {} plan: it costs less", by.audit.plan_risk)
         };
         self.heading(&format!("plan at --risk {}{cheapest}", by.accepted));
         let Some(cost) = audited.workload.monthly_cost() else {
-            self.line("none: there is no price");
+            self.line("none: price not available");
             return;
         };
         if audited.actions.is_empty() {
-            self.line(&format!("nothing to do; {} a month stay", money(cost)));
+            self.line(&format!("no actions; {} per month unchanged", money(cost)));
         } else {
             self.line(&format!("{} today", money(cost)));
         }
         let today = audited.alternatives.today.as_ref();
-        let mut standing = Standing {
+        let mut state = PlanState {
             audited,
             monthly: today.map_or(cost.amount(), Stage::monthly),
             hours: None,
@@ -72,55 +69,55 @@ impl Page {
         };
         for action in &audited.actions {
             self.step(action);
-            self.derive(action, &mut standing, by);
-            standing.left = Money::new(
-                standing.left.amount() - action.monthly_savings().amount(),
-                standing.left.currency(),
+            self.derive(action, &mut state, by);
+            state.left = Money::new(
+                state.left.amount() - action.monthly_savings().amount(),
+                state.left.currency(),
             );
             if let Some(target) = action.target() {
-                standing.instance_type.clone_from(&target.instance_type);
+                state.instance_type.clone_from(&target.instance_type);
             }
-            self.line(&format!("= {}", money(standing.left)));
+            self.line(&format!("= {}", money(state.left)));
         }
         self.alternatives(audited, by);
     }
 
     /// The arithmetic of one action, on what the ones before it left.
-    fn derive(&mut self, action: &Action, standing: &mut Standing<'_>, by: &Derivation<'_>) {
-        let offers = &standing.audited.offers;
+    fn derive(&mut self, action: &Action, state: &mut PlanState<'_>, by: &Derivation<'_>) {
+        let offers = &state.audited.offers;
         match action.kind() {
             ActionKind::Schedule => {
-                let offered = standing.audited.alternatives.schedule.as_ref();
+                let offered = state.audited.alternatives.schedule.as_ref();
                 if let (Some(found), Some(offered)) = (&offers.schedule, offered) {
                     self.schedule(found);
-                    let before = standing.monthly;
-                    standing.hours = Some(&offered.hours);
-                    standing.monthly = before * offered.hours.on_share;
+                    let before = state.monthly;
+                    state.hours = Some(&offered.hours);
+                    state.monthly = before * offered.hours.on_share;
                     self.note(&format!(
-                        "{} × (1 − {}) = {} a month",
+                        "{} × (1 − {}) = {} per month",
                         figure(before, 6),
                         figure(found.schedule.saved_share, 10),
-                        figure(standing.monthly, 6)
+                        figure(state.monthly, 6)
                     ));
                 }
             }
             ActionKind::Rightsize => {
                 if let Some(found) = &offers.rightsize {
-                    self.rightsize(standing.audited, found, by);
-                    self.resized(action, standing);
+                    self.rightsize(state.audited, found, by);
+                    self.resized(action, state);
                 }
             }
             ActionKind::Share => {
                 if let Some(found) = &offers.share {
-                    if let Some(part) = standing.audited.working() {
+                    if let Some(part) = state.audited.working() {
                         self.sharing(&part.workload, found);
                     }
-                    self.resized(action, standing);
+                    self.resized(action, state);
                 }
             }
-            ActionKind::Spot => self.spot(standing),
-            ActionKind::Commit => self.commit(action, standing, by),
-            ActionKind::Stop => self.stopped(action, standing.audited),
+            ActionKind::Spot => self.spot(state),
+            ActionKind::Commit => self.commit(action, state, by),
+            ActionKind::Stop => self.stopped(action, state.audited),
             ActionKind::Release => {}
         }
     }
@@ -138,15 +135,18 @@ impl Page {
             if shown > MOST_MEMBERS {
                 continue;
             }
-            let (monthly, sunk) = (one.monthly(), one.sunk_monthly());
-            let line = if sunk.amount().is_zero() {
+            let (monthly, committed_cost) = (one.monthly(), one.committed_monthly());
+            let line = if committed_cost.amount().is_zero() {
                 format!("{id}: {}", money(monthly))
             } else {
-                let saved = Money::new(monthly.amount() - sunk.amount(), monthly.currency());
+                let saved = Money::new(
+                    monthly.amount() - committed_cost.amount(),
+                    monthly.currency(),
+                );
                 format!(
-                    "{id}: {} − {} that is committed = {}",
+                    "{id}: {} − {} committed = {}",
                     money(monthly),
-                    money(sunk),
+                    money(committed_cost),
                     money(saved)
                 )
             };
@@ -156,45 +156,45 @@ impl Page {
             self.note(&format!("and {} more", shown - MOST_MEMBERS));
         }
         self.note(&format!(
-            "their compute ends: {}, of which {} is certain",
+            "compute savings: {}, of which {} is certain",
             money(action.monthly_savings()),
             money(action.certain())
         ));
     }
 
     /// What a new type or number costs in the hours that are left.
-    fn resized(&mut self, action: &Action, standing: &mut Standing<'_>) {
-        let alternatives = &standing.audited.alternatives;
+    fn resized(&mut self, action: &Action, state: &mut PlanState<'_>) {
+        let alternatives = &state.audited.alternatives;
         let mut resizes = alternatives.resizes.iter();
         let Some(offer) = resizes.find(|offer| offer.leads_to(action)) else {
             return;
         };
-        let stage = offer.stage(standing.hours);
-        standing.monthly = stage.monthly();
-        match standing.hours {
+        let stage = offer.stage(state.hours);
+        state.monthly = stage.monthly();
+        match state.hours {
             Some(today) => {
                 let hours = offer.scheduled.as_ref().unwrap_or(today);
                 if offer.slowdown > 1.0 {
                     self.note(&format!(
-                        "the work takes {:.4} times as long, so that its windows grow to whole \
-                         hours: {} of the running time instead of {}",
+                        "the work takes {:.4} times as long, so its windows are extended to \
+                         whole hours: {} of the running time instead of {}",
                         offer.slowdown,
                         share(hours.on_share),
                         share(today.on_share)
                     ));
                 }
                 self.note(&format!(
-                    "{} × {} of the hours = {} a month",
+                    "{} × {} of the hours = {} per month",
                     figure(offer.monthly_at_todays_hours, 6),
                     figure(hours.on_share, 10),
-                    figure(standing.monthly, 6)
+                    figure(state.monthly, 6)
                 ));
             }
-            None if standing.monthly != offer.monthly_at_todays_hours => self.note(&format!(
-                "the work takes {:.4} times as long, and where it does not run around the clock so \
-                 do its hours: {} a month instead of {}",
+            None if state.monthly != offer.monthly_at_todays_hours => self.note(&format!(
+                "the work takes {:.4} times as long; its hours increase accordingly unless \
+                 it runs 24/7: {} per month instead of {}",
                 offer.slowdown,
-                figure(standing.monthly, 6),
+                figure(state.monthly, 6),
                 figure(offer.monthly_at_todays_hours, 6)
             )),
             None => {}
@@ -204,30 +204,30 @@ impl Page {
     /// The hours that are off, and what speaks against it.
     fn schedule(&mut self, found: &Scheduling) {
         let hours = &found.schedule;
-        self.note(&format!("week in {}", found.zone));
+        self.note(&format!("time zone {}", found.zone));
         self.note(&format!(
-            "off in {} of {WEEK_HOURS} hours of a week: each occurrence of them, at least two, had \
-             every GPU below 1 %",
+            "off in {} of {WEEK_HOURS} hours per week: every GPU was below 1% in each \
+             occurrence, at least two",
             hours.off_hours_per_week
         ));
         if let Some(maximum) = hours.largest_maximum {
-            self.note(&format!("highest reading in them {maximum:.1} %"));
+            self.note(&format!("highest sample in these hours {maximum:.1}%"));
         }
         if hours.unknown_hours_per_week > 0 {
             self.note(&format!(
-                "{} hours of a week stay on because data is missing",
+                "{} hours per week stay on because data is missing",
                 hours.unknown_hours_per_week
             ));
         }
         for week in &hours.counter_evidence {
             self.note(&format!(
-                "counter-evidence: a schedule from the other weeks would have cut {} active hours \
-                 of the week from {}",
+                "counter-evidence: a schedule based on the other weeks would have cut {} \
+                 active hours in the week from {}",
                 week.active_hours_cut, week.start
             ));
         }
         self.note(&format!(
-            "{} of the running time falls into the hours off",
+            "{} of the running time falls in the off hours",
             share(hours.saved_share)
         ));
         for warning in &found.warnings {
@@ -245,10 +245,10 @@ impl Page {
         if aside.is_empty() {
             return;
         }
-        self.heading("possible alone, and not in the plan");
+        self.heading("possible individually, not in the plan");
         for action in aside {
             self.line(&format!(
-                "{} a month by {}, risk {}: {}",
+                "{} per month with {}, risk {}: {}",
                 money(action.monthly_savings()),
                 action.kind(),
                 action.risk(),

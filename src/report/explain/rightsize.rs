@@ -11,7 +11,7 @@ use crate::savings::{
 };
 use rust_decimal::Decimal;
 
-/// Types that are told beside the chosen one, of each sort.
+/// Types that are reported beside the chosen one, of each sort.
 const SHOWN: usize = 3;
 
 impl Page {
@@ -28,7 +28,7 @@ impl Page {
         if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
             self.needs(&today, &demand, chosen, found, by);
             if workload.usage.iter().any(|usage| usage.cpu_is_of_runs) {
-                self.note("vCPU: of profiled runs, because no other source tells");
+                self.note("vCPU: from profiled runs, because no other source reports it");
             }
             if let (Some(offer), Some(other), Some(projection)) =
                 (&today.shape.gpu, &chosen.shape.gpu, found.projection)
@@ -45,7 +45,7 @@ impl Page {
             let even = Decimal::from(chosen.count) / Decimal::from(all.max(1));
             let share = found.fewer.as_ref().map_or(even, |fewer| fewer.share);
             self.note(&format!(
-                "at most {} of {all} at once, {} of the running time: {} a month",
+                "at most {} of {all} at once, {} of the running time: {} per month",
                 chosen.count,
                 figure(share, 10),
                 figure(sum * share, 6)
@@ -67,8 +67,8 @@ impl Page {
             offer.map_or(0, |offer| u32::from(offer.share.visible_devices()))
         };
         self.note(&format!(
-            "GPUs: {} in use (all that are not known never to have worked) and {} held on the \
-             fullest instance, of {}; {} needed, {} there",
+            "GPUs: {} in use (all except those known to be always inactive) and {} held on \
+             the fullest instance, of {}; {} needed, {} available",
             demand.gpus_active,
             demand.gpus_held,
             devices(old.gpu.as_ref()),
@@ -96,16 +96,16 @@ impl Page {
                 by.policy.vcpu_headroom
             ),
             (None, Risk::Low) => {
-                "not measured, so that today's stays for each GPU in use".to_owned()
+                "not measured, so today's amount is kept per GPU in use".to_owned()
             }
             (None, _) => format!(
-                "not measured, so that at least 2 × VRAM + 8 GiB = {:.0} MiB, or today's share for \
-                 the GPUs in use where that is less",
+                "not measured, so at least 2 × VRAM + 8 GiB = {:.0} MiB, or today's share \
+                 for the GPUs in use if less",
                 2.0 * demand.vram_peak_mib * by.policy.vram_headroom + 8.0 * 1024.0
             ),
         };
         self.note(&format!(
-            "host memory: {memory}; {} MiB there, {} MiB today",
+            "host memory: {memory}; {} MiB available, {} MiB today",
             count(new.memory_mib),
             count(old.memory_mib)
         ));
@@ -119,7 +119,7 @@ impl Page {
         };
         let Some(p95) = p95 else {
             self.note(&format!(
-                "vCPU: not measured; {} there, {} today",
+                "vCPU: not measured; {} available, {} today",
                 chosen.shape.vcpu, today.shape.vcpu
             ));
             return;
@@ -127,7 +127,7 @@ impl Page {
         let vcpu = f64::from(today.shape.vcpu);
         let parts = if fewer { f64::from(chosen.count) } else { 1.0 };
         self.note(&format!(
-            "vCPU: p95 {p95:.1} % of {} × {}{share} = {:.2} needed; {} there",
+            "vCPU: p95 {p95:.1}% of {} × {}{share} = {:.2} needed; {} available",
             today.shape.vcpu,
             policy.vcpu_headroom,
             p95 / 100.0 * vcpu * policy.vcpu_headroom / parts,
@@ -146,7 +146,7 @@ impl Page {
     ) {
         let (name, unit) = match projection.ratio.basis {
             RatioBasis::SameGpu => {
-                self.note("the same GPU: it is as fast as today");
+                self.note("same GPU: same speed as today");
                 return;
             }
             RatioBasis::Bandwidth => ("memory bandwidth", "GB/s"),
@@ -155,8 +155,7 @@ impl Page {
         let basis = projection.ratio.basis;
         if let (Ok(old), Ok(new)) = (performance(today, basis), performance(other, basis)) {
             self.note(&format!(
-                "{name}: {} {old} {unit} / {} {new} {unit} = {:.4}, the ratio that counts ({} \
-                 bound)",
+                "{name}: {} {old} {unit} / {} {new} {unit} = {:.4}, the ratio used ({} bound)",
                 today.model, other.model, projection.ratio.value, demand.bound
             ));
         }
@@ -164,18 +163,18 @@ impl Page {
             let all = f64::from(chosen.count) * f64::from(other.share.visible_devices());
             demand.gpu_sum.map(|sum| {
                 format!(
-                    "largest sum over all GPUs at one time {sum:.1} % / {all} GPUs = {:.1} %",
+                    "largest simultaneous sum over all GPUs {sum:.1}% / {all} GPUs = {:.1}%",
                     sum / all
                 )
             })
         } else {
             demand
                 .gpu_peak
-                .map(|peak| format!("{} {peak:.1} %", peak_name(demand.kind)))
+                .map(|peak| format!("{} {peak:.1}%", peak_name(demand.kind)))
         };
         let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
         let most = if answers {
-            format!("at most {} % accepted", policy.serving_target_percent)
+            format!("at most {}% accepted", policy.serving_target_percent)
         } else {
             format!(
                 "slowdown {:.3}, at most {} accepted",
@@ -184,7 +183,7 @@ impl Page {
         };
         if let Some(peak) = peak {
             self.note(&format!(
-                "{peak} × {:.4} = {:.1} % of each {} projected; {most}",
+                "{peak} × {:.4} = {:.1}% of each {} projected; {most}",
                 projection.ratio.value, projection.utilization, other.model
             ));
         }
@@ -193,13 +192,13 @@ impl Page {
     /// Traffic against the new link.
     fn network(&mut self, demand: &Demand, chosen: &Considered) {
         let link = network_gbps(&chosen.shape.instance_type);
-        let link = link.map_or("not known".to_owned(), |gbps| format!("{gbps} Gbit/s"));
+        let link = link.map_or("unknown".to_owned(), |gbps| format!("{gbps} Gbit/s"));
         self.note(&match demand.network_gbps {
             Some(busiest) => format!(
-                "network: busiest hour {busiest:.3} Gbit/s × 1.2 = {:.3} Gbit/s; {link} there",
+                "network: busiest hour {busiest:.3} Gbit/s × 1.2 = {:.3} Gbit/s; new link: {link}",
                 busiest * 1.2
             ),
-            None => format!("network: not measured; {link} there"),
+            None => format!("network: not measured; new link: {link}"),
         });
     }
 
@@ -207,7 +206,7 @@ impl Page {
         let (accepted, rejected): (Vec<&Considered>, Vec<&Considered>) =
             found.considered.iter().partition(|one| one.is_accepted());
         self.note(&format!(
-            "{} types considered: {} would do, {} would not",
+            "{} types considered: {} suitable, {} rejected",
             found.considered.len(),
             accepted.len(),
             rejected.len()
@@ -215,7 +214,7 @@ impl Page {
         for one in accepted.iter().skip(1).take(SHOWN) {
             if let Some(monthly) = one.monthly {
                 self.note(&format!(
-                    "dearer: {} × {} at {} a month",
+                    "more expensive: {} × {} at {} per month",
                     one.count,
                     one.shape.instance_type,
                     money(monthly)

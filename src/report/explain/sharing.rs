@@ -39,8 +39,8 @@ impl Page {
             let slices = f64::from(profile.compute_slices);
             let all = f64::from(total.unwrap_or(profile.compute_slices));
             self.note(&format!(
-                "{} × {name}: at most {:.0} MiB needed (peak with headroom) of {} MiB; peak at most \
-                 {:.1} % × {all} / {slices} slices = {:.1} % ≤ {SHARED_TARGET_PERCENT} %",
+                "{} × {name}: at most {:.0} MiB needed (peak with headroom) of {} MiB; peak \
+                 at most {:.1}% × {all} / {slices} slices = {:.1}% ≤ {SHARED_TARGET_PERCENT}%",
                 seen.tenants,
                 seen.most_mib,
                 profile
@@ -53,11 +53,11 @@ impl Page {
         let fullest = found.cards.iter().map(|card| card.peak_percent);
         let how = match found.mode {
             SharingMode::Mig => "",
-            SharingMode::Mps => ", by MPS",
+            SharingMode::Mps => ", using MPS",
         };
         self.note(&format!(
-            "each card: at most {} tenants{how}, sum of peaks at most {:.1} % ≤ \
-             {SHARED_TARGET_PERCENT} %",
+            "each card: at most {} tenants{how}, sum of peaks at most {:.1}% ≤ \
+             {SHARED_TARGET_PERCENT}%",
             found.most_per_card(),
             fullest.fold(0.0, f64::max)
         ));
@@ -67,20 +67,21 @@ impl Page {
         let per_instance = usize::from(offer.share.visible_devices());
         let by_cards = found.cards.len().div_ceil(per_instance);
         let by_cpu = if (target.count as usize) > by_cards {
-            "; the vCPUs need more"
+            "; vCPUs require more"
         } else {
             ""
         };
         self.note(&format!(
-            "{} cards / {per_instance} an instance: {by_cards} instances, rounded up{by_cpu}",
+            "{} cards / {per_instance} per instance: {by_cards} instances, rounded up{by_cpu}",
             found.cards.len()
         ));
-        // Which ones go is not known: the dearest stay.
-        let mut dearest: Vec<_> = cost.instances.iter().collect();
-        dearest.sort_by_key(|one| std::cmp::Reverse(one.quote.rate.amount() * one.monthly_hours));
-        let kept = dearest.into_iter().take(target.count as usize);
+        // Which ones go is not known: the most expensive stay.
+        let mut most_expensive: Vec<_> = cost.instances.iter().collect();
+        most_expensive
+            .sort_by_key(|one| std::cmp::Reverse(one.quote.rate.amount() * one.monthly_hours));
+        let kept = most_expensive.into_iter().take(target.count as usize);
         let rates = Rates::of(kept.map(|one| (&one.key, &one.quote, one.monthly_hours)));
         let sum: Decimal = self.rates(&rates, Self::note);
-        self.note(&format!("{} a month stay", figure(sum, 6)));
+        self.note(&format!("{} per month remaining", figure(sum, 6)));
     }
 }

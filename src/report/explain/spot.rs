@@ -1,14 +1,14 @@
 //! What an hour of work costs on the spot market.
 
 use super::page::{Page, figure, price, share};
-use super::plan::Standing;
+use super::plan::PlanState;
 use crate::savings::SpotFigures;
 
 impl Page {
     /// The spot market of the type that the actions before led to.
-    pub(super) fn spot(&mut self, standing: &mut Standing<'_>) {
-        let alternatives = &standing.audited.alternatives;
-        let Some(market) = alternatives.spot.get(&standing.instance_type) else {
+    pub(super) fn spot(&mut self, state: &mut PlanState<'_>) {
+        let alternatives = &state.audited.alternatives;
+        let Some(market) = alternatives.spot.get(&state.instance_type) else {
             return;
         };
         let Some(figures) = &market.figures else {
@@ -16,14 +16,14 @@ impl Page {
         };
         self.market(figures);
         let (effective, on_demand) = (market.effective_hourly.amount(), figures.on_demand.amount());
-        let before = standing.monthly;
-        standing.monthly = before * effective / on_demand;
+        let before = state.monthly;
+        state.monthly = before * effective / on_demand;
         self.note(&format!(
-            "{} × {} / {} = {} a month",
+            "{} × {} / {} = {} per month",
             figure(before, 6),
             effective.normalize(),
             on_demand.normalize(),
-            figure(standing.monthly, 6)
+            figure(state.monthly, 6)
         ));
     }
 
@@ -48,7 +48,7 @@ impl Page {
             "the band"
         };
         self.note(&format!(
-            "{band} a node and hour; {} × {:.6} by {basis}: λ = {:.6} an hour",
+            "{band} per node-hour; {} × {:.6} by {basis}: λ = {:.6} per hour",
             figures.nodes,
             hazard.per_hour / f64::from(figures.nodes),
             hazard.per_hour
@@ -73,7 +73,7 @@ impl Page {
             (figures.effective, figures.effective_savings_percent())
         {
             self.note(&format!(
-                "effective {spot} / (1 − {}) = {}/h, {} % below {}/h; the price alone is {} % below",
+                "effective {spot} / (1 − {}) = {}/h, {}% below {}/h; the price alone is {}% below",
                 figure(figures.overhead, 6),
                 figure(effective.amount(), 6),
                 figure(saved, 2),
@@ -83,7 +83,7 @@ impl Page {
         }
         if let Some(hazard) = figures.break_even_per_hour {
             self.note(&format!(
-                "spot costs as much as on-demand at λ = {hazard:.4} an hour"
+                "spot costs as much as on-demand at λ = {hazard:.4} per hour"
             ));
         }
     }

@@ -11,12 +11,12 @@ impl Page {
         let figures = &summary.distribution;
         if let Some(runs) = workload.rests_on_runs() {
             self.line(&format!(
-                "over {runs}, because the window holds too little; a time without a run counts \
-                 neither as idle nor as busy"
+                "over {runs}, because the window has too little data; time without a run \
+                 counts neither as idle nor as busy"
             ));
         }
         self.line(&format!(
-            "{} by {}, {} to {}, one value each {} s",
+            "{} from {}, {} to {}, one value every {} s",
             summary.signal,
             summary.source,
             summary.window.start,
@@ -24,13 +24,13 @@ impl Page {
             summary.period_seconds
         ));
         self.line(&format!(
-            "{} of {} samples: coverage {} %",
+            "{} of {} samples: coverage {}%",
             count(summary.n_samples),
             count(summary.expected_samples),
             floored(summary.coverage() * 100.0, 1)
         ));
         self.line(&format!(
-            "mean {}, p50 {}, p95 {}, p99 {} of the mean over the GPUs; maximum {}",
+            "mean {}, p50 {}, p95 {}, p99 {} of the mean across GPUs; maximum {}",
             percent(figures.mean),
             percent(figures.p50),
             percent(figures.p95),
@@ -40,7 +40,7 @@ impl Page {
         if let Some(share) = summary.idle_share {
             let idle = floored(share * 100.0, 1);
             self.line(&format!(
-                "idle in {idle} % of the periods: no GPU reached 1 %"
+                "idle in {idle}% of the periods: no GPU reached 1%"
             ));
         }
         for gpu in workload.gpus() {
@@ -68,9 +68,9 @@ impl Page {
             policy.underutilized_below_percent,
         );
         let bound = match verdict.classification {
-            Classification::Overprovisioned => Some(format!("mean below {low} %")),
-            Classification::Underutilized => Some(format!("mean from {low} to below {high} %")),
-            Classification::WellUtilized => Some(format!("mean of {high} % and above")),
+            Classification::Overprovisioned => Some(format!("mean below {low}%")),
+            Classification::Underutilized => Some(format!("mean from {low} to below {high}%")),
+            Classification::WellUtilized => Some(format!("mean of {high}% or more")),
             Classification::InsufficientData => None,
         };
         if let Some(bound) = bound {
@@ -90,24 +90,24 @@ impl Page {
 
 fn meaning(state: UsageState, policy: &Policy) -> String {
     let idle = format!(
-        "the busiest GPU below 1 % in 99 % of the periods, at most one period a week at 5 % \
-         and more, {} days seen",
+        "busiest GPU below 1% in 99% of the periods, at most one period per week at 5% or \
+         more, {} days observed",
         policy.idle_min_days
     );
     let held = policy.idle_held_vram_percent;
     match state {
-        UsageState::Idle => format!("{idle}; VRAM below {held} % (policy)"),
+        UsageState::Idle => format!("{idle}; VRAM below {held}% (policy)"),
         UsageState::IdleSoFar => format!(
-            "no GPU at 1 % in all that was seen, which is less than {} days (policy)",
+            "no GPU reached 1% in the observed time, which is less than {} days (policy)",
             policy.idle_min_days
         ),
-        UsageState::IdleHeld => format!("{idle}; VRAM of {held} % and above (policy)"),
+        UsageState::IdleHeld => format!("{idle}; VRAM of {held}% or more (policy)"),
         UsageState::Saturated => format!(
-            "mean above {} %, or 95 % in a tenth of the hours (policy)",
+            "mean above {}%, or 95% in a tenth of the hours (policy)",
             policy.saturated_above_percent
         ),
         UsageState::Bursty => format!(
-            "mean below {} %, p95 of {} % and above (policy)",
+            "mean below {}%, p95 of {}% or more (policy)",
             policy.overprovisioned_below_percent, policy.bursty_p95_percent
         ),
         UsageState::Steady => "neither idle, saturated nor bursty".to_owned(),

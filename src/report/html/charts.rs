@@ -44,8 +44,8 @@ pub(super) fn span_bar(page: &mut Page, spans: &[(Range<f64>, &'static str)]) {
 pub(super) fn breakdowns(audit: &Audit, page: &mut Page) {
     html!(
         page,
-        "<section id=\"costs\">\n<h2>Where the money goes</h2>\n<p class=\"lead\">",
-        "A month: <span class=\"key today\"></span> today, of which ",
+        "<section id=\"costs\">\n<h2>Cost breakdown</h2>\n<p class=\"lead\">",
+        "Per month: <span class=\"key today\"></span> today, of which ",
         "<span class=\"key stays\"></span> remains after the plan.</p>\n<div class=\"panels\">\n"
     );
     panel(audit, Dimension::Class, "By class", page);

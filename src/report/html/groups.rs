@@ -16,8 +16,9 @@ pub(super) fn groups(groups: &Groups, page: &mut Page) {
         page,
         "<section id=\"groups\">\n<h2>Cost by ",
         keys.join(", "),
-        "</h2>\n<p class=\"lead\">A month. The cost is useful (cost times mean GPU utilization), ",
-        "idle, unmeasured or of what is stopped.</p>\n<div class=\"scroll\" role=\"region\" ",
+        "</h2>\n<p class=\"lead\">Per month. Cost is split into useful (cost times mean GPU \
+         utilization), ",
+        "idle, unmeasured and stopped.</p>\n<div class=\"scroll\" role=\"region\" ",
         "aria-label=\"Table of groups\" tabindex=\"0\">\n<table class=\"list\">\n<thead><tr>"
     );
     for key in &keys {

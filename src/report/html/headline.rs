@@ -17,7 +17,7 @@ pub(super) fn tiles(audit: &Audit, page: &mut Page) {
         "every instance is priced".to_owned()
     };
     let less = totals.savings_percent().map_or(String::new(), |share| {
-        format!("{} % less than today", rounded(share, 1))
+        format!("{}% less than today", rounded(share, 1))
     });
     let running = totals.instances - totals.stopped_instances;
     let mut gpus = format!("{:.1} effective", funnel.effective_gpus);
@@ -44,19 +44,19 @@ pub(super) fn tiles(audit: &Audit, page: &mut Page) {
         page,
         "Savings",
         money_or_absent(totals.monthly_savings()),
-        "waste and optimization, a month".to_owned(),
+        "waste and optimization, per month".to_owned(),
     );
     tile(
         page,
         "Waste",
         money_or_absent(totals.monthly_waste),
-        "certain to end: stop or release".to_owned(),
+        "certain savings: stop or release".to_owned(),
     );
     tile(
         page,
         "Optimization",
         money_or_absent(totals.monthly_optimization),
-        "advice: what the plan saves beside".to_owned(),
+        "additional optimization savings".to_owned(),
     );
     tile(
         page,
@@ -73,7 +73,10 @@ pub(super) fn tiles(audit: &Audit, page: &mut Page) {
         page,
         "Active GPUs",
         count(funnel.active_gpus),
-        format!("{} hold memory or work", count(funnel.allocated_gpus)),
+        format!(
+            "{} with memory or compute in use",
+            count(funnel.allocated_gpus)
+        ),
     );
     html!(page, "</section>\n");
 }
@@ -100,13 +103,13 @@ pub(super) fn waterfall(audit: &Audit, page: &mut Page) {
     let totals = &audit.totals;
     match (totals.monthly_cost, totals.planned_monthly_cost) {
         (Some(today), Some(_)) if today.amount() <= Decimal::ZERO => {
-            html!(page, "<p>Nothing costs anything.</p>\n");
+            html!(page, "<p>No cost.</p>\n");
         }
         (Some(today), Some(planned)) => steps(audit, today, planned, page),
         _ => {
             html!(
                 page,
-                "<p>No workload has a price, so there is no sum.</p>\n"
+                "<p>No workload is priced, so no total is available.</p>\n"
             );
         }
     }
@@ -116,10 +119,10 @@ pub(super) fn waterfall(audit: &Audit, page: &mut Page) {
 fn steps(audit: &Audit, today: Money, planned: Money, page: &mut Page) {
     html!(
         page,
-        "<p class=\"lead\">A month, action by action: each works on what the one before ",
-        "left, so these savings add up.</p>\n<table class=\"bars waterfall\">\n",
-        "<thead><tr><th scope=\"col\">Step</th><td></td><th scope=\"col\">A month</th>",
-        "<th scope=\"col\">Of today</th></tr></thead>\n<tbody>\n"
+        "<p class=\"lead\">Per month, by action: each action applies after the previous ",
+        "ones, so these savings add up.</p>\n<table class=\"bars waterfall\">\n",
+        "<thead><tr><th scope=\"col\">Step</th><td></td><th scope=\"col\">Per month</th>",
+        "<th scope=\"col\">Share of today</th></tr></thead>\n<tbody>\n"
     );
     let whole = today.amount();
     let from_to = |from: Decimal, to: Decimal| {
@@ -169,9 +172,9 @@ fn steps(audit: &Audit, today: Money, planned: Money, page: &mut Page) {
                 "workload changes",
                 "workloads change"
             ),
-            "; the month costs ",
+            "; the monthly cost is ",
             rounded(share, 1),
-            " % less.</p>\n"
+            "% lower.</p>\n"
         );
     }
 }

@@ -24,18 +24,18 @@ pub(super) fn week(audit: &Audit, page: &mut Page) {
     }
     html!(
         page,
-        "<p class=\"lead\">Mean GPU utilization in percent over every reading of the window, ",
-        "so that each GPU weighs the same. Time zone ",
+        "<p class=\"lead\">Mean GPU utilization in percent over all samples in the window, ",
+        "with equal weight per GPU. Time zone ",
         cut(audit.week.zone(), NAME),
-        ". GPUs that report nothing are not in it.</p>\n",
-        "<p class=\"scale\" aria-hidden=\"true\">0 %"
+        ". GPUs without data are not included.</p>\n",
+        "<p class=\"scale\" aria-hidden=\"true\">0%"
     );
     for shade in SHADES {
         html!(page, "<span class=\"", shade, "\"></span>");
     }
     html!(
         page,
-        "100 %</p>\n<table class=\"heat\">\n<thead><tr><td></td>"
+        "100%</p>\n<table class=\"heat\">\n<thead><tr><td></td>"
     );
     for hour in 0..24 {
         html!(page, "<th scope=\"col\">", format!("{hour:02}"), "</th>");
@@ -56,7 +56,7 @@ fn cell(page: &mut Page, day: &str, hour: usize, cell: &WeekHour) {
         html!(
             page,
             "<td class=\"none\" title=\"",
-            format!("{day} {hour:02}:00: no reading"),
+            format!("{day} {hour:02}:00: no samples"),
             "\">–</td>"
         );
         return;
@@ -66,7 +66,7 @@ fn cell(page: &mut Page, day: &str, hour: usize, cell: &WeekHour) {
     html!(
         page,
         format!(
-            "{day} {hour:02}:00: {} over {} readings",
+            "{day} {hour:02}:00: {} over {} samples",
             percent(mean),
             count(cell.n_samples)
         ),

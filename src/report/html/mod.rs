@@ -22,7 +22,7 @@ const SCRIPT: &str = include_str!("script.js");
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
     "style-src 'sha256-EBZO6CBK1FK8xaMhRevJjzAvP1iqOWLod6S1IBxot7g='; ",
-    "script-src 'sha256-ce8WW6RMFPzG0tAVdU2B9j1HhPkczlIY3nyzKkethQ0='; ",
+    "script-src 'sha256-9pgApVeMZlICRMZLQ58tAssLWV7r43kzYyHiEoCfkfg='; ",
     "base-uri 'none'; form-action 'none'"
 );
 

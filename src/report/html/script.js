@@ -24,7 +24,7 @@
   const heads = [...table.tHead.rows[0].cells];
   const text = (row, column) => row.cells[column].textContent;
   const column = (name) => heads.findIndex((head) => head.textContent === name);
-  const [region, kind, cost] = ["Region", "Class", "A month"].map(column);
+  const [region, kind, cost] = ["Region", "Class", "Per month"].map(column);
 
   const words = new Intl.Collator("en", { numeric: true });
   const number = (shown) => {
@@ -93,7 +93,7 @@
         sum += cents(row);
       }
     });
-    shown.textContent = `${count} of ${rows.length} workloads, ${amount(sum)} a month`;
+    shown.textContent = `${count} of ${rows.length} workloads, ${amount(sum)} per month`;
   };
   search.addEventListener("input", filter);
   for (const [choice] of choices) choice.addEventListener("change", filter);

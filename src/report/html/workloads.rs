@@ -49,7 +49,7 @@ pub(super) fn table(audit: &Audit, page: &mut Page) {
         "</div>\n"
     );
     if audit.workloads.is_empty() {
-        html!(page, "<p>There is none in the scope.</p>\n</section>\n");
+        html!(page, "<p>No workloads in scope.</p>\n</section>\n");
         return;
     }
     html!(
@@ -57,7 +57,7 @@ pub(super) fn table(audit: &Audit, page: &mut Page) {
         "<div class=\"scroll\" role=\"region\" aria-label=\"Table of workloads\" ",
         "tabindex=\"0\">\n<table class=\"list\" id=\"list\">\n<thead><tr>",
         "<th scope=\"col\">Name</th><th scope=\"col\">Class</th>",
-        "<th scope=\"col\" class=\"n\">A month</th><th scope=\"col\" class=\"n\">Planned</th>",
+        "<th scope=\"col\" class=\"n\">Per month</th><th scope=\"col\" class=\"n\">Planned</th>",
         "<th scope=\"col\" class=\"n\">Saves</th><th scope=\"col\" class=\"n\">Mean</th>",
         "<th scope=\"col\" class=\"n\">p95</th><th scope=\"col\" class=\"n\">VRAM peak</th>",
         "<th scope=\"col\">State</th><th scope=\"col\">Kind</th>",
@@ -142,9 +142,9 @@ fn row(page: &mut Page, audited: &AuditedWorkload, number: usize, share: usize) 
 pub(super) fn plans(audit: &Audit, page: &mut Page) {
     html!(
         page,
-        "<section id=\"plan\">\n<h2>Verdict and plan of each workload</h2>\n",
-        "<p class=\"lead\">Dearest first. What an action saves is what it takes off after ",
-        "the ones before it.</p>\n"
+        "<section id=\"plan\">\n<h2>Verdict and plan by workload</h2>\n",
+        "<p class=\"lead\">Most expensive first. Savings of an action apply after ",
+        "the previous ones.</p>\n"
     );
     for (number, audited) in audit.workloads.iter().enumerate() {
         detail(page, audited, number);
@@ -241,7 +241,7 @@ fn facts(page: &mut Page, audited: &AuditedWorkload) {
     if let Some(reason) = &workload.ignored {
         html!(
             page,
-            "<dt>No advice</dt><dd>ignored by tag: ",
+            "<dt>Recommendations</dt><dd>excluded by tag: ",
             cut(reason, SENTENCE),
             "</dd>"
         );
@@ -269,7 +269,7 @@ fn facts(page: &mut Page, audited: &AuditedWorkload) {
 
 fn measured(summary: &UtilizationSummary) -> String {
     format!(
-        "{}: mean {}, p50 {}, p95 {}, p99 {}; {} of {} samples ({} %) by {}",
+        "{}: mean {}, p50 {}, p95 {}, p99 {}; {} of {} samples ({}%) from {}",
         summary.signal,
         percent(summary.distribution.mean),
         percent(summary.distribution.p50),
@@ -315,14 +315,14 @@ pub(super) fn purchases(audit: &Audit, page: &mut Page) {
     }
     html!(
         page,
-        "<section id=\"purchases\">\n<h2>To buy</h2>\n<p class=\"lead\">Last, when everything ",
-        "above is done. The savings are part of those above.</p>\n<div class=\"scroll\" ",
+        "<section id=\"purchases\">\n<h2>To buy</h2>\n<p class=\"lead\">After all actions ",
+        "above. These savings are included in those above.</p>\n<div class=\"scroll\" ",
         "role=\"region\" aria-label=\"Commitments to buy\" tabindex=\"0\">\n",
-        "<table class=\"list\">\n<thead><tr><th scope=\"col\">What</th>",
+        "<table class=\"list\">\n<thead><tr><th scope=\"col\">Commitment</th>",
         "<th scope=\"col\">Type</th><th scope=\"col\">Region</th>",
-        "<th scope=\"col\" class=\"n\">Count</th><th scope=\"col\" class=\"n\">On demand an hour",
-        "</th><th scope=\"col\" class=\"n\">Committed an hour</th>",
-        "<th scope=\"col\" class=\"n\">Saves a month</th></tr></thead>\n<tbody>\n"
+        "<th scope=\"col\" class=\"n\">Count</th><th scope=\"col\" class=\"n\">On-demand per hour",
+        "</th><th scope=\"col\" class=\"n\">Committed per hour</th>",
+        "<th scope=\"col\" class=\"n\">Saves per month</th></tr></thead>\n<tbody>\n"
     );
     for one in &audit.purchases {
         let sign = one.on_demand_hourly.currency().sign();
@@ -357,12 +357,12 @@ pub(super) fn unused(audit: &Audit, page: &mut Page) {
     }
     html!(
         page,
-        "<section id=\"unused\">\n<h2>Paid for and not running</h2>\n<p class=\"lead\">Part of ",
-        "the monthly cost, and of no workload.</p>\n<div class=\"scroll\" ",
-        "role=\"region\" aria-label=\"Paid for and not running\" tabindex=\"0\">\n",
+        "<section id=\"unused\">\n<h2>Paid for but not running</h2>\n<p class=\"lead\">Part of ",
+        "the monthly cost, not assigned to a workload.</p>\n<div class=\"scroll\" ",
+        "role=\"region\" aria-label=\"Paid for but not running\" tabindex=\"0\">\n",
         "<table class=\"list\">\n<thead><tr><th scope=\"col\">Commitment</th>",
-        "<th scope=\"col\">Kind</th><th scope=\"col\">What</th><th scope=\"col\">Plan</th>",
-        "<th scope=\"col\" class=\"n\">A month</th><th scope=\"col\" class=\"n\">Planned</th>",
+        "<th scope=\"col\">Kind</th><th scope=\"col\">Details</th><th scope=\"col\">Plan</th>",
+        "<th scope=\"col\" class=\"n\">Per month</th><th scope=\"col\" class=\"n\">Planned</th>",
         "</tr></thead>\n<tbody>\n"
     );
     for one in &audit.unused {

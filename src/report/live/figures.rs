@@ -5,12 +5,12 @@ use crate::domain::HourlyRate;
 use crate::report::text::{ABSENT, rounded};
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Stands in a sparkline where a look did not tell.
+/// Stands in a sparkline where a sample did not tell.
 const NOT_TOLD: char = '·';
 const MIB_PER_GIB: f64 = 1024.0;
 
-/// The last looks as a line of bars, the newest at the right end; a point where
-/// nothing was told, spaces where there was no look yet.
+/// The last samples as a line of bars, the newest at the right end; a point where
+/// nothing was told, spaces where there was no sample yet.
 pub(super) fn sparkline(history: &History, width: usize) -> String {
     let padding = width.saturating_sub(history.len());
     let levels = history.newest(width).map(|percent| match percent {
@@ -42,9 +42,9 @@ pub(super) fn bar(percent: Option<f64>, width: usize) -> String {
     "█".repeat(filled) + &"░".repeat(width - filled)
 }
 
-/// A share without decimals, such as `41 %`.
+/// A share without decimals, such as `41%`.
 pub(super) fn percent(share: Option<f64>) -> String {
-    share.map_or_else(|| ABSENT.to_owned(), |share| format!("{share:.0} %"))
+    share.map_or_else(|| ABSENT.to_owned(), |share| format!("{share:.0}%"))
 }
 
 /// MiB as GiB with one decimal.

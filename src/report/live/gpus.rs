@@ -165,7 +165,7 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
         format!("{signal} activity")
     });
     let utilization = if works.signal.is_none() && gpu.is_divided {
-        "see its MIG instances".to_owned()
+        "see MIG instances".to_owned()
     } else {
         format!("{now} now, {mean} mean")
     };

@@ -25,18 +25,18 @@ pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'st
     if let Some(duration) = view.duration_seconds {
         time.push_str(&format!(" of {}", span(duration)));
     }
-    let missed = match view.missed_looks {
+    let missed = match view.missed_samples {
         0 => String::new(),
         missed => format!(", {} missed", count(missed)),
     };
-    let looks = counted(view.looks, "look", "looks") + &missed;
+    let samples = counted(view.samples, "sample", "samples") + &missed;
     let bold = Style::new().add_modifier(Modifier::BOLD);
     if !is_roomy {
         let [_, host, instance_type, price] = place;
-        let parts = [Some(time), instance_type, price, host, Some(looks)];
+        let parts = [Some(time), instance_type, price, host, Some(samples)];
         return vec![Line::styled(joined(&parts, width), bold)];
     }
-    let progress = [Some(time), Some(looks), view.command.clone()];
+    let progress = [Some(time), Some(samples), view.command.clone()];
     vec![
         Line::styled(joined(&place, width), bold),
         Line::from(joined(&progress, width)),
@@ -152,11 +152,11 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
         let cores = host.cores.map_or(String::new(), |cores| {
             format!(" of {}", counted(u64::from(cores), "core", "cores"))
         });
-        format!("CPU {share:.0} %{cores}")
+        format!("CPU {share:.0}%{cores}")
     });
     let busiest = host
         .busiest_core_percent
-        .map(|share| format!("busiest core {share:.0} %"));
+        .map(|share| format!("busiest core {share:.0}%"));
     let memory = host.memory_used_mib.map(|used| {
         format!(
             "memory {} of {} GiB",

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 pub fn status_line(view: &LiveView, width: usize) -> String {
     let lost = view.gpus.iter().filter(|gpu| gpu.lost.is_some()).count();
     let alerts = view.alerts.len();
-    let mean = view.mean_percent.map(|mean| format!("{mean:.0} % mean"));
+    let mean = view.mean_percent.map(|mean| format!("{mean:.0}% mean"));
     // In the order in which they stand, each with its rank: the higher leaves first.
     let parts = [
         (0, Some(span(view.elapsed_seconds))),

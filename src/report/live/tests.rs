@@ -78,28 +78,28 @@ const HOST: HostReading = HostReading {
     disk_written_bytes_per_second: Some(52_400_000.0),
 };
 
-/// A view after looks at GPUs, one a second; the look's number gives the samples.
-fn view(gpus: Vec<GpuIdentity>, looks: u32, samples: impl Fn(u32) -> Vec<GpuSample>) -> LiveView {
+/// A view after samples of GPUs, one a second; the sample's number gives the samples.
+fn view(gpus: Vec<GpuIdentity>, rounds: u32, samples: impl Fn(u32) -> Vec<GpuSample>) -> LiveView {
     let mut view = LiveView::new(&facts(gpus), false);
-    for look in 1..=looks {
-        view.look(&Sample {
-            at_seconds: f64::from(look),
+    for round in 1..=rounds {
+        view.sample(&Sample {
+            at_seconds: f64::from(round),
             time: Timestamp::UNIX_EPOCH,
-            gpus: samples(look),
+            gpus: samples(round),
             host: HOST,
         });
     }
     view.hourly_price = HourlyRate::new("5.672".parse().expect("a price"), Currency::Usd);
     view.mean_percent = Some(41.2);
-    view.missed_looks = 1;
+    view.missed_samples = 1;
     view.duration_seconds = Some(1_800.0);
     view.command = Some("python3 train.py".to_owned());
     view.verdict = Some(LiveVerdict {
         classification: Classification::Underutilized,
-        reason: "1 of 4 A10G used, 41 % mean, 13.2 GiB peak".to_owned(),
+        reason: "1 of 4 A10G used, 41% mean, 13.2 GiB peak".to_owned(),
     });
     view.diagnosis = Some(
-        "input-starved: the CPU is at 96 % while the GPUs wait; try more data loader workers"
+        "input-starved: the CPU is at 96% while the GPUs wait; try more data loader workers"
             .to_owned(),
     );
     for gpu in &mut view.gpus {
@@ -108,38 +108,38 @@ fn view(gpus: Vec<GpuIdentity>, looks: u32, samples: impl Fn(u32) -> Vec<GpuSamp
     view
 }
 
-/// A wave from 0 to 100 and back in 20 looks.
-fn wave(look: u32) -> f64 {
-    let phase = look % 20;
+/// A wave from 0 to 100 and back in 20 samples.
+fn wave(round: u32) -> f64 {
+    let phase = round % 20;
     f64::from(phase.min(20 - phase)) * 10.0
 }
 
 fn one_gpu() -> LiveView {
-    view(vec![identity(0, "NVIDIA A10G")], 724, |look| {
-        vec![read(reading(wave(look)))]
+    view(vec![identity(0, "NVIDIA A10G")], 724, |round| {
+        vec![read(reading(wave(round)))]
     })
 }
 
 /// Eight, the sixth of which is lost halfway and the last of which tells nothing.
 fn eight_gpus() -> LiveView {
     let gpus = (0..8).map(|index| identity(index, "NVIDIA A10G")).collect();
-    let mut view = view(gpus, 100, |look| {
+    let mut view = view(gpus, 100, |round| {
         (0..8)
             .map(|index| match index {
-                5 if look > 50 => GpuSample::lost("the GPU has fallen off the bus"),
+                5 if round > 50 => GpuSample::lost("the GPU has fallen off the bus"),
                 7 => read(GpuReading::default()),
-                index => read(reading(wave(look + index))),
+                index => read(reading(wave(round + index))),
             })
             .collect()
     });
     view.gpus[7].mean_percent = None;
     view.alerts = [
         "GPU 5: XID 79",
-        "GPU 0: 91 % of its power limit",
+        "GPU 0: 91% of its power limit",
         "GPU 1: 84 °C is above 83 °C",
-        "GPU 2: memory 86 % full for 10 min",
-        "GPU 3: mean of 38 % over 30 min",
-        "GPU 4: SM occupancy of 31 %",
+        "GPU 2: memory 86% full for 10 min",
+        "GPU 3: mean of 38% over 30 min",
+        "GPU 4: SM occupancy of 31%",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -172,7 +172,7 @@ fn mig() -> LiveView {
             ..GpuReading::default()
         })
     };
-    let mut view = view(gpus, 30, |look| {
+    let mut view = view(gpus, 30, |round| {
         let divided = GpuReading {
             utilization_percent: None,
             ..reading(50.0)
@@ -182,7 +182,7 @@ fn mig() -> LiveView {
             in_slice(8_192.0),
             in_slice(512.0),
             in_slice(0.0),
-            read(reading(wave(look))),
+            read(reading(wave(round))),
         ]
     });
     for gpu in &mut view.gpus[..4] {
@@ -252,28 +252,28 @@ fn slices_show_what_their_multiprocessors_do() {
         }),
         ..GpuReading::default()
     };
-    view.gpus[1].look(&read(counted));
+    view.gpus[1].sample(&read(counted));
     view.gpus[1].sm_mean_percent = Some(71.0);
     let (long, _) = screen(&view, (120, 40), 0);
-    assert!(long.contains("80 % now, 71 % mean"), "{long}");
+    assert!(long.contains("80% now, 71% mean"), "{long}");
     assert!(long.contains("SM activity"), "{long}");
-    assert!(long.contains("see its MIG instances"), "{long}");
+    assert!(long.contains("see MIG instances"), "{long}");
     let (rows, _) = screen(&view, (58, 20), 0);
     let row = rows.lines().find(|line| line.contains("0.0 1g.10gb SM"));
     let row = row.expect("a row");
-    assert!(row.contains("80 %") && row.contains("71 %"), "{rows}");
+    assert!(row.contains("80%") && row.contains("71%"), "{rows}");
     // The name gives way to the signal.
     let (narrow, _) = screen(&view, (40, 10), 0);
     assert!(narrow.contains("… SM"), "{narrow}");
 }
 
 #[test]
-fn before_the_first_look_nothing_is_zero() {
+fn before_the_first_sample_nothing_is_zero() {
     let view = LiveView::new(&facts(vec![identity(0, "NVIDIA T4")]), true);
     let (text, _) = screen(&view, (80, 24), 0);
     assert!(text.contains("— now, — mean"), "{text}");
     assert!(text.contains("no verdict yet"), "{text}");
-    assert!(!text.contains("0 %"), "{text}");
+    assert!(!text.contains("0%"), "{text}");
 }
 
 #[test]
@@ -350,10 +350,10 @@ fn colour_only_repeats_words() {
 }
 
 #[test]
-fn a_look_keeps_the_peak_and_forgets_what_is_no_longer_told() {
+fn a_sample_keeps_the_peak_and_forgets_what_is_no_longer_told() {
     let mut gpu = LiveGpu::new(&identity(0, "NVIDIA A10G"));
-    gpu.look(&read(reading(80.0)));
-    gpu.look(&read(GpuReading {
+    gpu.sample(&read(reading(80.0)));
+    gpu.sample(&read(GpuReading {
         vram_used_mib: Some(10.0),
         xids: vec![31, 79],
         ..GpuReading::default()
@@ -363,10 +363,10 @@ fn a_look_keeps_the_peak_and_forgets_what_is_no_longer_told() {
     assert_eq!(gpu.vram_total_mib, Some(23_028.0));
     assert_eq!((gpu.utilization_percent, gpu.power_w), (None, None));
     assert_eq!(gpu.xid_count, 2);
-    gpu.look(&GpuSample::lost("gone"));
+    gpu.sample(&GpuSample::lost("gone"));
     assert_eq!(gpu.vram_used_mib, None);
     assert_eq!(gpu.lost.as_deref(), Some("gone"));
-    gpu.look(&read(reading(1.0)));
+    gpu.sample(&read(reading(1.0)));
     assert_eq!(gpu.lost, None);
 }
 
@@ -374,19 +374,20 @@ fn a_look_keeps_the_peak_and_forgets_what_is_no_longer_told() {
 fn the_status_line_drops_what_matters_least() {
     let mut view = eight_gpus();
     view.elapsed_seconds = 724.0;
-    let whole = "12m 04s  8 x A10G  41 % mean  13.2 of 22.5 GiB peak  UNDERUTILIZED so far  6 alerts  1 lost";
+    let whole = "12m 04s  8 x A10G  41% mean  13.2 of 22.5 GiB peak  UNDERUTILIZED so far  6 \
+                 alerts  1 lost";
     assert_eq!(status_line(&view, 120), whole);
     assert_eq!(
         status_line(&view, whole.width() - 1),
-        "12m 04s  41 % mean  13.2 of 22.5 GiB peak  UNDERUTILIZED so far  6 alerts  1 lost"
+        "12m 04s  41% mean  13.2 of 22.5 GiB peak  UNDERUTILIZED so far  6 alerts  1 lost"
     );
     assert_eq!(
         status_line(&view, 60),
-        "12m 04s  41 % mean  UNDERUTILIZED so far  6 alerts  1 lost"
+        "12m 04s  41% mean  UNDERUTILIZED so far  6 alerts  1 lost"
     );
     assert_eq!(
         status_line(&view, 42),
-        "12m 04s  41 % mean  UNDERUTILIZED so far"
+        "12m 04s  41% mean  UNDERUTILIZED so far"
     );
     assert_eq!(status_line(&view, 7), "12m 04s");
     assert_eq!(status_line(&view, 4), "12m…");
@@ -406,6 +407,6 @@ fn the_status_line_says_when_it_is_too_early() {
     });
     assert_eq!(
         status_line(&view, 200),
-        "30s  2 x A100  41 % mean  8.0 of 9.6 GiB peak  no verdict yet"
+        "30s  2 x A100  41% mean  8.0 of 9.6 GiB peak  no verdict yet"
     );
 }

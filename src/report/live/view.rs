@@ -4,16 +4,16 @@ use crate::domain::{Classification, GpuModel, HourlyRate};
 use crate::profiling::{GpuIdentity, GpuSample, HostReading, RunFacts, Sample, ThrottleReasons};
 use std::collections::VecDeque;
 
-/// Looks that a sparkline remembers.
+/// Samples that a sparkline remembers.
 const REMEMBERED: usize = 120;
 
-/// The last shares of something, oldest first, in percent; absent where a look
+/// The last shares of something, oldest first, in percent; absent where a sample
 /// did not tell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History(VecDeque<Option<f64>>);
 
 impl History {
-    /// Adds the share of the newest look, and forgets the oldest beyond 120.
+    /// Adds the share of the newest sample, and forgets the oldest beyond 120.
     pub fn push(&mut self, percent: Option<f64>) {
         if self.0.len() == REMEMBERED {
             self.0.pop_front();
@@ -27,7 +27,7 @@ impl History {
         self.0.iter().skip(skipped).copied()
     }
 
-    /// How many looks it remembers.
+    /// How many samples it remembers.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -38,7 +38,7 @@ impl History {
 pub(super) struct Works {
     /// The signal where that is not utilization.
     pub(super) signal: Option<&'static str>,
-    /// At the last look.
+    /// At the last sample.
     pub(super) now: Option<f64>,
     /// Over the run.
     pub(super) mean: Option<f64>,
@@ -57,15 +57,15 @@ pub struct LiveGpu {
     pub is_divided: bool,
     /// Why it no longer answers.
     pub lost: Option<String>,
-    /// Utilization at the last look.
+    /// Utilization at the last sample.
     pub utilization_percent: Option<f64>,
     /// Mean utilization of the run.
     pub mean_percent: Option<f64>,
-    /// SM activity at the last look.
+    /// SM activity at the last sample.
     pub sm_percent: Option<f64>,
     /// Mean SM activity of the run.
     pub sm_mean_percent: Option<f64>,
-    /// Utilization of the last looks; SM activity where that stands in for it.
+    /// Utilization of the last samples; SM activity where that stands in for it.
     pub utilization: History,
     /// Memory in use.
     pub vram_used_mib: Option<f64>,
@@ -73,13 +73,13 @@ pub struct LiveGpu {
     pub vram_total_mib: Option<f64>,
     /// Most memory in use during the run.
     pub vram_peak_mib: Option<f64>,
-    /// Memory in use at the last looks, percent of all.
+    /// Memory in use at the last samples, percent of all.
     pub memory: History,
     /// Power draw in watts.
     pub power_w: Option<f64>,
     /// Power limit in watts.
     pub power_limit_w: Option<f64>,
-    /// Power draw at the last looks, percent of the limit.
+    /// Power draw at the last samples, percent of the limit.
     pub power: History,
     /// Temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
@@ -92,7 +92,7 @@ pub struct LiveGpu {
 }
 
 impl LiveGpu {
-    /// A row before the first look.
+    /// A row before the first sample.
     pub fn new(identity: &GpuIdentity) -> Self {
         let (number, name) = match &identity.mig {
             Some(slot) => (
@@ -116,8 +116,8 @@ impl LiveGpu {
         }
     }
 
-    /// Takes in one look; the mean is for its owner to set.
-    pub fn look(&mut self, sample: &GpuSample) {
+    /// Takes in one sample; the mean is for its owner to set.
+    pub fn sample(&mut self, sample: &GpuSample) {
         self.lost = match sample {
             GpuSample::Read(_) => None,
             GpuSample::Lost(loss) => Some(loss.reason.clone()),
@@ -205,13 +205,13 @@ pub struct LiveView {
     pub elapsed_seconds: f64,
     /// Seconds after which the run ends by itself.
     pub duration_seconds: Option<f64>,
-    /// Looks taken.
-    pub looks: u64,
-    /// Looks that were due and not taken.
-    pub missed_looks: u64,
+    /// Samples taken.
+    pub samples: u64,
+    /// Samples that were due and not taken.
+    pub missed_samples: u64,
     /// The rows, in the order of [`RunFacts::gpus`].
     pub gpus: Vec<LiveGpu>,
-    /// The host at the last look.
+    /// The host at the last sample.
     pub host: HostReading,
     /// Mean utilization of the run over all GPUs.
     pub mean_percent: Option<f64>,
@@ -228,7 +228,7 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// A view before the first look.
+    /// A view before the first sample.
     pub fn new(facts: &RunFacts, color: bool) -> Self {
         Self {
             hostname: facts.hostname.clone(),
@@ -239,14 +239,14 @@ impl LiveView {
         }
     }
 
-    /// Takes in one look: all that is shown of now. Means, verdict and alerts are
+    /// Takes in one sample: all that is shown of now. Means, verdict and alerts are
     /// set by its owner.
-    pub fn look(&mut self, sample: &Sample) {
+    pub fn sample(&mut self, sample: &Sample) {
         self.elapsed_seconds = sample.at_seconds;
-        self.looks += 1;
+        self.samples += 1;
         self.host = sample.host;
         for (gpu, sample) in self.gpus.iter_mut().zip(&sample.gpus) {
-            gpu.look(sample);
+            gpu.sample(sample);
         }
     }
 }

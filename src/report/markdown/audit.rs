@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const OF_ACTIONS: &[Column] = &[
-    figures("saves a month"),
+    figures("monthly savings"),
     words("workload"),
     words("action"),
     words("to"),
     words("risk"),
 ];
 const OF_PURCHASES: &[Column] = &[
-    figures("saves a month"),
+    figures("monthly savings"),
     figures("count"),
     words("type"),
     words("region"),
@@ -37,7 +37,7 @@ const OF_FINDINGS: &[Column] = &[
     words("workload"),
     words("what"),
     words("why"),
-    figures("alone it saves"),
+    figures("individual savings"),
 ];
 const OF_WORKLOADS: &[Column] = &[
     words("workload"),
@@ -48,24 +48,24 @@ const OF_WORKLOADS: &[Column] = &[
     words("class"),
     words("state"),
     figures("mean GPU use"),
-    figures("a month"),
+    figures("per month"),
     figures("planned"),
 ];
 const OF_UNUSED: &[Column] = &[
     words("commitment"),
     words("kind"),
     words("what"),
-    figures("a month"),
+    figures("per month"),
     figures("planned"),
 ];
-const OF_IGNORED: &[Column] = &[words("workload"), words("reason in its tag")];
+const OF_IGNORED: &[Column] = &[words("workload"), words("reason in tag")];
 
 /// The audit as a comment on a pull request, with its groups where they were asked
 /// for; `invocation` is what led to it.
 pub fn audit_markdown(audit: &Audit, groups: Option<&Groups>, invocation: &Invocation) -> String {
     let ignored = audit.workloads.iter().filter_map(ignored_row).collect();
     let gaps = audit.gaps.len() as u64;
-    let not_seen = counted(gaps, "thing was not seen", "things were not seen");
+    let not_seen = counted(gaps, "data gap", "data gaps");
     let mut sections: Vec<Section> = groups.map(groups_section).into_iter().collect();
     sections.extend([
         folded(
@@ -75,13 +75,14 @@ pub fn audit_markdown(audit: &Audit, groups: Option<&Groups>, invocation: &Invoc
             ("action", "actions"),
         ),
         folded(
-            "To buy, last, when everything above is done",
+            "To buy, after all actions above",
             OF_PURCHASES,
             audit.purchases.iter().map(purchase_row).collect(),
             ("purchase", "purchases"),
         ),
         folded(
-            "Findings, the largest saving first: each stands alone; they overlap and do not add up",
+            "Findings, largest savings first: savings are per finding; they overlap and do \
+             not add up",
             OF_FINDINGS,
             findings(audit),
             ("finding", "findings"),
@@ -93,19 +94,19 @@ pub fn audit_markdown(audit: &Audit, groups: Option<&Groups>, invocation: &Invoc
             ("workload", "workloads"),
         ),
         folded(
-            "Paid for and not running: part of the cost",
+            "Paid for but not running: included in the cost",
             OF_UNUSED,
             audit.unused.iter().map(unused_row).collect(),
             ("commitment", "commitments"),
         ),
         folded(
-            "Ignored, because a tag says so",
+            "Ignored because of a tag",
             OF_IGNORED,
             ignored,
             ("workload", "workloads"),
         ),
         folded(
-            &format!("Gaps: {not_seen}"),
+            &format!("Incomplete: {not_seen}"),
             OF_GAPS,
             audit.gaps.iter().map(gap_row).collect(),
             ("gap", "gaps"),
@@ -149,22 +150,22 @@ fn head(audit: &Audit) -> String {
 fn headline(audit: &Audit) -> String {
     let totals = &audit.totals;
     let Some(cost) = totals.monthly_cost else {
-        return "What these GPUs cost is not known".to_owned();
+        return "GPU cost is unknown".to_owned();
     };
     let saved = totals
         .monthly_savings()
         .filter(|saved| !saved.amount().is_zero());
     match saved {
         None => format!(
-            "GPUs cost {} a month; the plan changes nothing",
+            "GPUs cost {} per month; the plan changes nothing",
             money(cost)
         ),
         Some(saved) => {
             let share = totals
                 .savings_percent()
-                .map_or(String::new(), |share| format!(" ({} %)", rounded(share, 1)));
+                .map_or(String::new(), |share| format!(" ({}%)", rounded(share, 1)));
             format!(
-                "The plan saves {} a month{share} of {} for GPUs",
+                "The plan saves {} per month{share} of {} for GPUs",
                 money(saved),
                 money(cost)
             )
@@ -200,18 +201,18 @@ fn money_table(audit: &Audit, out: &mut String) -> std::fmt::Result {
     if totals.unpriced_instances > 0 {
         write!(seen, ", {} unpriced", count(totals.unpriced_instances))?;
     }
-    writeln!(out, "| | a month | |\n| --- | --: | --- |")?;
+    writeln!(out, "| | per month | |\n| --- | --: | --- |")?;
     let rows: [(&str, Option<Money>, &str); 4] = [
         ("Cost", totals.monthly_cost, &seen),
         (
             "Waste",
             totals.monthly_waste,
-            "certain to end: stop or release",
+            "certain savings: stop or release",
         ),
         (
             "Optimization",
             totals.monthly_optimization,
-            "advice: what the plan saves beside",
+            "additional optimization savings",
         ),
         ("After the plan", totals.planned_monthly_cost, ""),
     ];
@@ -367,6 +368,6 @@ fn foot(audit: &Audit) -> String {
     let oldest = audit
         .prices
         .oldest_effective_date()
-        .map_or(String::new(), |date| format!(", oldest of {date}"));
+        .map_or(String::new(), |date| format!(", oldest from {date}"));
     format!("Prices: {}{oldest}\n", origins.join(", "))
 }

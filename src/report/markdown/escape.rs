@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(text("https://x.example"), "https:&#8203;//x.example");
         assert_eq!(text("WWW.x.example"), "WWW&#8203;.x.example");
         assert_eq!(text("a@b.example"), "a\\@&#8203;b.example");
-        assert_eq!(text("50 % # of it"), "50 % \\# of it");
+        assert_eq!(text("50% # of it"), "50% \\# of it");
     }
 
     #[test]

@@ -6,10 +6,10 @@ use crate::domain::Gap;
 
 /// Its columns.
 pub(super) const OF_GAPS: &[Column] = &[
-    words("not seen"),
+    words("missing data"),
     words("where"),
     words("why"),
-    words("what to do"),
+    words("how to fix"),
 ];
 
 /// One of its rows.

@@ -5,7 +5,8 @@ use super::gaps::{OF_GAPS, gap_row};
 use super::page::{Column, Page, Row, Section, figures, words};
 use crate::analysis::PlannedTotals;
 use crate::analysis::gate::{
-    BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Lack, Place, Suppressed, Violation,
+    BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place, Suppressed,
+    Violation,
 };
 use crate::domain::Money;
 use crate::report::gate_brief::{CostChange, GateBrief, since_baseline, verdict_words};
@@ -18,15 +19,15 @@ const OF_CHANGES: &[Column] = &[
     words("runs"),
     figures("before"),
     figures("after"),
-    figures("a month"),
+    figures("per month"),
 ];
 const OF_VIOLATIONS: &[Column] = &[
     words("severity"),
     words("rule"),
     words("where"),
     words("what"),
-    figures("a month"),
-    words("stated at"),
+    figures("per month"),
+    words("defined at"),
 ];
 const OF_SUPPRESSED: &[Column] = &[
     words("rule"),
@@ -40,7 +41,7 @@ const OF_LACKS: &[Column] = &[
     words("missing"),
     words("where"),
     words("why"),
-    words("what to do"),
+    words("how to fix"),
     words("for"),
 ];
 const OF_CHECKS: &[Column] = &[
@@ -71,22 +72,22 @@ pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
         report.violations.iter().map(violation_row),
         ("violation", "violations"),
     );
-    let lacks = section(
+    let missing_data = section(
         format!(
-            "Not judged: {}",
+            "Not evaluated: {}",
             counted(
-                report.lacks.len() as u64,
-                "thing is missing",
-                "things are missing"
+                report.missing_data.len() as u64,
+                "missing input",
+                "missing inputs"
             )
         ),
         !is_incomplete,
         OF_LACKS,
-        report.lacks.iter().map(lack_row),
+        report.missing_data.iter().map(missing_data_row),
         ("thing", "things"),
     );
     let steps = section(
-        "What to do".to_owned(),
+        "How to fix".to_owned(),
         true,
         &[],
         report.violations.iter().filter_map(steps_row),
@@ -116,11 +117,7 @@ pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
         ("rule", "rules"),
     );
     let gaps = section(
-        counted(
-            brief.gaps.len() as u64,
-            "thing was not seen",
-            "things were not seen",
-        ),
+        counted(brief.gaps.len() as u64, "data gap", "data gaps"),
         true,
         OF_GAPS,
         brief.gaps.iter().map(gap_row),
@@ -129,7 +126,14 @@ pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
     let page = Page {
         head: head(report, brief),
         sections: vec![
-            violations, changes, lacks, steps, notices, suppressed, checks, gaps,
+            violations,
+            changes,
+            missing_data,
+            steps,
+            notices,
+            suppressed,
+            checks,
+            gaps,
         ],
         foot: brief
             .notes
@@ -165,7 +169,7 @@ fn head(report: &GateReport, brief: &GateBrief) -> String {
     let waste = brief
         .monthly_waste
         .filter(|waste| !waste.amount().is_zero())
-        .map_or(String::new(), |waste| format!(", {waste} of it waste"));
+        .map_or(String::new(), |waste| format!(", including {waste} waste"));
     if let Some(cost) = brief.cost_words(report) {
         let _ = write!(head, "**{cost}{waste}** · ");
     }
@@ -187,7 +191,7 @@ fn head(report: &GateReport, brief: &GateBrief) -> String {
 
 fn baseline_line(used: &BaselineUse) -> String {
     let mut line = format!(
-        "Against the baseline {}: {} new, {} worse, {} known, {} gone.\n\n",
+        "Compared with baseline {}: {} new, {} worse, {} known, {} gone.\n\n",
         code(&used.file),
         count(used.new),
         count(used.worse),
@@ -289,13 +293,13 @@ fn suppressed_row(suppressed: &Suppressed) -> Row {
     ])
 }
 
-fn lack_row(lack: &Lack) -> Row {
-    let rules: Vec<String> = lack.rules.iter().map(|rule| code(rule)).collect();
+fn missing_data_row(missing_data: &MissingData) -> Row {
+    let rules: Vec<String> = missing_data.rules.iter().map(|rule| code(rule)).collect();
     Row::of_cells(&[
-        text(&lack.what),
-        code(&lack.place),
-        text(&lack.reason),
-        text(&lack.hint),
+        text(&missing_data.what),
+        code(&missing_data.place),
+        text(&missing_data.reason),
+        text(&missing_data.hint),
         rules.join(", "),
     ])
 }

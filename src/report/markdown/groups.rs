@@ -5,7 +5,7 @@ use super::page::{Row, Section, figures, named};
 use crate::analysis::{GroupSums, Groups};
 use crate::report::groups::{NO_VALUE, cells, unpriced_note};
 
-/// Their total, then every group, dearest first: what does not fit is the cheapest.
+/// Their total, then every group, most expensive first: what does not fit is the cheapest.
 pub(super) fn groups_section(groups: &Groups) -> Section {
     let keys = groups.keys.iter().map(|key| named(&key.to_string()));
     let columns = keys.chain([
@@ -31,7 +31,7 @@ pub(super) fn groups_section(groups: &Groups) -> Section {
     });
     let note = unpriced_note(groups).map_or(String::new(), |note| format!("; {note}"));
     Section {
-        title: format!("Cost a month by group{note}"),
+        title: format!("Monthly cost by group{note}"),
         folded: true,
         columns: columns.collect(),
         rows: std::iter::once(group_row(total, &groups.total))

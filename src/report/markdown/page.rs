@@ -185,7 +185,7 @@ impl Section {
             .reduce(|sum, part| sum?.checked_add(part?).ok())
             .flatten();
         let worth = worth.map_or(String::new(), |sum| {
-            format!(", worth {} a month", money(sum))
+            format!(", worth {} per month", money(sum))
         });
         let (one, many) = self.noun;
         let rows = counted(
@@ -258,7 +258,7 @@ mod tests {
                     let worth =
                         Money::new(Decimal::from(number) * Decimal::new(15, 1), Currency::Usd);
                     let said = format!(
-                        ", worth {} a month: run `gpucost audit --demo`",
+                        ", worth {} per month: run `gpucost audit --demo`",
                         money(worth)
                     );
                     assert_eq!(rest, said);

@@ -30,7 +30,7 @@ struct Document {
     instance_type: Option<String>,
     region: Option<String>,
     driver_version: Option<String>,
-    looks: LooksView,
+    samples: SampleCountsView,
     #[serde(flatten)]
     used: UsedView,
     gpus_total: usize,
@@ -45,7 +45,7 @@ struct Document {
 }
 
 #[derive(Serialize)]
-struct LooksView {
+struct SampleCountsView {
     interval_seconds: Option<f64>,
     taken: u64,
     missed: Option<u64>,
@@ -243,7 +243,7 @@ struct XidView {
 struct LostView {
     at_seconds: f64,
     reason: String,
-    looks: u64,
+    samples: u64,
     is_back: bool,
 }
 
@@ -265,7 +265,7 @@ pub fn profile_json(report: &ProfileReport) -> Result<String, serde_json::Error>
         instance_type: facts.instance_type.clone(),
         region: facts.region.clone(),
         driver_version: facts.driver_version.clone(),
-        looks: looks(profile),
+        samples: samples(profile),
         used: of_host(report),
         gpus_total: profile.gpu_count(),
         gpus_used: profile.gpus_used(),
@@ -283,13 +283,13 @@ pub fn profile_json(report: &ProfileReport) -> Result<String, serde_json::Error>
     })
 }
 
-fn looks(profile: &RunProfile) -> LooksView {
+fn samples(profile: &RunProfile) -> SampleCountsView {
     let pace = profile.pace;
-    // A log of another program does not say when each of its looks was due.
+    // A log of another program does not say when each of its samples was due.
     let is_paced = profile.facts.interval_seconds.is_some();
-    LooksView {
+    SampleCountsView {
         interval_seconds: profile.facts.interval_seconds,
-        taken: profile.looks,
+        taken: profile.samples,
         missed: pace.missed,
         late: is_paced.then_some(pace.late),
         largest_delay_seconds: is_paced.then(|| json_figure(pace.largest_delay_seconds)),
@@ -515,7 +515,7 @@ fn gpu(gpu: &GpuProfile) -> GpuView {
         lost: gpu.lost.as_ref().map(|lost| LostView {
             at_seconds: json_figure(lost.at_seconds),
             reason: lost.reason.clone(),
-            looks: lost.looks,
+            samples: lost.samples,
             is_back: lost.is_back,
         }),
     }

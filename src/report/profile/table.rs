@@ -47,7 +47,7 @@ fn draw(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
     details(report, style, out)?;
     alternatives(report, style, out)?;
     gap_section(&report.gaps, style, out)?;
-    writeln!(out, "{}", looks(profile))
+    writeln!(out, "{}", samples(profile))
 }
 
 fn title(profile: &RunProfile) -> String {
@@ -55,7 +55,7 @@ fn title(profile: &RunProfile) -> String {
     let mut text = format!("{} on ", elapsed_words(profile.end.elapsed_seconds));
     text.push_str(&match &facts.hostname {
         Some(name) => safe(name),
-        None => "a host without a name".to_owned(),
+        None => "an unnamed host".to_owned(),
     });
     let place = [&facts.instance_id, &facts.instance_type, &facts.region];
     for name in place.into_iter().flatten() {
@@ -153,7 +153,7 @@ fn diagnosis(profile: &RunProfile, style: TableStyle, out: &mut String) -> Resul
         .confidence
         .map_or_else(String::new, |confidence| format!(" ({confidence})"));
     let words = match found.bottleneck {
-        Bottleneck::Unknown => format!("What holds it back is unknown: {}", found.reason),
+        Bottleneck::Unknown => format!("Bottleneck unknown: {}", found.reason),
         bottleneck => format!("{bottleneck}{confidence}: {}", found.reason),
     };
     paragraph(&words, "", style, out)?;
@@ -250,7 +250,7 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
     let mut lines: Vec<String> = profile
         .alerts
         .iter()
-        // A lost GPU is told below, with the reason.
+        // A lost GPU is reported below, with the reason.
         .filter(|alert| alert.kind != AlertKind::Lost)
         .map(|alert| {
             let gpu = alert.gpu.and_then(|place| profile.gpus.get(place));
@@ -261,12 +261,12 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
         let place = format!("GPU {}", label(&gpu.identity));
         if let Some(lost) = &gpu.lost {
             let back = if lost.is_back {
-                "; it answers again"
+                "; responding again"
             } else {
                 ""
             };
             lines.push(format!(
-                "{}: {place} no longer answered after {}: {}{back}",
+                "{}: {place} stopped responding after {}: {}{back}",
                 AlertKind::Lost,
                 elapsed_words(lost.at_seconds),
                 safe(&lost.reason)
@@ -277,7 +277,7 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
             // Resting clocks are no loss.
             if names != "idle" {
                 lines.push(format!(
-                    "{place} clocks held back by {names} for {}",
+                    "{place} clocks throttled by {names} for {}",
                     elapsed_words(time.seconds)
                 ));
             }
@@ -313,7 +313,7 @@ fn processes(profile: &RunProfile, style: TableStyle, out: &mut String) -> Resul
     }
     writeln!(out, "{}", style.heading("PROCESSES"))?;
     let mut table = PlainTable::new(
-        &["  GPU", "PID", "NAME", "VRAM GIB", "OF THE COMMAND"],
+        &["  GPU", "PID", "NAME", "VRAM GIB", "FROM COMMAND"],
         [1, 3],
     );
     let left_out = rows.len().saturating_sub(SHOWN_PROCESSES);
@@ -324,7 +324,7 @@ fn processes(profile: &RunProfile, style: TableStyle, out: &mut String) -> Resul
     out.push_str(text.trim_end_matches('\n'));
     writeln!(out)?;
     if left_out > 0 {
-        writeln!(out, "  … and {} more: `--format json` shows all", left_out)?;
+        writeln!(out, "  … and {} more: see `--format json`", left_out)?;
     }
     writeln!(out)
 }
@@ -338,17 +338,17 @@ fn details(report: &ProfileReport, style: TableStyle, out: &mut String) -> Resul
         ("energy", energy_words(profile)),
         ("cost", report.cost.as_ref().map(cost_words)),
     ];
-    let mut is_told = false;
+    let mut is_reported = false;
     for (label, words) in lines {
         let Some(words) = words else { continue };
-        is_told = true;
+        is_reported = true;
         let parts = wrap(&words, style.width.saturating_sub(LABEL));
         for (index, part) in parts.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
             writeln!(out, "{label:<LABEL$}{part}")?;
         }
     }
-    if is_told { writeln!(out) } else { Ok(()) }
+    if is_reported { writeln!(out) } else { Ok(()) }
 }
 
 fn host_words(host: &HostProfile) -> Option<String> {
@@ -363,13 +363,13 @@ fn host_words(host: &HostProfile) -> Option<String> {
         parts.push(format!("busiest CPU {} at p95", percent(busiest.p95)));
     }
     if let Some(wait) = host.io_wait_percent {
-        parts.push(format!("{} waiting for disks", percent(wait.mean)));
+        parts.push(format!("{} disk I/O wait", percent(wait.mean)));
     }
     if let Some(memory) = host.memory_used_mib {
         let total = host
             .memory_total_mib
             .map_or_else(String::new, |total| format!(" of {}", gib(total)));
-        parts.push(format!("{}{total} GiB memory at most", gib(memory.max)));
+        parts.push(format!("{}{total} GiB peak memory", gib(memory.max)));
     }
     for (range, what) in [
         (host.network_received_bytes_per_second, "from the network"),
@@ -387,9 +387,9 @@ fn energy_words(profile: &RunProfile) -> Option<String> {
             .is_some_and(|power| power.basis == PowerBasis::EnergyCounter)
     });
     let basis = if counted {
-        "by the energy counters"
+        "from energy counters"
     } else {
-        "by readings of power"
+        "from power samples"
     };
     Some(format!("{:.4} kWh {basis}", joules / JOULES_PER_KWH))
 }
@@ -397,7 +397,7 @@ fn energy_words(profile: &RunProfile) -> Option<String> {
 fn cost_words(cost: &RunCost) -> String {
     let mut parts = vec![
         format!("{} this run", money_or_absent(cost.run)),
-        format!("{} a month", money(cost.today.compute_monthly)),
+        format!("{} per month", money(cost.today.compute_monthly)),
     ];
     parts.extend(
         cost.useful_gpu_hour
@@ -405,7 +405,7 @@ fn cost_words(cost: &RunCost) -> String {
     );
     if let Some(one) = cost.today.instances.first() {
         parts.push(format!(
-            "{} price of {} ({})",
+            "{} price as of {} ({})",
             one.key.option, one.quote.effective_date, one.quote.origin
         ));
     }
@@ -423,7 +423,7 @@ fn alternatives(report: &ProfileReport, style: TableStyle, out: &mut String) -> 
     let Some(first) = all.first() else {
         return Ok(());
     };
-    let title = format!("WOULD DO  at `--risk {}`", report.accepted);
+    let title = format!("SUITABLE  at `--risk {}`", report.accepted);
     writeln!(out, "{}", style.heading(&title))?;
     let mut table = PlainTable::new(
         &["  TYPE", "P95 THERE", "SLOWER", "MONTH", "SAVES", "RISK"],
@@ -444,7 +444,7 @@ fn alternatives(report: &ProfileReport, style: TableStyle, out: &mut String) -> 
     writeln!(out)?;
     let left_out = all.len().saturating_sub(SHOWN_TYPES);
     if left_out > 0 {
-        writeln!(out, "  … and {left_out} more: `--format json` shows all")?;
+        writeln!(out, "  … and {left_out} more: see `--format json`")?;
     }
     writeln!(
         out,
@@ -459,14 +459,14 @@ fn alternatives(report: &ProfileReport, style: TableStyle, out: &mut String) -> 
     writeln!(out)
 }
 
-fn looks(profile: &RunProfile) -> String {
+fn samples(profile: &RunProfile) -> String {
     let pace = profile.pace;
     let missed = pace.missed.unwrap_or(0);
-    let mut text = counted(profile.looks, "look", "looks");
+    let mut text = counted(profile.samples, "sample", "samples");
     if let Some(interval) = profile.facts.interval_seconds {
         text.push_str(&format!(" every {interval} s"));
     }
-    // A log of another program does not say when its looks were due; only how far
+    // A log of another program does not say when its samples were due; only how far
     // apart they usually are tells that some are missing.
     if profile.facts.interval_seconds.is_some() {
         text.push_str(&format!(
@@ -482,11 +482,11 @@ fn looks(profile: &RunProfile) -> String {
         .iter()
         .any(|gpu| gpu.utilization_basis == Some(UtilizationBasis::DriverSamples));
     if fine {
-        text.push_str("; utilization from the driver's own samples between them");
+        text.push_str("; utilization from the driver's own samples in between");
     }
     if pace.wall_clock_step_seconds != 0.0 {
         text.push_str(&format!(
-            "; the wall clock was set {:+.1} s meanwhile",
+            "; the wall clock was adjusted by {:+.1} s during the run",
             pace.wall_clock_step_seconds
         ));
     }

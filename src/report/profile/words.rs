@@ -1,7 +1,7 @@
 //! What a run says, in sentences that one can act on.
 
 use super::ProfileReport;
-use crate::domain::{Classification, GpuModel, HourlyRate, Verdict, decimals_apart};
+use crate::domain::{Classification, GpuModel, HourlyRate, Verdict, after_number, decimals_apart};
 use crate::profiling::{Alert, AlertKind, Bottleneck, GpuIdentity, GpuProfile, RunProfile};
 use crate::report::text::{counted, money, percent, rounded, safe};
 
@@ -51,7 +51,7 @@ fn class(verdict: &Verdict) -> String {
     verdict.classification.name().to_uppercase()
 }
 
-/// `1 of 4 A10G used, 41 % mean (10.3 % over all), 13.2 GiB peak`.
+/// `1 of 4 A10G used, 41% mean (10.3% over all), 13.2 GiB peak`.
 fn used(profile: &RunProfile) -> String {
     let total = profile.gpu_count();
     let model = model_words(profile);
@@ -77,7 +77,7 @@ fn mean_words(profile: &RunProfile) -> Option<String> {
         return Some(format!("{} mean", percent(over_all)));
     };
     Some(format!(
-        "{} mean ({} over all)",
+        "{} mean ({} across all)",
         percent(of_used),
         percent(over_all)
     ))
@@ -109,7 +109,7 @@ pub(super) fn model_name(identity: &GpuIdentity) -> String {
     safe(short.name())
 }
 
-/// `, input-starved (host CPU 96.0 % (≥ 85 %))`.
+/// `, input-starved (host CPU 96.0% (≥ 85%))`.
 fn held_back(profile: &RunProfile) -> String {
     let diagnosis = &profile.diagnosis;
     let is_judged = profile.verdict.classification != Classification::InsufficientData;
@@ -125,12 +125,13 @@ fn held_back(profile: &RunProfile) -> String {
     };
     let sign = sign.filter(|_| is_said);
     sign.map_or_else(String::new, |sign| {
-        let value = format!("{} at {:.0} {}", sign.figure, sign.observed, sign.unit);
-        format!(", {} ({})", diagnosis.bottleneck, value.trim_end())
+        let unit = after_number(sign.unit);
+        let value = format!("{} at {:.0}{unit}", sign.figure, sign.observed);
+        format!(", {} ({value})", diagnosis.bottleneck)
     })
 }
 
-/// `This g5.12xlarge costs $5.67/h; g5.4xlarge would do: $2,955.04 a month less.`
+/// `This g5.12xlarge costs $5.67/h; g5.4xlarge is sufficient: $2,955.04 less per month.`
 fn price(report: &ProfileReport) -> Option<String> {
     let cost = report.cost.as_ref()?;
     let today = format!(
@@ -143,20 +144,20 @@ fn price(report: &ProfileReport) -> Option<String> {
         .and_then(|best| Some((best, best.monthly_savings?)));
     Some(match better {
         Some((best, savings)) => format!(
-            "{today}; {} would do: {} a month less.",
+            "{today}; {} is sufficient: {} less per month.",
             best.considered.shape.instance_type,
             money(savings)
         ),
         None => match &cost.sizing {
-            Ok(_) => format!("{today}; no type would do for less."),
+            Ok(_) => format!("{today}; no suitable type costs less."),
             Err(_) if report.profile.verdict.classification == Classification::WellUtilized => {
                 format!("{today}.")
             }
             Err(_) if report.profile.verdict.classification == Classification::InsufficientData => {
                 let why = &report.profile.verdict.reason;
-                format!("{today}; no other type was looked at: {why}.")
+                format!("{today}; no alternatives evaluated: {why}.")
             }
-            Err(reason) => format!("{today}; no other type was looked at: {reason}."),
+            Err(reason) => format!("{today}; no alternatives evaluated: {reason}."),
         },
     })
 }
@@ -187,25 +188,29 @@ pub fn alert_line(alert: &Alert, gpu: Option<&str>) -> String {
     if alert.kind == AlertKind::Xid {
         let errors = counted(alert.episodes, "error", "errors");
         return format!(
-            "{}: {errors} on {place} from {from} on, the first {:.0}",
+            "{}: {errors} on {place} starting at {from}, first {:.0}",
             alert.kind, alert.worst
         );
     }
     let held = if alert.is_active() {
-        "to the end".to_owned()
+        "until the end".to_owned()
     } else if alert.total_seconds > 0.0 {
-        format!("{} in all", elapsed_words(alert.total_seconds))
+        format!("{} in total", elapsed_words(alert.total_seconds))
     } else {
-        format!("at {}", counted(alert.episodes, "look", "looks"))
+        format!("at {}", counted(alert.episodes, "sample", "samples"))
     };
     let worst = match alert.kind.threshold() {
         Some(threshold) if alert.kind != AlertKind::Lost => {
             let decimals = decimals_apart(alert.worst, threshold);
-            format!("worst {:.decimals$} {}", alert.worst, alert.kind.unit())
+            format!(
+                "worst {:.decimals$}{}",
+                alert.worst,
+                after_number(alert.kind.unit())
+            )
         }
         _ => format!(
-            "{} in a row without an answer",
-            counted(alert.worst as u64, "look", "looks")
+            "{} in a row without a response",
+            counted(alert.worst as u64, "sample", "samples")
         ),
     };
     format!("{}: {place} from {from}, {held}, {worst}", alert.kind)
@@ -229,27 +234,27 @@ mod tests {
             };
             alert_line(&alert, Some("0"))
         };
-        // One look stands for no time.
+        // One sample stands for no time.
         assert_eq!(
             line(AlertKind::Hot, 84.0, Some(31.0), 0.0),
-            "gpu-hot: GPU 0 from 30.0 s, at 2 looks, worst 84.0 °C"
+            "gpu-hot: GPU 0 from 30.0 s, at 2 samples, worst 84.0 °C"
         );
         // What is above 85 never reads as 85.
         assert_eq!(
             line(AlertKind::VramNearlyFull, 85.04, Some(800.0), 600.0),
-            "vram-nearly-full: GPU 0 from 30.0 s, 10m 00s in all, worst 85.04 %"
+            "vram-nearly-full: GPU 0 from 30.0 s, 10m 00s in total, worst 85.04%"
         );
         assert_eq!(
             line(AlertKind::PowerNearLimit, 90.4, None, 5.0),
-            "power-near-limit: GPU 0 from 30.0 s, to the end, worst 90.4 %"
+            "power-near-limit: GPU 0 from 30.0 s, until the end, worst 90.4%"
         );
         assert_eq!(
             line(AlertKind::Lost, 3.0, None, 2.0),
-            "gpu-lost: GPU 0 from 30.0 s, to the end, 3 looks in a row without an answer"
+            "gpu-lost: GPU 0 from 30.0 s, until the end, 3 samples in a row without a response"
         );
         assert_eq!(
             line(AlertKind::Xid, 79.0, None, 0.0),
-            "xid: 2 errors on GPU 0 from 30.0 s on, the first 79"
+            "xid: 2 errors on GPU 0 starting at 30.0 s, first 79"
         );
     }
 }

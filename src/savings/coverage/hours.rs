@@ -48,7 +48,7 @@ pub fn shows_running(series: &Series) -> bool {
 }
 
 /// Every instance that is billed by the hour at list price unless a commitment
-/// covers it (neither spot nor paid ahead), with the hours in which any period
+/// covers it (neither spot nor committed), with the hours in which any period
 /// shows it running, by the rule that its cost follows: periods with a CPU
 /// point, else since its launch. Those out of scope count: they use up what the
 /// others cannot have.

@@ -12,8 +12,8 @@ pub use room::Room;
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Commitments, Estate, InstanceId, Money, PaidAhead, PaidPart, Policy, PurchaseOption, Window,
-    named_enum,
+    Commitments, CommittedHours, CommittedPart, Estate, InstanceId, Money, Policy, PurchaseOption,
+    Window, named_enum,
 };
 use jiff::Timestamp;
 use pool::Pool;
@@ -93,14 +93,14 @@ impl InstanceCoverage {
     /// What pays for its hours from an instant on: hours of the window under a
     /// commitment that has ended by then cost the on-demand price again. `None`
     /// when nothing pays for any.
-    pub fn paid_ahead(&self, as_of: Timestamp) -> Option<PaidAhead> {
+    pub fn committed(&self, as_of: Timestamp) -> Option<CommittedHours> {
         let (live, ended): (Vec<_>, Vec<_>) = self.parts.iter().partition(|one| one.end > as_of);
         let open: Decimal = ended.iter().map(|part| part.hours).sum();
         let per_hour = |amount: Decimal| amount.checked_div(self.running_hours);
-        let parts: Vec<PaidPart> = live
+        let parts: Vec<CommittedPart> = live
             .into_iter()
             .filter_map(|part| {
-                Some(PaidPart {
+                Some(CommittedPart {
                     commitment: part.commitment.clone(),
                     option: if part.kind.is_reserved() {
                         PurchaseOption::Reserved
@@ -114,7 +114,7 @@ impl InstanceCoverage {
             })
             .collect();
         let uncovered_share = per_hour(self.uncovered_hours() + open)?;
-        (!parts.is_empty()).then_some(PaidAhead {
+        (!parts.is_empty()).then_some(CommittedHours {
             uncovered_share,
             parts,
         })

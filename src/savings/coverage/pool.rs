@@ -60,7 +60,7 @@ fn family_of(instance_type: &str) -> &str {
 
 /// Units of a size, by which flexible reserved instances of one family cover
 /// another size of it: 8 for an xlarge, 16 for a 2xlarge, 192 for a 24xlarge;
-/// `metal` is as large as the largest size of its family that the book knows.
+/// `metal` is as large as the largest size of its family that the catalog knows.
 /// `None` for a size without a factor.
 pub fn normalization_factor(instance_type: &str) -> Option<Decimal> {
     let (family, size) = instance_type.split_once('.')?;
@@ -88,7 +88,7 @@ pub fn normalization_factor(instance_type: &str) -> Option<Decimal> {
 }
 
 /// The factor where one size covers another: regional, Linux, shared hardware,
-/// and a family of which the book knows it.
+/// and a family of which the catalog knows it.
 fn flexible_factor(one: &ReservedInstances) -> Option<Decimal> {
     let is_regional_linux = one.zone.is_none()
         && one.operating_system == OperatingSystem::Linux

@@ -90,7 +90,7 @@ pub(super) fn covered(
 
 /// How the hours of an instance are paid for at the first instant.
 fn option_of(one: &InstanceCoverage) -> PurchaseOption {
-    let paid = one.paid_ahead(at(0));
+    let paid = one.committed(at(0));
     paid.map_or(PurchaseOption::OnDemand, |paid| paid.purchase_option())
 }
 
@@ -174,14 +174,14 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     assert_eq!(options, [Reserved, Reserved, Mixed]);
     // (1.268 + 2 × 1.006) / 4; half of 0.634 is paid when it stops.
     let mixed = &found.instances[2];
-    let paid = mixed.paid_ahead(at(0)).expect("half of it");
+    let paid = mixed.committed(at(0)).expect("half of it");
     let rate = |text, currency| HourlyRate::new(decimal(text), currency).expect("positive");
     let on_demand = |currency| paid.hourly(rate("1.006", currency));
     assert_eq!(on_demand(Currency::Usd), Some(rate("0.82", Currency::Usd)));
     assert_eq!(on_demand(Currency::Cny), None);
-    assert_eq!(paid.sunk_hourly(), decimal("0.317"));
+    assert_eq!(paid.committed_hourly(), decimal("0.317"));
     assert_eq!(paid.parts[0].end, at(1_000));
-    assert_eq!(mixed.paid_ahead(at(1_000)), None, "it has ended");
+    assert_eq!(mixed.committed(at(1_000)), None, "it has ended");
     assert_eq!(mixed.covered_share(), Some(decimal("0.5")));
     let kinds: Vec<(&str, CommitmentKind)> = found
         .commitments
@@ -275,7 +275,7 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
     let small = used("i-1", "vt1.3xlarge", &[true]);
     assert_eq!(hours_of(&whole, &small), "1", "this family is flexible");
     let of = |name| reserved("r", name, 1);
-    // The book says no of g5, nothing of p3, and does not know z9.
+    // The catalog says no of g5, nothing of p3, and does not know z9.
     for (bought, runs) in [
         ("g5.2xlarge", "g5.xlarge"),
         ("p3.8xlarge", "p3.2xlarge"),

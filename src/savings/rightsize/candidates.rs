@@ -15,7 +15,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 use std::cmp::Reverse;
 
-/// A type that was looked at.
+/// A type that was evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Considered {
     /// What it offers.
@@ -75,7 +75,7 @@ impl Considered {
     }
 }
 
-/// Every accelerated type of the book, and every CPU type where no GPU is ever
+/// Every accelerated type of the catalog, and every CPU type where no GPU is ever
 /// used: the accepted ones first, by cost times slowdown, then the rejected ones,
 /// nearest first. Today's own type is there when fewer of it would do.
 pub fn candidates(
@@ -277,7 +277,7 @@ impl Asked<'_> {
             Some(true) => Ok(()),
             Some(false) => Err(Rejection::NotLaunchable),
             None => Err(Rejection::Unknown {
-                fact: "whether AWS launches any",
+                fact: "launch availability",
                 of: shape.family().to_owned(),
             }),
         }

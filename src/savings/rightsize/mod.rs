@@ -10,7 +10,7 @@ mod steps;
 pub use candidates::{Considered, MovedInstance, candidates};
 pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
 pub(super) use needs::peak;
-pub use needs::{Bound, DOUBLE_PRECISION, Demand, Lack, PRECISION_TAG};
+pub use needs::{Bound, DOUBLE_PRECISION, Demand, MissingData, PRECISION_TAG};
 pub use price::Today;
 pub use projection::{Projection, Ratio, RatioBasis, performance, usable_vram_mib};
 pub use rejection::Rejection;
@@ -43,7 +43,7 @@ pub struct Rightsizing {
     pub quotes: Vec<(PriceKey, PriceQuote)>,
     /// What to check before moving.
     pub steps: Vec<String>,
-    /// Every type that was looked at, as [`candidates`] orders them.
+    /// Every type that was evaluated, as [`candidates`] orders them.
     pub considered: Vec<Considered>,
 }
 
@@ -134,7 +134,7 @@ fn detail(
         &found.shape.gpu,
     ) {
         text.push_str(&format!(
-            "; {:.1} % of each {} projected",
+            "; {:.1}% of each {} projected",
             projection.utilization, other.model
         ));
         if projection.slowdown > 1.0 {

@@ -76,25 +76,25 @@ pub struct Demand {
 
 named_enum! {
     /// Why nothing can be said about another type.
-    Lack {
-        /// The book does not know the type, or it has no accelerator.
-        Shape = "the type has no accelerator in the book",
+    MissingData {
+        /// The catalog does not know the type, or it has no accelerator.
+        Shape = "the catalog lists no accelerator for the type",
         /// It has no price.
         Price = "unpriced",
         /// A fraction of a GPU, whose utilization nobody can compare.
-        Fraction = "utilization of a fraction of a GPU does not compare",
+        Fraction = "utilization of a fractional GPU is not comparable",
         /// Not every instance reports a GPU signal.
-        Signal = "not every instance reports GPU utilization",
+        Signal = "GPU utilization is not reported for all instances",
         /// Not every GPU reports its own.
-        PerGpu = "not every GPU reports its own utilization for long enough",
+        PerGpu = "utilization is not reported for long enough for every GPU",
         /// Not every GPU reports its memory.
-        Vram = "not every GPU reports its VRAM for long enough",
+        Vram = "VRAM usage is not reported for long enough for every GPU",
         /// Not every instance reports its CPU.
-        Cpu = "not every instance reports its CPU for long enough",
+        Cpu = "CPU utilization is not reported for long enough for every instance",
     }
 }
 
-impl Lack {
+impl MissingData {
     /// What is missing where that is a measurement; absent for facts of the type.
     pub fn measurement(self) -> Option<&'static str> {
         match self {
@@ -116,7 +116,11 @@ struct InstanceDemand {
 }
 
 impl InstanceDemand {
-    fn of(usage: &InstanceUsage, workload: &Workload, policy: &Policy) -> Result<Self, Lack> {
+    fn of(
+        usage: &InstanceUsage,
+        workload: &Workload,
+        policy: &Policy,
+    ) -> Result<Self, MissingData> {
         let mut found = Self {
             active: 0,
             held: 0,
@@ -126,7 +130,7 @@ impl InstanceDemand {
             let figures = gpu
                 .utilization
                 .filter(|_| workload.suffices(gpu.samples, policy));
-            let figures = figures.ok_or(Lack::PerGpu)?;
+            let figures = figures.ok_or(MissingData::PerGpu)?;
             let in_use = !workload.never_uses(gpu, policy);
             found.active += u16::from(in_use);
             found.held += u16::from(in_use || gpu.is_allocated() != Some(false));
@@ -163,19 +167,19 @@ impl Demand {
     ///
     /// # Errors
     /// What is missing: a figure that nobody measured is not zero.
-    pub fn of(workload: &Workload, policy: &Policy) -> Result<Self, Lack> {
-        let shape = workload.shape.as_ref().ok_or(Lack::Shape)?;
-        let offer = shape.gpu.as_ref().ok_or(Lack::Shape)?;
+    pub fn of(workload: &Workload, policy: &Policy) -> Result<Self, MissingData> {
+        let shape = workload.shape.as_ref().ok_or(MissingData::Shape)?;
+        let offer = shape.gpu.as_ref().ok_or(MissingData::Shape)?;
         let GpuShare::Whole(devices) = offer.share else {
-            return Err(Lack::Fraction);
+            return Err(MissingData::Fraction);
         };
         if !workload.is_fully_measured() {
-            return Err(Lack::Signal);
+            return Err(MissingData::Signal);
         }
         let mut instances = Vec::with_capacity(workload.usage.len());
         for usage in &workload.usage {
             if usage.gpus.len() < usize::from(devices) {
-                return Err(Lack::PerGpu);
+                return Err(MissingData::PerGpu);
             }
             instances.push(InstanceDemand::of(usage, workload, policy)?);
         }
@@ -185,7 +189,7 @@ impl Demand {
             usage.cpu_p95.filter(|_| is_enough)
         };
         let cpu: Option<Vec<f64>> = workload.usage.iter().map(known_cpu).collect();
-        let cpu = cpu.ok_or(Lack::Cpu)?;
+        let cpu = cpu.ok_or(MissingData::Cpu)?;
         let memory = workload.usage.iter().map(|usage| usage.memory_p95_mib);
         let memory: Option<Vec<f64>> = memory.collect();
         let network: Option<Vec<f64>> = workload
@@ -201,15 +205,15 @@ impl Demand {
         let gpus_active = largest(|one| one.active).unwrap_or(0);
         let gpus_unused = never_uses_a_gpu(workload, policy);
         let never_worked = !workload.gpus().any(|gpu| gpu.works() == Some(true));
-        let vram = workload.vram().ok_or(Lack::Vram)?;
+        let vram = workload.vram().ok_or(MissingData::Vram)?;
         if !workload.suffices(vram.samples, policy) {
-            return Err(Lack::Vram);
+            return Err(MissingData::Vram);
         }
         let summary = workload.utilization.as_ref();
         Ok(Self {
             kind: workload.declared_kind(),
             bound: Bound::Unknown,
-            instances: u32::try_from(workload.instances.len()).map_err(|_| Lack::Signal)?,
+            instances: u32::try_from(workload.instances.len()).map_err(|_| MissingData::Signal)?,
             least_instances: least_instances(workload, policy),
             gpus_active,
             gpus_held: largest(|one| one.held).unwrap_or(0),

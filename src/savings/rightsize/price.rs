@@ -1,7 +1,7 @@
 //! What a workload costs today, and what it would cost elsewhere.
 
 use super::candidates::MovedInstance;
-use super::needs::Lack;
+use super::needs::MissingData;
 use super::rejection::Rejection;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -30,10 +30,10 @@ impl<'a> Today<'a> {
     ///
     /// # Errors
     /// What is not known of it.
-    pub fn of(workload: &'a Workload) -> Result<Self, Lack> {
+    pub fn of(workload: &'a Workload) -> Result<Self, MissingData> {
         Ok(Self {
-            shape: workload.shape.as_ref().ok_or(Lack::Shape)?,
-            cost: workload.cost.as_ref().ok_or(Lack::Price)?,
+            shape: workload.shape.as_ref().ok_or(MissingData::Shape)?,
+            cost: workload.cost.as_ref().ok_or(MissingData::Price)?,
             region: &workload.key.region,
             activity: Some(&workload.activity),
         })

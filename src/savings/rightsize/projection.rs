@@ -92,7 +92,7 @@ pub(super) fn is_same_gpu(today: &GpuOffer, other: &GpuOffer) -> bool {
 /// a part of a device has that part of them.
 ///
 /// # Errors
-/// When the book does not know it.
+/// When the catalog does not know it.
 pub fn performance(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection> {
     let spec = whole_device_spec(offer);
     let (figure, fact) = match basis {
@@ -148,7 +148,7 @@ pub(super) fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<
 /// Memory of one visible device that a model has to fit into, MiB.
 ///
 /// # Errors
-/// When the book does not know it.
+/// When the catalog does not know it.
 pub fn usable_vram_mib(today: &GpuOffer, other: &GpuOffer) -> Result<u64, Rejection> {
     let partition = match other.share {
         GpuShare::Fraction(_) => other.vram_mib,
@@ -158,5 +158,5 @@ pub fn usable_vram_mib(today: &GpuOffer, other: &GpuOffer) -> Result<u64, Reject
         .or_else(|| gpu_spec(other)?.memory_mib_reported)
         // The card of today holds what it holds.
         .or_else(|| other.vram_mib.filter(|_| is_same_gpu(today, other)))
-        .ok_or_else(|| Rejection::unknown("memory that the driver reports", &other.model))
+        .ok_or_else(|| Rejection::unknown("driver-reported memory", &other.model))
 }

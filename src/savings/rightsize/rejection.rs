@@ -4,7 +4,7 @@ use crate::domain::{GpuModel, Risk};
 use std::fmt;
 
 /// Why a type will not do, in the order in which it is asked; the first reason
-/// that holds is told.
+/// that holds is reported.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rejection {
     /// Another kind or maker of accelerator: other drivers, other code.
@@ -24,7 +24,7 @@ pub enum Rejection {
         /// The candidate's.
         other: String,
     },
-    /// The book lacks a fact about it.
+    /// The catalog lacks a fact about it.
     Unknown {
         /// The fact.
         fact: &'static str,
@@ -140,18 +140,18 @@ impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gib = |mib: f64| mib / 1024.0;
         match self {
-            Self::Accelerator => f.write_str("another kind or maker of accelerator"),
-            Self::NotLaunchable => f.write_str("no longer offered for launch"),
-            Self::Unpriced => f.write_str("not offered or not priced in the region"),
+            Self::Accelerator => f.write_str("different accelerator type or vendor"),
+            Self::NotLaunchable => f.write_str("no longer available for launch"),
+            Self::Unpriced => f.write_str("not available or not priced in the region"),
             Self::NotComparable => {
-                f.write_str("its price is of another day, place or currency than today's")
+                f.write_str("its price differs in date, location or currency from today's")
             }
-            Self::Architecture => f.write_str("another CPU architecture"),
+            Self::Architecture => f.write_str("different CPU architecture"),
             Self::ComputeCapability { today, other } => {
                 write!(f, "compute capability {other}, below {today}")
             }
-            Self::Unknown { fact, of } => write!(f, "{fact} of {of} is not known"),
-            Self::Larger => f.write_str("the same GPU with more of the rest"),
+            Self::Unknown { fact, of } => write!(f, "{fact} of {of} is unknown"),
+            Self::Larger => f.write_str("same GPU with more of the other resources"),
             Self::Gpus { needed } => write!(f, "fewer than the {needed} GPUs in use"),
             Self::Vram {
                 needed_mib,
@@ -163,30 +163,28 @@ impl fmt::Display for Rejection {
             Self::NvLink => f.write_str("the GPUs would lose NVLink"),
             Self::Efa => f.write_str("the GPUs would lose EFA"),
             Self::DoublePrecision => {
-                f.write_str("no full-rate double precision, which its tag asks for")
+                f.write_str("no full-rate double precision, which its tag requires")
             }
             Self::Network {
                 needed_gbps,
                 usable_gbps,
             } => write!(
                 f,
-                "network: {needed_gbps:.1} Gbit/s needed, {usable_gbps} Gbit/s there"
+                "network: {needed_gbps:.1} Gbit/s needed, {usable_gbps} Gbit/s available"
             ),
-            Self::NeverWorked => {
-                f.write_str("no GPU was active, so the speed that it needs is not known")
-            }
+            Self::NeverWorked => f.write_str("no GPU was active, so the required speed is unknown"),
             Self::Vcpu { needed } => write!(f, "{needed:.1} vCPUs needed"),
             Self::Memory { needed_mib } => {
                 write!(f, "{:.1} GiB of host memory needed", gib(*needed_mib))
             }
             Self::Utilization { projected, most } => {
-                write!(f, "{projected:.1} % projected, {most} % at most")
+                write!(f, "{projected:.1}% projected, maximum {most}%")
             }
             Self::Slowdown { projected, most } => {
-                write!(f, "{projected:.2} times as long, {most} at most")
+                write!(f, "{projected:.2} times as long, maximum {most}")
             }
             Self::NotCheaper => f.write_str("not cheaper"),
-            Self::Risk(risk) => write!(f, "would do at `--risk {risk}`"),
+            Self::Risk(risk) => write!(f, "possible with `--risk {risk}`"),
         }
     }
 }

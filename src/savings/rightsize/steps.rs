@@ -27,7 +27,7 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
     }
     if to.count < demand.instances {
         caveats.push(format!(
-            "{} replicas instead of {}: each failure takes more of the capacity",
+            "{} replicas instead of {}: each failure removes more of the capacity",
             to.count, demand.instances
         ));
     }
@@ -41,7 +41,7 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
     ) && after < before
     {
         caveats.push(format!(
-            "network use is not measured: {after} Gbit/s instead of {before} Gbit/s"
+            "network usage is not measured: {after} Gbit/s instead of {before} Gbit/s"
         ));
     }
     if let Some(before) = old.local_storage_gb
@@ -68,12 +68,12 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
             today.region
         ),
         format!(
-            "check that your zone{zones} offers {} and your image's driver supports it",
+            "check that your zone{zones} offers {} and that your image's driver supports it",
             shape.instance_type
         ),
     ];
     if shape.architecture != today.shape.architecture {
-        steps.push("build images and libraries for the other CPU architecture".to_owned());
+        steps.push("build images and libraries for the new CPU architecture".to_owned());
     }
     if shape.accelerator == AcceleratorKind::Cpu {
         steps.push("check that the software runs without a GPU".to_owned());
@@ -83,7 +83,7 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         .filter(|found| found.ratio.basis != RatioBasis::SameGpu)
     {
         steps.push(format!(
-            "measure one instance first: {:.1} % of each GPU is projected by {}",
+            "measure one instance first: {:.1}% of each GPU is projected from {}",
             projection.utilization,
             match projection.ratio.basis {
                 RatioBasis::Compute => "dense FP16 throughput",
@@ -98,7 +98,8 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         .is_some_and(|gpu| gpu.share.visible_devices() >= demand.gpus_needed(true));
     if holders > 0 && !keeps {
         steps.push(format!(
-            "find out what holds memory on GPUs that never compute ({holders} of an instance)"
+            "find the processes that hold memory on GPUs that are never active ({holders} \
+             per instance)"
         ));
     }
     if demand.cpu_p95.is_none() && shape.vcpu < today.shape.vcpu {
@@ -125,14 +126,14 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
     }
     if let Some(runs) = &demand.runs {
         steps.push(format!(
-            "profile a second, typical run first: this rests on {runs}"
+            "profile another typical run first: this is based on {runs}"
         ));
     }
     if to.count < demand.instances && to.count == 1 {
-        steps.push("one instance is no redundancy: keep two where that matters".to_owned());
+        steps.push("one instance provides no redundancy: keep two where required".to_owned());
     }
     if today.shape.local_storage_gb.is_some() {
-        steps.push("confirm that nothing on the instance store is needed".to_owned());
+        steps.push("confirm that no data on the instance store is needed".to_owned());
     }
     steps
 }

@@ -11,7 +11,7 @@ fn cost(name: &str, count: u32) -> WorkloadCost {
     let key = PriceKey::linux_on_demand("us-east-1", name);
     let quote = crate::catalog::bundled_quote(&key).expect("priced");
     let one = InstanceCost {
-        paid_ahead: None,
+        committed: None,
         hourly: quote.rate,
         key,
         quote,
@@ -20,7 +20,7 @@ fn cost(name: &str, count: u32) -> WorkloadCost {
     WorkloadCost::of(vec![one; count as usize]).expect("one currency")
 }
 
-/// One instance whose GPUs are all used, of a service with a CPU at 5 %.
+/// One instance whose GPUs are all used, of a service with a CPU at 5%.
 fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
     Demand {
         kind: WorkloadKind::Serving,
@@ -77,7 +77,7 @@ fn considered(name: &str, demand: &Demand, accepted: Risk) -> Vec<Considered> {
 fn find<'a>(all: &'a [Considered], name: &str) -> &'a Considered {
     all.iter()
         .find(|one| one.shape.instance_type == name)
-        .unwrap_or_else(|| panic!("{name} was not looked at"))
+        .unwrap_or_else(|| panic!("{name} was not evaluated"))
 }
 
 fn reason(all: &[Considered], name: &str) -> &'static str {
@@ -91,7 +91,7 @@ fn close(found: f64, expected: f64) {
 
 #[test]
 fn the_figure_that_binds_decides_what_another_gpu_is_worth() {
-    // One V100 (900 GB/s, 125 TFLOPS) at 60 % on an L40S (864 GB/s, 362 TFLOPS).
+    // One V100 (900 GB/s, 125 TFLOPS) at 60% on an L40S (864 GB/s, 362 TFLOPS).
     let one = |bound| {
         let demand = Demand {
             bound,
@@ -149,7 +149,7 @@ fn a_service_keeps_room_and_a_job_may_take_a_quarter_longer() {
 
 #[test]
 fn slow_work_is_ranked_by_what_it_costs_and_not_by_the_month() {
-    // At 83.3 % by bandwidth a g5.xlarge takes 1.2495 times as long:
+    // At 83.3% by bandwidth a g5.xlarge takes 1.2495 times as long:
     // 1.006 × 730 = 734.38, × 1.2495 = 917.61.
     let demand = Demand {
         kind: WorkloadKind::Training,
@@ -255,7 +255,7 @@ fn gpus_that_talk_keep_nvlink_and_efa() {
 
 #[test]
 fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
-    // Ten replicas at 30 %: 300 / 80 = 3.75.
+    // Ten replicas at 30%: 300 / 80 = 3.75.
     let ten = group(demand(1, 30.0, 20_000.0), 10);
     let all = considered("g6e.xlarge", &ten, Risk::Medium);
     let same = find(&all, "g6e.xlarge");
@@ -266,11 +266,11 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
         same.monthly.map(|sum| sum.amount()),
         Some(Decimal::new(543_412, 2))
     );
-    // Exactly 80 % is enough: 8 × 30 / 80 = 3.
+    // Exactly 80% is enough: 8 × 30 / 80 = 3.
     let eight = group(demand(1, 30.0, 20_000.0), 8);
     let all = considered("g6e.xlarge", &eight, Risk::Medium);
     assert_eq!(find(&all, "g6e.xlarge").count, 3);
-    // The CPU holds it back: 10 × 50 % × 1.2 are six machines' worth.
+    // The CPU holds it back: 10 × 50% × 1.2 are six machines' worth.
     let busy = Demand {
         cpu_p95: Some(50.0),
         cpu_p95_sum: Some(500.0),
@@ -321,7 +321,7 @@ fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
     };
     let steps = steps(&today, &holding, one).join("\n");
     assert!(
-        steps.contains("hold") && steps.contains("(3 of an instance)"),
+        steps.contains("hold") && steps.contains("(3 per instance)"),
         "{steps}"
     );
     for check in ["quota", "zone", "driver", "host memory", "instance store"] {

@@ -34,7 +34,7 @@ pub fn has_savings_plans(region: &str) -> bool {
 }
 
 /// What is done without a list of commitments.
-const NONE: &str = "they are taken to be none";
+const NONE: &str = "none are assumed";
 
 /// Active reserved instances and capacity reservations of accelerated types;
 /// what is refused or cannot be read becomes a gap.
@@ -127,7 +127,7 @@ fn is_accelerated(instance_type: &str) -> bool {
 
 fn reserved_instances(found: &Ec2Reserved, region: &str) -> Result<ReservedInstances, Gap> {
     let id = found.reserved_instances_id().unwrap_or("unknown id");
-    let lacks = |what: &'static str| move || unreadable(id, what);
+    let missing_data = |what: &'static str| move || unreadable(id, what);
     let hourly: Option<Decimal> = found
         .recurring_charges()
         .iter()
@@ -142,47 +142,50 @@ fn reserved_instances(found: &Ec2Reserved, region: &str) -> Result<ReservedInsta
         instance_type: found
             .instance_type()
             .map(|name| name.as_str().to_owned())
-            .ok_or_else(lacks("type"))?,
+            .ok_or_else(missing_data("type"))?,
         operating_system: system(
             found
                 .product_description()
                 .map(|product| product.as_str())
-                .ok_or_else(lacks("platform"))?,
+                .ok_or_else(missing_data("platform"))?,
         ),
         tenancy: tenancy(found.instance_tenancy().map(|tenancy| tenancy.as_str())),
         count: found
             .instance_count()
             .and_then(|count| u32::try_from(count).ok())
-            .ok_or_else(lacks("number of instances"))?,
+            .ok_or_else(missing_data("number of instances"))?,
         class: found
             .offering_class()
             .map_or(Some(OfferingClass::Standard), |class| {
                 OfferingClass::from_name(class.as_str())
             })
-            .ok_or_else(lacks("class"))?,
+            .ok_or_else(missing_data("class"))?,
         payment: found
             .offering_type()
             .and_then(|payment| payment_option(payment.as_str()))
-            .ok_or_else(lacks("way of payment"))?,
+            .ok_or_else(missing_data("payment option"))?,
         start: found
             .start()
             .and_then(timestamp)
-            .ok_or_else(lacks("start"))?,
-        end: found.end().and_then(timestamp).ok_or_else(lacks("end"))?,
+            .ok_or_else(missing_data("start"))?,
+        end: found
+            .end()
+            .and_then(timestamp)
+            .ok_or_else(missing_data("end"))?,
         currency: found
             .currency_code()
             .map_or(Some(Currency::of_region(region)), |code| {
                 Currency::from_code(code.as_str())
             })
-            .ok_or_else(lacks("currency"))?,
+            .ok_or_else(missing_data("currency"))?,
         upfront: found
             .fixed_price()
             .map_or(Some(Decimal::ZERO), decimal)
-            .ok_or_else(lacks("fixed price"))?,
+            .ok_or_else(missing_data("fixed price"))?,
         recurring_hourly: hourly
             .zip(usage)
             .map(|(hourly, usage)| hourly + usage)
-            .ok_or_else(lacks("hourly price"))?,
+            .ok_or_else(missing_data("hourly price"))?,
     })
 }
 
@@ -217,25 +220,25 @@ async fn capacity(clients: &RegionClients, account: &str) -> Found<CapacityReser
 
 fn capacity_reservation(found: &Ec2Capacity, region: &str) -> Result<CapacityReservation, Gap> {
     let id = found.capacity_reservation_id().unwrap_or("unknown id");
-    let lacks = |what: &'static str| move || unreadable(id, what);
+    let missing_data = |what: &'static str| move || unreadable(id, what);
     let number = |count: Option<i32>| count.and_then(|count| u32::try_from(count).ok());
-    let total = number(found.total_instance_count()).ok_or_else(lacks("total"))?;
+    let total = number(found.total_instance_count()).ok_or_else(missing_data("total"))?;
     Ok(CapacityReservation {
         id: id.to_owned(),
         region: region.to_owned(),
-        zone: text(found.availability_zone()).ok_or_else(lacks("zone"))?,
-        instance_type: text(found.instance_type()).ok_or_else(lacks("type"))?,
+        zone: text(found.availability_zone()).ok_or_else(missing_data("zone"))?,
+        instance_type: text(found.instance_type()).ok_or_else(missing_data("type"))?,
         operating_system: system(
             found
                 .instance_platform()
                 .map(|platform| platform.as_str())
-                .ok_or_else(lacks("platform"))?,
+                .ok_or_else(missing_data("platform"))?,
         ),
         tenancy: tenancy(found.tenancy().map(|tenancy| tenancy.as_str())),
         total,
         available: number(found.available_instance_count())
             .filter(|available| *available <= total)
-            .ok_or_else(lacks("available count"))?,
+            .ok_or_else(missing_data("available count"))?,
         capacity_block: found.reservation_type() == Some(&CapacityReservationType::CapacityBlock),
         start: found.start_date().and_then(timestamp),
         committed_until: found
@@ -267,7 +270,7 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
 
 fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
     let id = found.savings_plan_id().unwrap_or("unknown id");
-    let lacks = |what: &'static str| move || unreadable(id, what);
+    let missing_data = |what: &'static str| move || unreadable(id, what);
     let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
     let kind = match found.savings_plan_type() {
         Some(SavingsPlanType::Ec2Instance) => SavingsPlanKind::Ec2Instance,
@@ -282,7 +285,7 @@ fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
     };
     // A plan for one family names it and the region; others hold everywhere.
     let of_family = |field: Option<&str>, what: &'static str| match kind {
-        SavingsPlanKind::Ec2Instance => text(field).map(Some).ok_or_else(lacks(what)),
+        SavingsPlanKind::Ec2Instance => text(field).map(Some).ok_or_else(missing_data(what)),
         _ => Ok(None),
     };
     Ok(SavingsPlan {
@@ -293,20 +296,20 @@ fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
         currency: found
             .currency()
             .and_then(|code| Currency::from_code(code.as_str()))
-            .ok_or_else(lacks("currency"))?,
+            .ok_or_else(missing_data("currency"))?,
         commitment_hourly: found
             .commitment()
             .and_then(|amount| amount.parse().ok())
-            .ok_or_else(lacks("commitment"))?,
+            .ok_or_else(missing_data("commitment"))?,
         term: CommitmentTerm {
             years,
             payment: found
                 .payment_option()
                 .and_then(|payment| payment_option(payment.as_str()))
-                .ok_or_else(lacks("way of payment"))?,
+                .ok_or_else(missing_data("payment option"))?,
         },
-        start: time(found.start()).ok_or_else(lacks("start"))?,
-        end: time(found.end()).ok_or_else(lacks("end"))?,
+        start: time(found.start()).ok_or_else(missing_data("start"))?,
+        end: time(found.end()).ok_or_else(missing_data("end"))?,
     })
 }
 

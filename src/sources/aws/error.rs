@@ -83,7 +83,7 @@ impl AwsError {
     pub(super) fn late_credentials(profile: Option<&str>) -> Self {
         let place = profile.map_or(String::new(), |name| format!(" of profile `{name}`"));
         Self {
-            code: format!("the credentials{place} did not come within a minute"),
+            code: format!("the credentials{place} were not received within a minute"),
             ..Self::no_credentials(profile, None)
         }
     }
@@ -182,7 +182,7 @@ impl Failed {
         let status = answer.status().as_u16();
         let said = match &body {
             // Whatever ended the answer early, there is none.
-            None => format!("status {status}, and the answer does not end"),
+            None => format!("status {status}, incomplete response"),
             Some([]) => format!("status {status} without a body"),
             Some(body) => {
                 // Words of a page of any size.
@@ -201,9 +201,9 @@ impl Failed {
 }
 
 /// Own words for failures, which name nobody.
-const TIMED_OUT: &str = "no answer within the time limit";
+const TIMED_OUT: &str = "no response within the time limit";
 const NOT_SENT: &str = "the request could not be sent";
-pub(super) const UNREADABLE: &str = "the answer is not in the service's format";
+pub(super) const UNREADABLE: &str = "the response is not in the service's format";
 
 /// Whether a code names nobody: one that this program knows, or its own words.
 pub fn is_known_code(code: &str) -> bool {

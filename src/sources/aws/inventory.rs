@@ -109,7 +109,7 @@ async fn one_by_one(
             Err(Failed { error, .. }) => {
                 let half = part.split_off(part.len() / 2);
                 if part.is_empty() {
-                    let cause = error.cause_of(CauseKind::CallFailed, "it is left out");
+                    let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
                     inventory.gaps.extend(
                         half.into_iter()
                             .map(|id| Gap::of("instance", id, cause.clone())),
@@ -253,7 +253,7 @@ fn primary_attachment(found: &Ec2Instance) -> Option<jiff::Timestamp> {
 
 /// Fills in volumes and addresses of stopped instances. What is denied becomes
 /// a gap and stays unknown.
-pub async fn standing_resources(clients: &RegionClients, inventory: &mut RegionInventory) {
+pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut RegionInventory) {
     let stopped = || {
         inventory
             .instances

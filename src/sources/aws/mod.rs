@@ -20,7 +20,7 @@ mod shapes;
 
 pub use commitments::{has_savings_plans, region_commitments, savings_plans};
 pub use error::{AwsError, CauseLine, is_known_code};
-pub use inventory::{RegionInventory, inventory, standing_resources};
+pub use inventory::{RegionInventory, idle_storage_resources, inventory};
 pub use metadata::{InstancePlace, instance_place};
 pub use meter::metric_cost_usd;
 pub(crate) use metrics::EC2_NAMESPACE;

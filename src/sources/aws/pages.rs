@@ -11,9 +11,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const MOST_PAGES: usize = 10_000;
 
 /// Why an answer is given up.
-pub(super) const REPEATED: &str = "the service repeats a page token: the answer was given up";
-pub(super) const TOO_MANY: &str = "more than 10000 pages: the answer was given up";
-pub(super) const TOO_MUCH: &str = "more results than were asked for: the answer was given up";
+pub(super) const REPEATED: &str = "the service repeated a page token: response abandoned";
+pub(super) const TOO_MANY: &str = "more than 10000 pages: response abandoned";
+pub(super) const TOO_MUCH: &str = "more results than requested: response abandoned";
 
 /// The pages of one call.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ mod tests {
         }
         let error = pages.follow(Some("b")).expect_err("it came before");
         assert!(
-            error.to_string().contains("repeats a page token"),
+            error.to_string().contains("repeated a page token"),
             "{error}"
         );
         assert_eq!(error.action, Some("ec2:DescribeInstances"));

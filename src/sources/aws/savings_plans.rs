@@ -87,7 +87,7 @@ fn filter<'a>(
         .build()
 }
 
-/// `None` for a rate of another unit, term or currency than the book knows.
+/// `None` for a rate of another unit, term or currency than the catalog knows.
 fn quote(
     rate: &SavingsPlanOfferingRate,
     region: &str,

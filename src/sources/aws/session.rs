@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(error.kind, FailureKind::Unreachable);
         assert_eq!(
             error.to_string(),
-            "ec2:DescribeInstances: no answer within the time limit"
+            "ec2:DescribeInstances: no response within the time limit"
         );
         assert_eq!(session.usage().calls, 1);
     }

@@ -76,7 +76,7 @@ pub(crate) fn read_written(path: &Path) -> io::Result<Vec<u8>> {
 /// Also when it is not UTF-8.
 pub(crate) fn read_written_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_written(path)?)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// JSON on its way to the parser, without numbers and texts of any length: a
@@ -145,7 +145,7 @@ impl<R: Read> Read for JsonText<R> {
         }
         if self.length > self.most {
             return Err(too_large(format!(
-                "a text or number in it is longer than {} bytes",
+                "a string or number in it is longer than {} bytes",
                 self.most
             )));
         }

@@ -2,8 +2,8 @@
 //! file of its own, of what a payer account bought.
 
 use super::bounded::{AtMost, JsonError, read_json_file};
+use super::estate_error::InvalidValue;
 use super::estate_fields::{Of, Wire, decimal, named, time};
-use super::estate_slip::Slip;
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
     OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
@@ -17,9 +17,9 @@ use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Instances of one purchase: more is a slip.
+/// Instances of one purchase: more is an error.
 const MOST_INSTANCES: u32 = 1_000_000;
-/// Money paid ahead for one instance, likewise.
+/// Money committed for one instance, likewise.
 const MOST_UPFRONT: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
 
 /// One commitment; amounts are decimals as text.
@@ -226,7 +226,7 @@ fn plan<E: de::Error>(wire: PlanWire) -> Result<SavingsPlan, E> {
     let is_bound = wire.region.is_some() && wire.family.is_some();
     if kind == SavingsPlanKind::Ec2Instance && !is_bound {
         return Err(E::custom(format!(
-            "savings plan {} of the kind {kind} needs `region` and `family`",
+            "savings plan {} of kind {kind} needs `region` and `family`",
             wire.id
         )));
     }
@@ -303,7 +303,7 @@ fn amount<E: de::Error>(field: &str, text: &str, most: Decimal) -> Result<Decima
 #[derive(Debug, thiserror::Error)]
 pub enum CommitmentsError {
     /// It could not be read.
-    #[error("cannot read the commitments {}", shown(path))]
+    #[error("cannot read the commitments file {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -319,14 +319,14 @@ pub enum CommitmentsError {
         source: serde_json::Error,
     },
     /// Something in it is not as it must be.
-    #[error("the commitments {} are wrong{}", shown(path), at(place))]
+    #[error("invalid commitments file {}{}", shown(path), at(place))]
     Wrong {
         /// The file.
         path: PathBuf,
         /// The keys that lead there; empty when it is about the whole.
         place: String,
         /// What was found and what was expected.
-        source: Slip,
+        source: InvalidValue,
     },
 }
 
@@ -393,6 +393,6 @@ fn explain(path: &Path, error: JsonError) -> CommitmentsError {
     CommitmentsError::Wrong {
         path,
         place,
-        source: Slip::of(&source.to_string()),
+        source: InvalidValue::of(&source.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! From wire fields to domain values; every slip names the field.
+//! From wire fields to domain values; every error names the field.
 
 use super::bounded::AtMost;
 use super::wire::{
@@ -8,16 +8,16 @@ use super::wire::{
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GpuModel,
     GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
-    InstanceState, JoinedBy, Lifecycle, Looks, MOST_GPUS, MOST_PER_HOUR, Metric, Money,
-    OperatingSystem, Points, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
-    ProfiledRun, Rejected, Series, SeriesSource, SpotHistory, Statistic, StorageQuote,
-    StorageResource, TagFilter, Tenancy, Volume, Window,
+    InstanceState, JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem,
+    Points, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected,
+    SampleCounts, Series, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource,
+    TagFilter, Tenancy, Volume, Window,
 };
 use jiff::Timestamp;
 use serde::de::{self, Deserialize, Deserializer};
 
 /// Values of one series: 500 days of minutes, more than any source keeps. More
-/// is a slip that would fill the memory.
+/// is an error that would fill the memory.
 pub(super) const MOST_PERIODS: u64 = 1_000_000;
 
 /// A volume of a pebibyte is beyond what is sold.
@@ -139,8 +139,8 @@ fn shape<E: de::Error>(wire: ShapeWire) -> Result<InstanceShape, E> {
             let count = decimal("count", &gpu.count)?;
             let share = GpuShare::from_count(count).ok_or_else(|| {
                 E::custom(format!(
-                    "{}: a GPU count is whole and at most {MOST_GPUS}, or a fraction of one, not \
-                     {count}",
+                    "{}: a GPU count must be an integer of at most {MOST_GPUS} or a fraction \
+                     of one, not {count}",
                     wire.instance_type
                 ))
             })?;
@@ -185,14 +185,14 @@ pub(super) fn series<E: de::Error>(
     );
     if wire.period_seconds == 0 || (on_grid && wire.period_seconds != grid_period) {
         return Err(E::custom(format!(
-            "{name} has period {} s; the estate's is {grid_period} s",
+            "{name} has a period of {} s; the estate has {grid_period} s",
             wire.period_seconds
         )));
     }
     let periods: u64 = wire.values.iter().map(|cell| u64::from(cell.times)).sum();
     if periods > MOST_PERIODS {
         return Err(E::custom(format!(
-            "{name} has {periods} values; at most {MOST_PERIODS} are read"
+            "{name} has {periods} values; the maximum is {MOST_PERIODS}"
         )));
     }
     let raw = match (wire.start.as_deref(), &wire.timestamps) {
@@ -228,7 +228,7 @@ pub(super) fn series<E: de::Error>(
         metric,
         statistic,
         source: named("series source", &wire.source, SeriesSource::from_name)?,
-        joined_by: named("way of joining", &wire.joined_by, JoinedBy::from_name)?,
+        joined_by: named("join method", &wire.joined_by, JoinedBy::from_name)?,
         points,
         rejected: rejected.plus(wire.rejected.map_or_else(Rejected::default, rejected_of)),
     })
@@ -241,26 +241,26 @@ fn profile<E: de::Error>(wire: ProfileWire) -> Result<ProfiledRun, E> {
         return Err(E::custom(format!("{name} ends before it starts")));
     }
     let figure = |key: &str, value: Option<f64>, most: f64| match value {
-        Some(value) if !(0.0..=most).contains(&value) => {
-            Err(E::custom(format!("{name} has a `{key}` of {value}")))
-        }
+        Some(value) if !(0.0..=most).contains(&value) => Err(E::custom(format!(
+            "{name} has an invalid `{key}` of {value}"
+        ))),
         value => Ok(value),
     };
-    let looks = wire.looks.map(|looks| Looks {
-        told: looks.told,
-        taken: looks.taken,
-        missed: looks.missed,
+    let samples = wire.samples.map(|samples| SampleCounts {
+        reported: samples.reported,
+        taken: samples.taken,
+        missed: samples.missed,
     });
-    if looks.is_some_and(|looks| looks.told > looks.taken) {
+    if samples.is_some_and(|samples| samples.reported > samples.taken) {
         return Err(E::custom(format!(
-            "more looks of {name} told than were taken"
+            "more samples of {name} reported than were taken"
         )));
     }
     Ok(ProfiledRun {
         start,
         end,
         covers_a_command: wire.covers_a_command,
-        looks,
+        samples,
         gpu_mean_percent: figure("gpu_mean_percent", wire.gpu_mean_percent, 100.0)?,
         cpu_p95_percent: figure("cpu_p95_percent", wire.cpu_p95_percent, 100.0)?,
         memory_p95_mib: figure("memory_p95_mib", wire.memory_p95_mib, f64::MAX)?,

@@ -1,10 +1,10 @@
-//! Reading an estate: every slip is named with its place, nothing is guessed.
+//! Reading an estate: every error is named with its place, nothing is guessed.
 
 use super::ESTATE_VERSION;
 use super::bounded::{AtMost, JsonError, read_json, read_json_file};
 use super::commitments;
+use super::estate_error::InvalidValue;
 use super::estate_fields::{MOST_PERIODS, Of, api, named, series, time};
-use super::estate_slip::Slip;
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
     TagFilterWire,
@@ -53,14 +53,14 @@ pub enum EstateError {
         source: serde_json::Error,
     },
     /// It is complete, and something in it is not as it must be.
-    #[error("the estate {} is wrong{}", shown(path), at(place))]
+    #[error("invalid estate {}{}", shown(path), at(place))]
     Wrong {
         /// The file.
         path: PathBuf,
         /// The keys that lead there; empty when it is about the whole.
         place: String,
         /// What was found and what was expected.
-        source: Slip,
+        source: InvalidValue,
     },
     /// A newer program wrote it.
     #[error(
@@ -141,7 +141,7 @@ fn explain(path: &Path, error: JsonError) -> EstateError {
         EstateError::Wrong {
             path: path.to_owned(),
             place,
-            source: Slip::of(&text),
+            source: InvalidValue::of(&text),
         }
     } else {
         EstateError::Malformed {
@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for EstateVisitor {
                 "period_seconds" => {
                     let period: u32 = map.next_value()?;
                     if period == 0 {
-                        return Err(de::Error::custom("`period_seconds` is at least 1"));
+                        return Err(de::Error::custom("`period_seconds` must be at least 1"));
                     }
                     parts.period_seconds = Some(period);
                 }
@@ -343,7 +343,7 @@ impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
                 parts.cells += wire.values.len();
                 if parts.cells > MOST_UNPLACED {
                     return Err(de::Error::custom(
-                        "`window_start`, `window_end` and `period_seconds` must come before so \
+                        "`window_start`, `window_end` and `period_seconds` must precede this \
                          many `metrics`",
                     ));
                 }
@@ -388,7 +388,7 @@ impl Parts {
         let mut ids = BTreeSet::new();
         for instance in self.instances.iter().chain(&self.out_of_scope) {
             if !ids.insert(instance.id.clone()) {
-                return Err(E::custom(format!("instance {} stands twice", instance.id)));
+                return Err(E::custom(format!("duplicate instance {}", instance.id)));
             }
         }
         if let Some(orphan) = self.metrics.iter().find(|s| !ids.contains(&s.instance)) {

@@ -3,8 +3,8 @@
 use super::ESTATE_VERSION;
 use super::commitments;
 use super::wire::{
-    AddressWire, ApiWire, CauseWire, Cell, GapWire, GpuWire, InstanceWire, LooksWire, PriceWire,
-    ProfileWire, RejectedWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire,
+    AddressWire, ApiWire, CauseWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
+    RejectedWire, SampleCountsWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire,
     TagFilterWire, VolumeWire,
 };
 use crate::domain::{
@@ -147,10 +147,10 @@ fn profile_wire(run: &ProfiledRun) -> ProfileWire {
         start: run.start.to_string(),
         end: run.end.to_string(),
         covers_a_command: run.covers_a_command,
-        looks: run.looks.map(|looks| LooksWire {
-            told: looks.told,
-            taken: looks.taken,
-            missed: looks.missed,
+        samples: run.samples.map(|samples| SampleCountsWire {
+            reported: samples.reported,
+            taken: samples.taken,
+            missed: samples.missed,
         }),
         gpu_mean_percent: run.gpu_mean_percent,
         cpu_p95_percent: run.cpu_p95_percent,

@@ -26,7 +26,7 @@ const OPTIONAL: &[(&str, &str)] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum OwnPricesError {
     /// The file could not be opened or read.
-    #[error("cannot read the prices {}", shown(path))]
+    #[error("cannot read the price file {}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum OwnPricesError {
 /// When it cannot be read, or with the first line that is wrong: an unknown or
 /// missing column, a price that is not above zero, another currency than the
 /// region is billed in, the same price twice, an unknown name, a ragged line. A
-/// type or region that the book lacks is no slip when its name is formed like
+/// type or region that the catalog lacks is no error when its name is formed like
 /// one: prices of what is new are what such a file is for.
 pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, OwnPricesError> {
     let bytes = read_written(path).map_err(|source| OwnPricesError::Io {
@@ -68,29 +68,29 @@ pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, Ow
         })
 }
 
-type Slip = (u64, String);
+type InvalidValue = (u64, String);
 
-fn text_of(bytes: &[u8]) -> Result<&str, Slip> {
+fn text_of(bytes: &[u8]) -> Result<&str, InvalidValue> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
-        (line, "it is not text in UTF-8".to_owned())
+        (line, "it is not UTF-8 text".to_owned())
     })
 }
 
-fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Slip> {
+fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, InvalidValue> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let header = reader
         .headers()
-        .map_err(|error| slip(&error, text))?
+        .map_err(|error| invalid(&error, text))?
         .clone();
     check_header(&header).map_err(|message| (1, message))?;
     let mut prices = BTreeMap::new();
     for record in reader.records() {
-        let record = record.map_err(|error| slip(&error, text))?;
+        let record = record.map_err(|error| invalid(&error, text))?;
         let line = line_at(text, record.position());
         let at_line = |message: String| (line, message);
         let cells = Cells {
@@ -99,7 +99,7 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Sli
         };
         let (key, quote) = price(&cells, source).map_err(at_line)?;
         if prices.contains_key(&key) {
-            return Err(at_line(format!("{key} stands twice")));
+            return Err(at_line(format!("{key} is a duplicate")));
         }
         prices.insert(key, quote);
     }
@@ -118,7 +118,7 @@ fn line_at(text: &str, position: Option<&csv::Position>) -> u64 {
     before.chars().chain(skipped).filter(|c| *c == '\n').count() as u64 + 1
 }
 
-fn slip(error: &csv::Error, text: &str) -> Slip {
+fn invalid(error: &csv::Error, text: &str) -> InvalidValue {
     let line = line_at(text, error.position());
     let message = match error.kind() {
         csv::ErrorKind::UnequalLengths {
@@ -136,14 +136,11 @@ fn check_header(header: &csv::StringRecord) -> Result<(), String> {
         .chain(OPTIONAL.iter().map(|(name, _)| *name))
         .collect();
     if header.is_empty() {
-        return Err(format!(
-            "it is empty; known columns are {}",
-            known.join(", ")
-        ));
+        return Err(format!("it is empty; known columns: {}", known.join(", ")));
     }
     if let Some(unknown) = header.iter().find(|name| !known.contains(name)) {
         return Err(format!(
-            "unknown column `{unknown}`; known are {}",
+            "unknown column `{unknown}`; known columns: {}",
             known.join(", ")
         ));
     }
@@ -151,7 +148,7 @@ fn check_header(header: &csv::StringRecord) -> Result<(), String> {
         .iter()
         .find(|name| header.iter().filter(|column| column == *name).count() > 1)
     {
-        return Err(format!("column `{twice}` stands twice"));
+        return Err(format!("column `{twice}` is a duplicate"));
     }
     match REQUIRED
         .iter()
@@ -229,7 +226,7 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
     Ok((key, quote))
 }
 
-/// A region, of the book or newer than it.
+/// A region, of the catalog or newer than it.
 fn region(name: &str) -> Result<String, String> {
     match leading_region(name) {
         Some(_) => Ok(name.to_owned()),
@@ -237,7 +234,7 @@ fn region(name: &str) -> Result<String, String> {
     }
 }
 
-/// An instance type, of the book or newer than it.
+/// An instance type, of the catalog or newer than it.
 fn instance_type(name: &str) -> Result<String, String> {
     if has_form_of_type(name) || shape(name).is_some() || !bundled_regions_of(name).is_empty() {
         return Ok(name.to_owned());
@@ -256,8 +253,8 @@ mod tests {
 
     const HEADER: &str = "instance_type,region,hourly,effective_date,currency\n";
 
-    fn slip_of(text: &str) -> (u64, String) {
-        parse(text, "own.csv").expect_err("a slip")
+    fn invalid_value(text: &str) -> (u64, String) {
+        parse(text, "own.csv").expect_err("an error")
     }
 
     #[test]
@@ -279,7 +276,7 @@ mod tests {
         let row =
             |cells: &str| format!("{HEADER}p5.48xlarge,us-east-1,41,2026-10-01,USD\n{cells}\n");
         for (cells, says) in [
-            ("p5.48xlarge,us-east-1,41,2026-10-01,USD", "stands twice"),
+            ("p5.48xlarge,us-east-1,41,2026-10-01,USD", "is a duplicate"),
             ("g5.xlarge,us-east-1,0,2026-10-01,USD", "not between 0"),
             ("g5.xlarge,us-east-1,-1,2026-10-01,USD", "not between 0"),
             ("g5.xlarge,us-east-1,NaN,2026-10-01,USD", "not between 0"),
@@ -293,7 +290,7 @@ mod tests {
             ("g5.xlarge,us-east-1,,2026-10-01,USD", "`hourly` is empty"),
             ("g5.xlarge,us-east-1", "2 cells instead of 5"),
         ] {
-            let (line, message) = slip_of(&row(cells));
+            let (line, message) = invalid_value(&row(cells));
             assert_eq!(line, 3, "{cells}: {message}");
             assert!(message.contains(says), "{cells}: {message}");
         }
@@ -301,10 +298,10 @@ mod tests {
 
     #[test]
     fn a_foreign_file_is_refused_at_its_header() {
-        let (line, message) = slip_of("Date,Description,Amount\n1,2,3\n");
+        let (line, message) = invalid_value("Date,Description,Amount\n1,2,3\n");
         assert_eq!(line, 1);
         assert!(message.starts_with("unknown column `Date`"), "{message}");
-        let (_, message) = slip_of("instance_type,region,hourly\n");
+        let (_, message) = invalid_value("instance_type,region,hourly\n");
         assert_eq!(message, "missing column `effective_date`");
     }
 
@@ -332,7 +329,7 @@ mod tests {
         ] {
             assert_eq!(instance_type(name), Ok(name.to_owned()));
         }
-        for slip in [
+        for invalid in [
             "p5.48xlrage",
             "p5",
             "P5.48xlarge",
@@ -341,12 +338,12 @@ mod tests {
             "p5.9999xlarge",
             "p5.48x large",
         ] {
-            assert!(instance_type(slip).is_err(), "{slip}");
+            assert!(instance_type(invalid).is_err(), "{invalid}");
         }
         for name in ["us-east-9", "eusc-de-east-1", "us-isob-east-1"] {
             assert_eq!(region(name), Ok(name.to_owned()));
         }
-        for slip in [
+        for invalid in [
             "us-esat-1",
             "us-east",
             "us-east-1a",
@@ -356,14 +353,14 @@ mod tests {
             "us-central1",
             "us--east-1",
         ] {
-            assert!(region(slip).is_err(), "{slip}");
+            assert!(region(invalid).is_err(), "{invalid}");
         }
     }
 
     #[test]
     fn a_column_that_stands_twice_is_refused() {
-        let (line, message) = slip_of("instance_type,region,hourly,effective_date,hourly\n");
+        let (line, message) = invalid_value("instance_type,region,hourly,effective_date,hourly\n");
         assert_eq!(line, 1);
-        assert_eq!(message, "column `hourly` stands twice");
+        assert_eq!(message, "column `hourly` is a duplicate");
     }
 }

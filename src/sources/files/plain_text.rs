@@ -17,7 +17,7 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 }
 
 /// A text as it is or, when it is gzip-compressed, as it was; without a byte order
-/// mark. What is wrong with a compressed text is told to whoever reads it.
+/// mark. What is wrong with a compressed text is reported to whoever reads it.
 pub(super) fn plain_text<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut text = unpacked(input)?;
     let is_marked = match text.fill_buf() {

@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The version of the reports that this program reads.
-pub const REPORT_VERSION: &str = "1";
+/// The versions of reports that this program reads, the one that it writes last. What is
+/// read of the first has the same keys as in the second.
+pub const REPORT_VERSIONS: [&str; 2] = ["1", "2"];
 
 /// Why a report could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +31,7 @@ pub enum ReportError {
         source: io::Error,
     },
     /// It is not what `audit --format json` writes.
-    #[error("{} is no audit report", shown(path))]
+    #[error("{} is not an audit report", shown(path))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -38,16 +39,13 @@ pub enum ReportError {
         source: serde_json::Error,
     },
     /// It is a recorded estate.
-    #[error("{} is an estate and no audit report", shown(path))]
+    #[error("{} is an estate, not an audit report", shown(path))]
     Estate {
         /// The file.
         path: PathBuf,
     },
     /// A newer program wrote it.
-    #[error(
-        "{} has schema version {found}; this program reads version {REPORT_VERSION}",
-        shown(path)
-    )]
+    #[error("{} has schema version {found}; this program reads versions {}", shown(path), REPORT_VERSIONS.join(" and "))]
     Newer {
         /// The file.
         path: PathBuf,
@@ -55,7 +53,10 @@ pub enum ReportError {
         found: String,
     },
     /// A value in it cannot be what it must be.
-    #[error("the report {} is wrong at `{place}`: {found}", shown(path))]
+    #[error(
+        "the report {} has an invalid value at `{place}`: {found}",
+        shown(path)
+    )]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -90,7 +91,7 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
                 path: path_of_error(),
             });
         }
-        Some(found) if found.get() != format!("\"{REPORT_VERSION}\"") => {
+        Some(found) if !REPORT_VERSIONS.contains(&found.get().trim_matches('"')) => {
             let found = found.get().trim_matches('"').chars().take(40).collect();
             return Err(ReportError::Newer {
                 path: path_of_error(),
@@ -101,10 +102,10 @@ pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
         _ => {}
     }
     let report: Report = serde_json::from_slice(&text).map_err(malformed)?;
-    report.past().map_err(|slip| ReportError::Wrong {
+    report.past().map_err(|invalid| ReportError::Wrong {
         path: path_of_error(),
-        place: slip.place,
-        found: slip.found,
+        place: invalid.place,
+        found: invalid.found,
     })
 }
 
@@ -257,16 +258,16 @@ struct Finding {
 }
 
 /// A value that cannot be what it must be.
-struct Slip {
+struct InvalidValue {
     place: String,
     found: String,
 }
 
 /// The currency of a code.
-fn known_currency(code: &str, place: impl FnOnce() -> String) -> Result<Currency, Slip> {
-    Currency::from_code(code).ok_or_else(|| Slip {
+fn known_currency(code: &str, place: impl FnOnce() -> String) -> Result<Currency, InvalidValue> {
+    Currency::from_code(code).ok_or_else(|| InvalidValue {
         place: place(),
-        found: format!("`{code}` is not a currency that gpucost knows"),
+        found: format!("`{code}` is not a supported currency"),
     })
 }
 
@@ -278,7 +279,7 @@ fn money(
     number: Option<Number>,
     currency: Currency,
     place: impl Fn() -> String,
-) -> Result<Option<Money>, Slip> {
+) -> Result<Option<Money>, InvalidValue> {
     let Some(number) = number else {
         return Ok(None);
     };
@@ -288,18 +289,18 @@ fn money(
         .or_else(|| Decimal::from_scientific(&text).ok())
         .filter(|amount| (Decimal::ZERO..=MOST).contains(amount))
         .map(|amount| Some(Money::new(amount, currency).rounded()))
-        .ok_or_else(|| Slip {
+        .ok_or_else(|| InvalidValue {
             place: place(),
-            found: format!("{text} is no amount of money"),
+            found: format!("{text} is not a valid amount"),
         })
 }
 
 impl Report {
-    fn past(self) -> Result<PastAudit, Slip> {
+    fn past(self) -> Result<PastAudit, InvalidValue> {
         let place = || "prices.currency".to_owned();
         let currency = known_currency(&self.prices.currency, place)?;
         if self.scope.window_end < self.scope.window_start {
-            return Err(Slip {
+            return Err(InvalidValue {
                 place: "scope.window_end".to_owned(),
                 found: "the window ends before it begins".to_owned(),
             });
@@ -384,7 +385,7 @@ impl Gap {
 }
 
 impl Unused {
-    fn past(self, of_report: Currency) -> Result<PastUnused, Slip> {
+    fn past(self, of_report: Currency) -> Result<PastUnused, InvalidValue> {
         let place = |key: &str| format!("unused_commitments.{}.{key}", self.id);
         let currency = match &self.currency {
             Some(code) => known_currency(code, || place("currency"))?,
@@ -402,7 +403,7 @@ impl Unused {
 }
 
 impl Workload {
-    fn past(self) -> Result<PastWorkload, Slip> {
+    fn past(self) -> Result<PastWorkload, InvalidValue> {
         let id = &self.id;
         // Reports before the key have the currency of the region.
         let currency = match &self.currency {
@@ -452,7 +453,7 @@ impl Workload {
 
 impl Finding {
     /// `usual` is the currency of a report before the key.
-    fn past(self, usual: Currency) -> Result<PastFinding, Slip> {
+    fn past(self, usual: Currency) -> Result<PastFinding, InvalidValue> {
         let id = &self.id;
         let currency = match &self.currency {
             Some(code) => known_currency(code, || format!("findings.{id}.currency"))?,

@@ -11,7 +11,7 @@ use std::fmt;
 
 /// Everything but the metrics, which are streamed.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an instance as an object")]
+#[serde(deny_unknown_fields, expecting = "an instance object")]
 pub(super) struct InstanceWire {
     pub id: String,
     pub account: String,
@@ -82,23 +82,29 @@ pub(super) struct AddressWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "looks of a run as an object")]
-pub(super) struct LooksWire {
-    pub told: u64,
+#[serde(
+    deny_unknown_fields,
+    expecting = "the sample counts of a run as an object"
+)]
+pub(super) struct SampleCountsWire {
+    /// Earlier recordings call it `told`.
+    #[serde(alias = "told")]
+    pub reported: u64,
     pub taken: u64,
     pub missed: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a profiled run as an object")]
+#[serde(deny_unknown_fields, expecting = "a profiled run object")]
 pub(super) struct ProfileWire {
     pub instance: String,
     pub start: String,
     pub end: String,
     #[serde(default)]
     pub covers_a_command: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub looks: Option<LooksWire>,
+    /// Earlier recordings call it `looks`.
+    #[serde(default, alias = "looks", skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SampleCountsWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_mean_percent: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +114,7 @@ pub(super) struct ProfileWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a shape as an object")]
+#[serde(deny_unknown_fields, expecting = "a shape object")]
 pub(super) struct ShapeWire {
     pub instance_type: String,
     pub accelerator: String,
@@ -133,7 +139,7 @@ pub(super) struct GpuWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a price as an object")]
+#[serde(deny_unknown_fields, expecting = "a price object")]
 pub(super) struct PriceWire {
     pub region: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,7 +169,7 @@ pub(super) struct PriceWire {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a storage price as an object")]
+#[serde(deny_unknown_fields, expecting = "a storage price object")]
 pub(super) struct StoragePriceWire {
     pub region: String,
     pub resource: String,
@@ -242,7 +248,7 @@ pub(super) struct ApiWire {
 #[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
-    expecting = "an object of numbers by reason",
+    expecting = "an object with a number per reason",
     default
 )]
 pub(super) struct RejectedWire {
@@ -256,7 +262,7 @@ pub(super) struct RejectedWire {
 /// One series. Values stand on a regular grid from `start`, or beside explicit
 /// `timestamps` (seconds since the epoch) of the same number.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a series as an object")]
+#[serde(deny_unknown_fields, expecting = "a series object")]
 pub(super) struct SeriesWire<'a> {
     pub instance: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -376,10 +382,12 @@ impl<'de> Visitor<'de> for CellVisitor {
         let times: u32 = pair
             .next_element()?
             .ok_or_else(|| de::Error::invalid_length(1, &self))?;
-        // A window holds at most some hundred thousand periods; more is a slip
+        // A window holds at most some hundred thousand periods; more is an error
         // that would otherwise fill the memory.
         if times == 0 || times > 1_000_000 {
-            return Err(de::Error::custom("a repetition is between 1 and 1000000"));
+            return Err(de::Error::custom(
+                "a repetition count must be between 1 and 1000000",
+            ));
         }
         Ok(Cell { value, times })
     }

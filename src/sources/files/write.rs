@@ -100,7 +100,7 @@ fn refuse_link(path: &Path) -> io::Result<()> {
     };
     let to = path.parent().map_or(to.clone(), |folder| folder.join(&to));
     Err(io::Error::other(format!(
-        "it is a symbolic link: name the file that it leads to, {}",
+        "it is a symbolic link; specify its target, {}",
         shown(&to)
     )))
 }

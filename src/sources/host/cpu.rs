@@ -1,4 +1,4 @@
-//! Shares of CPU time from two looks at `/proc/stat`.
+//! Shares of CPU time from two samples of `/proc/stat`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Ticks {
 /// CPUs by number.
 pub(super) type Cores = BTreeMap<u32, Ticks>;
 
-/// Shares of the time between two looks.
+/// Shares of the time between two samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Shares {
     /// Work, over all CPUs.
@@ -65,7 +65,7 @@ pub(super) fn cores(stat: &str, allowed: Option<&[(u32, u32)]>) -> Cores {
         .collect()
 }
 
-/// The shares between two looks, over the CPUs that both have. A CPU whose work
+/// The shares between two samples, over the CPUs that both have. A CPU whose work
 /// steps back was down in between and does not count; idle time and the wait for
 /// disks may step back a little on a CPU that is well, which counts as none.
 pub(super) fn shares(before: &Cores, now: &Cores) -> Shares {

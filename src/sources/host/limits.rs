@@ -111,7 +111,7 @@ impl MemoryLimit {
     }
 }
 
-/// The folders of a process's cgroup and of all above it. They are looked for
+/// The folders of a process's cgroup and of all above it. They are searched for
 /// below the process's own root.
 fn cgroup_folders(proc: &Path) -> Vec<PathBuf> {
     let top = proc.join("self/root/sys/fs/cgroup");

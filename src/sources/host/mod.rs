@@ -28,12 +28,12 @@ const MIB: f64 = 1_048_576.0;
 pub struct HostSource {
     proc: PathBuf,
     limits: Limits,
-    last: Option<Look>,
+    last: Option<MeterReading>,
 }
 
 /// Counters as they stood at one time.
 #[derive(Debug, Default)]
-struct Look {
+struct MeterReading {
     at: Duration,
     cores: Cores,
     /// CPU time of the cgroup whose limit holds.
@@ -56,8 +56,8 @@ impl HostSource {
     }
 
     /// Looks at the host. `at` is the time since the start on a clock that no
-    /// one can set; what is a rate or a share covers the time since the look
-    /// before, so the first look has none of these.
+    /// one can set; what is a rate or a share covers the time since the sample
+    /// before, so the first sample has none of these.
     ///
     /// Only CPUs that this process may run on count. Where a cgroup allows less
     /// CPU time than they have, `cores` is that limit, rounded up, and
@@ -66,7 +66,7 @@ impl HostSource {
     /// a cgroup allows less memory than there is, memory is the cgroup's, without
     /// the file cache that could be dropped at once.
     pub fn read(&mut self, at: Duration) -> HostReading {
-        let now = self.look(at);
+        let now = self.sample(at);
         let (memory_used_mib, memory_total_mib) = self.memory();
         let mut reading = HostReading {
             cores: self.core_count(&now.cores),
@@ -88,13 +88,13 @@ impl HostSource {
         (!name.is_empty() && name != "(none)").then(|| name.to_owned())
     }
 
-    fn look(&self, at: Duration) -> Look {
+    fn sample(&self, at: Duration) -> MeterReading {
         let stall = |resource: &str| {
             let path = self.limits.pressure(resource, &self.proc);
             stalled_microseconds(&text(&path)?)
         };
         let stat = text(&self.proc.join("stat")).unwrap_or_default();
-        Look {
+        MeterReading {
             at,
             cores: cpu::cores(&stat, self.limits.cpus.as_deref()),
             cgroup_cpu_microseconds: self
@@ -110,8 +110,8 @@ impl HostSource {
         }
     }
 
-    /// Everything that is a difference of two looks.
-    fn since(&self, before: &Look, now: &Look, reading: &mut HostReading) {
+    /// Everything that is a difference of two samples.
+    fn since(&self, before: &MeterReading, now: &MeterReading, reading: &mut HostReading) {
         let shares = cpu::shares(&before.cores, &now.cores);
         if self.limits.cpu.is_none() {
             reading.cpu_percent = shares.mean_percent;

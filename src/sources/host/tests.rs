@@ -25,7 +25,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// Two looks one second apart, with files written in between.
+/// Two samples one second apart, with files written in between.
 fn after(folder: &TempDir, changed: &[(&str, &str)]) -> HostReading {
     let mut source = HostSource::new(folder.path());
     source.read(Duration::ZERO);
@@ -58,7 +58,7 @@ fn noise_in_place_of_figures_is_nothing() {
 }
 
 #[test]
-fn a_first_look_has_no_shares_and_no_rates() {
+fn a_first_sample_has_no_shares_and_no_rates() {
     let folder = host(&[
         (
             "stat",
@@ -128,7 +128,7 @@ fn cpus_that_come_go_or_step_back_leave_the_others_right() {
 }
 
 #[test]
-fn a_look_too_soon_for_the_clock_of_the_kernel_has_no_share() {
+fn a_sample_too_soon_for_the_clock_of_the_kernel_has_no_share() {
     let folder = host(&[("stat", "cpu0 1 2 3 4\n")]);
     let reading = after(&folder, &[]);
     assert_eq!(reading.cores, Some(1));
@@ -136,7 +136,7 @@ fn a_look_too_soon_for_the_clock_of_the_kernel_has_no_share() {
     assert_eq!(reading.busiest_core_percent, None);
 }
 
-/// 250 ms of stalling in a second is 25 %; counters that step back are absent; a
+/// 250 ms of stalling in a second is 25%; counters that step back are absent; a
 /// kernel without the memory file leaves that absent.
 #[test]
 fn pressure_is_the_time_that_some_task_stalled() {
@@ -235,7 +235,7 @@ fn rates_are_per_second_whatever_the_interval() {
 
 const EIGHT_CPUS: &str = "cpu0 0 0 0 0\ncpu1 0 0 0 0\ncpu2 0 0 0 0\ncpu3 0 0 0 0\ncpu4 0 0 0 0\ncpu5 0 0 0 0\ncpu6 0 0 0 0\ncpu7 0 0 0 0\n";
 
-/// The pod may use 2.5 CPUs, its parent 3: 2 s of CPU time in 1 s are 80 % of
+/// The pod may use 2.5 CPUs, its parent 3: 2 s of CPU time in 1 s are 80% of
 /// 2.5. Of its 1 GiB it holds 600 MiB, 88 of which are file cache to drop.
 #[test]
 fn in_a_container_its_limits_count() {

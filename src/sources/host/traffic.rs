@@ -93,7 +93,7 @@ fn is_partition_of(name: &str, disk: &str) -> bool {
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Rates over the devices that both looks have and whose counters did not step
+/// Rates over the devices that both samples have and whose counters did not step
 /// back; none when there is no such device.
 pub(super) fn rates(before: &Traffic, now: &Traffic, elapsed: Duration) -> Option<Rates> {
     let mut counted = 0;

@@ -4,7 +4,7 @@
 /// A call of NVML about a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
-    /// NVML's name, with the argument that tells apart what it answers.
+    /// NVML's name, with the argument that distinguishes what it answers.
     pub(super) name: &'static str,
     /// What it tells, in words. Calls that tell the same stand in for one
     /// another: a metric is missing when none of them answers.
@@ -79,7 +79,7 @@ pub(super) const MPS: Call = call("nvmlDeviceGetMPSComputeRunningProcesses_v3", 
 /// `[[microseconds, percent], …]`.
 pub(super) const SAMPLES: Call = call(
     "nvmlDeviceGetSamples.gpu",
-    "utilization between two looks (the driver's own samples)",
+    "utilization between two samples (from the driver's buffer)",
 );
 /// Whether XID errors will be told.
 pub(super) const REGISTER_EVENTS: Call = call("nvmlDeviceRegisterEvents", "XID errors");
@@ -115,7 +115,7 @@ pub(super) const GPM_NVLINK_SENT: Call = call("nvmlGpmMetricsGet.61", "NVLink tr
 
 /// The version of the driver.
 pub(super) const DRIVER_VERSION: &str = "nvmlSystemGetDriverVersion";
-/// How many GPUs there are; every look begins with it.
+/// How many GPUs there are; every sample begins with it.
 pub(super) const DEVICE_COUNT: &str = "nvmlDeviceGetCount_v2";
 /// A device by its index; the reason when it cannot be had.
 pub(super) const HANDLE: &str = "nvmlDeviceGetHandleByIndex_v2";

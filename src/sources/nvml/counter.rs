@@ -34,7 +34,7 @@ impl Count {
 pub(super) struct Counter {
     last: Option<(Duration, Count)>,
     /// Rates that were told.
-    told: u64,
+    reported: u64,
     /// Readings without a rate, because the counter may have gone round.
     outrun: u64,
 }
@@ -69,14 +69,14 @@ impl Counter {
             }
             _ => return None,
         };
-        self.told += 1;
+        self.reported += 1;
         Some(bytes as f64 / seconds)
     }
 
     /// Whether most of its readings gave no rate because it may have gone round
     /// more often than can be seen.
     pub(super) fn is_outrun(&self) -> bool {
-        self.outrun > self.told
+        self.outrun > self.reported
     }
 
     /// Forgets the last reading: what follows does not continue it.
@@ -129,7 +129,7 @@ mod tests {
             counter.rate(at(0), last, most);
             assert_eq!(counter.rate(at(1_000), next, most), None, "{most:?}");
             assert!(counter.is_outrun());
-            // The next look came in time, and one of two is not most.
+            // The next sample came in time, and one of two is not most.
             counter.rate(at(1_100), next, Some(4e9));
             assert!(!counter.is_outrun());
         }

@@ -13,7 +13,7 @@ pub struct Cause(pub String);
 #[derive(Debug, Error)]
 pub enum NvmlError {
     /// Not Linux, or built without the feature `nvml`.
-    #[error("this build of gpucost does not read GPUs")]
+    #[error("this build of gpucost has no GPU support")]
     NotBuilt,
     /// The library is not there, or cannot be loaded.
     #[error("cannot load the NVIDIA management library {}", shown(library))]
@@ -28,16 +28,16 @@ pub enum NvmlError {
     #[error("the NVIDIA driver is not loaded")]
     NoDriver,
     /// The library was replaced under a running driver.
-    #[error("the NVIDIA driver and its library are of different versions")]
+    #[error("the NVIDIA driver and its library have different versions")]
     VersionMismatch,
     /// The device nodes may not be opened.
-    #[error("no permission to talk to the NVIDIA driver")]
+    #[error("no permission to access the NVIDIA driver")]
     NoPermission,
     /// A driver without a GPU.
-    #[error("the NVIDIA driver sees no GPU on this host")]
+    #[error("the NVIDIA driver finds no GPU on this host")]
     NoGpus,
     /// Anything else that the library answers.
-    #[error("the NVIDIA management library does not start")]
+    #[error("the NVIDIA management library failed to initialize")]
     Failed(#[source] Cause),
 }
 
@@ -46,32 +46,33 @@ impl NvmlError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotBuilt => {
-                "GPUs are read on Linux only, by a build with the feature `nvml` (the default); \
-                 `gpucost profile --read FILE` summarises a log of nvidia-smi anywhere"
+                "reading GPUs requires Linux and a build with the `nvml` feature (the \
+                 default); `gpucost profile --read FILE` summarizes an nvidia-smi log on any \
+                 system"
             }
             Self::NoLibrary { .. } => {
-                "install the NVIDIA driver (on Ubuntu `sudo ubuntu-drivers install --gpgpu`, or \
-                 take an AMI that has it); in a container, start it with `--gpus all`"
+                "install the NVIDIA driver (on Ubuntu `sudo ubuntu-drivers install --gpgpu`, \
+                 or use an AMI that includes it); in a container, start it with `--gpus all`"
             }
             Self::NoDriver => {
-                "load it with `sudo modprobe nvidia`, and see `sudo dmesg | grep -i nvrm` when \
-                 that fails; on an instance without a GPU there is nothing to load"
+                "load it with `sudo modprobe nvidia`; if that fails, check `sudo dmesg | \
+                 grep -i nvrm`; on an instance without a GPU there is nothing to load"
             }
             Self::VersionMismatch => {
-                "the driver was updated while it ran: reboot, or stop what uses the GPUs and \
-                 reload the module `nvidia`"
+                "the driver was updated while running: reboot, or stop all processes that \
+                 use the GPUs and reload the `nvidia` module"
             }
             Self::NoPermission => {
                 "the user must be able to open /dev/nvidiactl and /dev/nvidia0; in a container, \
                  start it with `--gpus all`"
             }
             Self::NoGpus => {
-                "see `lspci -d 10de:`; in a container, `--gpus` or NVIDIA_VISIBLE_DEVICES may \
-                 leave none"
+                "check `lspci -d 10de:`; in a container, `--gpus` or NVIDIA_VISIBLE_DEVICES \
+                 may expose no GPU"
             }
             Self::Failed(_) => {
-                "see whether `nvidia-smi` works here; a container that lost its GPUs must be \
-                 restarted"
+                "check whether `nvidia-smi` works here; a container that lost its GPUs must \
+                 be restarted"
             }
         }
     }

@@ -7,7 +7,7 @@ use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, EventSet, Nvml};
 
-/// XID errors that one look takes at most: a GPU that reports without end must
+/// XID errors that one sample takes at most: a GPU that reports without end must
 /// not keep the sampler.
 const MOST_PER_LOOK: usize = 64;
 /// What NVML says for an XID error that it does not know.
@@ -39,7 +39,7 @@ impl Events {
         Self(set)
     }
 
-    /// What came since the last look, in order; never waits.
+    /// What came since the last sample, in order; never waits.
     pub(super) fn take(&self, probe: &mut Probe) -> Vec<u64> {
         let mut xids = Vec::new();
         let Some(set) = &self.0 else {

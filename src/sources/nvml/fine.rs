@@ -1,4 +1,4 @@
-//! The driver's own samples of utilization, finer than any look.
+//! The driver's own samples of utilization, finer than any sample.
 
 use super::calls;
 use super::probe::Probe;

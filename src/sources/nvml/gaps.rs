@@ -8,7 +8,8 @@ use crate::catalog::has_gpm;
 use crate::domain::Gap;
 use std::collections::{BTreeMap, BTreeSet};
 
-const NOTHING_TO_DO: &str = "nothing to be done on this host; verdicts do without it and say so";
+const NOTHING_TO_DO: &str = "no action possible on this host; verdicts are made without it and \
+                             say so";
 
 /// The metrics that no call tells of a GPU or of its MIG instances, once for
 /// each model.
@@ -28,7 +29,7 @@ fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
     let Some(gpu) = rows.first() else {
         return Vec::new();
     };
-    let is_told = |metric: &str| rows.iter().any(|row| row.probe.told().contains(metric));
+    let is_reported = |metric: &str| rows.iter().any(|row| row.probe.reported().contains(metric));
     let is_divided = gpu.identity.is_mig_enabled == Some(true);
     let place = match &gpu.identity.name {
         Some(name) => name.clone(),
@@ -43,7 +44,7 @@ fn of_gpu(rows: &[&Row], driver_version: Option<&str>) -> Vec<Gap> {
     }
     refusals
         .into_iter()
-        .filter(|(metric, _)| !metric.is_empty() && !is_told(metric))
+        .filter(|(metric, _)| !metric.is_empty() && !is_reported(metric))
         .map(|(metric, refusal)| {
             let (reason, hint) = words(refusal, is_divided, driver_version);
             let has_none = metric == calls::GPM_SAMPLE.metric && is_before_gpm(gpu);
@@ -64,14 +65,14 @@ fn is_before_gpm(gpu: &Row) -> bool {
 /// The rates that a counter of 32 bits cannot tell at this interval.
 fn outrun(rows: &[&Row], place: &str) -> Option<Gap> {
     let row = rows.iter().find(|row| row.meters.is_pcie_outrun())?;
-    let starts_again = "its counter starts again after 4 GiB";
+    let starts_again = "its counter wraps after 4 GiB";
     let (reason, hint) = match row.identity.pcie_max_bytes_per_second {
         Some(most) => (
-            format!("{starts_again}, which the link can carry between two looks"),
+            format!("{starts_again}, which the link can transfer between two samples"),
             interval_hint(most),
         ),
         None => (
-            format!("{starts_again}, and what the link can carry is not known"),
+            format!("{starts_again}, and the link capacity is unknown"),
             NOTHING_TO_DO.to_owned(),
         ),
     };
@@ -79,13 +80,13 @@ fn outrun(rows: &[&Row], place: &str) -> Option<Gap> {
 }
 
 /// The interval in which a link moves less than the counter holds, with a tenth
-/// left for looks that come late.
+/// left for samples that come late.
 fn interval_hint(most_bytes_per_second: f64) -> String {
     let tens = (ROUND_BYTES / most_bytes_per_second * 0.9 * 100.0).floor();
     if tens < 10.0 {
         return NOTHING_TO_DO.to_owned();
     }
-    format!("look more often: `--interval {}ms`", tens * 10.0)
+    format!("sample more often: `--interval {}ms`", tens * 10.0)
 }
 
 fn words(
@@ -99,21 +100,21 @@ fn words(
     };
     match refusal {
         Refusal::NotSupported if is_divided => (
-            format!("{driver} does not tell it of this GPU while it is divided by MIG"),
-            "memory and processes of each instance are told; for more, turn MIG off or take a \
-             GPU with GPM (Hopper and newer)",
+            format!("{driver} does not report it for this GPU while MIG is enabled"),
+            "memory and processes of each MIG instance are reported; for more, disable MIG \
+             or use a GPU with GPM (Hopper or newer)",
         ),
         Refusal::NotSupported => (
             format!("{driver} does not support it on this GPU"),
             NOTHING_TO_DO,
         ),
         Refusal::TooOld => (
-            format!("{driver} does not know the call"),
+            format!("{driver} does not provide this call"),
             "update the NVIDIA driver",
         ),
         Refusal::NoPermission => (
-            format!("{driver} does not allow it to this user"),
-            "run as root, or ask for the permission",
+            format!("{driver} does not allow it for this user"),
+            "run as root, or request the permission",
         ),
     }
 }

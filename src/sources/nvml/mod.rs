@@ -55,7 +55,7 @@ pub type ProcessName = Box<dyn FnMut(u32) -> Option<String> + Send>;
 pub struct Options {
     /// Names of processes: NVML gives ids only. Without it they have none.
     pub process_name: Option<ProcessName>,
-    /// Where to write what NVML answers, as JSON lines, one a look. The lines
+    /// Where to write what NVML answers, as JSON lines, one a sample. The lines
     /// hold neither the name of the host nor those of processes.
     pub record: Option<Box<dyn Write + Send>>,
 }

@@ -1,5 +1,5 @@
 //! Asking one device: what it does not support is remembered, what says that
-//! it is gone ends the look, and every answer can be recorded.
+//! it is gone ends the sample, and every answer can be recorded.
 
 use super::calls::Call;
 use nvml_wrapper::error::NvmlError;
@@ -46,7 +46,7 @@ fn loss_of(error: &NvmlError) -> Option<&'static str> {
 
 /// Why a device or a driver does not answer, in words.
 pub(super) fn reason_of(error: &NvmlError) -> String {
-    loss_of(error).map_or_else(|| format!("NVML answers: {error}"), str::to_owned)
+    loss_of(error).map_or_else(|| format!("NVML error: {error}"), str::to_owned)
 }
 
 /// An error as traces hold it: NVML's code.
@@ -64,14 +64,14 @@ pub(super) struct Probe {
     /// Calls that are not made again.
     refused: BTreeMap<Call, Refusal>,
     /// Metrics that were told at least once.
-    told: BTreeSet<&'static str>,
-    /// Why the device is gone, since this look.
+    reported: BTreeSet<&'static str>,
+    /// Why the device is gone, since this sample.
     loss: Option<String>,
-    /// Why a call of this look failed without more being known.
+    /// Why a call of this sample failed without more being known.
     failure: Option<String>,
-    /// Whether a call of this look was answered.
+    /// Whether a call of this sample was answered.
     has_answered: bool,
-    /// What the calls of this look answered, when that is recorded.
+    /// What the calls of this sample answered, when that is recorded.
     answers: Option<BTreeMap<&'static str, Value>>,
 }
 
@@ -84,14 +84,14 @@ impl Probe {
         }
     }
 
-    /// Begins a look.
+    /// Begins a sample.
     pub(super) fn begin(&mut self) {
         self.loss = None;
         self.failure = None;
         self.has_answered = false;
     }
 
-    /// Why the device is lost, after a look: it says so, or it answers nothing.
+    /// Why the device is lost, after a sample: it says so, or it answers nothing.
     pub(super) fn loss(&self) -> Option<&str> {
         let silence = self.failure.as_deref().filter(|_| !self.has_answered);
         self.loss.as_deref().or(silence)
@@ -137,7 +137,7 @@ impl Probe {
     /// Takes note of an answer that came in several calls.
     pub(super) fn note<T: Serialize>(&mut self, call: Call, value: &T) {
         self.has_answered = true;
-        self.told.insert(call.metric);
+        self.reported.insert(call.metric);
         if let Some(answers) = &mut self.answers {
             let value = serde_json::to_value(value).unwrap_or(Value::Null);
             answers.insert(call.name, value);
@@ -146,7 +146,7 @@ impl Probe {
 
     /// Not to be asked again, without an error from the driver.
     pub(super) fn refuse(&mut self, call: Call, refusal: Refusal) {
-        self.told.remove(call.metric);
+        self.reported.remove(call.metric);
         self.refused.insert(call, refusal);
     }
 
@@ -172,8 +172,8 @@ impl Probe {
     }
 
     /// Metrics that were told at least once.
-    pub(super) fn told(&self) -> &BTreeSet<&'static str> {
-        &self.told
+    pub(super) fn reported(&self) -> &BTreeSet<&'static str> {
+        &self.reported
     }
 
     /// Why a call is not made again, if it is not.

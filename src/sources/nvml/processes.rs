@@ -38,9 +38,9 @@ impl Names {
         Some(name)
     }
 
-    /// Ends a look: a process that held no GPU is forgotten, because its id may
+    /// Ends a sample: a process that held no GPU is forgotten, because its id may
     /// go to another.
-    pub(super) fn end_look(&mut self) {
+    pub(super) fn end_sample(&mut self) {
         self.known = std::mem::take(&mut self.seen);
     }
 }

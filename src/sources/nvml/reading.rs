@@ -1,4 +1,4 @@
-//! One look at one device: every metric on its own, each of them optional.
+//! One sample of one device: every metric on its own, each of them optional.
 
 use super::activity::{ActivityMeter, Scope};
 use super::calls::{self, Call};
@@ -21,7 +21,7 @@ use std::time::Duration;
 const MIB: f64 = (1_u64 << 20) as f64;
 const MILLI: f64 = 1_000.0;
 
-/// What one look leaves for the next.
+/// What one sample leaves for the next.
 #[derive(Debug, Default)]
 pub(super) struct Meters {
     pub(super) pcie_sent: Counter,
@@ -31,12 +31,12 @@ pub(super) struct Meters {
 }
 
 impl Meters {
-    /// Whether the link may move more between two looks than its counters hold.
+    /// Whether the link may move more between two samples than its counters hold.
     pub(super) fn is_pcie_outrun(&self) -> bool {
         self.pcie_sent.is_outrun() || self.pcie_received.is_outrun()
     }
 
-    /// Forgets what the next look would continue. The driver's own samples
+    /// Forgets what the next sample would continue. The driver's own samples
     /// carry their time, so that they go on.
     pub(super) fn forget(&mut self) {
         self.pcie_sent.forget();
@@ -45,8 +45,8 @@ impl Meters {
     }
 }
 
-/// What a look needs beside the device.
-pub(super) struct Look<'a> {
+/// What a sample needs beside the device.
+pub(super) struct MeterReading<'a> {
     pub(super) at: Duration,
     pub(super) nvml: &'static Nvml,
     /// Whose multiprocessor counters belong to the device, if any's.
@@ -61,18 +61,18 @@ pub(super) fn read(
     device: &Device<'_>,
     probe: &mut Probe,
     meters: &mut Meters,
-    look: Look<'_>,
+    sample: MeterReading<'_>,
 ) -> GpuReading {
-    let at = look.at;
-    let most = look.pcie_max_bytes_per_second;
+    let at = sample.at;
+    let most = sample.pcie_max_bytes_per_second;
     let utilization = probe.ask(calls::UTILIZATION, || {
         let rates = device.utilization_rates();
         rates.map(|rates| [rates.gpu, rates.memory])
     });
     let memory = identity::memory(device, probe);
-    let activity = look
+    let activity = sample
         .scope
-        .and_then(|scope| meters.activity.read(at, look.nvml, scope, probe));
+        .and_then(|scope| meters.activity.read(at, sample.nvml, scope, probe));
     let mut reading = GpuReading {
         utilization_percent: utilization.map(|[gpu, _]| f64::from(gpu)),
         memory_utilization_percent: utilization.map(|[_, memory]| f64::from(memory)),
@@ -104,7 +104,7 @@ pub(super) fn read(
                 .decoder_utilization()
                 .map(|decoder| decoder.utilization)
         }),
-        processes: processes(device, probe, look.names),
+        processes: processes(device, probe, sample.names),
         pcie_sent_bytes_per_second: activity.and_then(|seen| seen.pcie_sent_bytes_per_second),
         pcie_received_bytes_per_second: activity
             .and_then(|seen| seen.pcie_received_bytes_per_second),

@@ -1,11 +1,11 @@
-//! A GPU or MIG instance over the looks: read, lost, found again.
+//! A GPU or MIG instance over the samples: read, lost, found again.
 
 use super::activity::{self, Scope};
 use super::events::Events;
 use super::identity;
 use super::probe::{Probe, reason_of};
 use super::processes::Names;
-use super::reading::{Look, Meters, read};
+use super::reading::{MeterReading, Meters, read};
 use crate::profiling::{GpuIdentity, GpuReading, GpuSample, Loss};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
@@ -93,7 +93,7 @@ impl Row {
             events,
             absence: None,
         };
-        // The driver's samples from before the run belong to no look.
+        // The driver's samples from before the run belong to no sample.
         row.meters.fine.take(&device, &mut row.probe);
         row.device = Some(device);
         if let Some(scope) = scope(&row.identity, &row.device, &row.parent) {
@@ -102,7 +102,7 @@ impl Row {
         row
     }
 
-    /// The GPU itself, to look for its MIG instances.
+    /// The GPU itself, to search for its MIG instances.
     pub(super) fn device(&self) -> Option<&Device<'static>> {
         self.device.as_ref()
     }
@@ -117,8 +117,8 @@ impl Row {
         GpuSample::Lost(loss)
     }
 
-    /// One look.
-    pub(super) fn look(
+    /// One sample.
+    pub(super) fn sample(
         &mut self,
         at: Duration,
         nvml: &'static Nvml,
@@ -136,17 +136,17 @@ impl Row {
         self.probe.begin();
         let xids = self.events.take(&mut self.probe);
         let Some(device) = &self.device else {
-            let reason = "the GPU is gone".to_owned();
+            let reason = "the GPU is no longer available".to_owned();
             return self.lose(Loss { reason, xids }, at + RETRY_AFTER);
         };
-        let look = Look {
+        let sample = MeterReading {
             at,
             nvml,
             scope: scope(&self.identity, &self.device, &self.parent),
             pcie_max_bytes_per_second: self.identity.pcie_max_bytes_per_second,
             names,
         };
-        let reading = read(device, &mut self.probe, &mut self.meters, look);
+        let reading = read(device, &mut self.probe, &mut self.meters, sample);
         if let Some(reason) = self.probe.loss() {
             // Lost as before: what it reported as it went is still the reason.
             let before = self.absence.as_ref().map(|absence| absence.reason.as_str());

@@ -1,4 +1,4 @@
-//! Opening NVML, and looking at everything.
+//! Opening NVML, and reading everything.
 
 use super::calls;
 use super::gaps::gaps;
@@ -84,7 +84,7 @@ impl NvmlSource {
     fn lose_all(&mut self, at: Duration, reason: &str) -> Vec<GpuSample> {
         if at >= self.start_again_at {
             self.start_again_at = at + RETRY_AFTER;
-            // Whether it worked shows in the next look.
+            // Whether it worked shows in the next sample.
             let _ = raw::start_again(self.nvml);
         }
         let rows = self.rows.iter_mut();
@@ -106,20 +106,20 @@ impl GpuSource for NvmlSource {
         let count = self.nvml.device_count();
         let (samples, answer) = match count {
             Ok(count) => {
-                let looks = self.rows.iter_mut();
-                let looks = looks.map(|row| row.look(at, self.nvml, &mut self.names));
-                (looks.collect(), count.into())
+                let samples = self.rows.iter_mut();
+                let samples = samples.map(|row| row.sample(at, self.nvml, &mut self.names));
+                (samples.collect(), count.into())
             }
             Err(error) => {
                 let samples = self.lose_all(at, &reason_of(&error));
                 (samples, recorded_error(error))
             }
         };
-        self.names.end_look();
+        self.names.end_sample();
         if let Some(recorder) = &mut self.recorder {
             let system = Answers::from([(calls::DEVICE_COUNT, answer)]);
             let devices = self.rows.iter_mut().map(|row| row.probe.take_answers());
-            recorder.look(at, system, devices.collect());
+            recorder.sample(at, system, devices.collect());
         }
         samples
     }

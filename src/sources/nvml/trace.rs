@@ -2,11 +2,11 @@
 //!
 //! JSON lines. The first tells what was asked once:
 //! `{"nvml_trace": 1, "system": {call: answer}, "devices": [{"gpu": 0, "mig":
-//! null, "answers": {call: answer}}]}`. Every other one is a look: `{"at":
+//! null, "answers": {call: answer}}]}`. Every other one is a sample: `{"at":
 //! seconds, "system": {…}, "devices": {position: {call: answer}}}`. An answer
-//! is NVML's value in NVML's unit, or `{"error": code}`. A call that a look does
+//! is NVML's value in NVML's unit, or `{"error": code}`. A call that a sample does
 //! not name answers as in the last one that names it; lists of samples and XID
-//! errors belong to their look alone.
+//! errors belong to their sample alone.
 
 use super::calls;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Version of the format.
 const VERSION: u32 = 1;
 
-/// Answers of one device, or of the driver, in one look.
+/// Answers of one device, or of the driver, in one sample.
 pub(super) type Answers = BTreeMap<&'static str, Value>;
 
 /// Writes a trace.
@@ -51,8 +51,8 @@ impl Recorder {
         recorder
     }
 
-    /// Records a look.
-    pub(super) fn look(&mut self, at: Duration, system: Answers, devices: Vec<Answers>) {
+    /// Records a sample.
+    pub(super) fn sample(&mut self, at: Duration, system: Answers, devices: Vec<Answers>) {
         if self.out.is_none() {
             return;
         }
@@ -82,7 +82,7 @@ impl Recorder {
     }
 
     /// Writes a line and hands it to the system, so that a killed run loses at
-    /// most the look it was in. After a failure nothing more is written.
+    /// most the sample it was in. After a failure nothing more is written.
     fn write(&mut self, line: &Value) {
         let Some(out) = &mut self.out else {
             return;
@@ -105,8 +105,8 @@ fn write_line(out: &mut impl Write, line: &Value) -> io::Result<()> {
 fn changes(last: &mut Answers, answers: Answers) -> Map<String, Value> {
     let mut changes = Map::new();
     for (call, answer) in answers {
-        let is_of_this_look = call == calls::SAMPLES.name || call == calls::EVENTS.name;
-        if is_of_this_look {
+        let is_of_this_sample = call == calls::SAMPLES.name || call == calls::EVENTS.name;
+        if is_of_this_sample {
             if answer.as_array().is_none_or(|list| !list.is_empty()) {
                 changes.insert(call.to_owned(), answer);
             }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_holds_what_changed_and_every_list_of_samples() {
+    fn a_sample_holds_what_changed_and_every_list_of_samples() {
         let out = Shared::default();
         let power = calls::POWER.name;
         let samples = calls::SAMPLES.name;
@@ -158,11 +158,11 @@ mod tests {
             vec![(0, None, device.clone())],
         );
         let count = || Answers::from([(calls::DEVICE_COUNT, json!(1))]);
-        recorder.look(Duration::from_secs(1), count(), vec![device]);
+        recorder.sample(Duration::from_secs(1), count(), vec![device]);
         let list = json!([[5, 40.0]]);
         let changed = Answers::from([(power, json!({ "error": 15 })), (samples, list)]);
-        recorder.look(Duration::from_secs(2), count(), vec![changed.clone()]);
-        recorder.look(Duration::from_secs(3), count(), vec![changed]);
+        recorder.sample(Duration::from_secs(2), count(), vec![changed.clone()]);
+        recorder.sample(Duration::from_secs(3), count(), vec![changed]);
         let text = String::from_utf8(out.0.lock().expect("not poisoned").clone()).expect("UTF-8");
         let lines: Vec<Value> = text
             .lines()
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_full_disk_ends_the_trace_and_nothing_else() {
         let mut recorder = Recorder::begin(Box::new(Full), Answers::new(), Vec::new());
-        recorder.look(Duration::from_secs(1), Answers::new(), Vec::new());
+        recorder.sample(Duration::from_secs(1), Answers::new(), Vec::new());
         assert!(recorder.failure().is_some());
     }
 }

@@ -84,7 +84,7 @@ fn one_a10g(machine: Machine) -> Machine {
 
 #[test]
 fn single_gpu_nodes_that_train_keep_efa_and_network() {
-    // 20 % of an A10G are 40 % of an L4. A g6.8xlarge has EFA and the same 25 Gbit/s:
+    // 20% of an A10G are 40% of an L4. A g6.8xlarge has EFA and the same 25 Gbit/s:
     // 8 × 2.448 × 730 = 14 296.32 less 8 × 2.0144 × 730 = 11 764.10.
     let fleet = nodes("g5.8xlarge", "training", 15.0, one_a10g);
     let found = moved(&fleet, Risk::Medium);
@@ -133,7 +133,7 @@ fn the_busiest_hour_with_a_fifth_on_top_decides() {
     assert_eq!(found, to("g6.xlarge", 1, "598.02"));
 }
 
-/// An undeclared endpoint at 3 % with five minutes of more every day.
+/// An undeclared endpoint at 3% with five minutes of more every day.
 fn endpoint(burst: f64) -> Estate {
     let level = move |period: u32| Some(if period % 288 == 150 { burst } else { 3.0 });
     estate(vec![
@@ -146,8 +146,8 @@ fn endpoint(burst: f64) -> Estate {
 
 #[test]
 fn daily_bursts_to_100_percent_stay_on_the_model() {
-    // 14 of 4 032 periods are 0.35 %, beyond the 99.5th percentile; the median of the
-    // daily maxima is 100. On an L4: 200 %. (1.624 − 1.006) × 730 = 451.14.
+    // 14 of 4 032 periods are 0.35%, beyond the 99.5th percentile; the median of the
+    // daily maxima is 100. On an L4: 200%. (1.624 − 1.006) × 730 = 451.14.
     let fleet = endpoint(100.0);
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g5.xlarge", 1, "451.14"));
@@ -162,7 +162,7 @@ fn daily_bursts_to_100_percent_stay_on_the_model() {
 
 #[test]
 fn daily_bursts_to_35_percent_move_with_a_word_on_latency() {
-    // 70 % of an L4, where a request takes 600 / 300 times as long.
+    // 70% of an L4, where a request takes 600 / 300 times as long.
     let fleet = endpoint(35.0);
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g6.xlarge", 1, "598.02"));
@@ -170,11 +170,11 @@ fn daily_bursts_to_35_percent_move_with_a_word_on_latency() {
     let caveats = action.caveats().join("\n");
     assert!(caveats.contains("2.00 times as long"), "{caveats}");
     let audit = at(&fleet, Risk::Medium);
-    let told = &only(&audit, "overprovisioned-gpu").recommendation.caveats;
-    assert!(told.join("\n").contains("2.00 times"), "{told:?}");
+    let reported = &only(&audit, "overprovisioned-gpu").recommendation.caveats;
+    assert!(reported.join("\n").contains("2.00 times"), "{reported:?}");
 }
 
-/// A p4d.24xlarge of which one GPU is used at 10 %.
+/// A p4d.24xlarge of which one GPU is used at 10%.
 fn one_a100() -> Machine {
     a100s(Machine::new("i-1", "p4d.24xlarge").cpu(flat(2.0)), 1, 10.0)
 }
@@ -205,7 +205,7 @@ fn two_and_a_half_times_as_long_needs_high_risk() {
 
 #[test]
 fn batch_has_no_latency() {
-    // Declared batch may go to the L4 at medium: 10 × 5.18 = 51.8 %.
+    // Declared batch may go to the L4 at medium: 10 × 5.18 = 51.8%.
     let fleet = estate(vec![one_a100().tag("gpucost:kind", "batch")]);
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g6.xlarge", 1, "15441.58"));
@@ -239,7 +239,7 @@ fn v100(level: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
 
 #[test]
 fn away_from_a_v100_double_precision_is_the_first_word() {
-    // A T4 has 320 of 900 GB/s: 20 × 2.8125 = 56.25 %. (3.06 − 0.526) × 730.
+    // A T4 has 320 of 900 GB/s: 20 × 2.8125 = 56.25%. (3.06 − 0.526) × 730.
     let fleet = estate(vec![v100(flat(20.0))]);
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g4dn.xlarge", 1, "1849.82"));
@@ -253,7 +253,7 @@ fn away_from_a_v100_double_precision_is_the_first_word() {
     assert_eq!(why_not(&all, "g5.xlarge"), Some("double-precision"));
 }
 
-/// A g5.xlarge that works from 8 to 20 and rests at night; on an L4 70 % would be 140 %.
+/// A g5.xlarge that works from 8 to 20 and rests at night; on an L4 70% would be 140%.
 fn at_rest_by_night() -> Machine {
     g5("i-1")
         .gpu(0, daily((8, 20), 70.0, 0.0))
@@ -306,7 +306,7 @@ fn declared_evaluation_is_scheduled_at_low_risk_and_undeclared_work_at_medium() 
 
 #[test]
 fn nightly_work_on_a_slower_card_keeps_longer_windows() {
-    // 42 % of a V100 are 118.1 % of a T4: 1.18 times as long, 4 h become 4.7 and so 5.
+    // 42% of a V100 are 118.1% of a T4: 1.18 times as long, maximum 4 h become 4.7 and so 5.
     // 3.06 × 730 = 2 233.80, × 4 / 24 = 372.30; 0.526 × 730 = 383.98, × 5 / 24 = 80.00.
     // In windows of 4 h it would have been 64.00.
     let fleet = estate(vec![v100(daily((0, 4), 42.0, 0.0))]);
@@ -323,7 +323,7 @@ fn nightly_work_on_a_slower_card_keeps_longer_windows() {
 
 #[test]
 fn nightly_work_that_is_no_slower_keeps_its_windows() {
-    // 30 % of a V100 are 84.4 % of a T4. 383.98 × 4 / 24 = 64.00; 372.30 − 64.00.
+    // 30% of a V100 are 84.4% of a T4. 383.98 × 4 / 24 = 64.00; 372.30 − 64.00.
     let fleet = estate(vec![v100(daily((0, 4), 30.0, 0.0))]);
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g4dn.xlarge", 1, "308.30"));

@@ -11,7 +11,7 @@ use gpucost::domain::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-/// Four GPUs of eight at 45 %, and four at rest as far as they report.
+/// Four GPUs of eight at 45%, and four at rest as far as they report.
 fn half_used(rest: impl Fn(u32) -> Option<f64> + Copy) -> Estate {
     let machine = Machine::new("i-1", "g5.48xlarge").cpu(flat(5.0));
     let machine = (0..4).fold(machine, |machine, index| {
@@ -42,7 +42,7 @@ fn twelve_samples_of_four_thousand_do_not_say_never_used() {
 #[test]
 fn four_of_eight_that_rest_for_a_fortnight_are_never_used() {
     // Four A10G are a g5.12xlarge: (16.288 − 5.672) × 730 = 7 749.68. On four L4
-    // 45 % would be 90 %.
+    // 45% would be 90%.
     let fleet = half_used(flat(0.0));
     let audit = at(&fleet, Risk::Medium);
     let finding = only(&audit, "unused-gpus");
@@ -57,7 +57,7 @@ fn four_of_eight_that_rest_for_a_fortnight_are_never_used() {
     assert_eq!(why_not(&all, "g6.12xlarge"), Some("utilization"));
 }
 
-/// A g5.4xlarge at 12 % whose memory is reported by a function.
+/// A g5.4xlarge at 12% whose memory is reported by a function.
 fn with_memory(used: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
     let machine = Machine::new("i-1", "g5.4xlarge").cpu(flat(5.0));
     vram_when(machine.gpu(0, flat(12.0)), A10G_MIB, used)
@@ -75,7 +75,7 @@ fn an_hour_of_memory_sizes_nothing() {
 
 #[test]
 fn a_fortnight_of_memory_sizes_and_an_unmeasured_network_is_a_step() {
-    // 12 % of an A10G are 24 % of an L4. (1.624 − 0.8048) × 730 = 1 185.52 − 587.50.
+    // 12% of an A10G are 24% of an L4. (1.624 − 0.8048) × 730 = 1 185.52 − 587.50.
     let fleet = estate(vec![with_memory(flat(1_000.0))]);
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g6.xlarge", 1, "598.02"));
@@ -95,7 +95,7 @@ fn a_fortnight_of_memory_sizes_and_an_unmeasured_network_is_a_step() {
     assert!(!steps.join("\n").contains("verify network"), "{steps:?}");
 }
 
-/// A g5.12xlarge with its first GPU at 50 %, the second as given and two at rest.
+/// A g5.12xlarge with its first GPU at 50%, the second as given and two at rest.
 fn second_gpu(level: impl Fn(u32) -> Option<f64> + Copy) -> Estate {
     let machine = Machine::new("i-1", "g5.12xlarge")
         .cpu(flat(5.0))
@@ -111,8 +111,8 @@ fn second_gpu(level: impl Fn(u32) -> Option<f64> + Copy) -> Estate {
 
 #[test]
 fn three_hours_at_95_percent_in_a_fortnight_are_rare_and_count_as_needed() {
-    // 36 of 4 032 periods are 0.9 %, below the p99. Two GPUs are needed; A10G come by
-    // one, four or eight. On L4 (50 + 95) × 2 / 2 would be 145 %.
+    // 36 of 4 032 periods are 0.9%, below the p99. Two GPUs are needed; A10G come by
+    // one, four or eight. On L4 (50 + 95) × 2 / 2 would be 145%.
     let fleet = second_gpu(|period| Some(if period < 36 { 95.0 } else { 0.0 }));
     let audit = at(&fleet, Risk::Medium);
     let finding = only(&audit, "unused-gpus");
@@ -130,8 +130,8 @@ fn three_hours_at_95_percent_in_a_fortnight_are_rare_and_count_as_needed() {
 
 #[test]
 fn without_these_three_hours_one_gpu_is_needed() {
-    // (5.672 − 1.006) × 730 = 4 140.56 − 734.38. On an L4 50 % would be 100 %. Memory:
-    // 2 × 3 600 + 8 192 = 15 392 MiB of 16 384; 5 % of 48 vCPUs × 1.2 = 2.88 of 4.
+    // (5.672 − 1.006) × 730 = 4 140.56 − 734.38. On an L4 50% would be 100%. Memory:
+    // 2 × 3 600 + 8 192 = 15 392 MiB of 16 384; 5% of 48 vCPUs × 1.2 = 2.88 of 4.
     let fleet = second_gpu(flat(0.0));
     let finding = only(&at(&fleet, Risk::Medium), "unused-gpus").clone();
     assert!(finding.title.starts_with("3 of 4 GPUs"), "{finding:?}");
@@ -147,13 +147,13 @@ fn cpu_below_coverage_silences_right_sizing_with_a_gap() {
             .gpu(0, flat(12.0))
             .vram(0, 1_000.0, A10G_MIB)
     };
-    // 1 600 of 4 032 are 39.7 %; the GPU's samples show that it ran throughout.
+    // 1 600 of 4 032 are 39.7%; the GPU's samples show that it ran throughout.
     let few = judge(with_cpu(1_600));
     assert!(few.has_gap("CPU utilization"));
     assert!(!few.actions().contains(&ActionKind::Rightsize));
     let finding = few.finding("overprovisioned-gpu");
     assert_eq!(finding.and_then(dollars), None);
-    // 2 100 are 52.1 %.
+    // 2 100 are 52.1%.
     let enough = judge(with_cpu(2_100));
     assert!(!enough.has_gap("CPU utilization"));
     assert!(enough.actions().contains(&ActionKind::Rightsize));
@@ -195,7 +195,7 @@ fn readings(level: impl Fn(u32) -> f64) -> impl Iterator<Item = (Timestamp, f64)
     (0..READINGS).map(move |reading| (reading_at(reading), level(reading)))
 }
 
-/// A g5.4xlarge at 12 % with raw readings of the largest memory in use.
+/// A g5.4xlarge at 12% with raw readings of the largest memory in use.
 fn with_raw_memory(readings: impl IntoIterator<Item = (Timestamp, f64)>) -> Estate {
     let total = (Metric::GpuMemoryTotal, Statistic::Maximum);
     let used = (Metric::GpuMemoryUsed, Statistic::Maximum);
@@ -257,7 +257,7 @@ fn of_two_readings_of_one_instant_the_last_wins() {
 
 #[test]
 fn averages_inside_a_period_are_averaged() {
-    // Every other reading is 60: a mean of 30 %, 24 to 36 % a period. Neither the last
+    // Every other reading is 60: a mean of 30%, 24 to 36% a period. Neither the last
     // reading of a period nor its largest is that.
     let other = |reading: u32| [60.0, 0.0][reading as usize % 2];
     let of = |statistic| (Metric::GpuUtilization, statistic);
@@ -272,7 +272,7 @@ fn averages_inside_a_period_are_averaged() {
     assert!((mean - 30.0).abs() < 0.01, "{mean}");
     assert_eq!(figures.max, 60.0);
     assert_eq!(sole(&audit).verdict.classification.name(), "underutilized");
-    // 36 % of an A10G are 72 % of an L4: it moves.
+    // 36% of an A10G are 72% of an L4: it moves.
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g6.xlarge", 1, "598.02"));
 }

@@ -27,7 +27,7 @@ fn guessed(level: impl Fn(u32) -> Option<f64> + Copy) -> Machine {
 
 #[test]
 fn a_guessed_kind_has_the_limits_of_serving() {
-    // 45 % of an A10G are 90 % of an L4, 38 % are 76 %: 734.38 − 587.50.
+    // 45% of an A10G are 90% of an L4, 38% are 76%: 734.38 − 587.50.
     let busy = estate(vec![guessed(flat(45.0))]);
     for risk in LEVELS {
         assert_eq!(moved(&busy, risk), None, "{risk}");
@@ -58,12 +58,12 @@ fn a_guessed_kind_in_production_is_off_by_night_at_high_risk_only() {
 
 #[test]
 fn declared_training_may_take_a_quarter_longer() {
-    // 59 % of an A10G are 118 % of an L4: 1.18 times as long around the clock, for
+    // 59% of an A10G are 118% of an L4: 1.18 times as long around the clock, for
     // 0.8048 × 1.18 = 0.95 an hour of today's work. 734.38 − 587.50.
     let training = |level| a10g(level).tag("gpucost:kind", "training");
     let fleet = estate(vec![training(split(0, 0.0, 59.0))]);
     assert_eq!(moved(&fleet, Risk::Medium), to("g6.xlarge", 1, "146.88"));
-    // Half of the time at 63 %: a p95 of 126.
+    // Half of the time at 63%: a p95 of 126.
     let longer = estate(vec![training(split(PERIODS / 2, 40.0, 63.0))]);
     assert_eq!(moved(&longer, Risk::High), None);
     let all = considered(&longer, Risk::High);
@@ -75,7 +75,7 @@ fn declared_training_may_take_a_quarter_longer() {
     assert_eq!(why_not(&all, "g6.xlarge"), Some("utilization"));
 }
 
-/// A machine at 70 % that somebody declared restartable.
+/// A machine at 70% that somebody declared restartable.
 fn restartable(instance_type: &str) -> Machine {
     Machine::new("i-1", instance_type)
         .tag("gpucost:restartable", "true")
@@ -204,7 +204,7 @@ fn what_was_first_seen_seven_days_ago_is_idle_an_hour_later() {
     assert_idle(&aged(7 * 24 + 1));
 }
 
-/// A g5.4xlarge that holds 3 000 MiB, 13 % of the card.
+/// A g5.4xlarge that holds 3 000 MiB, 13% of the card.
 fn holding(machine: Machine, level: impl Fn(u32) -> Option<f64> + Copy) -> Estate {
     estate(vec![machine.gpu(0, level).vram(0, 3_000.0, A10G_MIB)])
 }

@@ -1,4 +1,4 @@
-//! Fleets whose advice was reckoned by hand from the page on money and verdicts,
+//! Fleets whose advice was computed by hand from the page on money and verdicts,
 //! the price list and the specifications of the cards: what must be advised, and
 //! beside it the nearest fleet for which it must not.
 

@@ -30,7 +30,7 @@ fn in_auto_scaling_group(mut machine: Machine) -> Machine {
 #[test]
 fn replicas_that_are_full_for_an_hour_of_every_day_all_stay() {
     // 10 × 90 = 900 at noon, / 80 = 11.25: twelve and not fewer than ten. On an L4
-    // 90 % would be 180 %. The busy hour is 4.2 % of the day, which no p95 shows.
+    // 90% would be 180%. The busy hour is 4.2% of the day, which no p95 shows.
     let fleet = group(10, |_, machine| {
         serving(machine)
             .gpu(0, daily((12, 13), 90.0, 10.0))
@@ -44,8 +44,8 @@ fn replicas_that_are_full_for_an_hour_of_every_day_all_stay() {
 
 #[test]
 fn five_full_minutes_of_a_fortnight_keep_the_number_and_not_the_model() {
-    // The sum is 900 once, so that nothing shrinks. That once is 0.02 % of the periods
-    // and one of fourteen days: the peak of a GPU is 10 %, on an L4 20 %.
+    // The sum is 900 once, so that nothing shrinks. That once is 0.02% of the periods
+    // and one of fourteen days: the peak of a GPU is 10%, on an L4 20%.
     // 10 × 734.38 = 7 343.80 less 10 × 587.504 = 5 875.04.
     let fleet = group(10, |_, machine| {
         serving(machine)
@@ -77,7 +77,7 @@ fn replicas_at_a_seventh_shrink_to_two() {
 
 #[test]
 fn replicas_that_take_turns_are_added_up_by_the_minute() {
-    // In hour 0 to 9 one is at 90 % and nine are at 10 %: 180, / 80 = 2.25: three.
+    // In hour 0 to 9 one is at 90% and nine are at 10%: 180, / 80 = 2.25: three.
     // The sum of the peaks would have been 900. 7 343.80 − 3 × 734.38 = 5 140.66. As
     // L4s 360 / 80 = 4.5: five, 5 × 0.8048 = 4.024 > 3.018; as L40S (864 GB/s)
     // 125 / 80: two, 2 × 1.861 = 3.722.
@@ -126,7 +126,7 @@ fn an_auto_scaling_group_alone_proves_nothing() {
 
 #[test]
 fn data_parallel_training_never_shrinks() {
-    // 8 × 15 = 120 would be two GPUs of 80 %. 8 × 734.38 = 5 875.04 less
+    // 8 × 15 = 120 would be two GPUs of 80%. 8 × 734.38 = 5 875.04 less
     // 8 × 587.504 = 4 700.03.
     let fleet = group(8, |_, machine| {
         machine
@@ -168,7 +168,7 @@ fn replicas_that_hold_different_models_do_not_shrink() {
 
 #[test]
 fn notebooks_are_not_put_on_one_card_and_through_mps_add_their_memory_up() {
-    // Six hold 9 GiB each: 54 GiB, and 6 × 5 = 30 % of one GPU.
+    // Six hold 9 GiB each: 54 GiB, and 6 × 5 = 30% of one GPU.
     let fleet = group(6, |_, machine| {
         in_auto_scaling_group(machine)
             .tag("gpucost:kind", "development")
@@ -212,7 +212,7 @@ fn two_replicas_are_the_fewest_whatever_they_use() {
 #[test]
 fn fewer_replicas_save_nothing_in_the_hours_in_which_few_run() {
     // Two of four are up from 8 to 12 h only: 56 box-hours a day, 2 × 734.38 + 2 × 122.40
-    // (4 / 24) = 1 713.56 a month. All at 20 %, on L4s at 40 %: 160, / 80 = 2. In 20 hours
+    // (4 / 24) = 1 713.56 a month. All at 20%, on L4s at 40%: 160, / 80 = 2. In 20 hours
     // two ran and go on, in four hours two of four do: 48 of 56 box-hours, which are
     // 2 × 587.504 = 1 175.01 and a cent that rounding left. Half of them all would be
     // 685.42.

@@ -6,8 +6,8 @@ use super::{
     of_type, only_stop, working, young,
 };
 use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
+use crate::committed::reserved;
 use crate::fixtures::{decimal, dollars, of, only};
-use crate::paid_ahead::reserved;
 use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{ActionKind, CapacityReservation, Confidence, Estate, Money, Policy, Risk};
 use jiff::SignedDuration;
@@ -99,7 +99,7 @@ fn unused_room_is_cost_and_waste_where_it_can_be_cancelled() {
     assert_totals(&found, ["3671.90", "3400.18", "0", "271.72"]);
     assert_eq!(kinds(&found), [ActionKind::Commit]);
     assert!(of(&found, ROOM).is_empty());
-    // So is a Capacity Block, which is paid ahead.
+    // So is a Capacity Block, which is committed.
     let block = CapacityReservation {
         capacity_block: true,
         ..capacity(4, 4)

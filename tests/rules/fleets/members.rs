@@ -33,7 +33,7 @@ fn three_quarters_of_a_fleet_are_idle_under_a_tag_as_alone() {
     assert_totals(&alone, expected);
     assert_totals(&grouped, expected);
     assert_eq!((bought(&alone), bought(&grouped)), (5, 5));
-    // Together the twenty work at 17.5 % in the mean, which is true of none of them.
+    // Together the twenty work at 17.5% in the mean, which is true of none of them.
     assert_eq!(kinds(&grouped), [ActionKind::Stop, ActionKind::Commit]);
     assert!(of(&grouped, "overprovisioned-gpu").is_empty());
     let stop = only_stop(&grouped);
@@ -314,7 +314,7 @@ fn a_group_of_ignored_members_costs_and_says_nothing() {
 
 #[test]
 fn an_idle_member_ends_at_the_price_of_its_own_system() {
-    // 2 × 734.38 + 2 × 868.70 = 3 206.16 either way. The book sells no reserved
+    // 2 × 734.38 + 2 × 868.70 = 3 206.16 either way. The catalog sells no reserved
     // Windows g5.xlarge.
     let machines = vec![
         working("i-1"),

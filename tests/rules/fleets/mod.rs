@@ -1,6 +1,6 @@
-//! Fleets reckoned by hand: boxes that share a tag, a pool, a capacity reservation or a
+//! Fleets computed by hand: boxes that share a tag, a pool, a capacity reservation or a
 //! commitment. Every figure is worked out in a comment beside it, from the prices of
-//! the book in us-east-1 (Linux, shared, USD an hour):
+//! the catalog in us-east-1 (Linux, shared, USD an hour):
 //!
 //! | type | on demand | a month of 730 h | 1 year, no upfront | a month |
 //! |---|---|---|---|---|
@@ -9,7 +9,7 @@
 //! | g6.xlarge | 0.8048 | 587.504 | 0.52392 | 382.4616 |
 //!
 //! So a reserved g5.xlarge saves 271.7206 a month of one that runs around the clock, and
-//! pays from 63 % of the hours on.
+//! pays from 63% of the hours on.
 
 mod capacity;
 mod members;
@@ -28,9 +28,9 @@ use rust_decimal::Decimal;
 
 /// A share that is used and not too much: well-utilized and steady.
 const WORKS: f64 = 70.0;
-/// VRAM that a driver takes for itself, 0.9 % of the card.
+/// VRAM that a driver takes for itself, 0.9% of the card.
 const FREE_MIB: f64 = 200.0;
-/// VRAM that somebody holds, 39 % of the card.
+/// VRAM that somebody holds, 39% of the card.
 const HELD_MIB: f64 = 9_000.0;
 
 /// A g5.xlarge that ran in some periods, in all of them alike.

@@ -93,7 +93,7 @@ fn of_six_boxes_of_which_five_are_up_half_of_the_time_one_is_reserved() {
     machines.push(young("i-young", 8 * 24, WORKS));
     // 5 × 367.19 + 734.38 = 2 570.33. The young one ran all 192 h that it was seen and
     // so all before: N is 6 in one half of the hours and 1 in the other. The first unit
-    // is used in every hour and saves 271.7206; the second in half, less than 63 %.
+    // is used in every hour and saves 271.7206; the second in half, less than 63%.
     let expected = ["2570.33", "2298.61", "0", "271.72"];
     for machines in [machines.clone(), tagged(machines, "renderer")] {
         let one = estate(machines);
@@ -118,7 +118,7 @@ fn of_six_boxes_that_are_all_up_half_of_the_time_none_is_reserved() {
     machines.push(box_in("i-young", WORKS, HELD_MIB, half).launched_hours_ago(8 * 24));
     let one = estate(machines);
     let found = audited(&one);
-    // 6 × 367.19; half of the hours are less than 63 %.
+    // 6 × 367.19; half of the hours are less than 63%.
     assert_totals(&found, ["2203.14", "2203.14", "0", "0"]);
     assert_eq!(bought(&found), 0);
     assert_eq!(one_year(&assessed(&one)).amount, Decimal::ZERO);
@@ -148,7 +148,7 @@ fn a_young_member_fills_no_valley_that_nobody_saw_it_in() {
     let found = audited(&one);
     // Seen for 192 h, in which one of the two runs at a time. Its share of the 144 h
     // before is 72 h, and these are where the other ran: there N is 2, and 0 in 72 h. One
-    // unit is used in 264 of 336 h, 78.6 %: 730 × (1.006 × 264 / 336 − 0.63378) =
+    // unit is used in 264 of 336 h, 78.6%: 730 × (1.006 × 264 / 336 − 0.63378) =
     // 730 × 0.156648571 = 114.3535. Both cost 367.19.
     assert_totals(&found, ["734.38", "620.03", "0", "114.35"]);
     assert_eq!(bought(&found), 1);
@@ -301,7 +301,7 @@ fn spot_is_for_groups_of_one_system() {
             .tag("gpucost:restartable", "true")
     };
     // 0.37198 on spot. Two nodes are interrupted 2 / 24 times an hour; checkpoints of a
-    // minute each sqrt(2 / 60 × 12) = 0.632 h and 5 min to start again take 6 %, so that
+    // minute each sqrt(2 / 60 × 12) = 0.632 h and 5 min to start again take 6%, so that
     // an hour of work costs 0.396, less than 0.52392.
     let same = audited(&estate(tagged(vec![g6("i-1"), g6("i-2")], "renderer")));
     assert_eq!(kinds(&same), [ActionKind::Spot]);
@@ -419,7 +419,7 @@ fn what_a_plan_of_unknown_rate_may_pay_for_is_not_certain_to_end() {
     let [stop] = found.workloads[0].actions.as_slice() else {
         panic!("one action: {:?}", found.workloads[0].actions);
     };
-    assert!(stop.caveats()[0].contains("rate is not known"), "{stop:?}");
+    assert!(stop.caveats()[0].contains("rate is unknown"), "{stop:?}");
     // No plan pays for spot.
     one.instances[0].lifecycle = Lifecycle::Spot;
     let found = audited(&one);

@@ -69,8 +69,8 @@ fn members_found_up_and_stopped_are_one_workload() {
 
 #[test]
 fn a_box_has_ended_after_three_days_of_rest_that_it_never_took_before() {
-    // Up for the first 264 h: 734.38 × 264 / 336 = 577.0129. That is 78.6 % of the hours,
-    // more than 63 %, so that it is paid for all of them: 577.0129 − 462.6594 = 114.3535.
+    // Up for the first 264 h: 734.38 × 264 / 336 = 577.0129. That is 78.6% of the hours,
+    // more than 63%, so that it is paid for all of them: 577.0129 − 462.6594 = 114.3535.
     let at_the_border = alone(with_volume(works_in(|hour| hour < 264, 72)));
     assert_totals(&at_the_border, ["577.01", "462.66", "0", "114.35"]);
     // An hour more, and its compute has ended: 500 × 0.08 stay, and nobody calls them

@@ -61,7 +61,7 @@ impl<'a> Twice<'a> {
             for (id, cost) in left.workload.instances.iter().zip(&cost.instances) {
                 if was.contains(id) {
                     sum += cost.quote.rate.amount() * cost.monthly_hours;
-                    is_paid_ahead |= cost.paid_ahead.is_some();
+                    is_paid_ahead |= cost.committed.is_some();
                 }
             }
         }
@@ -85,7 +85,7 @@ impl<'a> Twice<'a> {
             .as_ref()
             .and_then(|found| Some(found.projection?.slowdown));
         let is_slower = takes(one, ActionKind::Rightsize) && slowdown.is_some_and(|by| by > 1.0);
-        // A schedule is reckoned by the hours of a week, of which one may lack.
+        // A schedule is computed by the hours every week, of which one may lack.
         let mut members = one.workload.members.iter();
         let is_part_of_a_week = takes(one, ActionKind::Schedule)
             && members.any(|member| member.activity.len() % 168 != 0);
@@ -103,7 +103,7 @@ impl<'a> Twice<'a> {
         let Some(cost) = &one.workload.cost else {
             return;
         };
-        if cost.instances.iter().any(|one| one.paid_ahead.is_some()) {
+        if cost.instances.iter().any(|one| one.committed.is_some()) {
             return;
         }
         let mut planned = amount(one.workload.monthly_cost());
@@ -175,7 +175,7 @@ impl<'a> Twice<'a> {
     /// room, or something moves to a type that was bought before.
     fn may_cover_others(&self) -> bool {
         let mut all = self.before.workloads.iter();
-        let is_covered = all.any(|one| one.workload.sunk().is_some());
+        let is_covered = all.any(|one| one.workload.committed_cost().is_some());
         let committed: BTreeSet<&InstanceId> = self
             .before
             .workloads

@@ -129,7 +129,7 @@ proptest! {
             .filter(|one| one.on_demand_hourly.currency() == Currency::Usd)
             .map(fee)
             .sum();
-        let kept = audit.totals.sunk_monthly_cost.map_or(Decimal::ZERO, Money::amount);
+        let kept = audit.totals.committed_monthly_cost.map_or(Decimal::ZERO, Money::amount);
         let cents = Decimal::new(1 + audit.workloads.len() as i64, 2);
         prop_assert!(planned(&audit) + cents >= bought + kept, "{} {bought} {kept}", planned(&audit));
     }

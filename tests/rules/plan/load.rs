@@ -166,7 +166,7 @@ impl Load {
         }
     }
 
-    /// What was measured of the instance and not of a GPU.
+    /// What was measured of instance and not of a GPU.
     pub fn of_the_instance(&self) -> Self {
         let own = self.0.iter().filter(|((gpu, _, _), _)| gpu.is_none());
         Self(own.map(|(key, curve)| (*key, curve.clone())).collect())

@@ -2,8 +2,8 @@
 
 use super::apply::apply;
 use crate::builder::estate;
+use crate::committed::{by_day, machine, owned};
 use crate::fixtures::{SITUATIONS, path, root, rule_ids};
-use crate::paid_ahead::{by_day, machine, owned};
 use crate::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::catalog::Prices;
@@ -114,11 +114,11 @@ impl Twice {
     /// how little is used.
     fn check_silence(&self, name: &str, one: &AuditedWorkload) {
         let is = advice(&self.after, self.left_of(one).into_iter());
-        let told = ["overprovisioned-gpu", "underutilized-gpu"]
+        let reported = ["overprovisioned-gpu", "underutilized-gpu"]
             .iter()
             .any(|rule| is.contains_key(rule));
         assert!(
-            !told || self.may_shrink_further(one),
+            !reported || self.may_shrink_further(one),
             "{name} at {}: {} has nothing to do",
             self.accepted,
             one.workload.name
@@ -155,7 +155,7 @@ impl Twice {
             && all
                 .filter(|other| !takes(other, ActionKind::Commit))
                 .flat_map(|other| self.left_of(other))
-                .any(|left| left.workload.sunk().is_some())
+                .any(|left| left.workload.committed_cost().is_some())
     }
 
     /// Whether a group is judged by other members than before: a commitment that
@@ -167,7 +167,7 @@ impl Twice {
         left.len() > 1 || members.any(|id| !one.workload.instances.contains(id))
     }
 
-    /// Nobody is told to do more.
+    /// Nobody is reported to do more.
     fn check_actions(&self, name: &str, one: &AuditedWorkload) {
         let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
         let left = self.left_of(one);
@@ -212,8 +212,14 @@ impl Twice {
         let planned = planned_before_commitments(one).expect("it has a cost");
         // What goes on being paid for a stopped one is an unused part of what is
         // owned then, which `check_sum` adds.
-        let sunk = one.workload.sunk().filter(|_| takes(one, ActionKind::Stop));
-        let planned = planned - sunk.map_or(Decimal::ZERO, |sunk| sunk.monthly.amount());
+        let committed_cost = one
+            .workload
+            .committed_cost()
+            .filter(|_| takes(one, ActionKind::Stop));
+        let planned = planned
+            - committed_cost.map_or(Decimal::ZERO, |committed_cost| {
+                committed_cost.monthly.amount()
+            });
         let found = self.compute_left(one).round_dp(2);
         let what = format!("{name} at {}: {}", self.accepted, one.workload.name);
         if takes(one, ActionKind::Spot) {
@@ -278,7 +284,7 @@ impl Twice {
             assert_eq!(left.actions, [], "{what}");
             let is = advice(&self.after, [left].into_iter());
             assert!(is.keys().all(|rule| was.contains_key(rule)), "{what}");
-            if left.workload.sunk().is_none() {
+            if left.workload.committed_cost().is_none() {
                 assert_eq!(left.workload, one.workload, "{what}");
                 assert_eq!(left.verdict, one.verdict, "{what}");
             }
@@ -337,7 +343,7 @@ impl Twice {
 }
 
 /// Whether a type was refused for what another card changes: one that answers too late is
-/// within the limit from the type that was chosen instead, and what holds 5 % of a small
+/// within the limit from the type that was chosen instead, and what holds 5% of a small
 /// card holds less of a large one.
 fn was_held_back(one: &AuditedWorkload) -> bool {
     let found = one.offers.rightsize.iter();
@@ -423,7 +429,7 @@ fn the_demo_has_nothing_left_to_find() {
     assert_eq!(taken, all, "the demo tries every lever");
 }
 
-/// What is paid ahead goes on being paid: a plan beside it leaves nothing to find
+/// What is committed goes on being paid: a plan beside it leaves nothing to find
 /// either. (Where a third box could take the hours that a stopped one frees, more is
 /// saved than planned.)
 #[test]

@@ -259,7 +259,7 @@ fn each_denial_is_a_gap_that_names_the_action_and_hides_nothing_else() {
             let reason = gap["reason"].as_str().expect("words");
             let action = format!("{service}:{operation}");
             assert!(reason.starts_with(&format!("{action}: ")), "{reason}");
-            assert!(reason.ends_with("; they are taken to be none"), "{reason}");
+            assert!(reason.ends_with("; none are assumed"), "{reason}");
             let hint = gap["hint"].as_str().expect("words");
             assert!(hint.starts_with(&format!("allow {action}; ")), "{hint}");
         }
@@ -307,7 +307,7 @@ fn one_that_cannot_be_read_is_a_gap_and_the_others_stay() {
     let (run, found) = audited(&account, BOTH);
     assert_eq!(ids(&found), ["ri-regional"]);
     let gaps = gaps(&run);
-    let told: Vec<(&str, &str)> = gaps
+    let reported: Vec<(&str, &str)> = gaps
         .iter()
         .map(|gap| {
             let text = |key: &str| gap[key].as_str().expect("words");
@@ -315,13 +315,13 @@ fn one_that_cannot_be_read_is_a_gap_and_the_others_stay() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (
                 "ri-old",
-                "the answer has no readable way of payment; it is left out"
+                "the response has no readable payment option; it is omitted"
             ),
-            ("sp-odd", "the answer has no readable term; it is left out"),
+            ("sp-odd", "the response has no readable term; it is omitted"),
         ]
     );
 }

@@ -1,7 +1,7 @@
 //! The window that these tests audit.
 //!
 //! moto's launch time is always now, and what was launched within the week is
-//! never called idle. So the audits look from 15 days ahead over 14 days: the
+//! never called idle. So the audits sample from 15 days ahead over 14 days: the
 //! window begins a day after the launch, and the metrics lie in the future.
 //!
 //! It begins at the same minute of an hour every time, because the hours of the

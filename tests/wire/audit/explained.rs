@@ -75,9 +75,9 @@ fn the_kept_estate_gives_the_figures_of_the_audit() {
     let saved = saved.to_str().expect("UTF-8");
     audited.account.loopback.reset_calls();
     let all = |list: &str| report[list].as_array().expect("a list").clone();
-    let told = [all("workloads"), all("findings")].concat();
-    assert!(!told.is_empty(), "{report}");
-    for finding in told {
+    let reported = [all("workloads"), all("findings")].concat();
+    assert!(!reported.is_empty(), "{report}");
+    for finding in reported {
         let id = finding["id"].as_str().expect("an id");
         let from_cache = explain(audited.cache.path(), &[id]);
         assert_eq!(from_cache.code, 0, "{}", from_cache.stderr);
@@ -85,11 +85,15 @@ fn the_kept_estate_gives_the_figures_of_the_audit() {
         let from_file = explain(nowhere.path(), &[id, "--from", saved]);
         assert_eq!(from_cache.stdout, from_file.stdout);
         if let Some(saving) = finding["monthly_savings"].as_f64() {
-            let told = format!("${saving:.2} a month, acted upon alone");
-            assert!(from_cache.stdout.contains(&told), "{}", from_cache.stdout);
+            let reported = format!("${saving:.2} per month if applied alone");
+            assert!(
+                from_cache.stdout.contains(&reported),
+                "{}",
+                from_cache.stdout
+            );
         }
         // Up eight of 24 hours at the price that was put there.
-        let cost = "1 × 1.1/h × 243.3333333333 h = 267.666667 a month";
+        let cost = "1 × 1.1/h × 243.3333333333 h = 267.666667 per month";
         assert!(from_cache.stdout.contains(cost), "{}", from_cache.stdout);
     }
     let calls: usize = audited.account.loopback.call_counts().values().sum();
@@ -121,7 +125,7 @@ fn none_is_kept_where_it_is_unwanted() {
     let said = explain(audited.cache.path(), &["g5"]);
     let said = said.error(2);
     assert!(
-        said.starts_with("error: there is no estate of a last audit\nhint: run `gpucost audit`"),
+        said.starts_with("error: no saved estate from a previous audit\nhint: run `gpucost audit`"),
         "{said}"
     );
 }
@@ -153,12 +157,13 @@ fn that_it_could_not_be_kept_is_a_warning() {
     let report = run.json(0);
     assert_eq!(report["workloads"].as_array().map(Vec::len), Some(1));
     let said = format!(
-        "warning: the estate is not kept for `gpucost explain`: {}: ",
+        "warning: the estate was not saved for `gpucost explain`: {}: ",
         folder.display()
     );
     assert!(run.stderr.contains(&said), "{}", run.stderr);
     assert!(
-        run.stderr.contains("\nhint: `--no-cache` leaves none"),
+        run.stderr
+            .contains("\nhint: pass `--no-cache` to skip saving"),
         "{}",
         run.stderr
     );

@@ -14,7 +14,7 @@ use crate::loopback::{Fault, Target, Times};
 
 /// Clears the screen and sets the window's title, in C1 controls.
 const TERMINAL: &str = "clear\u{9b}2J\u{9d}0;owned\u{9c}me";
-/// Two lines, the second of which looks like our own.
+/// Two lines, the second of which is like our own.
 const LINES: &str = "box\nerror: your account was deleted\r\thint: pay";
 /// Shown as `exe.jpg`, were it obeyed.
 const TURNED: &str = "x\u{202e}gpj.exe\u{2066}\u{200f}\u{2028}";

@@ -64,19 +64,19 @@ pub const SPEECH: Load = steady!(15.0, 4_000.0);
 pub const SPOT: Load = steady!(75.0, 10_000.0);
 pub const FULL: Load = steady!(65.0, 40_000.0);
 
-/// The first of four GPUs at 40 %, the others never.
+/// The first of four GPUs at 40%, the others never.
 pub const ONE_OF_FOUR: Load = Load {
     percent: |gpu, _| Some(if gpu == 0 { 40.0 } else { 0.0 }),
     memory_mib: |gpu, _| if gpu == 0 { 2_048.0 } else { 0.0 },
 };
 
-/// Eight hours a day at 80 %, then gone, agent and all.
+/// Eight hours a day at 80%, then gone, agent and all.
 pub const OFFICE_HOURS: Load = Load {
     percent: |_, period| by_day(period).then_some(80.0),
     memory_mib: |_, _| 9_000.0,
 };
 
-/// At 50 %, with ten readings below zero and twenty above 100.
+/// At 50%, with ten readings below zero and twenty above 100.
 pub const DIRTY: Load = Load {
     percent: |_, period| {
         Some(match period {
@@ -88,7 +88,7 @@ pub const DIRTY: Load = Load {
     memory_mib: |_, _| 6_000.0,
 };
 
-/// Five minutes in the hour at 96 %: a mean of 96 / 12 = 8 %.
+/// Five minutes in the hour at 96%: a mean of 96 / 12 = 8%.
 pub const BURSTS: Load = Load {
     percent: |_, period| {
         Some(if period % PERIODS_AN_HOUR == 0 {
@@ -100,19 +100,19 @@ pub const BURSTS: Load = Load {
     memory_mib: |_, _| 3_000.0,
 };
 
-/// One hour a week at 60 %, nothing else: a mean of 60 × 24 / 4032 %.
+/// One hour a week at 60%, nothing else: a mean of 60 × 24 / 4032%.
 pub const WEEKLY: Load = Load {
     percent: |_, period| Some(if is_weekly_hour(period) { 60.0 } else { 0.0 }),
     memory_mib: |_, period| if is_weekly_hour(period) { 6_000.0 } else { 0.0 },
 };
 
-/// At 50 %, reported in six periods of ten.
+/// At 50%, reported in six periods of ten.
 pub const SIX_OF_TEN: Load = Load {
     percent: |_, period| (period % 10 < 6).then_some(50.0),
     memory_mib: |_, _| 6_000.0,
 };
 
-/// At 50 %, reported in four periods of ten.
+/// At 50%, reported in four periods of ten.
 pub const FOUR_OF_TEN: Load = Load {
     percent: |_, period| (period % 10 < 4).then_some(50.0),
     memory_mib: |_, _| 6_000.0,
@@ -159,7 +159,7 @@ impl Subject<'_> {
         loopback.put_metric(self.region, namespace, name, dimensions, datums);
     }
 
-    /// Puts everything that the instance measures.
+    /// Puts everything that instance measures.
     pub fn measure(
         &self,
         loopback: &Loopback,

@@ -7,7 +7,7 @@
 //!
 //! moto compares the `instance-type` filter of `DescribeInstances` literally,
 //! where EC2 knows the wildcards `*` and `?`. Before such a request is
-//! forwarded, [`expand_wildcards`] replaces a wildcard by the instance types
+//! forwarded, [`expand_wildcards`] replaces a wildcard by instance types
 //! that it matches among those launched through this endpoint. Types changed
 //! later by `ModifyInstanceAttribute` are not followed.
 

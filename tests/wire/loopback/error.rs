@@ -59,7 +59,7 @@ impl Protocol {
     }
 }
 
-/// Requests are told apart by the counters, not by their ids.
+/// Requests are distinguished by the counters, not by their ids.
 const REQUEST_ID: &str = "00000000-0000-4000-8000-000000000000";
 
 /// An error as AWS reports it.

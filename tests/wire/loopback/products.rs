@@ -28,7 +28,7 @@ pub struct Price<'a> {
     /// A decimal number: `1.006`.
     pub hourly: &'a str,
     /// Reserved terms; when there are none, one year of the standard class without
-    /// upfront at 37 % off.
+    /// upfront at 37% off.
     pub reserved: &'a [Reserved<'a>],
 }
 
@@ -215,7 +215,7 @@ impl Catalogue {
         let usage_type = format!("{usage_type}:{}", price.instance_type);
         attributes.insert("usagetype", &usage_type);
         let attributes: Vec<(&'static str, &str)> = attributes.into_iter().collect();
-        // A reservation pays for what On-Demand would: 37 % off.
+        // A reservation pays for what On-Demand would: 37% off.
         let reserved = match price.reserved {
             [] if hourly.is_zero() => Vec::new(),
             [] => vec![Offer::one_year(hourly * decimal("0.63"))],

@@ -20,7 +20,7 @@ fn rates() -> Target {
     Target::operation(RATES.0, RATES.1)
 }
 
-/// An AWS whose prices have all changed: on-demand 2.00, reserved 63 % of it,
+/// An AWS whose prices have all changed: on-demand 2.00, reserved 63% of it,
 /// spot 0.70, the plan 1.50.
 fn later() -> Loopback {
     let loopback = Loopback::start(None);
@@ -95,12 +95,12 @@ fn without_the_savings_plans_the_rest_is_read() {
     assert_eq!(
         reason,
         "savingsplans:DescribeSavingsPlansOfferingRates: AccessDeniedException: User is not \
-         authorized to perform: savingsplans:DescribeSavingsPlansOfferingRates; what was known \
-         before stays"
+         authorized to perform: savingsplans:DescribeSavingsPlansOfferingRates; previous \
+         prices are kept"
     );
     let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "GAPS 1 thing was not seen",
+        "GAPS 1 data gap",
         "savings plan rates of us-east-1:",
         "hint: allow savingsplans:DescribeSavingsPlansOfferingRates",
     ] {
@@ -120,7 +120,7 @@ fn without_any_price_list_the_cache_is_not_touched() {
         "error: no region could be read (2 tried)\n  \
          caused by: pricing:GetProducts: AccessDeniedException: User is not authorized to \
          perform: pricing:GetProducts\n\
-         hint: allow pricing:GetProducts; `gpucost iam-policy` prints the whole policy\n"
+         hint: allow pricing:GetProducts; `gpucost iam-policy` prints the full policy\n"
     );
     assert_eq!(cache.bytes(), untouched);
     assert_eq!(cache.names(), ["prices.json.gz"]);

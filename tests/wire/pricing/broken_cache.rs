@@ -16,7 +16,7 @@ fn is_said_and_replaced(content: &[u8], error: &str) {
     assert!(said.starts_with(&format!("error: {error}")), "{said}");
     assert!(
         said.ends_with(
-            "\nhint: `gpucost pricing refresh` writes it anew; `--offline` does without it\n"
+            "\nhint: run `gpucost pricing refresh` to recreate it, or pass `--offline` to run without it\n"
         ),
         "{said}"
     );
@@ -24,7 +24,7 @@ fn is_said_and_replaced(content: &[u8], error: &str) {
     let said = run.error(2);
     assert!(said.starts_with(&format!("error: {error}")), "{said}");
     assert!(
-        said.ends_with("\nhint: `gpucost pricing refresh` writes it anew\n"),
+        said.ends_with("\nhint: run `gpucost pricing refresh` to recreate it\n"),
         "{said}"
     );
     let run = cache
@@ -82,7 +82,7 @@ fn with_a_price_below_zero() {
                 "tenancy":"shared","option":"on-demand","currency":"USD","hourly":"-1",
                 "origin":"api","effective_date":"2026-11-01","source":"test"}]}"#,
         ),
-        "the estate PATH is wrong at `prices[0]`\n  caused by: the price of g5.xlarge us-east-1",
+        "invalid estate PATH at `prices[0]`\n  caused by: the price of g5.xlarge us-east-1",
     );
 }
 
@@ -106,7 +106,7 @@ fn on_a_full_disk_the_last_cache_stays() {
         "{said}"
     );
     assert!(
-        said.contains("\nhint: set GPUCOST_CACHE_DIR to a folder"),
+        said.contains("\nhint: set GPUCOST_CACHE_DIR to a writable directory"),
         "{said}"
     );
     assert_eq!(cache.bytes(), untouched);

@@ -78,7 +78,7 @@ impl Cache {
         let document = self.document();
         let prices = document["prices"].as_array().expect("a list of prices");
         let by_key: Prices = prices.iter().map(price).collect();
-        assert_eq!(by_key.len(), prices.len(), "no price stands twice");
+        assert_eq!(by_key.len(), prices.len(), "no price");
         by_key
     }
 
@@ -160,7 +160,7 @@ fn dollars(prices: &[(&str, &str)]) -> Prices {
         .collect()
 }
 
-/// One type in each of two regions: on-demand, a reserved term (63 % of it),
+/// One type in each of two regions: on-demand, a reserved term (63% of it),
 /// spot, and the rate of a plan.
 fn publish(loopback: &Loopback) {
     for (region, zone, hourly, spot, plan) in [

@@ -96,7 +96,7 @@ fn every_reserved_term_is_spread_over_its_hours_and_no_other_row_is_a_price() {
         ..Price::linux("g5.xlarge", VIRGINIA, "1.19")
     });
     loopback.put_price(Price::linux("c5.xlarge", VIRGINIA, "0.17"));
-    // In a region that is not asked for.
+    // In a region that is not requested.
     loopback.put_price(Price::linux("p4d.24xlarge", IRELAND, "25.00"));
 
     let cache = Cache::refreshed(&loopback, VIRGINIA);

@@ -121,7 +121,7 @@ async fn fleets_are_launched_as_planned() {
     let describe = async |region: &str, id: &str| {
         let clients = Clients::new(&loopback.url(), region);
         let request = clients.ec2.describe_instances().instance_ids(id);
-        let answer = request.send().await.expect("the instance exists");
+        let answer = request.send().await.expect("instance exists");
         answer.reservations()[0].instances()[0].clone()
     };
     let trainer = describe("us-west-2", &fleet[0].instance_id).await;

@@ -184,10 +184,10 @@ const EXPECTED: &[(&str, &[Figure])] = &[
 
 /// The names of columns that a reader of a summary would miss.
 pub(super) fn missing(columns: &[Column]) -> Vec<&'static str> {
-    let lacks = |of: &&(&str, &[Figure])| !has_any(columns, of.1);
+    let missing_data = |of: &&(&str, &[Figure])| !has_any(columns, of.1);
     EXPECTED
         .iter()
-        .filter(lacks)
+        .filter(missing_data)
         .map(|(name, _)| *name)
         .collect()
 }

@@ -1,10 +1,10 @@
-//! A CSV of `nvidia-smi --query-gpu`, one look at a time.
+//! A CSV of `nvidia-smi --query-gpu`, one sample of a time.
 
 use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place, quoted};
 use super::columns::{Field, has, missing, tells};
 use super::csv_rows::{Event, Layout, Row, Rows};
-use super::looks::{Roster, Survey, clock, clock_gaps, look};
 use super::repeats::Repeats;
+use super::samples::{Roster, Survey, clock, clock_gaps, sample};
 use super::time::{LogClock, LogTime};
 use crate::domain::Gap;
 use crate::profiling::{GpuSample, RunEnd, RunFacts, Sample};
@@ -15,18 +15,18 @@ use jiff::SignedDuration;
 enum Order {
     /// By index, uuid, bus id or serial number.
     Named {
-        /// From how long a pause on a row begins another look; absent where rows
-        /// of one look are as far apart as looks.
+        /// From how long a pause on a row begins another sample; absent where rows
+        /// of one sample are as far apart as samples.
         pause: Option<SignedDuration>,
     },
-    /// By its place in its look, of so many rows, which a pause may end.
+    /// By its place in its sample, of so many rows, which a pause may end.
     Counted {
         rows: usize,
         pause: Option<SignedDuration>,
     },
 }
 
-/// What the rows of a look say of one GPU.
+/// What the rows of a sample say of one GPU.
 #[derive(Clone)]
 struct Found {
     line: u64,
@@ -51,7 +51,7 @@ impl Found {
     }
 }
 
-/// The rows of a look so far.
+/// The rows of a sample so far.
 struct Pending {
     line: u64,
     time: Option<LogTime>,
@@ -60,12 +60,12 @@ struct Pending {
     /// Whose turn the last row was.
     last: usize,
     rows: usize,
-    /// Rows of the same time beyond those of a look, where only order tells.
+    /// Rows of the same time beyond those of a sample, where only order tells.
     surplus: u64,
 }
 
 impl Pending {
-    fn is_told(&self) -> Vec<bool> {
+    fn is_reported(&self) -> Vec<bool> {
         self.found.iter().map(Option::is_some).collect()
     }
 
@@ -103,17 +103,17 @@ pub(in crate::sources::files) struct CsvLog {
     held: Option<Box<Row>>,
     roster: Roster,
     order: Order,
-    /// For each GPU, when in a look its row usually comes.
+    /// For each GPU, when in a sample its row usually comes.
     turns: Vec<usize>,
-    /// The GPUs that the look before told of.
-    told: Vec<bool>,
+    /// The GPUs that the sample before told of.
+    reported: Vec<bool>,
     clock: LogClock,
     /// The same for each row.
     row_clock: LogClock,
     repeats: Repeats,
     /// Whether the last row with a time comes again.
     is_again: bool,
-    has_looks: bool,
+    has_samples: bool,
     facts: RunFacts,
 }
 
@@ -136,13 +136,13 @@ impl CsvLog {
             roster: scan.roster,
             order: scan.order,
             turns: scan.turns,
-            told: Vec::new(),
+            reported: Vec::new(),
             held: None,
             clock: clock(options),
             row_clock: clock(options),
             repeats: Repeats::default(),
             is_again: false,
-            has_looks: false,
+            has_samples: false,
             options: options.clone(),
             rows,
             layout,
@@ -164,7 +164,7 @@ impl CsvLog {
         }
     }
 
-    /// Whether another row of a look is of the same time and GPU as this one.
+    /// Whether another row of a sample is of the same time and GPU as this one.
     fn is_conflict(&self, pending: &Pending, row: &Row, position: usize) -> bool {
         let same = |time: Option<LogTime>| row.time.is_some() && time == row.time;
         match self.order {
@@ -202,7 +202,7 @@ impl CsvLog {
         }
     }
 
-    fn next_look(&mut self) -> Result<Option<Sample>, SamplesError> {
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
         loop {
             let Some(pending) = self.next_pending()? else {
                 return self.ended();
@@ -217,7 +217,7 @@ impl CsvLog {
                 && pending.rows != rows
             {
                 self.clock.at(pending.time);
-                self.rows.tally.short_looks += 1;
+                self.rows.tally.short_samples += 1;
                 continue;
             }
             let mut is_believed = false;
@@ -232,31 +232,31 @@ impl CsvLog {
                 self.clock.at(pending.time);
                 continue;
             }
-            let told = pending.is_told();
+            let reported = pending.is_reported();
             // Where the log stops nobody knows whether the rows that are missing
             // would have come.
             let is_cut = self.is_at_end()?
                 && self
-                    .told
+                    .reported
                     .iter()
-                    .zip(&told)
+                    .zip(&reported)
                     .any(|(before, now)| *before && !now);
             if is_cut {
                 self.rows.tally.set_torn(pending.line);
                 return Ok(None);
             }
-            self.told = told;
-            self.has_looks = true;
+            self.reported = reported;
+            self.has_samples = true;
             let at = self.clock.at(pending.time);
-            return Ok(Some(look(pending.samples(), at)));
+            return Ok(Some(sample(pending.samples(), at)));
         }
     }
 
-    /// No look is left; where rows that contradict each other are why there was
+    /// No sample is left; where rows that contradict each other are why there was
     /// none at all, that is an error.
     fn ended(&self) -> Result<Option<Sample>, SamplesError> {
         match self.rows.tally.conflicts() {
-            Some((line, rows)) if !self.has_looks => Err(SamplesError::Conflict {
+            Some((line, rows)) if !self.has_samples => Err(SamplesError::Conflict {
                 path: self.input.path().to_owned(),
                 line,
                 rows,
@@ -332,23 +332,23 @@ impl CsvLog {
             let Some(position) = self.position(&row, pending.as_ref()) else {
                 self.rows
                     .tally
-                    .add_junk(row.line, "a GPU that came while this was read");
+                    .add_junk(row.line, "a GPU that appeared while the log was read");
                 continue;
             };
             match pending.as_mut() {
-                Some(look) if self.is_conflict(look, &row, position) => {
-                    look.add_conflict(position);
+                Some(sample) if self.is_conflict(sample, &row, position) => {
+                    sample.add_conflict(position);
                 }
-                Some(look) if is_headed || self.begins_another(look, &row, position) => {
+                Some(sample) if is_headed || self.begins_another(sample, &row, position) => {
                     self.held = Some(row);
                     return Ok(pending);
                 }
-                Some(look) => {
+                Some(sample) => {
                     let found = Found::of(row.line, row.time, row.entry.sample);
-                    look.found[position] = Some(found);
-                    look.last = self.turn(position);
-                    look.last_time = row.time;
-                    look.rows += 1;
+                    sample.found[position] = Some(found);
+                    sample.last = self.turn(position);
+                    sample.last_time = row.time;
+                    sample.rows += 1;
                 }
                 None => {
                     let mut found = vec![None; self.roster.len()];
@@ -382,7 +382,7 @@ impl CsvLog {
                 without.join(", "),
                 place.clone(),
                 format!("the log has {columns}"),
-                format!("ask for {them} in --query-gpu"),
+                format!("add {them} to --query-gpu"),
             ));
         }
         let unknown: Vec<String> = columns
@@ -394,34 +394,34 @@ impl CsvLog {
             gaps.push(Gap::new(
                 "columns",
                 place.clone(),
-                format!("not known: {}", unknown.join(", ")),
-                "name them as --query-gpu does, or leave them out",
+                format!("unknown: {}", unknown.join(", ")),
+                "use the names of --query-gpu, or omit them",
             ));
         }
         if let Some(guessed) = &self.layout.guessed {
             gaps.push(Gap::new(
-                "names of the columns",
+                "column names",
                 place.clone(),
-                format!("the log has no header; by their values they are taken as {guessed}"),
-                "name them with --read-columns, as they were given to --query-gpu",
+                format!("the log has no header; inferred from the values: {guessed}"),
+                "pass them with --read-columns, as given to --query-gpu",
             ));
         }
         if self.roster.shares_indices() {
             gaps.push(Gap::new(
                 "index",
                 place.clone(),
-                "several GPUs have the same one; they are told apart by uuid, bus id, serial \
-                 number or host, and numbered in their order",
-                "a log of one host is expected; read the log of each host by itself",
+                "several GPUs have the same one; they are distinguished by uuid, bus id, \
+                 serial number or host, and numbered in order",
+                "one host per log is expected; read the log of each host separately",
             ));
         }
         if !has(columns, Field::Time) {
             gaps.push(Gap::new(
                 "timestamp",
                 place,
-                "the log has no such column; only --interval says how far its looks are apart, \
-                 and nothing says on which day they were taken",
-                "ask for it in --query-gpu",
+                "the log has no such column; the sample interval comes only from --interval, \
+                 and the date is unknown",
+                "add it to --query-gpu",
             ));
         }
         gaps
@@ -482,7 +482,7 @@ impl Scan {
             let pause = survey.pause_after(named.len());
             (named, Order::Named { pause })
         } else {
-            let (rows, pause) = survey.rows_per_look();
+            let (rows, pause) = survey.rows_per_sample();
             (
                 unnamed(input, layout, rows)?,
                 Order::Counted { rows, pause },
@@ -508,7 +508,7 @@ impl Scan {
     }
 }
 
-/// GPUs that nothing but their place in a look tells apart.
+/// GPUs that nothing but their place in a sample distinguishes.
 fn unnamed(input: &Input, layout: &Layout, count: usize) -> Result<Roster, SamplesError> {
     let mut roster = Roster::default();
     let mut rows = Rows::of(input, layout)?;
@@ -531,7 +531,7 @@ impl Log for CsvLog {
     }
 
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        self.next_look().transpose()
+        self.next_sample().transpose()
     }
 
     fn end(&self) -> Option<&RunEnd> {

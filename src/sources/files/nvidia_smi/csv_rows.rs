@@ -4,7 +4,7 @@ use super::super::samples::{Input, Line, Lines, ReadOptions, SamplesError, cells
 use super::columns::{Column, Field, has, header};
 use super::figure::{Cell, Figure, Figures, cell, serial, uuid, words};
 use super::guess;
-use super::looks::{Entry, Gpu};
+use super::samples::{Entry, Gpu};
 use super::tally::Tally;
 use super::time::{LogTime, unread_time};
 use crate::profiling::GpuSample;
@@ -27,7 +27,7 @@ pub(super) struct Row {
 /// What a line is, when it is not junk.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
-    /// A header: a look does not go on across it.
+    /// A header: a sample does not go on across it.
     Header,
     Row(Box<Row>),
 }
@@ -93,8 +93,8 @@ impl Layout {
             (Some((line, columns)), refused)
                 if refused.as_ref().is_none_or(|(other, _)| *other > line) =>
             {
-                let told = guess::told(&columns);
-                Self::checked(input, line, Some(columns.clone()), columns, Some(told))
+                let reported = guess::reported(&columns);
+                Self::checked(input, line, Some(columns.clone()), columns, Some(reported))
             }
             (_, Some((line, message))) => Err(SamplesError::Columns {
                 path,
@@ -152,7 +152,7 @@ impl Layout {
         guessed: Option<String>,
     ) -> Result<Self, SamplesError> {
         if !columns.iter().any(is_reading) {
-            let message = "no column is a reading of a GPU, such as `utilization.gpu`";
+            let message = "no column is a GPU metric, such as `utilization.gpu`";
             return Err(SamplesError::line(input.path(), line, message));
         }
         Ok(Self {

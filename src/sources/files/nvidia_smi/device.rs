@@ -1,7 +1,7 @@
 //! What one document of `nvidia-smi -q -x` says.
 
 use super::figure::{Cell, Figure, Figures, cell, serial, throttle_bit, uuid, words};
-use super::looks::{Entry, Gpu, MOST_GPUS};
+use super::samples::{Entry, Gpu, MOST_GPUS};
 use super::tally::Tally;
 use super::time::LogTime;
 use crate::profiling::{GpuProcess, GpuSample, MigSlot};
@@ -45,8 +45,8 @@ const POWER: &[(&str, Figure)] = &[
     ("default_power_limit", Figure::DefaultPowerLimit),
 ];
 
-/// One look at all GPUs.
-pub(super) struct Look {
+/// One sample of all GPUs.
+pub(super) struct MeterReading {
     pub time: Option<LogTime>,
     pub driver_version: Option<String>,
     pub entries: Vec<Entry>,
@@ -56,7 +56,7 @@ pub(super) struct Look {
 ///
 /// # Errors
 /// With what is wrong, when it is no XML or of too many GPUs.
-pub(super) fn look(text: &str, tally: &mut Tally) -> Result<Look, String> {
+pub(super) fn sample(text: &str, tally: &mut Tally) -> Result<MeterReading, String> {
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,
         nodes_limit: MOST_NODES,
@@ -72,7 +72,7 @@ pub(super) fn look(text: &str, tally: &mut Tally) -> Result<Look, String> {
             return Err(format!("more than {MOST_GPUS} GPUs"));
         }
     }
-    Ok(Look {
+    Ok(MeterReading {
         time: text_of(root, &["timestamp"]).and_then(LogTime::read),
         driver_version: owned(root, "driver_version"),
         entries,
@@ -206,7 +206,7 @@ fn processes(node: Node<'_, '_>) -> Option<Vec<(Option<u32>, GpuProcess)>> {
             continue;
         };
         let slice = number(info, "gpu_instance_id");
-        // One that computes and draws stands twice.
+        // One that computes and draws is a duplicate.
         if processes
             .iter()
             .any(|(on, one)| one.pid == pid && *on == slice)

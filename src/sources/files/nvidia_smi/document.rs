@@ -113,7 +113,7 @@ impl Documents {
             document.text.push('\n');
         }
         if document.text.len() > MOST_BYTES {
-            let message = "a document of more than 64 MiB begins here";
+            let message = "a document larger than 64 MiB begins here";
             return Err(SamplesError::line(&self.path, document.line, message));
         }
         Ok(())

@@ -171,7 +171,7 @@ fn is_blank(id: &str) -> bool {
     digits.iter().all(|c| *c == '0') || (is_one && digits.len() >= FEWEST_OF_AN_ID)
 }
 
-/// What one look at one GPU found, cell by cell.
+/// What one sample of one GPU found, cell by cell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Figures {
     values: [Option<f64>; FIGURES],

@@ -84,7 +84,7 @@ fn guess(text: &str) -> Column {
 }
 
 /// The names of columns that were guessed, for a gap that tells.
-pub(super) fn told(columns: &[Column]) -> String {
+pub(super) fn reported(columns: &[Column]) -> String {
     let names: Vec<String> = columns
         .iter()
         .map(|column| match column.field {

@@ -8,8 +8,8 @@ mod device;
 mod document;
 mod figure;
 mod guess;
-mod looks;
 mod repeats;
+mod samples;
 mod tally;
 #[cfg(test)]
 mod tests;

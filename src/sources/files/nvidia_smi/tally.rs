@@ -22,7 +22,7 @@ impl LeftOut {
         let line = self.first_line?;
         let count = counted(self.rows, "row is", "rows are");
         Some(format!(
-            "{count} left out: {why}; the first is on line {line}"
+            "{count} omitted: {why}; the first is on line {line}"
         ))
     }
 }
@@ -42,9 +42,9 @@ pub(super) struct Tally {
     repeats: LeftOut,
     /// Rows that may be of several GPUs.
     ambiguous: LeftOut,
-    /// Looks with another number of rows than there are GPUs, where nothing
+    /// Samples with another number of rows than there are GPUs, where nothing
     /// says which row is of which GPU.
-    pub short_looks: u64,
+    pub short_samples: u64,
 }
 
 impl Tally {
@@ -75,7 +75,7 @@ impl Tally {
         Some((self.conflicts.first_line?, self.conflicts.rows))
     }
 
-    /// Counts what was wrong with the figures of one look at one GPU.
+    /// Counts what was wrong with the figures of one sample of one GPU.
     pub(super) fn add_figures(&mut self, figures: &Figures) {
         self.unreadable += figures.unreadable;
         self.impossible += figures.impossible;
@@ -111,7 +111,7 @@ impl Tally {
             let count = counted(self.junk, "line is", "lines are");
             add(
                 "lines",
-                format!("{count} not of the log; the first is line {line}: `{text}`"),
+                format!("{count} not part of the log; the first is line {line}: `{text}`"),
                 "keep warnings out of the log: 2>warnings.txt",
             );
         }
@@ -119,52 +119,53 @@ impl Tally {
             let count = counted(self.unreadable, "cell is", "cells are");
             add(
                 "figures",
-                format!("{count} not what the column is for"),
-                "look whether the columns are named as they were asked for",
+                format!("{count} not valid for the column"),
+                "check that the column names match the query",
             );
         }
         if self.impossible > 0 {
             let count = counted(self.impossible, "figure", "figures");
             add(
                 "figures",
-                format!("{count} cannot be, such as a share above 100 %, and left out"),
-                "look whether the columns are named as they were asked for",
+                format!("{count} out of range, such as a share above 100%; omitted"),
+                "check that the column names match the query",
             );
         }
-        let by_itself = "read the log of each host by itself, or ask for `index` and `uuid` as \
-                         well, so that every row says its GPU";
-        let other = "the log has another row of the same time and GPU";
+        let by_itself = "read the log of each host separately, or also query `index` and \
+                         `uuid`, so that every row identifies its GPU";
+        let other = "the log has another row with the same time and GPU";
         if let Some(reason) = self.conflicts.reason(other) {
             add("rows", reason, by_itself);
         }
-        let other = "the clock goes back to a time that the log has rows of the same GPU for";
+        let other = "the clock goes back to a time already logged for the same GPU";
         if let Some(reason) = self.repeats.reason(other) {
             add(
                 "rows",
                 reason,
-                "when the log is of several hosts or runs, read each by itself; when summer time \
-                 ended, name the zone with --read-zone",
+                "if the log covers several hosts or runs, read each separately; if daylight \
+                 saving time ended, set the time zone with --read-zone",
             );
         }
-        let other = "several GPUs have the same index, and nothing else says which is meant";
+        let other = "several GPUs have the same index, and nothing else identifies them";
         if let Some(reason) = self.ambiguous.reason(other) {
             add("rows", reason, by_itself);
         }
-        if self.short_looks > 0 {
-            let count = counted(self.short_looks, "look has", "looks have");
+        if self.short_samples > 0 {
+            let count = counted(self.short_samples, "sample has", "samples have");
             add(
-                "looks",
-                format!("{count} another number of rows than the others, and left out"),
-                "ask for `index` or `uuid` as well, so that every row says its GPU",
+                "samples",
+                format!("{count} a different number of rows than the others; omitted"),
+                "also query `index` or `uuid`, so that every row identifies its GPU",
             );
         }
         if let Some(line) = self.torn_line {
             add(
-                "the last look",
+                "the last sample",
                 format!(
-                    "the log stops in the middle of what begins on line {line}, which is left out"
+                    "the log ends within the sample that begins on line {line}; the sample \
+                     is omitted"
                 ),
-                "nothing to do when nvidia-smi was killed; else copy the log again",
+                "no action needed if nvidia-smi was killed; otherwise copy the log again",
             );
         }
         gaps

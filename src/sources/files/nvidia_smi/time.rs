@@ -74,9 +74,7 @@ pub(super) fn unread_time(text: &str) -> String {
     };
     let zone = text.split_ascii_whitespace().find(is_zone);
     match zone {
-        Some(zone) => format!(
-            "the time `{text}` names its zone `{zone}`, a short name that several zones share"
-        ),
+        Some(zone) => format!("the time `{text}` has the ambiguous zone abbreviation `{zone}`"),
         None => format!("the time `{text}` cannot be read"),
     }
 }
@@ -119,7 +117,7 @@ pub(super) struct LogClock {
 }
 
 impl LogClock {
-    /// A clock for times in a zone, or for looks that are so far apart.
+    /// A clock for times in a zone, or for samples that are so far apart.
     pub(super) fn new(zone: Option<&TimeZone>, interval: Option<SignedDuration>) -> Self {
         Self {
             zone: zone.cloned().unwrap_or(TimeZone::UTC),
@@ -133,8 +131,8 @@ impl LogClock {
         }
     }
 
-    /// The instant of a look, and its seconds since the first. After a step back
-    /// the clock goes on as it went before. A look without time follows the one
+    /// The instant of a sample, and its seconds since the first. After a step back
+    /// the clock goes on as it went before. A sample without time follows the one
     /// before it by the interval that was given, else by the last one seen.
     pub(super) fn at(&mut self, time: Option<LogTime>) -> (f64, Timestamp) {
         let now = time.and_then(|time| self.instant(time));

@@ -1,9 +1,9 @@
-//! A log of `nvidia-smi -q -x`, one look at a time.
+//! A log of `nvidia-smi -q -x`, one sample of a time.
 
 use super::super::samples::{Input, Log, ReadOptions, SamplesError, Told, place};
-use super::device::{self, Look};
+use super::device::{self, MeterReading};
 use super::document::Documents;
-use super::looks::{Roster, clock, clock_gaps, look};
+use super::samples::{Roster, clock, clock_gaps, sample};
 use super::time::LogClock;
 use crate::domain::Gap;
 use crate::profiling::{RunEnd, RunFacts, Sample};
@@ -27,18 +27,18 @@ impl XmlLog {
         let mut roster = Roster::default();
         let mut driver_version = None;
         let mut first = None;
-        while let Some((line, look)) = next_look(&mut documents)? {
-            if look.time.is_none() && options.interval.is_none() {
-                let message = "the document has no time such as `Fri Aug  4 11:44:30 2023`";
+        while let Some((line, sample)) = next_sample(&mut documents)? {
+            if sample.time.is_none() && options.interval.is_none() {
+                let message = "the document has no timestamp such as `Fri Aug  4 11:44:30 2023`";
                 return Err(SamplesError::line(input.path(), line, message));
             }
-            for entry in &look.entries {
+            for entry in &sample.entries {
                 roster
                     .add(&entry.gpu)
                     .map_err(|message| SamplesError::line(input.path(), line, message))?;
             }
-            driver_version = driver_version.or(look.driver_version);
-            first.get_or_insert(look.time);
+            driver_version = driver_version.or(sample.driver_version);
+            first.get_or_insert(sample.time);
         }
         let (Some(first), 1..) = (first, roster.len()) else {
             return Err(SamplesError::Empty {
@@ -71,10 +71,10 @@ impl XmlLog {
 
 /// The next document that can be read and has a GPU, and the line that it begins
 /// on.
-fn next_look(documents: &mut Documents) -> Result<Option<(u64, Look)>, SamplesError> {
+fn next_sample(documents: &mut Documents) -> Result<Option<(u64, MeterReading)>, SamplesError> {
     while let Some(document) = documents.next_document()? {
-        match device::look(&document.text, &mut documents.tally) {
-            Ok(look) if !look.entries.is_empty() => return Ok(Some((document.line, look))),
+        match device::sample(&document.text, &mut documents.tally) {
+            Ok(sample) if !sample.entries.is_empty() => return Ok(Some((document.line, sample))),
             Ok(_) => documents
                 .tally
                 .add_junk(document.line, "a document without GPUs"),
@@ -90,7 +90,7 @@ impl Log for XmlLog {
     }
 
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        let (_, found) = match next_look(&mut self.documents) {
+        let (_, found) = match next_sample(&mut self.documents) {
             Ok(next) => next?,
             Err(error) => return Some(Err(error)),
         };
@@ -102,7 +102,7 @@ impl Log for XmlLog {
                 slots[position] = Some(entry.sample);
             }
         }
-        Some(Ok(look(slots, at)))
+        Some(Ok(sample(slots, at)))
     }
 
     fn end(&self) -> Option<&RunEnd> {

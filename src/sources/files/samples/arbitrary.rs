@@ -180,17 +180,17 @@ prop_compose! {
     }
 }
 
-/// A run of one to three GPUs, its looks and its end.
+/// A run of one to three GPUs, its samples and its end.
 pub(super) fn run() -> impl Strategy<Value = (RunFacts, Vec<Sample>, RunEnd)> {
     (1..4_usize, option::of(any::<i32>()))
         .prop_flat_map(|(gpus, exit_code)| {
-            let looks = vec((sample(gpus), 0.001..10.0_f64), 1..5);
-            (facts(gpus), looks, Just(exit_code))
+            let rounds = vec((sample(gpus), 0.001..10.0_f64), 1..5);
+            (facts(gpus), rounds, Just(exit_code))
         })
-        .prop_map(|(facts, looks, exit_code)| {
+        .prop_map(|(facts, rounds, exit_code)| {
             let mut at_seconds = 0.0;
             let mut samples = Vec::new();
-            for (sample, step) in looks {
+            for (sample, step) in rounds {
                 at_seconds += step;
                 samples.push(Sample {
                     at_seconds,

@@ -64,7 +64,7 @@ pub enum SamplesError {
         /// Its first line, cut and safe to show; absent when it is empty.
         says: Option<String>,
     },
-    /// A log without header, whose columns cannot be told from its values.
+    /// A log without header, whose columns cannot be distinguished from its values.
     #[error("{}:{line}: the columns have no names: {message}", shown(path))]
     Columns {
         /// The file.
@@ -134,7 +134,7 @@ pub enum SamplesError {
         /// The time, and what is wrong with it.
         message: String,
     },
-    /// There is not one look at a GPU in it.
+    /// There is not one sample of a GPU in it.
     #[error("{} holds no samples{}", shown(path), begins(says.as_deref()))]
     Empty {
         /// The file.
@@ -150,7 +150,7 @@ impl SamplesError {
         match self {
             Self::Io { .. } => "check the name and that you may read the file",
             Self::Line { .. } => {
-                "mend or remove the line; files of samples are read one by one, not put together"
+                "fix or remove the line; sample files are read one by one, not concatenated"
             }
             Self::Newer { .. } => "read it with a gpucost that is as new as the one that wrote it",
             Self::Unknown { .. } | Self::Empty { .. } | Self::Processes { .. } => {
@@ -166,15 +166,13 @@ impl SamplesError {
                  seconds since 1970; name the zone by its offset, or leave it out and give it \
                  with --read-zone"
             }
-            Self::Columns { .. } => {
-                "name them with --read-columns, as they were given to --query-gpu"
-            }
+            Self::Columns { .. } => "pass them with --read-columns, as given to --query-gpu",
             Self::ColumnCount { .. } => {
                 "name every column of the log in its order, also those that are not needed"
             }
             Self::Conflict { .. } => {
-                "read the log of each host by itself, or ask for `index` and `uuid` as well, so \
-                 that every row says its GPU"
+                "read the log of each host separately, or also query `index` and `uuid`, so \
+                 that every row identifies its GPU"
             }
             Self::NoTimes { .. } => "say how far the rows are apart with --interval",
         }

@@ -1,4 +1,4 @@
-//! Samples as JSON lines: a header, one line a look, the end.
+//! Samples as JSON lines: a header, one line a sample, the end.
 
 use super::wire::SampleWire;
 use super::wire_run::{EndWire, HeaderWire, VersionWire};
@@ -70,7 +70,7 @@ impl JsonLog {
             return Err(SamplesError::line(
                 &path,
                 line.number,
-                "the header names no GPU",
+                "the header lists no GPUs",
             ));
         }
         Ok(Self {
@@ -83,14 +83,14 @@ impl JsonLog {
         })
     }
 
-    fn slip(&self, line: &Line, message: impl Into<String>) -> SamplesError {
+    fn invalid(&self, line: &Line, message: impl Into<String>) -> SamplesError {
         SamplesError::line(&self.path, line.number, message)
     }
 
-    /// The look on a line; `None` of the line with the end.
+    /// The sample on a line; `None` of the line with the end.
     fn read(&mut self, line: &Line) -> Result<Option<Sample>, SamplesError> {
         if self.end.is_some() {
-            return Err(self.slip(line, "there is a line after the end of the run"));
+            return Err(self.invalid(line, "unexpected line after the end of the run"));
         }
         let wire: SampleWire = match serde_json::from_str(&line.text) {
             Ok(wire) => wire,
@@ -98,18 +98,18 @@ impl JsonLog {
         };
         let sample = wire
             .into_sample()
-            .map_err(|message| self.slip(line, message))?;
+            .map_err(|message| self.invalid(line, message))?;
         let expected = self.facts.gpus.len();
         if sample.gpus.len() != expected {
             let message = format!("{} GPUs instead of {expected}", sample.gpus.len());
-            return Err(self.slip(line, message));
+            return Err(self.invalid(line, message));
         }
         if sample.at_seconds < self.last_at_seconds {
             let message = format!(
-                "`at_seconds` goes back, from {} to {}",
+                "`at_seconds` decreases from {} to {}",
                 self.last_at_seconds, sample.at_seconds
             );
-            return Err(self.slip(line, message));
+            return Err(self.invalid(line, message));
         }
         self.last_at_seconds = sample.at_seconds;
         Ok(Some(sample))
@@ -123,15 +123,15 @@ impl JsonLog {
         if let Ok(wire) = serde_json::from_str::<EndWire>(&line.text) {
             let end = wire.into_end();
             if end.elapsed_seconds < self.last_at_seconds {
-                return Err(self.slip(line, "the run ends before its last look"));
+                return Err(self.invalid(line, "the run ends before its last sample"));
             }
             self.end = Some(end);
             return Ok(None);
         }
         if serde_json::from_str::<VersionWire>(&line.text).is_ok() {
-            return Err(self.slip(line, "a second run begins here"));
+            return Err(self.invalid(line, "a second run begins here"));
         }
-        Err(self.slip(line, format!("it is no look at the GPUs: {error}")))
+        Err(self.invalid(line, format!("not a GPU sample: {error}")))
     }
 }
 
@@ -145,7 +145,7 @@ fn header(path: &Path, line: &Line) -> Result<RunFacts, SamplesError> {
         });
     }
     serde_json::from_str::<HeaderWire>(&line.text)
-        .map_err(|error| format!("the header is wrong: {error}"))
+        .map_err(|error| format!("invalid header: {error}"))
         .and_then(HeaderWire::into_facts)
         .map_err(|message| SamplesError::line(path, line.number, message))
 }
@@ -191,15 +191,15 @@ impl Log for JsonLog {
 /// The gap of a file that stops in the middle of a line.
 pub(super) fn torn_gap(path: &Path, line: Option<u64>, is_cut: bool) -> Option<Gap> {
     let reason = match line {
-        Some(line) => format!("line {line}, the last, is torn"),
-        None if is_cut => "the compressed file is cut off".to_owned(),
+        Some(line) => format!("the last line ({line}) is truncated"),
+        None if is_cut => "the compressed file is truncated".to_owned(),
         None => return None,
     };
     Some(Gap::new(
-        "the last look",
+        "the last sample",
         place(path),
         reason,
-        "nothing to do when the sampler was killed; else copy the file again",
+        "no action needed if the sampler was killed; otherwise copy the file again",
     ))
 }
 

@@ -35,15 +35,15 @@ use unread::Unread;
 /// The version of the sample files that this program reads and writes.
 pub const SAMPLES_VERSION: &str = "1";
 
-/// Lines that are looked at to tell what a file is.
+/// Lines that are evaluated to tell what a file is.
 const MOST_SNIFFED: usize = 100;
 
 /// What a file of samples is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleFormat {
-    /// A header, one line a look, and a last line with the end.
+    /// A header, one line a sample, and a last line with the end.
     JsonLines,
-    /// One row per GPU and look. It cannot say that or how a run ended, so it
+    /// One row per GPU and sample. It cannot say that or how a run ended, so it
     /// reads back without an end.
     Csv,
 }
@@ -70,17 +70,17 @@ pub struct ReadOptions {
     /// Names of the columns of a log, as given to `--query-gpu`. They outrank a
     /// header in the log.
     pub columns: Option<Vec<String>>,
-    /// How far the looks of a log without timestamps are apart.
+    /// How far the samples of a log without timestamps are apart.
     pub interval: Option<Duration>,
 }
 
-/// A log that is read one look at a time, in constant memory.
+/// A log that is read one sample of a time, in constant memory.
 pub(super) trait Log {
     /// What it was taken on.
     fn facts(&self) -> &RunFacts;
-    /// The next look; after an error there is none.
+    /// The next sample; after an error there is none.
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>>;
-    /// How the run ended, once the last look was read.
+    /// How the run ended, once the last sample was read.
     fn end(&self) -> Option<&RunEnd>;
     /// Whether a figure would be in it, if the driver had told.
     fn may_tell(&self, _figure: Told) -> bool {
@@ -90,7 +90,7 @@ pub(super) trait Log {
     fn gaps(&self) -> Vec<Gap>;
 }
 
-/// The looks of a file, in order.
+/// The samples of a file, in order.
 pub struct SampleReader {
     log: Box<dyn Log>,
     place: String,
@@ -112,14 +112,14 @@ impl SampleReader {
         self.log.facts()
     }
 
-    /// How the run ended; known after the last look, and absent where the file
+    /// How the run ended; known after the last sample, and absent where the file
     /// does not tell: when the sampler was killed, and in every CSV.
     pub fn end(&self) -> Option<&RunEnd> {
         self.log.end()
     }
 
     /// What the file does not tell or what in it could not be read; complete
-    /// after the last look.
+    /// after the last sample.
     pub fn gaps(&self) -> Vec<Gap> {
         self.log.gaps()
     }
@@ -129,7 +129,7 @@ impl SampleReader {
         &self.place
     }
 
-    /// Figures that no look told of a GPU; complete after the last look.
+    /// Figures that no sample reported a GPU; complete after the last sample.
     pub fn unread(&self) -> Vec<Gap> {
         let may_tell = |figure| self.log.may_tell(figure);
         self.unread.gaps(&self.facts().gpus, may_tell, &self.place)
@@ -193,7 +193,7 @@ enum Kind {
 }
 
 /// What a file is, by its first lines. A log of `nvidia-smi` may begin with
-/// warnings, and one without header looks like any other table.
+/// warnings, and one without header is like any other table.
 fn kind(input: &Input) -> Result<Kind, SamplesError> {
     let io = |source| SamplesError::io(input.path(), source);
     let mut lines = input.lines().map_err(io)?;

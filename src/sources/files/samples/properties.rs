@@ -44,14 +44,14 @@ proptest! {
     }
 
     #[test]
-    fn a_kill_loses_one_look_at_most((facts, samples, end) in run(), cut in 0.0..1.0_f64) {
+    fn a_kill_loses_one_sample_at_most((facts, samples, end) in run(), cut in 0.0..1.0_f64) {
         let folder = tempfile::tempdir().expect("a folder");
         for file in ["run.jsonl", "run.csv"] {
             let path = folder.path().join(file);
             write(&path, &facts, &samples, &end);
             let bytes = std::fs::read(&path).expect("there");
             let header = bytes.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
-            // Ends of the lines or, of a CSV, the looks.
+            // Ends of the lines or, of a CSV, the samples.
             let rows = if file == "run.csv" { facts.gpus.len() } else { 1 };
             let ends: Vec<usize> = bytes
                 .iter()
@@ -60,14 +60,14 @@ proptest! {
                 .map(|(at, _)| at + 1)
                 .skip(1)
                 .collect();
-            let looks: Vec<usize> = ends.chunks(rows).map(|chunk| chunk[chunk.len() - 1]).collect();
-            let first = looks[0];
+            let rounds: Vec<usize> = ends.chunks(rows).map(|chunk| chunk[chunk.len() - 1]).collect();
+            let first = rounds[0];
             let length = first + ((bytes.len() - first) as f64 * cut) as usize;
             prop_assume!(length >= header);
-            let whole = looks.iter().filter(|end| **end <= length).count().min(samples.len());
+            let whole = rounds.iter().filter(|end| **end <= length).count().min(samples.len());
             let input = Input::of_bytes("cut", &bytes[..length]);
             let mut reader = open_input(input, &ReadOptions::default()).expect("opens");
-            let found = all(&mut reader).expect("a torn end is no error");
+            let found = all(&mut reader).expect("a truncated end is not an error");
             prop_assert!(found.len() >= whole, "{} of {whole}", found.len());
             prop_assert!(found.len() <= whole + 1);
             prop_assert_eq!(&found[..whole], &samples[..whole]);
@@ -95,7 +95,7 @@ proptest! {
                 Just("timestamp"), Just("utilization.gpu [%]"), Just("memory.used [MiB]"),
                 Just("index"), Just("uuid"), Just("name"), Just("count"), Just(", "), Just("\n"),
                 Just("2026/01/03 15:36:53"), Just("2026/10/25 02:30:00"), Just("[N/A]"),
-                Just("GPU is lost"), Just("12 %"), Just("1e999 MiB"), Just("-0"), Just("\u{feff}"),
+                Just("GPU is lost"), Just("12%"), Just("1e999 MiB"), Just("-0"), Just("\u{feff}"),
                 Just("<nvidia_smi_log>"), Just("</nvidia_smi_log>"), Just("<gpu id='a'>"),
                 Just("</gpu>"), Just("<timestamp>Fri Aug  4 11:44:30 2023</timestamp>"),
                 Just("{\"at_seconds\":1,\"time\":\"2026-01-01T00:00:00Z\",\"gpus\":[{}]}"),
@@ -143,27 +143,27 @@ fn a_newer_file_and_a_second_run_are_refused_by_name() {
     );
     let header = "{\"samples_version\":\"1\",\"gpucost_version\":\"0.1.0\",\
         \"started\":\"2026-01-01T00:00:00Z\",\"is_command\":false,\"gpus\":[{\"index\":0}]}\n";
-    let look = "{\"at_seconds\":1,\"time\":\"2026-01-01T00:00:01Z\",\"gpus\":[{}]}\n";
-    let slip = |text: String| {
+    let round = "{\"at_seconds\":1,\"time\":\"2026-01-01T00:00:01Z\",\"gpus\":[{}]}\n";
+    let invalid = |text: String| {
         let reader = open(&text).expect("opens");
         let results: Vec<_> = reader.collect();
         let error = results.into_iter().next_back().expect("a result");
-        error.expect_err("a slip").to_string()
+        error.expect_err("an error").to_string()
     };
     assert_eq!(
-        slip(format!("{header}{look}{header}{look}")),
+        invalid(format!("{header}{round}{header}{round}")),
         "a.jsonl:3: a second run begins here"
     );
     assert_eq!(
-        slip(format!("{header}{look}{}", look.replace(":1,", ":0.5,"))),
-        "a.jsonl:3: `at_seconds` goes back, from 1 to 0.5"
+        invalid(format!("{header}{round}{}", round.replace(":1,", ":0.5,"))),
+        "a.jsonl:3: `at_seconds` decreases from 1 to 0.5"
     );
     assert_eq!(
-        slip(format!("{header}{}", look.replace("[{}]", "[{},{}]"))),
+        invalid(format!("{header}{}", round.replace("[{}]", "[{},{}]"))),
         "a.jsonl:2: 2 GPUs instead of 1"
     );
-    let found = slip(format!("{header}{look}what?\n{look}"));
-    assert!(found.starts_with("a.jsonl:3: it is no look"), "{found}");
+    let found = invalid(format!("{header}{round}what?\n{round}"));
+    assert!(found.starts_with("a.jsonl:3: not a GPU sample"), "{found}");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn formulas_in_names_are_disarmed_in_the_file_and_read_back() {
             is_mig_enabled: None,
         }],
     };
-    let look = Sample {
+    let round = Sample {
         at_seconds: 1.0,
         time: Timestamp::UNIX_EPOCH,
         gpus: vec![GpuSample::lost("-gone")],
@@ -201,7 +201,7 @@ fn formulas_in_names_are_disarmed_in_the_file_and_read_back() {
         elapsed_seconds: 1.0,
         exit_code: None,
     };
-    write(&path, &facts, &[look], &end);
+    write(&path, &facts, &[round], &end);
     let text = std::fs::read_to_string(&path).expect("there");
     assert!(
         text.contains(",\"'=HYPERLINK(\"\"http://x\"\")\","),
@@ -234,13 +234,13 @@ fn a_full_disk_is_an_error_and_no_panic() {
         gpus: Vec::new(),
     };
     let mut writer = SampleWriter::create(&path, &facts).expect("it opens");
-    let look = Sample {
+    let round = Sample {
         at_seconds: 0.0,
         time: Timestamp::UNIX_EPOCH,
         gpus: Vec::new(),
         host: HostReading::default(),
     };
-    let error = writer.write(&look).expect_err("full");
+    let error = writer.write(&round).expect_err("full");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     let error = SampleWriter::create(Path::new("run.txt"), &facts).expect_err("which format");
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);

@@ -1,4 +1,4 @@
-//! What no look of a whole file told: absent, which is not zero.
+//! What no sample of a whole file told: absent, which is not zero.
 
 use crate::domain::Gap;
 use crate::profiling::{GpuIdentity, GpuReading, GpuSample, Sample};
@@ -56,12 +56,12 @@ impl Told {
             Self::Temperature => "temperature",
             Self::SmClock => "SM clock",
             Self::MemoryClock => "memory clock",
-            Self::Throttle => "why clocks are held back",
+            Self::Throttle => "throttle reasons",
             Self::Pcie => "PCIe throughput",
             Self::Encoder => "video encoder",
             Self::Decoder => "video decoder",
             Self::Processes => "processes",
-            Self::Activity => "counters of the multiprocessors (GPM)",
+            Self::Activity => "multiprocessor counters (GPM)",
         }
     }
 
@@ -95,7 +95,7 @@ impl Told {
     }
 }
 
-/// What the looks of a file told so far, by GPU.
+/// What the samples of a file told so far, by GPU.
 #[derive(Debug, Default)]
 pub(super) struct Unread {
     /// For each GPU that answered, whether each figure was ever told.
@@ -110,14 +110,14 @@ impl Unread {
             let Some(reading) = GpuSample::reading(gpu) else {
                 continue;
             };
-            let told = row.get_or_insert_default();
-            for (told, figure) in told.iter_mut().zip(Told::ALL) {
-                *told |= figure.is_in(reading);
+            let reported = row.get_or_insert_default();
+            for (reported, figure) in reported.iter_mut().zip(Told::ALL) {
+                *reported |= figure.is_in(reading);
             }
         }
     }
 
-    /// One gap for GPUs that told nothing of the same figures.
+    /// One gap for GPUs that reported nothing of the same figures.
     pub(super) fn gaps(
         &self,
         gpus: &[GpuIdentity],
@@ -126,13 +126,13 @@ impl Unread {
     ) -> Vec<Gap> {
         let mut groups: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
         for (row, gpu) in self.rows.iter().zip(gpus) {
-            let Some(told) = row else {
+            let Some(reported) = row else {
                 continue;
             };
             let missing: Vec<&str> = Told::ALL
                 .into_iter()
-                .zip(told)
-                .filter(|(figure, told)| !**told && !figure.is_of(gpu) && may_tell(*figure))
+                .zip(reported)
+                .filter(|(figure, reported)| !**reported && !figure.is_of(gpu) && may_tell(*figure))
                 .map(|(figure, _)| figure.words())
                 .collect();
             let label = match &gpu.mig {
@@ -151,9 +151,9 @@ impl Unread {
                 Gap::new(
                     labels.join(", "),
                     place,
-                    format!("no look tells {}", missing.join(", ")),
-                    "where the driver has none nothing is to be done; what the sampler said then \
-                     tells why",
+                    format!("no sample reports {}", missing.join(", ")),
+                    "no action needed where the driver has no value; the sampler's messages \
+                     from that run give the reason",
                 )
             })
             .collect()

@@ -1,4 +1,4 @@
-//! The written form of looks: the keys of the JSON lines, which are the
+//! The written form of samples: the keys of the JSON lines, which are the
 //! columns of the CSV as well.
 
 use crate::profiling::{
@@ -188,7 +188,7 @@ impl GpuWire {
     }
 }
 
-/// One look.
+/// One sample.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SampleWire {

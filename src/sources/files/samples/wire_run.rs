@@ -110,7 +110,7 @@ pub(super) struct HeaderWire {
     gpus: Vec<IdentityWire>,
 }
 
-/// What tells the first line of a newer file from a slip.
+/// What tells the first line of a newer file from an error.
 #[derive(Debug, Deserialize)]
 pub(super) struct VersionWire {
     pub samples_version: String,

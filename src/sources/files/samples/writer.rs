@@ -6,7 +6,7 @@ use crate::sources::files::OwnFile;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file of samples that grows by one look at a time, each handed to the
+/// A file of samples that grows by one sample of a time, each handed to the
 /// system at once, so that a kill loses at most the one being written.
 #[derive(Debug)]
 pub struct SampleWriter {
@@ -23,7 +23,7 @@ enum Form {
 }
 
 impl SampleWriter {
-    /// Opens the file. What it holds stays until the first look is written,
+    /// Opens the file. What it holds stays until the first sample is written,
     /// together with what the samples are taken on.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl SampleWriter {
             None => {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidInput,
-                    "samples are written to a file named *.jsonl or *.csv",
+                    "the sample file name must end in .jsonl or .csv",
                 ));
             }
         };
@@ -49,7 +49,7 @@ impl SampleWriter {
         Ok(Self { file, form, start })
     }
 
-    /// Writes one look.
+    /// Writes one sample.
     ///
     /// # Errors
     /// When it cannot be written, as on a full disk. Part of it may then be in

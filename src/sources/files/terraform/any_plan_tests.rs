@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Any JSON, with many of the keys that are looked for.
+/// Any JSON, with many of the keys that are searched for.
 fn any_json() -> impl Strategy<Value = Value> {
     let keys = prop::sample::select(vec![
         "actions",

@@ -57,8 +57,8 @@ impl<'a> Configuration<'a> {
         let may_be_another = key.is_some_and(|key| key.contains(':')) && self.regions().len() > 1;
         match inherited.filter(|expression| !expression.is_empty()) {
             Some(_) if may_be_another => Err(Missing::Elsewhere(
-                "several providers are configured, and the plan does not say which one its module \
-                 is given"
+                "several providers are configured, and the plan does not specify which one \
+                 its module uses"
                     .to_owned(),
             )),
             Some(expression) => self.value(expression).map(Some),
@@ -74,7 +74,8 @@ impl<'a> Configuration<'a> {
             (Some(region), None) => Ok(Some(region)),
             (None, _) => Ok(None),
             (Some(_), Some(_)) => Err(Missing::Elsewhere(
-                "several providers are configured, and the plan does not say which one it uses"
+                "several providers are configured, and the plan does not specify which one \
+                 it uses"
                     .to_owned(),
             )),
         }
@@ -106,7 +107,7 @@ impl<'a> Configuration<'a> {
                 value.map(str::to_owned).ok_or_else(named)
             }
             _ => Err(Missing::Elsewhere(
-                "the region of its provider is computed".to_owned(),
+                "its provider region is computed".to_owned(),
             )),
         }
     }

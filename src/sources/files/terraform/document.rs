@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for TopLevel {
     type Value = Document;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a plan as an object")
+        f.write_str("a plan object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
@@ -119,14 +119,14 @@ fn text(node: Node) -> Option<String> {
 
 /// A newer layout is refused before anything is made of it: nothing is guessed.
 fn refuse_newer<E: Error>(version: Option<&str>) -> Result<(), E> {
-    let version = version.unwrap_or("no text");
+    let version = version.unwrap_or("not a string");
     match version.split('.').next().map(str::parse::<u64>) {
         Some(Ok(0 | 1)) => Ok(()),
         Some(Ok(_)) => Err(E::custom(format!(
-            "format version {version} is newer than the 1.x that this program reads"
+            "format version {version} is newer than the supported 1.x"
         ))),
         _ => Err(E::custom(format!(
-            "`format_version` is no version: {version}"
+            "`format_version` is not a valid version: {version}"
         ))),
     }
 }

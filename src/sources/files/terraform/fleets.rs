@@ -23,7 +23,7 @@ pub(super) fn spot_fleet(change: &Change, view: &View<'_>, templates: &Templates
 pub(super) fn fleet(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
     let target = view.block("target_capacity_specification");
     let target = target.and_then(|target| {
-        target.ok_or_else(|| Missing::Elsewhere("the plan says no capacity".to_owned()))
+        target.ok_or_else(|| Missing::Elsewhere("the plan does not specify a capacity".to_owned()))
     });
     let capacity = match &target {
         Ok(target) => needed(target, "total_target_capacity"),
@@ -55,7 +55,7 @@ pub(super) fn fleet(change: &Change, view: &View<'_>, templates: &Templates<'_>)
 }
 
 fn needed(view: &View<'_>, key: &str) -> Planned<u64> {
-    let unsaid = || Missing::Elsewhere(format!("the plan says no {key}"));
+    let unsaid = || Missing::Elsewhere(format!("the plan does not specify {key}"));
     view.whole(key)?.ok_or_else(unsaid)
 }
 
@@ -115,7 +115,7 @@ fn weighted(units: PlannedCount, size: u64) -> Planned<PlannedCount> {
         (0, _) => Ok(bought(Some("spot"), size)),
         (_, 0) => Ok(bought(None, size)),
         _ => Err(Missing::Elsewhere(
-            "its capacity is weighted and divided between on-demand and spot".to_owned(),
+            "its capacity is weighted and split between on-demand and spot".to_owned(),
         )),
     }
 }

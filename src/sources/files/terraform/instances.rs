@@ -95,7 +95,7 @@ impl Types {
             }
         }
         if names.is_empty() && more.is_none() {
-            let reason = "the plan names no instance type";
+            let reason = "the plan does not specify an instance type";
             more = Some(Missing::Elsewhere(reason.to_owned()));
         }
         Self { names, more }
@@ -157,7 +157,9 @@ fn group_size(view: &View<'_>) -> Planned<u64> {
     match view.whole("desired_capacity")? {
         Some(desired) => Ok(desired),
         None => view.whole("min_size")?.ok_or_else(|| {
-            Missing::Elsewhere("the plan says neither desired_capacity nor min_size".to_owned())
+            Missing::Elsewhere(
+                "the plan specifies neither desired_capacity nor min_size".to_owned(),
+            )
         }),
     }
 }
@@ -250,7 +252,7 @@ pub(super) fn instances_for(capacity: u64, overrides: &[Override]) -> Planned<u6
         let weight = one.weight.clone()?.unwrap_or(1).max(1);
         if *first.get_or_insert(weight) != weight {
             return Err(Missing::Elsewhere(
-                "its types count differently towards its capacity".to_owned(),
+                "its instance types have different capacity weights".to_owned(),
             ));
         }
     }
@@ -281,7 +283,8 @@ fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Fo
         Ok(scaling) => {
             let desired = scaling.map_or(Ok(None), |scaling| scaling.whole("desired_size"));
             desired.and_then(|desired| {
-                let unsaid = || Missing::Elsewhere("the plan says no desired_size".to_owned());
+                let unsaid =
+                    || Missing::Elsewhere("the plan does not specify desired_size".to_owned());
                 desired.ok_or_else(unsaid)
             })
         }

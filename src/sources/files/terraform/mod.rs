@@ -22,7 +22,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
-/// Which end of a plan is looked at.
+/// Which end of a plan is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Before,
@@ -41,7 +41,7 @@ pub enum TerraformError {
         source: io::Error,
     },
     /// It is another sort of file.
-    #[error("{name} is {found}, not a plan as JSON")]
+    #[error("{name} is {found}, not a JSON plan")]
     Other {
         /// The file, as the user named it.
         name: String,
@@ -49,7 +49,7 @@ pub enum TerraformError {
         found: &'static str,
     },
     /// It is no JSON, ends early, or is not laid out as a plan.
-    #[error("{name} is no Terraform plan that can be read")]
+    #[error("{name} is not a readable Terraform plan")]
     Malformed {
         /// The file, as the user named it.
         name: String,
@@ -102,8 +102,8 @@ pub fn read_terraform_plan(
         &document.format_version,
     ) {
         (true, _, Some(_)) => Ok(plan(&document, region)),
-        (false, true, Some(_)) => Err(other("the state of what there is")),
-        _ => Err(other("some other JSON")),
+        (false, true, Some(_)) => Err(other("a Terraform state")),
+        _ => Err(other("a different JSON document")),
     }
 }
 
@@ -111,8 +111,8 @@ pub fn read_terraform_plan(
 fn other_file(start: &[u8]) -> Option<&'static str> {
     match start {
         [] => Some("empty"),
-        [b'P', b'K', ..] => Some("a saved plan in Terraform's own format"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("a text in UTF-16"),
+        [b'P', b'K', ..] => Some("a binary Terraform plan file"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16 text"),
         _ => None,
     }
 }
@@ -206,7 +206,8 @@ fn region(
         (_, Some(region)) => Ok(region.to_owned()),
         (Err(missing), None) => Err(missing),
         (Ok(None), None) => Err(Missing::Elsewhere(
-            "the plan names no region; the environment of Terraform decides".to_owned(),
+            "the plan does not specify a region; Terraform takes it from its environment"
+                .to_owned(),
         )),
     }
 }
@@ -237,16 +238,16 @@ fn gaps(document: &Document) -> Vec<Gap> {
         gaps.push(Gap::new(
             "plan",
             "everything",
-            "planning ended in an error, so that it may lack resources",
-            "mend the error and plan again",
+            "planning ended with an error; resources may be missing",
+            "fix the error and plan again",
         ));
     }
     if document.deferred {
         gaps.push(Gap::new(
             "plan",
             "everything",
-            "some changes are put off to another run and are not in it",
-            "check the plan of that run too",
+            "some changes are deferred to another run and are not in the plan",
+            "also check the plan of that run",
         ));
     }
     gaps

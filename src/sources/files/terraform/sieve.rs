@@ -195,7 +195,7 @@ impl<'a> Sieve<'a> {
     fn keep<E: de::Error>(self, node: Node) -> Result<Node, E> {
         let left = self.room.get().checked_sub(1).ok_or_else(|| {
             E::custom(format!(
-                "a plan with more than {MOST_NODES} values is not read"
+                "plans with more than {MOST_NODES} values are not supported"
             ))
         })?;
         self.room.set(left);

@@ -78,7 +78,7 @@ pub(super) fn or<T>(own: Planned<Option<T>>, other: Planned<Option<T>>) -> Plann
 }
 
 impl<'a> Templates<'a> {
-    /// The view of a change on the side that is looked at.
+    /// The view of a change on the side that is evaluated.
     pub(super) fn view(&self, change: &'a Change) -> Option<View<'a>> {
         let expressions = self.configuration.expressions(&change.parts);
         match self.side {
@@ -207,7 +207,7 @@ impl<'a> Templates<'a> {
                 return Ok(Some(view));
             }
             return Err(Missing::Elsewhere(format!(
-                "the plan does not say which {base} it launches from"
+                "the plan does not specify which {base} it launches from"
             )));
         }
         Ok(None)
@@ -229,7 +229,7 @@ fn check_version(block: &View<'_>, template: &View<'_>) -> Planned<()> {
         return Ok(());
     }
     Err(Missing::Elsewhere(format!(
-        "it launches version {wanted} of a template of which the plan shows version {latest}"
+        "it launches version {wanted} of a template, but the plan shows version {latest}"
     )))
 }
 
@@ -265,7 +265,7 @@ pub(super) fn instance_type(view: &View<'_>) -> Planned<Option<String>> {
     let named = view.text("instance_type")?;
     if named.is_none() && view.get("instance_requirements")?.is_some() {
         return Err(Missing::Elsewhere(
-            "its type is chosen by requirements while instances start".to_owned(),
+            "its instance type is selected at launch by instance requirements".to_owned(),
         ));
     }
     Ok(named.map(str::to_owned))
@@ -294,7 +294,7 @@ fn tenancy(view: &View<'_>) -> Planned<Option<Tenancy>> {
         Some("dedicated") => Ok(Some(Tenancy::Dedicated)),
         Some("host") => Ok(Some(Tenancy::Host)),
         Some(other) => Err(Missing::Elsewhere(format!(
-            "its tenancy {other} is not known"
+            "its tenancy {other} is unknown"
         ))),
     }
 }

@@ -198,7 +198,11 @@ fn what_is_known_only_after_apply_is_named_and_not_guessed() {
     let chosen = one(&plan, "aws_instance.chosen");
     assert_eq!(types(&chosen), Err(Missing::AfterApply));
     let usual = one(&plan, "aws_instance.usual");
-    assert_eq!(usual.tenancy, Ok(Tenancy::Shared), "nobody wrote another");
+    assert_eq!(
+        usual.tenancy,
+        Ok(Tenancy::Shared),
+        "no other tenancy is configured"
+    );
     assert!(usual.more_tags, "the provider may add some");
     assert!(usual.region.is_err());
 }
@@ -332,21 +336,21 @@ fn other_files_are_refused_by_what_they_are() {
     };
     for (bytes, words) in [
         (&b""[..], "f is empty"),
-        (b"PK\x03\x04", "saved plan in Terraform's own format"),
+        (b"PK\x03\x04", "binary Terraform plan file"),
         (b"\xff\xfe{\x00", "UTF-16"),
         (
             b"{\"format_version\":\"1.0\",\"values\":{}}",
-            "the state of what there is",
+            "a Terraform state",
         ),
-        (b"{}", "some other JSON"),
-        (b"[]", "expected a plan as an object"),
+        (b"{}", "a different JSON document"),
+        (b"[]", "expected a plan object"),
         (
             b"{\"format_version\":\"2.0\"}",
             "format version 2.0 is newer",
         ),
         (
             b"{\"format_version\":1,\"planned_values\":{}}",
-            "is no version",
+            "is not a valid version",
         ),
         (
             b"{\"format_version\":\"1.0\",\"resource_changes\":{}}",
@@ -359,7 +363,7 @@ fn other_files_are_refused_by_what_they_are() {
         ),
     ] {
         let said = refusal(bytes);
-        assert!(said.contains(words), "{said} lacks {words}");
+        assert!(said.contains(words), "{said} does not contain {words}");
     }
     let deep = format!(
         "{{\"format_version\":\"1.0\",\"resource_changes\":{}",

@@ -96,7 +96,7 @@ impl<'a> View<'a> {
         if self.expressions.is_some() || !self.computed.iter().any(is_assumed) {
             return None;
         }
-        let reason = "the plan holds no configuration that would show what is written";
+        let reason = "the plan has no configuration that shows explicit settings";
         Some(Missing::Elsewhere(reason.to_owned()))
     }
 
@@ -124,7 +124,7 @@ impl<'a> View<'a> {
             Some(value) => value
                 .whole()
                 .map(Some)
-                .ok_or_else(|| Missing::Elsewhere(format!("its {key} is no count of instances"))),
+                .ok_or_else(|| Missing::Elsewhere(format!("its {key} is not an instance count"))),
         }
     }
 

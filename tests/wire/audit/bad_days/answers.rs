@@ -83,7 +83,7 @@ fn a_page_of_something_else_says_the_call_the_status_and_how_it_begins() {
         let report = audit.json(0);
         let found = report["gaps"].as_array().expect("a list");
         let said = format!(
-            "{service}:{operation}: the answer is not in the service's format: status {status}, \
+            "{service}:{operation}: the response is not in the service's format: status {status}, \
              begins with `<html> <head><title>Sorry, we are down</title></head></html>`"
         );
         let is_said = found.iter().any(|gap| {
@@ -109,7 +109,7 @@ fn a_body_without_an_end_is_given_up() {
         reason.starts_with("savingsplans:DescribeSavingsPlans: "),
         "{reason}"
     );
-    assert!(reason.contains("does not end"), "{reason}");
+    assert!(reason.contains("incomplete response"), "{reason}");
 }
 
 #[test]
@@ -131,10 +131,10 @@ fn one_instance_that_cannot_be_read_is_a_gap_and_the_others_stay() {
     let (place, reason, _) = gap(&report, "instance");
     assert_eq!(place, bad);
     assert!(
-        reason.starts_with("ec2:DescribeInstances: the answer is not in the service's format"),
+        reason.starts_with("ec2:DescribeInstances: the response is not in the service's format"),
         "{reason}"
     );
-    assert!(reason.ends_with("; it is left out"), "{reason}");
+    assert!(reason.ends_with("; it is omitted"), "{reason}");
     assert_eq!(report["summary"]["instances"], 4);
     assert_eq!(
         workload(&report, &office.ids[0])["monthly_cost"],

@@ -16,7 +16,7 @@ fn none_at_all() {
         "{error}"
     );
     let hint = "\nhint: set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs \
-                none\n";
+                no credentials\n";
     assert!(error.ends_with(hint), "{error}");
     assert_eq!(loopback.call_counts().len(), 0, "nobody was asked");
 }
@@ -120,5 +120,5 @@ fn refused() {
         error.starts_with("error: sts:GetCallerIdentity: InvalidClientTokenId: "),
         "{error}"
     );
-    assert!(error.contains("\nhint: check the keys"), "{error}");
+    assert!(error.contains("\nhint: check the access keys"), "{error}");
 }

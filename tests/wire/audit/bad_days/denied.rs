@@ -26,7 +26,7 @@ fn names(action: &str, (_, reason, hint): (&str, &str, &str)) {
         reason.starts_with(&format!("{action}: {code}: ")),
         "{reason}"
     );
-    let cure = format!("allow {action}; `gpucost iam-policy` prints the whole policy");
+    let cure = format!("allow {action}; `gpucost iam-policy` prints the full policy");
     assert!(hint.starts_with(&cure), "{hint}");
 }
 
@@ -69,7 +69,7 @@ fn every_region_is_an_error() {
         "error: no region could be read (2 tried)\n  \
          caused by: ec2:DescribeInstances: UnauthorizedOperation: User is not authorized to \
          perform: ec2:DescribeInstances\n\
-         hint: allow ec2:DescribeInstances; `gpucost iam-policy` prints the whole policy\n"
+         hint: allow ec2:DescribeInstances; `gpucost iam-policy` prints the full policy\n"
     );
 }
 
@@ -124,7 +124,7 @@ fn without_the_price_list_the_bundled_book_speaks() {
     let denied = gap(&report, "live prices");
     names("pricing:GetProducts", denied);
     assert!(
-        denied.1.contains("the bundled book is used"),
+        denied.1.contains("the bundled price catalog, is used"),
         "{}",
         denied.1
     );
@@ -148,7 +148,7 @@ fn without_the_spot_history_the_bundled_average_speaks() {
     let denied = gap(&report, "spot prices");
     names("ec2:DescribeSpotPriceHistory", denied);
     assert!(
-        denied.1.contains("the bundled average is used"),
+        denied.1.contains("the bundled average, is used"),
         "{}",
         denied.1
     );
@@ -192,7 +192,7 @@ fn without_volumes_what_a_stopped_instance_keeps_is_unpriced() {
         return;
     };
     let before = office.audit().run().json(0);
-    // 500 × 0.08 of the bundled book: nothing is published here.
+    // 500 × 0.08 of the bundled catalog: nothing is published here.
     assert_eq!(workload(&before, &office.ids[0])["monthly_cost"], 40.0);
     office.deny("ec2", "DescribeVolumes");
     office.deny("ec2", "DescribeAddresses");
@@ -203,7 +203,7 @@ fn without_volumes_what_a_stopped_instance_keeps_is_unpriced() {
     let (place, reason, _) = gap(&report, "storage price");
     assert_eq!(place, office.ids[0]);
     assert!(
-        reason.starts_with("unknown size unknown type (vol-"),
+        reason.starts_with("no price for unknown size unknown type (vol-"),
         "{reason}"
     );
     assert_eq!(
@@ -224,7 +224,10 @@ fn without_the_list_of_regions_the_home_region_is_audited() {
     let (place, reason, hint) = gap(&report, "regions");
     names("ec2:DescribeRegions", (place, reason, hint));
     assert!(reason.ends_with("; only us-east-1 is read"), "{reason}");
-    assert!(hint.ends_with("or name them with `--region`"), "{hint}");
+    assert!(
+        hint.ends_with("or specify regions with `--region`"),
+        "{hint}"
+    );
     assert_eq!(report["scope"]["regions"], json!(["us-east-1"]));
     assert_eq!(report["summary"]["instances"], 1);
 }
@@ -245,6 +248,6 @@ fn a_region_that_is_not_enabled_is_a_gap() {
         reason.starts_with("ec2:DescribeInstances: AuthFailure: "),
         "{reason}"
     );
-    assert!(hint.contains("that the region is enabled"), "{hint}");
+    assert!(hint.contains("whether the region is enabled"), "{hint}");
     assert_eq!(report["summary"]["instances"], 1);
 }

@@ -18,10 +18,10 @@ fn metrics_that_cost_too_much_are_not_asked_for() {
         return;
     };
     let run = office.audit().args(&["--max-api-cost", "0"]).run();
-    // 3 of the instance and 8 of its GPU, at 0.01 a thousand.
+    // 3 of instance and 8 of its GPU, at 0.01 a thousand.
     assert_eq!(
         run.error(2),
-        "error: asking for 11 metrics would cost about USD 0.00011, more than the accepted 0\n\
+        "error: requesting 11 metrics would cost about USD 0.00011, more than the limit of 0\n\
          hint: raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source \
          none`\n"
     );
@@ -55,7 +55,7 @@ fn a_page_that_leads_to_itself_ends_its_call() {
         let calls = loopback.calls(service, operation);
         assert!((1..=4).contains(&calls), "{operation}: {calls}");
         let said = format!("{}{}", run.stdout, run.stderr);
-        let words = format!("{service}:{operation}: the service repeats a page token");
+        let words = format!("{service}:{operation}: the service repeated a page token");
         assert!(said.contains(&words), "{operation} ({place}): {said}");
         loopback.clear_faults();
     }
@@ -73,7 +73,7 @@ fn nothing_to_audit_is_said_and_still_a_document() {
     assert_eq!(report["workloads"], json!([]));
     assert!(
         run.stderr
-            .contains("error: no GPU instance in the scope\nhint: "),
+            .contains("error: no GPU instances in scope\nhint: "),
         "{}",
         run.stderr
     );
@@ -102,7 +102,7 @@ fn nobody_listens() {
     );
     assert!(error.contains("Connection refused"), "{error}");
     assert!(
-        error.ends_with("\nhint: check the network, the region's name and `--endpoint-url`\n"),
+        error.ends_with("\nhint: check the network, the region name, and `--endpoint-url`\n"),
         "{error}"
     );
     // Four pauses of at most 1, 2, 4 and 8 seconds.

@@ -1,5 +1,5 @@
 //! What goes wrong between the program and AWS: each situation with one to
-//! three instances, what the user is told, and how the program ends.
+//! three instances, what the user is reported, and how the program ends.
 
 mod answers;
 mod credentials;
@@ -21,7 +21,7 @@ const VIRGINIA: &str = "us-east-1a";
 const IRELAND: &str = "eu-west-1a";
 
 /// A few instances of `g5.xlarge`, at 1.10 an hour wherever they are, that
-/// work by day: 80 % for eight of 24 hours.
+/// work by day: 80% for eight of 24 hours.
 struct Office {
     account: Account,
     days: Days,

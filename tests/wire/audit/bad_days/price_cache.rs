@@ -1,4 +1,4 @@
-//! The user's price cache behind the API and before the bundled book: whoever
+//! The user's price cache behind the API and before the bundled catalog: whoever
 //! read a price last, tells it.
 
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{Office, VIRGINIA, gap, gaps, workload};
 use crate::loopback::{Fault, Loopback, Price, Target, Times};
 use crate::pricing::Cache;
 
-/// A cache that has `g5.xlarge` at 1.05; the API has it at 1.10, the bundled book
+/// A cache that has `g5.xlarge` at 1.05; the API has it at 1.10, the bundled catalog
 /// at 1.006.
 fn cache() -> Cache {
     let loopback = Loopback::start(None);
@@ -21,7 +21,7 @@ fn without_the_price_list(office: &Office) {
     loopback.inject(target, Fault::AccessDenied, Times::Always);
 }
 
-/// What the instance costs an hour, and where every price that the report rests
+/// What instance costs an hour, and where every price that the report rests
 /// on came from.
 fn rests_on(report: &Value, office: &Office) -> (f64, String) {
     let hourly = workload(report, &office.ids[0])["hourly_cost"].as_f64();
@@ -48,7 +48,7 @@ fn each_price_is_of_the_freshest_that_knows_it() {
     assert_eq!(rests_on(&report, &office), (1.05, "cache".to_owned()));
     let (_, reason, _) = gap(&report, "live prices");
     assert!(
-        reason.ends_with("; the price cache, else the bundled book is used where it has a price"),
+        reason.ends_with("; the price cache, or else the bundled price catalog, is used where a price is available"),
         "{reason}"
     );
 
@@ -102,7 +102,7 @@ fn one_that_cannot_be_read_is_a_gap() {
         reason.starts_with(&format!("{path} is not a complete estate: ")),
         "{reason}"
     );
-    assert_eq!(hint, "`gpucost pricing refresh` writes it anew");
+    assert_eq!(hint, "run `gpucost pricing refresh` to recreate it");
     assert_eq!(rests_on(&report, &office), (1.10, "api".to_owned()));
 
     without_the_price_list(&office);

@@ -43,7 +43,7 @@ const PLANNED: &[(&str, &str, usize)] = &[
     ("ec2:DescribeReservedInstances", "us-west-2", 1),
     ("ec2:DescribeSpotPriceHistory", "eu-west-1", 1),
     ("ec2:DescribeVolumes", "eu-west-1", 1),
-    // The 104 accelerated types of the book take three filters of 40 types: for
+    // The 104 accelerated types of the catalog take three filters of 40 types: for
     // Linux in three regions and Windows in one. In Ireland gp2, gp3, io2 and
     // addresses.
     ("pricing:GetProducts", "us-east-1", 4 * 3 + 4),

@@ -3,8 +3,8 @@
 //!
 //! A month is 730 hours; each saving is rounded half up to cents where it is made.
 //!
-//! A reservation costs 63 % of On-Demand in this price list. It sells no savings
-//! plans: their rates are the bundled book's, so that a reservation and a plan
+//! A reservation costs 63% of On-Demand in this price list. It sells no savings
+//! plans: their rates are the bundled catalog's, so that a reservation and a plan
 //! differ here, and the cheaper one is bought.
 #![allow(
     clippy::inconsistent_digit_grouping,
@@ -93,7 +93,7 @@ const UNDER_RULES: &[&str] = &["steady-on-demand", "underutilized-gpu"];
 pub const ROWS: &[Row] = &[
     // 12 × 1.10 × 730 = 9,636.00. Replicas that answer requests: 12 × 30 / 80 =
     // 4.5, that is 5, and 7 × 1.10 × 730 = 5,621.00 less: 4,015.00. An L4 would be
-    // 60 % busy, 9 × 0.8048, and costs more.
+    // 60% busy, 9 × 0.8048, and costs more.
     //
     // Five run round the clock beside `dirty`, and `office` by day: a seventh would be used
     // a third of the time and not pay. Reserved at 1.10 × 0.63 = 0.693:
@@ -122,11 +122,11 @@ pub const ROWS: &[Row] = &[
         (32_120_00, &[("commit", None, 11_884_40)]),
         &["steady-on-demand"],
     ),
-    // One of four GPUs at 40 %: mean 10 %. 2 × 5.60 × 730 = 8,176.00. Nobody said what the
+    // One of four GPUs at 40%: mean 10%. 2 × 5.60 × 730 = 8,176.00. Nobody said what the
     // two do and nobody measured their network: they may train together, and keep EFA and
-    // the 40 Gbit/s that a g6.12xlarge has for 4.6016 in the book, 2 × (5.60 − 4.6016) × 730
-    // = 1,457.664. It fits: an L4 has half the bandwidth of an A10G and is 80 % busy.
-    // Reserved in the book at 2.99564: 2 × (4.6016 − 2.99564) × 730 = 2,344.7016.
+    // the 40 Gbit/s that a g6.12xlarge has for 4.6016 in the catalog, 2 × (5.60 − 4.6016) × 730
+    // = 1,457.664. It fits: an L4 has half the bandwidth of an A10G and is 80% busy.
+    // Reserved in the catalog at 2.99564: 2 × (4.6016 − 2.99564) × 730 = 2,344.7016.
     row(
         "wide",
         2,
@@ -163,7 +163,7 @@ pub const ROWS: &[Row] = &[
         (267_67, &[("commit", None, 93_83)]),
         &[],
     ),
-    // 3 × 0.202 × 730 = 442.38 from the bundled book, which sells no
+    // 3 × 0.202 × 730 = 442.38 from the bundled catalog, which sells no
     // reservation of it.
     row(
         "fractions",
@@ -197,7 +197,7 @@ pub const ROWS: &[Row] = &[
         &[],
     ),
     // 1.10 × 730 = 803.00. The bad readings are gone from the mean. What `chat`
-    // and `office` leave of the pool: 1,782.66 − 1,407.36 − 93.83. An L4 would be 100 % busy.
+    // and `office` leave of the pool: 1,782.66 − 1,407.36 − 93.83. An L4 would be 100% busy.
     row(
         "dirty",
         1,
@@ -210,7 +210,7 @@ pub const ROWS: &[Row] = &[
         monthly_cost: None,
         ..row("unknown", 1, (NO_DATA, None, None), None, (0, NOTHING), &[])
     },
-    // 6 × 1.20 × 730. Nobody said that it serves, so it does not shrink; the book
+    // 6 × 1.20 × 730. Nobody said that it serves, so it does not shrink; the catalog
     // knows no L4 in Ireland, and a T4 is an older GPU.
     row(
         "speech",
@@ -220,7 +220,7 @@ pub const ROWS: &[Row] = &[
         (5_256_00, NOTHING),
         &[],
     ),
-    // 0.60 × 730; a twelfth of the periods at 96 %.
+    // 0.60 × 730; a twelfth of the periods at 96%.
     row(
         "bursty",
         1,
@@ -246,7 +246,7 @@ pub const ROWS: &[Row] = &[
     // An address, 0.006 × 730 = 4.38, and the 8 GiB of gp2 that moto gives an
     // instance without volumes, 8 × 0.11 = 0.88.
     stopped("stopped-3", 5_26, &[("release", None, 5_26)]),
-    // 50 × 730. Power at 10 %, an H100 idles at 68 of 700 W, 9.7 %: idle, but
+    // 50 × 730. Power at 10%, an H100 idles at 68 of 700 W, 9.7%: idle, but
     // power alone never stops anything.
     row(
         "power-idle",
@@ -265,7 +265,7 @@ pub const ROWS: &[Row] = &[
         (15_330_00, &[("commit", None, 5_672_10)]),
         &["steady-on-demand"],
     ),
-    // 1.05 × 730. An A10G idles at 57 of 300 W, 19 %: 40 % tells nothing.
+    // 1.05 × 730. An A10G idles at 57 of 300 W, 19%: 40% tells nothing.
     row(
         "power-between",
         1,

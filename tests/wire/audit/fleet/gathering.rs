@@ -108,7 +108,7 @@ fn gather() -> Option<Gathered> {
 }
 
 /// Says of every hourly price of an estate that a cache told it, so that what the
-/// estate lacks and the bundled book has can be told from it.
+/// estate lacks and the bundled catalog has can be distinguished from it.
 fn relabel_prices(estate: &Path) {
     let text = std::fs::read(estate).expect("it was saved");
     let mut document: Value = serde_json::from_slice(&text).expect("an estate is JSON");

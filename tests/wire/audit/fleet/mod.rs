@@ -1,4 +1,4 @@
-//! A fleet of 62 instances in three regions, audited once; the tests look at
+//! A fleet of 62 instances in three regions, audited once; the tests read
 //! what came out.
 //!
 //! Nothing here asks the crate for a figure: prices, verdicts and sums in

@@ -1,5 +1,5 @@
 //! The prices that the account's price list and spot market answer. All differ
-//! from the bundled book's, so that figures show which were used.
+//! from the bundled catalog's, so that figures show which were used.
 
 use super::super::days::{Days, PERIODS};
 use crate::loopback::{Loopback, Price};
@@ -8,8 +8,8 @@ const VIRGINIA: &str = "us-east-1";
 const IRELAND: &str = "eu-west-1";
 const OREGON: &str = "us-west-2";
 
-/// Region, type, USD per hour. A one-year reservation is 37 % less. Missing on
-/// purpose: `g6f.large`, which the bundled book has at 0.202, and `g99.xlarge`,
+/// Region, type, USD per hour. A one-year reservation is 37% less. Missing on
+/// purpose: `g6f.large`, which the bundled catalog has at 0.202, and `g99.xlarge`,
 /// which nobody has.
 const LINUX: &[(&str, &str, &str)] = &[
     (VIRGINIA, "g4dn.xlarge", "0.50"),
@@ -35,7 +35,7 @@ pub fn publish(loopback: &Loopback, days: Days) {
         operation: "RunInstances:0002",
         ..Price::linux("g4dn.xlarge", VIRGINIA, "0.75")
     });
-    // No io2: what has no price in Ireland has none in the bundled book either.
+    // No io2: what has no price in Ireland has none in the bundled catalog either.
     loopback.put_storage_price(IRELAND, "gp2", "0.11");
     loopback.put_storage_price(IRELAND, "gp3", "0.09");
     loopback.put_public_ipv4_price(IRELAND, "0.006");

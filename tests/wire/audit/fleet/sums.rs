@@ -61,9 +61,9 @@ pub const IGNORED: u64 = 1;
 /// Virginia 12 + 16 + 8 + 3 + 4 + 1 + 3 + 1 + 5 + 4 + 1 = 58, Ireland 6 + 1 +
 /// 4, Oregon 8 + 8 + 1 + 8 + 1 + 1 + 1 + 8.
 pub const GPUS: u64 = 105;
-/// p99 at 1 % or more: chat 12, pretrain 16, wide 2, office 1, fractions 3,
+/// p99 at 1% or more: chat 12, pretrain 16, wide 2, office 1, fractions 3,
 /// dirty 1, speech 6, bursty 1, spotty 4, full 8, the ten 2, render 8. An hour
-/// a week is 0.6 % of the periods.
+/// a week is 0.6% of the periods.
 pub const ACTIVE: u64 = 64;
 /// And the memory of held 4 and weekly 1.
 pub const ALLOCATED: u64 = 69;
@@ -80,22 +80,18 @@ pub const EFFECTIVE: f64 = 36.3836;
 pub const PRICES_OF_THE_API: u64 = 23;
 /// `g6f.large`; `g6.12xlarge` on demand and reserved.
 pub const PRICES_OF_THE_BOOK: u64 = 3;
-/// When the book's yearly prices without upfront were seen. Its others in use are
+/// When the catalog's yearly prices without upfront were seen. Its others in use are
 /// of 2026-07-20, and the account's own are new.
 pub const OLDEST_PRICE: &str = "2026-01-21";
 
 /// What is missing, where (a name of the roster or a region), and words of the
 /// reason.
 pub const GAPS: &[(&str, &str, &str)] = &[
-    (
-        "GPU utilization",
-        "four-of-ten",
-        "coverage 40 %, 50 % needed",
-    ),
+    ("GPU utilization", "four-of-ten", "coverage 40%, 50% needed"),
     (
         "GPU utilization",
         "power-between",
-        "p99 40.0 % is more than 24.0 %, 5 points above the card's idle draw of 19.0 %",
+        "p99 40.0% is more than 24.0%, 5 points above the card's idle power of 19.0%",
     ),
     ("GPU utilization", "silent-1", "no GPU metric"),
     ("GPU utilization", "silent-2", "no GPU metric"),
@@ -104,13 +100,17 @@ pub const GAPS: &[(&str, &str, &str)] = &[
     ("GPU utilization", "silent-5", "no GPU metric"),
     ("GPU utilization", "unknown", "no GPU metric"),
     ("GPU utilization", "windows", "no GPU metric"),
-    ("instance type", "unknown", "g99.xlarge is unknown"),
+    (
+        "instance type",
+        "unknown",
+        "g99.xlarge is not in the EC2 response",
+    ),
     ("live price", "us-east-1", "none for g6f.large, g99.xlarge;"),
     // Average and Maximum of each reading.
     (
         "metric points",
         "dirty",
-        "60 points dropped: 20 negative, 40 over 100 %",
+        "60 points dropped: 20 negative, 40 over 100%",
     ),
     (
         "price",

@@ -119,7 +119,7 @@ fn every_rule_fires_where_it_should_and_nowhere_else() {
 
 #[test]
 fn the_rows_of_the_table_add_up_to_its_sums() {
-    // The table above all checks itself: a slip of the pen shows here.
+    // The table above all checks itself: an error of the pen shows here.
     let cost: i64 = ROWS.iter().filter_map(|row| row.monthly_cost).sum();
     assert_eq!(cost, sums::MONTHLY_COST);
     let savings: i64 = ROWS.iter().map(|row| saving(row.plan)).sum();
@@ -229,8 +229,8 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
         assert!(reason.contains(words), "{place}: {reason}");
     }
     let said: Vec<&str> = fleet.live.stderr.lines().collect();
-    // What the price list lacks is of the bundled book, which is old by now.
-    let old = format!("warning: the oldest price is of {}, ", sums::OLDEST_PRICE);
+    // What the price list lacks is of the bundled catalog, which is old by now.
+    let old = format!("warning: the oldest price is from {}, ", sums::OLDEST_PRICE);
     assert!(said[0].starts_with(&old), "{said:?}");
     // The unmeasured: windows, five silent ones and the unknown type.
     assert_eq!(said[2..], ["audited 55 of 62 instances; 14 gaps"]);

@@ -111,14 +111,14 @@ fn documents_follow_each_other_and_a_gpu_may_go() {
     assert_eq!(reading(&samples[1], 2).utilization_percent, Some(60.0));
     assert_eq!(samples[2].gpus[2].reading(), None);
     assert_eq!(reading(&samples[2], 1).vram_used_mib, Some(12.0));
-    let told = gaps(&reader);
+    let reported = gaps(&reader);
     assert!(
-        told[1].ends_with("the first is line 1: `warning: late`"),
-        "{told:?}"
+        reported[1].ends_with("the first is line 1: `warning: late`"),
+        "{reported:?}"
     );
     assert!(
-        told[2].starts_with("the last look: the log stops"),
-        "{told:?}"
+        reported[2].starts_with("the last sample: the log ends"),
+        "{reported:?}"
     );
     // All in one line, as some pipes leave it.
     let (_, flat) = read(&format!("{SLICED}{second}").replace('\n', ""));

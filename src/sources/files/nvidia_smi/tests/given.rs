@@ -34,9 +34,9 @@ fn given_names_outrank_a_header() {
             assert_eq!(used(&samples, 0), [100.0, 300.0].map(Some), "{log}");
             let busy = reading(&samples[1], 0).utilization_percent;
             assert_eq!(busy, Some(30.0), "{log}");
-            let told = gaps(&reader);
+            let reported = gaps(&reader);
             let is_of_header = |gap: &String| gap.starts_with("lines") || gap.starts_with("col");
-            assert!(!told.iter().any(is_of_header), "{told:?}");
+            assert!(!reported.iter().any(is_of_header), "{reported:?}");
         }
     }
 }
@@ -68,10 +68,11 @@ fn as_many_names_as_cells_are_needed() {
     // A warning between the rows may have any number of cells.
     let (reader, samples) = read_with(&format!("warning: slow, 3\n{rows}\n"), &given(&NAMES));
     assert_eq!(samples.len(), 2);
-    let told = gaps(&reader);
+    let reported = gaps(&reader);
     assert!(
-        told.iter()
+        reported
+            .iter()
             .any(|gap| gap.starts_with("lines: 1 line is not")),
-        "{told:?}"
+        "{reported:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Logs of several hosts, and rows that nothing tells apart.
+//! Logs of several hosts, and rows that nothing distinguishes.
 
 use super::super::super::samples::ReadOptions;
 use super::{gaps, read, reading, seconds, try_open, used};
@@ -13,8 +13,8 @@ fn row(second: u32, keys: &str, used_mib: u32) -> String {
     format!("2026/01/03 15:36:{second:02}.000, {keys}, 50 %, {used_mib} MiB\n")
 }
 
-fn has_gap(told: &[String], gap: &str) -> bool {
-    told.iter().any(|one| one == gap)
+fn has_gap(reported: &[String], gap: &str) -> bool {
+    reported.iter().any(|one| one == gap)
 }
 
 #[test]
@@ -43,10 +43,10 @@ fn gpus_of_two_hosts_are_told_apart_by_whatever_tells() {
         assert_eq!(samples.len(), 10, "{columns}");
         assert_eq!(used(&samples, 0)[9], Some(109.0), "{columns}");
         assert_eq!(used(&samples, 1)[9], Some(209.0), "{columns}");
-        let told = gaps(&reader);
+        let reported = gaps(&reader);
         assert!(
-            told.iter().any(|gap| gap.starts_with("index: several")),
-            "{told:?}"
+            reported.iter().any(|gap| gap.starts_with("index: several")),
+            "{reported:?}"
         );
     }
 }
@@ -84,10 +84,10 @@ fn rows_of_the_same_time_and_gpu_are_left_out_and_counted() {
     // It answered, so that it is not lost; what it said nobody knows.
     assert_eq!(reading(&samples[3], 0).vram_used_mib, None);
     assert_eq!(reading(&samples[3], 1).vram_used_mib, Some(203.0));
-    let told = gaps(&reader);
-    let gap = "rows: 6 rows are left out: the log has another row of the same time and GPU; the \
-               first is on line 8";
-    assert!(has_gap(&told, gap), "{told:?}");
+    let reported = gaps(&reader);
+    let gap = "rows: 6 rows are omitted: the log has another row with the same time and GPU; \
+               the first is on line 8";
+    assert!(has_gap(&reported, gap), "{reported:?}");
 }
 
 #[test]
@@ -124,16 +124,19 @@ fn a_second_log_behind_the_first_is_left_out() {
     let (one, other) = (host(0, 10, 100), host(2, 20, 200));
     let (reader, samples) = read(&format!("{HEADER}\n{one}{HEADER}\n{other}"));
     assert_eq!(used(&samples, 0), [Some(100.0); 10]);
-    let told = gaps(&reader);
-    let gap = "rows: 18 rows are left out: the clock goes back to a time that the log has rows of \
-               the same GPU for; the first is on line 13";
-    assert!(has_gap(&told, gap), "{told:?}");
+    let reported = gaps(&reader);
+    let gap = "rows: 18 rows are omitted: the clock goes back to a time already logged for \
+               the same GPU; the first is on line 13";
+    assert!(has_gap(&reported, gap), "{reported:?}");
     // Runs in the wrong order have no time twice.
     let (one, other) = (host(20, 30, 100), host(2, 12, 200));
     let (reader, samples) = read(&format!("{HEADER}\n{one}{other}"));
     assert_eq!(samples.len(), 20);
-    let told = gaps(&reader);
-    assert!(!told.iter().any(|gap| gap.starts_with("rows")), "{told:?}");
+    let reported = gaps(&reader);
+    assert!(
+        !reported.iter().any(|gap| gap.starts_with("rows")),
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -146,10 +149,10 @@ fn a_row_that_may_be_of_several_gpus_is_left_out() {
     log.push_str(&row(4, "0, [Unknown Error]", 300));
     let (reader, samples) = read(&log);
     assert_eq!(used(&samples, 0), [Some(100.0); 4]);
-    let told = gaps(&reader);
-    let gap = "rows: 1 row is left out: several GPUs have the same index, and nothing else says \
-               which is meant; the first is on line 10";
-    assert!(has_gap(&told, gap), "{told:?}");
+    let reported = gaps(&reader);
+    let gap = "rows: 1 row is omitted: several GPUs have the same index, and nothing else \
+               identifies them; the first is on line 10";
+    assert!(has_gap(&reported, gap), "{reported:?}");
 }
 
 #[test]
@@ -161,8 +164,8 @@ fn rows_that_nothing_names_are_not_put_together_either() {
     let (reader, samples) = read(&log);
     assert_eq!(reader.facts().gpus.len(), 1);
     assert_eq!(seconds(&samples), [1.0, 3.0, 4.0]);
-    let told = gaps(&reader);
-    let gap = "rows: 5 rows are left out: the log has another row of the same time and GPU; the \
-               first is on line 2";
-    assert!(has_gap(&told, gap), "{told:?}");
+    let reported = gaps(&reader);
+    let gap = "rows: 5 rows are omitted: the log has another row with the same time and GPU; \
+               the first is on line 2";
+    assert!(has_gap(&reported, gap), "{reported:?}");
 }

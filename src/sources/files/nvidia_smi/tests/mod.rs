@@ -39,8 +39,8 @@ fn seconds(samples: &[Sample]) -> Vec<f64> {
 }
 
 fn gaps(reader: &SampleReader) -> Vec<String> {
-    let told = |gap: crate::domain::Gap| format!("{}: {}", gap.what, gap.reason);
-    reader.gaps().into_iter().map(told).collect()
+    let reported = |gap: crate::domain::Gap| format!("{}: {}", gap.what, gap.reason);
+    reader.gaps().into_iter().map(reported).collect()
 }
 
 fn refusal(log: &str, options: &ReadOptions) -> SamplesError {

@@ -1,4 +1,4 @@
-//! Logs of any number of GPUs and looks, in any dress, with rows missing.
+//! Logs of any number of GPUs and samples, in any dress, with rows missing.
 
 use super::read;
 use proptest::collection::vec;
@@ -37,9 +37,9 @@ fn key(dress: Dress, gpu: usize) -> String {
     }
 }
 
-fn log(dress: Dress, looks: &[Vec<Cell>]) -> String {
+fn log(dress: Dress, rounds: &[Vec<Cell>]) -> String {
     let mut log = String::new();
-    for (number, look) in looks.iter().enumerate() {
+    for (number, round) in rounds.iter().enumerate() {
         if number == 0 || dress.is_headed_each_time {
             let header = format!(
                 "timestamp, {}, utilization.gpu [%], memory.used [MiB], power.draw [W]",
@@ -47,7 +47,7 @@ fn log(dress: Dress, looks: &[Vec<Cell>]) -> String {
             );
             log.push_str(&(header + dress.line_end));
         }
-        for (gpu, (busy, held, _)) in look.iter().enumerate().filter(|(_, cell)| cell.2) {
+        for (gpu, (busy, held, _)) in round.iter().enumerate().filter(|(_, cell)| cell.2) {
             let time = format!(
                 "2026/01/03 10:{:02}:{:02}.{gpu:03}",
                 number / 60,
@@ -64,7 +64,7 @@ fn log(dress: Dress, looks: &[Vec<Cell>]) -> String {
     log
 }
 
-fn looks() -> impl Strategy<Value = Vec<Vec<Cell>>> {
+fn rounds() -> impl Strategy<Value = Vec<Vec<Cell>>> {
     (1..6_usize).prop_flat_map(|gpus| {
         let cell = (0..=100_u32, 0..80_000_u32, prop::bool::weighted(0.8));
         vec(vec(cell, gpus), 1..90)
@@ -75,22 +75,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_row_is_found_at_its_gpu_and_second(dress in dress(), mut looks in looks()) {
-        // The first look names every GPU; later ones have the first GPU at least,
-        // without which a look cannot be told from the rest of the one before.
-        looks[0].iter_mut().for_each(|cell| cell.2 = true);
-        looks.iter_mut().for_each(|look| look[0].2 = true);
-        let (reader, samples) = read(&log(dress, &looks));
-        prop_assert_eq!(reader.facts().gpus.len(), looks[0].len());
-        // Where the log stops, rows that the look before had may just not be written.
-        let is_cut = looks.len() > 1 && {
-            let (before, last) = (&looks[looks.len() - 2], &looks[looks.len() - 1]);
+    fn every_row_is_found_at_its_gpu_and_second(dress in dress(), mut rounds in rounds()) {
+        // The first sample names every GPU; later ones have the first GPU at least,
+        // without which a sample cannot be distinguished from the rest of the one before.
+        rounds[0].iter_mut().for_each(|cell| cell.2 = true);
+        rounds.iter_mut().for_each(|round| round[0].2 = true);
+        let (reader, samples) = read(&log(dress, &rounds));
+        prop_assert_eq!(reader.facts().gpus.len(), rounds[0].len());
+        // Where the log stops, rows that the sample before had may just not be written.
+        let is_cut = rounds.len() > 1 && {
+            let (before, last) = (&rounds[rounds.len() - 2], &rounds[rounds.len() - 1]);
             before.iter().zip(last).any(|(before, last)| before.2 && !last.2)
         };
-        prop_assert_eq!(samples.len(), looks.len() - usize::from(is_cut));
-        for (number, (sample, look)) in samples.iter().zip(&looks).enumerate() {
+        prop_assert_eq!(samples.len(), rounds.len() - usize::from(is_cut));
+        for (number, (sample, round)) in samples.iter().zip(&rounds).enumerate() {
             prop_assert_eq!(sample.at_seconds, number as f64);
-            for (gpu, (busy, held, is_there)) in sample.gpus.iter().zip(look) {
+            for (gpu, (busy, held, is_there)) in sample.gpus.iter().zip(round) {
                 let found = gpu
                     .reading()
                     .map(|reading| (reading.utilization_percent, reading.vram_used_mib));

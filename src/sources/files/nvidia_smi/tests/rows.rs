@@ -1,4 +1,4 @@
-//! Which rows are one look, whatever their order and wherever the log stops.
+//! Which rows are one sample, whatever their order and wherever the log stops.
 
 use super::{gaps, read, seconds, used};
 use crate::profiling::{GpuSample, Sample};
@@ -15,10 +15,10 @@ fn row(second: u32, millisecond: u32, gpu: u32) -> String {
     )
 }
 
-/// Looks a second apart, each with its GPUs in an order.
-fn log(looks: u32, order: impl Fn(u32) -> Vec<u32>, spread_ms: u32) -> String {
+/// Samples a second apart, each with its GPUs in an order.
+fn log(samples: u32, order: impl Fn(u32) -> Vec<u32>, spread_ms: u32) -> String {
     let mut log = format!("{HEADER}\n");
-    for second in 0..looks {
+    for second in 0..samples {
         for (place, gpu) in order(second).into_iter().enumerate() {
             log.push_str(&row(second, place as u32 * spread_ms, gpu));
         }
@@ -32,7 +32,7 @@ fn losses(samples: &[Sample]) -> usize {
 }
 
 #[test]
-fn rows_are_one_look_in_any_order() {
+fn rows_are_one_sample_in_any_order() {
     let orders: [fn(u32) -> Vec<u32>; 4] = [
         |_| vec![0, 1, 2],
         |_| vec![2, 1, 0],
@@ -86,11 +86,11 @@ fn where_a_log_stops_no_gpu_is_lost() {
     for log in [&cut, torn, torn_figure] {
         let (reader, samples) = read(log);
         assert_eq!(samples, all[..29], "{}", &log[log.len() - 60..]);
-        let told = gaps(&reader);
+        let reported = gaps(&reader);
         assert_eq!(
-            told[1],
-            "the last look: the log stops in the middle of what begins on line 60, which is left \
-             out"
+            reported[1],
+            "the last sample: the log ends within the sample that begins on line 60; the \
+             sample is omitted"
         );
     }
     // Five of eight GPUs are cut off.

@@ -15,7 +15,7 @@ timestamp, index, name, utilization.gpu [%], memory.used [MiB], power.draw [W]
 ";
 
 #[test]
-fn rows_of_several_gpus_are_one_look() {
+fn rows_of_several_gpus_are_one_sample() {
     let (reader, samples) = read(TWO);
     assert_eq!(reader.facts().started.to_string(), "2026-01-03T15:36:53.5Z");
     assert_eq!(reader.facts().gpus.len(), 2);
@@ -33,7 +33,7 @@ fn rows_of_several_gpus_are_one_look() {
         gaps(&reader),
         [
             "utilization.memory, memory.total, power.limit: the log has no such columns",
-            "time zone: its times name no zone and are read as UTC"
+            "time zone: timestamps have no time zone and are read as UTC"
         ]
     );
 }
@@ -70,7 +70,7 @@ fn every_dress_of_the_same_log_says_the_same() {
         .flat_map(u16::to_le_bytes)
         .collect();
     let reader = try_open(&wide, &ReadOptions::default()).expect("opens");
-    let found: Vec<Sample> = reader.map(|sample| sample.expect("a look")).collect();
+    let found: Vec<Sample> = reader.map(|sample| sample.expect("a sample")).collect();
     assert_eq!(found, expected);
     let given = ReadOptions {
         columns: Some(
@@ -113,10 +113,10 @@ fn rows_without_a_name_of_their_gpu_go_by_their_order() {
     );
     let (reader, samples) = read(&short);
     assert_eq!(seconds(&samples), [0.0, 1.0, 61.0]);
-    let told = gaps(&reader);
+    let reported = gaps(&reader);
     assert!(
-        told[2].starts_with("looks: 1 look has another number"),
-        "{told:?}"
+        reported[2].starts_with("samples: 1 sample has a different number"),
+        "{reported:?}"
     );
 
     let (reader, samples) = read(
@@ -158,14 +158,17 @@ fn a_gpu_that_is_lost_is_lost_and_not_idle() {
     assert_eq!(samples[2].gpus[1], GpuSample::lost("GPU is lost"));
     assert_eq!(
         samples[3].gpus[1],
-        GpuSample::lost("it is not in this part of the log")
+        GpuSample::lost("not in this part of the log")
     );
     assert_eq!(reading(&samples[3], 0).utilization_percent, Some(60.0));
     assert_eq!(samples[4].gpus[0], GpuSample::lost("Unknown Error"));
-    let told = gaps(&reader);
+    let reported = gaps(&reader);
     assert!(
-        told[2].starts_with("lines: 1 line is not of the log; the first is line 8: `Unable to"),
-        "{told:?}"
+        reported[2].starts_with(
+            "lines: 1 line is not part of the log; the first is line 8: `Unable \
+                                 to"
+        ),
+        "{reported:?}"
     );
 }
 
@@ -211,7 +214,7 @@ fn columns_that_are_missing_or_not_known_are_named() {
         gaps(&reader),
         [
             "utilization.memory, memory.total, power.draw: the log has no such columns",
-            "columns: not known: my.column"
+            "columns: unknown: my.column"
         ]
     );
 }
@@ -223,10 +226,10 @@ fn a_log_without_header_is_told_by_its_units_or_refused() {
     assert_eq!(reading(&samples[0], 0).vram_used_mib, Some(1_129.0));
     assert_eq!(reading(&samples[0], 0).vram_total_mib, Some(23_028.0));
     assert_eq!(reading(&samples[0], 0).power_w, Some(33.09));
-    let told = gaps(&reader);
+    let reported = gaps(&reader);
     assert!(
-        told[1].ends_with("timestamp,name,utilization.gpu,memory.total,memory.used,power.draw"),
-        "{told:?}"
+        reported[1].ends_with("timestamp,name,utilization.gpu,memory.total,memory.used,power.draw"),
+        "{reported:?}"
     );
     for (log, says) in [
         (
@@ -257,7 +260,7 @@ fn what_is_no_log_is_refused_with_what_it_says() {
             "{\"estate_version\":\"1\"}",
             "it says `{\"estate_version\":\"1\"}`",
         ),
-        ("timestamp, gpu_name\n", "no column is a reading of a GPU"),
+        ("timestamp, gpu_name\n", "no column is a GPU metric"),
         (
             "timestamp, utilization.gpu [%]\nNVIDIA-SMI has failed because\u{1b}[2J\n",
             "smi.log holds no samples; it says `NVIDIA-SMI has failed because\\u{1b}[2J`",
@@ -280,18 +283,18 @@ fn figures_that_cannot_be_are_left_out_and_counted() {
     assert_eq!(samples.len(), 2);
     assert_eq!(reading(&samples[0], 0).utilization_percent, None);
     assert_eq!(reading(&samples[1], 0).vram_used_mib, None);
-    let told = gaps(&reader);
+    let reported = gaps(&reader);
     assert!(
-        told[2].starts_with("figures: 2 cells are not what"),
-        "{told:?}"
+        reported[2].starts_with("figures: 2 cells are not valid"),
+        "{reported:?}"
     );
     assert!(
-        told[3].starts_with("figures: 2 figures cannot be"),
-        "{told:?}"
+        reported[3].starts_with("figures: 2 figures out of range"),
+        "{reported:?}"
     );
     assert!(
-        told[4].starts_with("the last look: the log stops"),
-        "{told:?}"
+        reported[4].starts_with("the last sample: the log ends"),
+        "{reported:?}"
     );
 }
 

@@ -56,8 +56,8 @@ fn a_time_that_cannot_be_read_is_named_as_the_cause() {
     for (time, says) in [
         (
             "Sat Jan  3 15:36:00 CET 2026",
-            "smi.log:2: the time `Sat Jan  3 15:36:00 CET 2026` names its zone `CET`, a short \
-             name that several zones share",
+            "smi.log:2: the time `Sat Jan  3 15:36:00 CET 2026` has the ambiguous zone \
+             abbreviation `CET`",
         ),
         (
             "yesterday at noon",

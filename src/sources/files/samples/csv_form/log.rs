@@ -1,4 +1,4 @@
-//! Reading a file of rows, one look at a time.
+//! Reading a file of rows, one sample of a time.
 
 use super::super::json_form::torn_gap;
 use super::super::{Input, Line, Lines, Log, SamplesError, cells, place, quoted};
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 /// Which GPU of the host, and which slice of it.
 type Slot = (u16, Option<u16>);
 
-/// A look as far as its rows have come.
-struct Look {
+/// A sample as far as its rows have come.
+struct MeterReading {
     sample: Sample,
     slots: Vec<Slot>,
     line: u64,
 }
 
-impl Look {
+impl MeterReading {
     fn of(names: &Names, line: &Line) -> Result<Self, String> {
         let row = Row::of(names, &line.text)?;
         Ok(Self {
@@ -36,7 +36,7 @@ pub(in crate::sources::files::samples) struct CsvLog {
     names: Names,
     facts: RunFacts,
     slots: Vec<Slot>,
-    next: Option<Look>,
+    next: Option<MeterReading>,
     torn_line: Option<u64>,
     last_at_seconds: f64,
     unknown: Vec<String>,
@@ -74,9 +74,9 @@ impl CsvLog {
         let (mut lines, header) = after_header(input)?;
         let names: Names = header.iter().cloned().zip(0..).collect();
         if names.len() != header.len() {
-            return Err(SamplesError::line(&path, 1, "a column stands twice"));
+            return Err(SamplesError::line(&path, 1, "duplicate column"));
         }
-        let facts = first_look(&mut lines, &path, &names)?;
+        let facts = first_sample(&mut lines, &path, &names)?;
         let known: Vec<String> = columns().collect();
         let unknown = header.iter().filter(|name| !known.contains(name));
         let slot = |gpu: &crate::profiling::GpuIdentity| {
@@ -97,8 +97,8 @@ impl CsvLog {
         Ok(log)
     }
 
-    /// The next row, as a look at one GPU.
-    fn next_row(&mut self) -> Result<Option<Look>, SamplesError> {
+    /// The next row, as a sample of one GPU.
+    fn next_row(&mut self) -> Result<Option<MeterReading>, SamplesError> {
         let Some(line) = next_line(&mut self.lines, &self.path)? else {
             return Ok(None);
         };
@@ -108,42 +108,44 @@ impl CsvLog {
             self.torn_line = Some(line.number);
             return Ok(None);
         }
-        Look::of(&self.names, &line)
+        MeterReading::of(&self.names, &line)
             .map(Some)
             .map_err(|message| SamplesError::line(&self.path, line.number, message))
     }
 
-    fn next_look(&mut self) -> Result<Option<Sample>, SamplesError> {
-        let Some(mut look) = self.next.take() else {
+    fn next_sample(&mut self) -> Result<Option<Sample>, SamplesError> {
+        let Some(mut sample) = self.next.take() else {
             return Ok(None);
         };
         while let Some(row) = self.next_row()? {
-            if row.sample.at_seconds != look.sample.at_seconds {
+            if row.sample.at_seconds != sample.sample.at_seconds {
                 self.next = Some(row);
                 break;
             }
-            look.sample.gpus.extend(row.sample.gpus);
-            look.slots.extend(row.slots);
+            sample.sample.gpus.extend(row.sample.gpus);
+            sample.slots.extend(row.slots);
         }
-        let slip = |message| Err(SamplesError::line(&self.path, look.line, message));
-        if look.slots != self.slots {
-            let is_cut = self.next.is_none() && self.slots.starts_with(&look.slots);
+        let invalid = |message| Err(SamplesError::line(&self.path, sample.line, message));
+        if sample.slots != self.slots {
+            let is_cut = self.next.is_none() && self.slots.starts_with(&sample.slots);
             if is_cut {
-                self.torn_line.get_or_insert(look.line);
+                self.torn_line.get_or_insert(sample.line);
                 return Ok(None);
             }
-            return slip("a look begins here that has not the GPUs of the first, in their order");
+            return invalid(
+                "this sample does not have the GPUs of the first sample in the same order",
+            );
         }
-        if look.sample.at_seconds < self.last_at_seconds {
-            return slip("`elapsed_seconds` goes back here: a second run begins");
+        if sample.sample.at_seconds < self.last_at_seconds {
+            return invalid("`elapsed_seconds` decreases here: a second run begins");
         }
-        self.last_at_seconds = look.sample.at_seconds;
-        Ok(Some(look.sample))
+        self.last_at_seconds = sample.sample.at_seconds;
+        Ok(Some(sample.sample))
     }
 }
 
-/// What the rows of the first look say of the run and its GPUs.
-fn first_look(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts, SamplesError> {
+/// What the rows of the first sample say of the run and its GPUs.
+fn first_sample(lines: &mut Lines, path: &Path, names: &Names) -> Result<RunFacts, SamplesError> {
     let mut found: Option<(f64, RunFacts)> = None;
     while let Some(line) = next_line(lines, path)? {
         let read = Row::of(names, &line.text).and_then(|row| {
@@ -175,7 +177,7 @@ impl Log for CsvLog {
     }
 
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>> {
-        self.next_look().transpose()
+        self.next_sample().transpose()
     }
 
     fn end(&self) -> Option<&RunEnd> {
@@ -190,8 +192,8 @@ impl Log for CsvLog {
             gaps.push(Gap::new(
                 "columns",
                 place(&self.path),
-                format!("not known: {}", self.unknown.join(", ")),
-                "nothing to do when they are your own",
+                format!("unknown: {}", self.unknown.join(", ")),
+                "no action needed for columns that you added",
             ));
         }
         gaps

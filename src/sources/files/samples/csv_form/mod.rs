@@ -1,4 +1,4 @@
-//! Samples as CSV: one row per GPU and look, every row with all that it needs to
+//! Samples as CSV: one row per GPU and sample, every row with all that it needs to
 //! be read by itself. What is absent is an empty cell; lists are JSON in a cell.
 
 mod log;

@@ -50,7 +50,7 @@ impl<'a> Row<'a> {
         let value = cell.trim().parse();
         value
             .map(Some)
-            .map_err(|_| format!("`{column}` is not a value it can have"))
+            .map_err(|_| format!("`{column}` has an invalid value"))
     }
 
     fn required<T: FromStr>(&self, column: &str) -> Result<T, String> {
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
 
     fn list<T: serde::de::DeserializeOwned>(&self, column: &str) -> Result<Option<T>, String> {
         let list = self.get(column).map(serde_json::from_str).transpose();
-        list.map_err(|error| format!("`{column}` is wrong: {error}"))
+        list.map_err(|error| format!("`{column}` is invalid: {error}"))
     }
 
     fn figures<T>(
@@ -149,7 +149,7 @@ impl<'a> Row<'a> {
         time("time", self.get("time").unwrap_or_default())
     }
 
-    /// A look with this GPU alone.
+    /// A sample with this GPU alone.
     pub(super) fn sample(&self) -> Result<Sample, String> {
         Ok(Sample {
             at_seconds: self.at_seconds()?,

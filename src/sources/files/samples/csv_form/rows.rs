@@ -1,4 +1,4 @@
-//! Writing the rows of a look.
+//! Writing the rows of a sample.
 
 use super::super::json_form::json_line;
 use super::super::wire::{
@@ -9,7 +9,7 @@ use crate::profiling::{GpuIdentity, GpuSample, RunFacts, Sample};
 use std::io;
 
 /// Text as a cell. An apostrophe that is there already is doubled, so that the
-/// one that disarms a formula can be told from it.
+/// one that disarms a formula can be distinguished from it.
 fn text(value: Option<&str>) -> String {
     let Some(value) = value else {
         return String::new();

@@ -5,41 +5,43 @@ use super::explain::{Page, figure, share};
 use super::style::{TableStyle, left_out};
 use super::text::{fit, money, safe};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{InstanceCost, Money, Sunk, Workload};
+use crate::domain::{CommittedCost, InstanceCost, Money, Workload};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Rows shown before the rest is announced.
 const SHOWN: usize = 8;
 
-/// Workloads with hours that commitments pay for, dearest first.
-pub(super) fn paid_ahead_section(
+/// Workloads with hours that commitments pay for, most expensive first.
+pub(super) fn committed_section(
     audit: &Audit,
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
-    let sunk = |one: &AuditedWorkload| Some((one.workload.name.clone(), one.workload.sunk()?));
-    let mut rows: Vec<(String, Sunk)> = audit.workloads.iter().filter_map(sunk).collect();
+    let committed_cost =
+        |one: &AuditedWorkload| Some((one.workload.name.clone(), one.workload.committed_cost()?));
+    let mut rows: Vec<(String, CommittedCost)> =
+        audit.workloads.iter().filter_map(committed_cost).collect();
     if rows.is_empty() {
         return Ok(());
     }
     // Workloads are in a total order, which a stable sort keeps among equals.
-    rows.sort_by_key(|(_, sunk)| std::cmp::Reverse(sunk.monthly.amount()));
-    let heading = "PAID AHEAD  part of the cost; stopping saves none of it before the day";
+    rows.sort_by_key(|(_, committed_cost)| std::cmp::Reverse(committed_cost.monthly.amount()));
+    let heading = "COMMITTED  part of the cost; stopping saves none of it before the end date";
     writeln!(out, "{}", style.heading(heading))?;
     let (shown, hidden) = rows.split_at(style.shown(rows.len(), SHOWN));
-    for (name, sunk) in shown {
+    for (name, committed_cost) in shown {
         let line = format!(
             "{:>14}  {}: {}",
-            money(sunk.monthly),
+            money(committed_cost.monthly),
             safe(name),
-            safe(&sunk.in_words())
+            safe(&committed_cost.in_words())
         );
         writeln!(out, "{}", fit(&line, style.width))?;
     }
     let worth = hidden
         .iter()
-        .map(|(_, sunk)| Some(sunk.monthly))
+        .map(|(_, committed_cost)| Some(committed_cost.monthly))
         .reduce(|sum, part| sum?.checked_add(part?).ok())
         .flatten();
     left_out(hidden.len(), "workload", "workloads", worth, out)?;
@@ -71,26 +73,26 @@ impl Page {
     }
 
     /// What of a workload's cost stopping does not end.
-    pub(super) fn sunk(&mut self, workload: &Workload) {
-        if let Some(sunk) = workload.sunk() {
+    pub(super) fn committed_cost(&mut self, workload: &Workload) {
+        if let Some(committed_cost) = workload.committed_cost() {
             self.line(&format!(
-                "{} of it is paid ahead by {}: stopping saves none of that before, and frees its \
-                 hours for other instances",
-                money(sunk.monthly),
-                sunk.in_words()
+                "{} of the cost is committed by {}: stopping saves none of it before then, \
+                 but frees the hours for other instances",
+                money(committed_cost.monthly),
+                committed_cost.in_words()
             ));
         }
     }
 }
 
 /// The cost of one instance, then how its hourly rate comes about. `None` when
-/// nothing is paid ahead.
+/// nothing is committed.
 fn derived(one: &InstanceCost) -> Option<Vec<String>> {
-    let paid = one.paid_ahead.as_ref()?;
+    let paid = one.committed.as_ref()?;
     let currency = one.hourly.currency();
     let month = Money::new(one.monthly().amount(), currency);
     let mut lines = vec![format!(
-        "{}/h × {} h = {} a month",
+        "{}/h × {} h = {} per month",
         figure(one.hourly.amount(), 10),
         figure(one.monthly_hours, 10),
         figure(month.amount(), 6)

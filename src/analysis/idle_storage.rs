@@ -2,17 +2,17 @@
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Currency, Instance, Money, Policy, StandingCosts, StorageQuote, StorageResource,
+    Currency, IdleStorageCosts, Instance, Money, Policy, StorageQuote, StorageResource,
 };
 use rust_decimal::Decimal;
 
 /// Volumes and addresses of stopped instances, priced where a price is known.
-pub(super) fn standing_costs(
+pub(super) fn idle_storage_costs(
     instances: &[&Instance],
     prices: &Prices<'_>,
     policy: &Policy,
-) -> StandingCosts {
-    let mut costs = StandingCosts::default();
+) -> IdleStorageCosts {
+    let mut costs = IdleStorageCosts::default();
     for instance in instances {
         costs.volumes += instance.volumes.len() as u64;
         costs.addresses += instance.addresses.len() as u64;
@@ -67,7 +67,7 @@ pub(super) fn standing_costs(
 }
 
 fn add(
-    costs: &mut StandingCosts,
+    costs: &mut IdleStorageCosts,
     label: &str,
     unit: &str,
     units: Decimal,
@@ -85,7 +85,7 @@ fn add(
             costs.monthly = Some(sum);
             let dated = quote
                 .effective_date
-                .map_or(String::new(), |date| format!(" of {date}"));
+                .map_or(String::new(), |date| format!(" as of {date}"));
             costs.priced.push(format!(
                 "{label}: {units} × {}{}/{unit} = {}{}/month ({}{dated})",
                 price.currency().sign(),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What one commitment pays of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaidPart {
+pub struct CommittedPart {
     /// The commitment's id.
     pub commitment: String,
     /// [`PurchaseOption::Reserved`] or [`PurchaseOption::SavingsPlan`].
@@ -24,14 +24,14 @@ pub struct PaidPart {
 
 /// The commitments that pay for hours of an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaidAhead {
+pub struct CommittedHours {
     /// Share of its running hours that nothing covers, 0–1.
     pub uncovered_share: Decimal,
     /// At least one, in the order of application.
-    pub parts: Vec<PaidPart>,
+    pub parts: Vec<CommittedPart>,
 }
 
-impl PaidAhead {
+impl CommittedHours {
     /// How its hours are paid for: mixed unless one way pays for all of them.
     pub fn purchase_option(&self) -> PurchaseOption {
         let mut options = self.parts.iter().map(|part| part.option);
@@ -60,21 +60,21 @@ impl PaidAhead {
     }
 
     /// The part of an hour's cost that stopping does not end.
-    pub fn sunk_hourly(&self) -> Decimal {
+    pub fn committed_hourly(&self) -> Decimal {
         self.parts.iter().map(|part| part.hourly.amount()).sum()
     }
 }
 
 /// What of a workload's cost is paid whether it runs or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sunk {
+pub struct CommittedCost {
     /// Per month, rounded to cents and part of the workload's cost.
     pub monthly: Money,
     /// The commitments that it is paid to, each with the first instant after it.
     pub commitments: BTreeMap<String, Timestamp>,
 }
 
-impl Sunk {
+impl CommittedCost {
     /// The day on which the last of it ends, in UTC.
     pub fn until(&self) -> Option<Date> {
         let end = self.commitments.values().max()?;

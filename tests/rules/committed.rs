@@ -67,8 +67,12 @@ fn cost(one: &AuditedWorkload) -> Decimal {
     one.workload.monthly_cost().expect("priced").amount()
 }
 
-fn sunk(one: &AuditedWorkload) -> Decimal {
-    one.workload.sunk().expect("paid ahead").monthly.amount()
+fn committed_cost(one: &AuditedWorkload) -> Decimal {
+    one.workload
+        .committed_cost()
+        .expect("paid upfront")
+        .monthly
+        .amount()
 }
 
 #[test]
@@ -81,16 +85,19 @@ fn an_hour_costs_what_pays_for_it() {
     assert_eq!(second.workload.key.purchase_option, PurchaseOption::Mixed);
     // 0.63378 × 730 / 3 = 154.2198.
     assert_eq!(
-        (cost(first), sunk(first)),
+        (cost(first), committed_cost(first)),
         (decimal("154.22"), decimal("154.22"))
     );
-    // 0.63378 × 2/3 + 1.006 / 3 = 0.757853 an hour, of which 0.42252 is sunk.
+    // 0.63378 × 2/3 + 1.006 / 3 = 0.757853 an hour, of which 0.42252 is committed.
     assert_eq!(
-        (cost(second), sunk(second)),
+        (cost(second), committed_cost(second)),
         (decimal("553.23"), decimal("308.44"))
     );
     // Both parts of the reservation are all of it: 0.63378 × 730 = 462.6594.
-    assert_eq!(sunk(first) + sunk(second), decimal("462.66"));
+    assert_eq!(
+        committed_cost(first) + committed_cost(second),
+        decimal("462.66")
+    );
     // Stopping ends what costs the on-demand price: 553.23 − 308.44.
     let [stop] = second.actions.as_slice() else {
         panic!("{:?}", second.actions)
@@ -104,7 +111,7 @@ fn an_hour_costs_what_pays_for_it() {
     assert_eq!(amount(totals.monthly_cost), decimal("707.45"));
     assert_eq!(amount(totals.monthly_waste), decimal("244.79"));
     assert_eq!(amount(totals.planned_monthly_cost), decimal("462.66"));
-    assert_eq!(amount(totals.sunk_monthly_cost), decimal("462.66"));
+    assert_eq!(amount(totals.committed_monthly_cost), decimal("462.66"));
     assert!(found.gaps.iter().all(|gap| gap.what != "commitments"));
 }
 
@@ -141,7 +148,7 @@ fn a_group_is_told_apart_by_what_pays() {
 fn a_savings_plan_pays_for_what_it_reaches() {
     let mut one = estate(vec![machine("i-1", 20.0), machine("i-2", 20.0)]);
     let term = CommitmentTerm::ONE_YEAR_NO_UPFRONT;
-    // One and a half machines at the rate of the book, 0.63378.
+    // One and a half machines at the rate of the catalog, 0.63378.
     one.commitments.savings_plans = vec![SavingsPlan {
         id: "sp-1".to_owned(),
         kind: SavingsPlanKind::Ec2Instance,
@@ -162,7 +169,7 @@ fn a_savings_plan_pays_for_what_it_reaches() {
     // (0.63378 + 1.006) / 2 × 730 = 598.5197.
     assert_eq!(cost(second), decimal("598.52"));
     // 0.31689 × 730 = 231.3297.
-    assert_eq!(sunk(second), decimal("231.33"));
+    assert_eq!(committed_cost(second), decimal("231.33"));
     // What moving its other half would save is not weighed, and that is said.
     let gaps: Vec<&str> = found
         .gaps
@@ -182,6 +189,6 @@ fn what_has_ended_pays_for_nothing_any_more() {
     let first = of(&found, "i-1");
     assert_eq!(first.workload.key.purchase_option, PurchaseOption::OnDemand);
     assert_eq!(cost(first), decimal("734.38"));
-    assert_eq!(first.workload.sunk(), None);
-    assert_eq!(found.totals.sunk_monthly_cost, None);
+    assert_eq!(first.workload.committed_cost(), None);
+    assert_eq!(found.totals.committed_monthly_cost, None);
 }

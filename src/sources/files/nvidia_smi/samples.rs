@@ -1,4 +1,4 @@
-//! From rows to looks: which row is of which GPU, and which rows are one look.
+//! From rows to samples: which row is of which GPU, and which rows are one sample.
 
 use super::super::samples::{ReadOptions, place};
 use super::tally::counted;
@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) const MOST_GPUS: usize = 1_024;
 /// GPUs of a host, where nothing but their order tells them apart.
 const MOST_UNNAMED: usize = 16;
-/// Rows that are looked at to find that order.
+/// Rows that are evaluated to find that order.
 const MOST_SURVEYED: usize = 4_096;
 
 /// What a row says of the GPU that it is of.
@@ -93,7 +93,7 @@ impl Gpu {
     }
 }
 
-/// One look at one GPU.
+/// One sample of one GPU.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub gpu: Gpu,
@@ -119,7 +119,7 @@ impl Roster {
             None if self.0.len() < MOST_GPUS => self.0.push(gpu.clone()),
             None => {
                 return Err(format!(
-                    "more than {MOST_GPUS} GPUs; a log of one host is expected"
+                    "more than {MOST_GPUS} GPUs; one host per log is expected"
                 ));
             }
         }
@@ -215,9 +215,9 @@ impl Roster {
     }
 }
 
-/// A look from what was found of each GPU; what is missing no longer answered.
-pub(super) fn look(found: Vec<Option<GpuSample>>, at: (f64, Timestamp)) -> Sample {
-    let missing = || GpuSample::lost("it is not in this part of the log");
+/// A sample from what was found of each GPU; what is missing no longer answered.
+pub(super) fn sample(found: Vec<Option<GpuSample>>, at: (f64, Timestamp)) -> Sample {
+    let missing = || GpuSample::lost("not in this part of the log");
     Sample {
         at_seconds: at.0,
         time: at.1,
@@ -244,8 +244,8 @@ pub(super) fn clock_gaps(clock: &LogClock, options: &ReadOptions, path: &Path) -
         gaps.push(Gap::new(
             "time zone",
             place(path),
-            "its times name no zone and are read as UTC",
-            "name the zone with --read-zone, such as Europe/Berlin",
+            "timestamps have no time zone and are read as UTC",
+            "set the time zone with --read-zone, such as Europe/Berlin",
         ));
     }
     if clock.steps_back > 0 {
@@ -253,14 +253,14 @@ pub(super) fn clock_gaps(clock: &LogClock, options: &ReadOptions, path: &Path) -
         gaps.push(Gap::new(
             "times",
             place(path),
-            format!("the clock goes back {times}; the run is read on as if it had not"),
-            "when it is summer time that ended, name the zone with --read-zone",
+            format!("the clock goes back {times}; reading continues as if it had not"),
+            "if daylight saving time ended, set the time zone with --read-zone",
         ));
     }
     gaps
 }
 
-/// What tells how many rows are one look, where no row says its GPU.
+/// What tells how many rows are one sample, where no row says its GPU.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     times: Vec<Timestamp>,
@@ -284,8 +284,8 @@ impl Survey {
         self.count = self.count.or(count.map(usize::from));
     }
 
-    /// Rows of one look, and from how long a pause on a row begins another one.
-    pub(super) fn rows_per_look(&self) -> (usize, Option<SignedDuration>) {
+    /// Rows of one sample, and from how long a pause on a row begins another one.
+    pub(super) fn rows_per_sample(&self) -> (usize, Option<SignedDuration>) {
         let steps = self.steps();
         let pause_of = |rows: usize| pause_of(&steps, rows);
         let by_time = || (2..=MOST_UNNAMED).find(|rows| pause_of(*rows).is_some());
@@ -299,7 +299,7 @@ impl Survey {
         (rows, if rows > 1 { pause_of(rows) } else { None })
     }
 
-    /// From how long a pause on a row begins another look of so many rows.
+    /// From how long a pause on a row begins another sample of so many rows.
     pub(super) fn pause_after(&self, rows: usize) -> Option<SignedDuration> {
         pause_of(&self.steps(), rows)
     }
@@ -336,7 +336,7 @@ impl Survey {
     }
 }
 
-/// With so many rows a look, so many steps are pauses; a quarter of the one in
+/// With so many rows a sample, so many steps are pauses; a quarter of the one in
 /// their middle tells them from the others.
 fn pause_of(steps: &[SignedDuration], rows: usize) -> Option<SignedDuration> {
     let mut longest_first = steps.to_vec();

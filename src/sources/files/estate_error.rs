@@ -3,9 +3,9 @@
 /// What is wrong in a complete estate.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Slip(String);
+pub struct InvalidValue(String);
 
-impl Slip {
+impl InvalidValue {
     /// Puts the parser's words into those of somebody who writes JSON. What it
     /// does not know stays as it is.
     pub(super) fn of(text: &str) -> Self {
@@ -31,7 +31,7 @@ fn mismatch(text: &str) -> Option<String> {
     let (found, rest) = rest.rsplit_once(", expected ")?;
     let (expected, place) = rest.rsplit_once(" at line ")?;
     let found = match found.split_once(' ') {
-        Some(("string", value)) => format!("the text {value}"),
+        Some(("string", value)) => format!("the string {value}"),
         Some(("integer", value)) => format!("the number {value}"),
         Some(("floating", value)) => format!("the number {}", value.trim_start_matches("point ")),
         Some(("boolean", value)) => value.to_owned(),
@@ -42,14 +42,14 @@ fn mismatch(text: &str) -> Option<String> {
         },
     };
     let expected = match expected {
-        "a string" | "a borrowed string" | "a character" => "a text in quotes",
+        "a string" | "a borrowed string" | "a character" => "a quoted string",
         "a sequence" => "a list",
         "a map" => "an object",
         "a boolean" => "true or false",
-        "u16" => "a whole number from 0 to 65535",
-        "u32" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number of zero or more",
-        "i64" => "a whole number",
+        "u16" => "an integer from 0 to 65535",
+        "u32" => "an integer from 0 to 4294967295",
+        "u64" => "an integer of zero or more",
+        "i64" => "an integer",
         "f64" => "a number",
         other => other,
     };
@@ -74,7 +74,7 @@ fn unknown(text: &str) -> Option<String> {
         .or_else(|| Some(("kind", text.strip_prefix("unknown variant ")?)))?;
     let (key, known) = rest.split_once(", expected ")?;
     let known = known.strip_prefix("one of ").unwrap_or(known);
-    Some(format!("unknown {what} {key}; known are {known}"))
+    Some(format!("unknown {what} {key}; expected {known}"))
 }
 
 #[cfg(test)]
@@ -86,15 +86,15 @@ mod tests {
         for (text, words) in [
             (
                 "invalid type: integer `7`, expected a string at line 1 column 2",
-                "found the number `7`, expected a text in quotes at line 1 column 2",
+                "found the number `7`, expected a quoted string at line 1 column 2",
             ),
             (
                 "invalid value: integer `70000`, expected u16 at line 1 column 2",
-                "found the number `70000`, expected a whole number from 0 to 65535 at line 1 column 2",
+                "found the number `70000`, expected an integer from 0 to 65535 at line 1 column 2",
             ),
             (
                 "invalid type: string \"a map, expected u64 at line 1\", expected u64 at line 3 column 4",
-                "found the text \"a map, expected u64 at line 1\", expected a whole number of zero or more at line 3 column 4",
+                "found the string \"a map, expected u64 at line 1\", expected an integer of zero or more at line 3 column 4",
             ),
             (
                 "invalid type: map, expected a sequence at line 1 column 2",
@@ -106,19 +106,19 @@ mod tests {
             ),
             (
                 "unknown field `a`, expected one of `b`, `c` at line 1 column 2",
-                "unknown key `a`; known are `b`, `c` at line 1 column 2",
+                "unknown key `a`; expected `b`, `c` at line 1 column 2",
             ),
             (
                 "unknown field `a`, expected `id` at line 1 column 2",
-                "unknown key `a`; known are `id` at line 1 column 2",
+                "unknown key `a`; expected `id` at line 1 column 2",
             ),
             (
                 "unknown variant `a`, expected `b` or `c` at line 1 column 2",
-                "unknown kind `a`; known are `b` or `c` at line 1 column 2",
+                "unknown kind `a`; expected `b` or `c` at line 1 column 2",
             ),
-            ("i-1 stands twice", "i-1 stands twice"),
+            ("i-1 is a duplicate", "i-1 is a duplicate"),
         ] {
-            assert_eq!(Slip::of(text).to_string(), words);
+            assert_eq!(InvalidValue::of(text).to_string(), words);
         }
     }
 }

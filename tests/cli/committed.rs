@@ -67,7 +67,7 @@ fn the_documents_say_what_is_paid_until_when_and_to_what() {
     let path = world.estate("estate.json", &shared_reservation());
     let found = world.run(&["audit", "--from", &path, "--format", "json"]);
     let found = found.json();
-    assert_eq!(found["summary"]["sunk_monthly_cost"], 462.66);
+    assert_eq!(found["summary"]["committed_monthly_cost"], 462.66);
     let figures = |index: usize| {
         let one = &found["workloads"][index];
         let keys = [
@@ -75,9 +75,9 @@ fn the_documents_say_what_is_paid_until_when_and_to_what() {
             "purchase_option",
             "monthly_cost",
             "hourly_cost",
-            "sunk_monthly_cost",
-            "sunk_until",
-            "sunk_commitments",
+            "committed_monthly_cost",
+            "committed_until",
+            "committed_by",
         ];
         Value::from_iter(keys.map(|key| one[key].clone()))
     };
@@ -111,13 +111,13 @@ fn the_documents_say_what_is_paid_until_when_and_to_what() {
         "{}",
         csv.stdout
     );
-    // On demand nothing is sunk, which is not zero of something.
+    // On demand nothing is committed, which is not zero of something.
     let free = world.estate("free.json", &one());
     let found = world.run(&["audit", "--from", &free, "--format", "json"]);
     let found = found.json();
-    assert_eq!(found["summary"]["sunk_monthly_cost"], Value::Null);
-    assert_eq!(found["workloads"][0]["sunk_until"], Value::Null);
-    assert_eq!(found["workloads"][0]["sunk_commitments"], json!([]));
+    assert_eq!(found["summary"]["committed_monthly_cost"], Value::Null);
+    assert_eq!(found["workloads"][0]["committed_until"], Value::Null);
+    assert_eq!(found["workloads"][0]["committed_by"], json!([]));
 }
 
 #[test]
@@ -138,11 +138,11 @@ fn nobody_is_told_to_move_what_is_paid_ahead() {
     estate["commitments"] = shared_reservation()["commitments"].clone();
     let path = world.estate("estate.json", &estate);
     let found = world.run(&["rightsize", "--from", &path]);
-    let told = "one: 1 × g5.xlarge: paid for as reserved: ri-1 until 2027-02-01";
-    assert!(found.stdout.contains(told), "{}", found.stdout);
+    let reported = "one: 1 × g5.xlarge: billed as reserved: ri-1 until 2027-02-01";
+    assert!(found.stdout.contains(reported), "{}", found.stdout);
     let found = world.run(&["spot", "--from", &path]);
     assert!(
-        found.stdout.contains("paid for as reserved"),
+        found.stdout.contains("billed as reserved"),
         "{}",
         found.stdout
     );
@@ -172,7 +172,7 @@ fn a_filter_changes_nothing_about_who_is_paid_for() {
     let (findings, idle) = seen(&world, &["--from", &path]);
     assert_eq!(findings.len(), 1);
     let title = findings[0].as_str().expect("a title");
-    assert!(title.contains("is used to 66 %"), "{title}");
+    assert!(title.contains("is 66% utilized"), "{title}");
     let filtered = ["--from", &path, "--tag", "Name=forgotten"];
     assert_eq!(seen(&world, &filtered), (findings.clone(), idle));
     // With one for both, the idle one has what the other leaves.
