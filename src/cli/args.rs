@@ -116,13 +116,13 @@ pub(super) struct AwsArgs {
     /// AWS named profile
     #[arg(long, value_name = "NAME", help_heading = "AWS")]
     pub profile: Option<String>,
-    /// Regions, separated by commas, or `all` that the account has enabled
+    /// Comma-separated regions, or `all` for every region enabled in the account
     #[arg(long, value_name = "R[,R…]|all", help_heading = "AWS")]
     pub region: Option<String>,
-    /// Another endpoint for every AWS service
+    /// Custom endpoint for every AWS service
     #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
     pub endpoint_url: Option<String>,
-    /// How long to wait while AWS throttles, such as `90s` or `5m` [default: 5m]
+    /// Maximum time to wait while AWS throttles, such as `90s` or `5m` [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = deadline, help_heading = "AWS")]
     pub deadline: Option<Duration>,
 }
@@ -145,19 +145,19 @@ fn deadline(text: &str) -> Result<Duration, String> {
 /// Where the document goes, and what is said beside it.
 #[derive(Debug, Args)]
 pub(super) struct OutputArgs {
-    /// Settings file [default: gpucost.toml in the current folder, if there]
+    /// Settings file [default: gpucost.toml in the current directory, if present]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub config: Option<PathBuf>,
-    /// Write the document to a file, whole or not at all
+    /// Write the document to a file atomically
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// When to use colour
+    /// When to use color
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
     pub color: ColorChoice,
-    /// Nothing but errors on stderr
+    /// Print only errors to stderr
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
-    /// Log what is called (-v), and every detail (-vv)
+    /// Log calls (-v), or every detail (-vv)
     #[arg(long, short, action = clap::ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
 }
@@ -167,19 +167,19 @@ pub(super) struct OutputArgs {
 pub(super) struct EstateArgs {
     #[command(flatten)]
     pub aws: AwsArgs,
-    /// Bundled prices only
+    /// Use bundled prices only
     #[arg(long, help_heading = "AWS")]
     pub offline: bool,
-    /// Refuse figures that rest on a price older than this, such as 90d
+    /// Fail if any figure uses a price older than this, such as 90d
     #[arg(long, value_name = "TIME", help_heading = "AWS")]
     pub max_price_age: Option<String>,
-    /// Where GPU metrics come from
+    /// Source of GPU metrics
     #[arg(long, value_enum, default_value_t = MetricsSource::Auto, value_name = "SOURCE", help_heading = "AWS")]
     pub metrics_source: MetricsSource,
     /// CloudWatch namespace of the agent's metrics [default: CWAgent]
     #[arg(long, value_name = "NAME", help_heading = "AWS")]
     pub metrics_namespace: Option<String>,
-    /// Refuse to start when the AWS calls would cost more than this many USD
+    /// Do not start if the AWS calls would cost more than this amount in USD
     #[arg(long, value_name = "USD", value_parser = amount, help_heading = "AWS")]
     pub max_api_cost: Option<Decimal>,
     /// End of the window, RFC 3339 [default: now]
@@ -189,7 +189,7 @@ pub(super) struct EstateArgs {
     #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
     pub lookback: Option<String>,
 
-    /// Analyse a recorded estate; no network at all
+    /// Analyze a recorded estate, without any network access
     #[arg(
         long,
         value_name = "FILE",
@@ -197,7 +197,7 @@ pub(super) struct EstateArgs {
         help_heading = "Estate"
     )]
     pub from: Option<PathBuf>,
-    /// Analyse an estate that ships inside the program; `starter` unless named
+    /// Analyze a built-in demo estate; `starter` if no name is given
     #[arg(
         long,
         value_enum,
@@ -207,33 +207,33 @@ pub(super) struct EstateArgs {
         help_heading = "Estate"
     )]
     pub demo: Option<DemoChoice>,
-    /// Record what was gathered, for `--from` (`.gz` compresses)
+    /// Save the collected estate for use with `--from` (`.gz` compresses it)
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub save: Option<PathBuf>,
-    /// Commitments that the payer account bought, as `docs/estate.md` lists them
+    /// File of commitments bought by the payer account, in the format of `docs/estate.md`
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub commitments: Option<PathBuf>,
-    /// Samples that `gpucost profile --samples` wrote on one of the hosts (can be
+    /// Samples written by `gpucost profile --samples` on one of the hosts (can be
     /// repeated)
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub profile_data: Vec<PathBuf>,
-    /// Leave no copy of a live estate in the cache, which `explain` reads
+    /// Do not cache a copy of a live estate, which `explain` reads
     #[arg(long, help_heading = "Estate")]
     pub no_cache: bool,
-    /// Mask accounts, names, tags, hosts, addresses and ids
+    /// Mask accounts, names, tags, hosts, addresses and IDs
     #[arg(long, help_heading = "Estate")]
     pub redact: bool,
-    /// Only instances with this tag (can be repeated)
+    /// Include only instances with this tag (can be repeated)
     #[arg(long, value_name = "K=V", help_heading = "Estate")]
     pub tag: Vec<String>,
-    /// Without the instances that have this tag (can be repeated)
+    /// Exclude instances with this tag (can be repeated)
     #[arg(long, value_name = "K=V", help_heading = "Estate")]
     pub exclude_tag: Vec<String>,
 
-    /// Exit with 3 when anything could not be read
+    /// Exit with code 3 if anything could not be read
     #[arg(long, help_heading = "Output")]
     pub strict: bool,
-    /// Exit with 0 instead of 4 when the scope holds no instance
+    /// Exit with code 0 instead of 4 if no instance is in scope
     #[arg(long, help_heading = "Output")]
     pub allow_empty: bool,
 
@@ -246,14 +246,14 @@ pub(super) struct EstateArgs {
 pub(super) struct AuditArgs {
     #[command(flatten)]
     pub estate: EstateArgs,
-    /// Risk that the plan accepts [default: medium]
+    /// Maximum risk level of the plan [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
-    /// Also the cost by account, region, type, kind, class, purchase-option, gpu or
-    /// tag:NAME, separated by commas
+    /// Add a cost breakdown by account, region, type, kind, class, purchase-option, gpu or
+    /// tag:NAME (comma-separated)
     #[arg(long, value_name = "KEY[,KEY…]")]
     pub group_by: Vec<String>,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<AuditFormat>,
 }
@@ -261,13 +261,13 @@ pub(super) struct AuditArgs {
 /// `gpucost explain`.
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// A finding, a workload, an instance or a workload's name, as the audit shows it;
-    /// `plan:WORKLOAD` for its part of the plan; or a commitment
+    /// ID of a finding, workload, instance or commitment, or name of a workload, as shown in
+    /// the audit; `plan:WORKLOAD` for the workload's part of the plan
     #[arg(value_name = "ID")]
     pub id: String,
     #[command(flatten)]
     pub estate: EstateArgs,
-    /// Risk that the plan accepts [default: medium]
+    /// Maximum risk level of the plan [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
 }
@@ -277,7 +277,7 @@ pub(super) struct ExplainArgs {
 pub(super) struct InventoryArgs {
     #[command(flatten)]
     pub estate: EstateArgs,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
 }
@@ -290,7 +290,7 @@ pub(super) struct MetricsArgs {
     pub action: Option<MetricsAction>,
     #[command(flatten)]
     pub estate: EstateArgs,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
 }
@@ -298,7 +298,7 @@ pub(super) struct MetricsArgs {
 /// What to do about metrics.
 #[derive(Debug, Subcommand)]
 pub(super) enum MetricsAction {
-    /// Print the CloudWatch agent configuration for instances that report nothing
+    /// Print the CloudWatch agent configuration for instances without GPU metrics
     Setup(Box<SetupArgs>),
 }
 
@@ -318,38 +318,38 @@ pub(super) struct SetupArgs {
 pub(super) struct PricingArgs {
     #[command(subcommand)]
     pub action: Option<PricingAction>,
-    /// Types by name, such as p5.48xlarge; every GPU type unless given
+    /// Instance types, such as p5.48xlarge [default: every GPU type]
     #[arg(value_name = "TYPE")]
     pub types: Vec<String>,
-    /// GPUs by model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
+    /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
     #[arg(long, value_name = "GPU", conflicts_with = "types")]
     pub gpu: Option<String>,
-    /// GPUs per machine
+    /// Number of GPUs per machine
     #[arg(long, value_name = "N", value_parser = gpu_count, conflicts_with = "types")]
     pub count: Option<Decimal>,
-    /// Regions, separated by commas, with `*` for anything; `all` for all
-    /// [default: us-east-1 and its like]
+    /// Comma-separated regions, with `*` as a wildcard, or `all`
+    /// [default: us-east-1 and its equivalents]
     #[arg(long, value_name = "R[,R…]|all")]
     pub region: Option<String>,
-    /// Providers, separated by commas; `all` for all [default: aws]
+    /// Comma-separated providers, or `all` [default: aws]
     #[arg(long, value_name = "P[,P…]|all")]
     pub provider: Option<String>,
-    /// Operating system, on AWS
+    /// Operating system (AWS only)
     #[arg(long, value_name = "OS", default_value = "linux")]
     pub os: String,
-    /// The figure to sort by, cheapest first
+    /// Price figure to sort by, cheapest first
     #[arg(long, value_enum, value_name = "FIGURE", default_value_t = SortChoice::Price)]
     pub sort: SortChoice,
-    /// Rows to show at most [default: 40 in tables, all in json and csv]
+    /// Maximum number of rows [default: 40 in tables, all in json and csv]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Bundled prices only
+    /// Use bundled prices only
     #[arg(long)]
     pub offline: bool,
-    /// Refuse prices that are older than this, such as 90d
+    /// Fail if any price is older than this, such as 90d
     #[arg(long, value_name = "TIME")]
     pub max_price_age: Option<String>,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
     #[command(flatten)]
@@ -359,9 +359,9 @@ pub(super) struct PricingArgs {
 /// What to do about prices.
 #[derive(Debug, Subcommand)]
 pub(super) enum PricingAction {
-    /// Read the prices of every GPU type from AWS into the user's cache
+    /// Fetch the prices of every GPU type from AWS into the user's cache
     Refresh(Box<RefreshArgs>),
-    /// Show which prices there are and how old they are
+    /// Show the available prices and their age
     Status(Box<StatusArgs>),
 }
 
@@ -377,7 +377,7 @@ pub(super) struct RefreshArgs {
 /// `gpucost pricing status`.
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
     #[command(flatten)]
@@ -387,7 +387,7 @@ pub(super) struct StatusArgs {
 /// `gpucost reserved`.
 #[derive(Debug, Args)]
 pub(super) struct ReservedArgs {
-    /// One type by name, without any cloud; `--region` is its region then
+    /// Evaluate one instance type without calling a cloud; `--region` sets its region
     #[arg(
         long = "type",
         value_name = "TYPE",
@@ -396,34 +396,34 @@ pub(super) struct ReservedArgs {
             "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
     )]
     pub instance_type: Option<String>,
-    /// Instances of it
+    /// Number of instances
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub count: u32,
-    /// Hours that each of them runs in a month [default: hours_per_month of the policy, 730]
+    /// Hours per month that each instance runs [default: hours_per_month of the policy, 730]
     #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub hours_per_month: Option<Decimal>,
-    /// How the reserved instances are paid for
+    /// Payment option of the reserved instances
     #[arg(long, value_enum, value_name = "PAYMENT", default_value_t = PaymentChoice::No, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub payment: PaymentChoice,
     /// Operating system
     #[arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub os: String,
-    /// On-demand price per hour, instead of the known one
+    /// On-demand price per hour, instead of the known price
     #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub on_demand_hourly: Option<Decimal>,
-    /// Hourly part of the price for one year, instead of the known one
+    /// Hourly part of the 1-year price, instead of the known price
     #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_1yr_hourly: Option<Decimal>,
-    /// Upfront part of it for one instance [default: 0]
+    /// Upfront part of the 1-year price, per instance [default: 0]
     #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_1yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_1yr_upfront: Option<Decimal>,
-    /// Hourly part of the price for three years, instead of the known one
+    /// Hourly part of the 3-year price, instead of the known price
     #[arg(long, value_name = "PRICE", value_parser = instalment, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_3yr_hourly: Option<Decimal>,
-    /// Upfront part of it for one instance [default: 0]
+    /// Upfront part of the 3-year price, per instance [default: 0]
     #[arg(long, value_name = "AMOUNT", value_parser = instalment, allow_negative_numbers = true, requires = "reserved_3yr_hourly", conflicts_with_all = ["demo", "from"], help_heading = "Custom prices")]
     pub reserved_3yr_upfront: Option<Decimal>,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
     #[command(flatten)]
@@ -432,26 +432,26 @@ pub(super) struct ReservedArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum PaymentChoice {
-    /// Nothing up front
+    /// No upfront payment
     #[value(name = "no-upfront")]
     No,
-    /// Half up front
+    /// Half of the cost upfront
     #[value(name = "partial-upfront")]
     Partial,
-    /// Everything up front
+    /// Full cost upfront
     #[value(name = "all-upfront")]
     All,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SortChoice {
-    /// Per hour
+    /// Price per hour
     Price,
-    /// Per GPU and hour
+    /// Price per GPU and hour
     GpuHour,
-    /// Per GiB of VRAM and hour
+    /// Price per GiB of VRAM and hour
     Vram,
-    /// Per dense BF16 TFLOPS and hour
+    /// Price per dense BF16 TFLOPS and hour
     Tflops,
 }
 
@@ -461,13 +461,13 @@ pub(super) enum MetricsSource {
     Auto,
     /// CloudWatch
     Cloudwatch,
-    /// No metrics at all
+    /// No metrics
     None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set
+    /// If the output is a terminal and NO_COLOR is not set
     Auto,
     /// Always
     Always,
@@ -477,42 +477,42 @@ pub(super) enum ColorChoice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum RiskChoice {
-    /// Stop, release, right-size to the same GPU model
+    /// Stop, release, and right-size to the same GPU model
     Low,
-    /// Also commitments of one year
+    /// Low, plus other GPU models, MIG slices, spot and one-year commitments
     Medium,
-    /// Everything
+    /// All actions
     High,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For a terminal of 100 columns
+    /// Table for a terminal with 100 columns
     Table,
-    /// For a wide terminal, with every row
+    /// Table for a wide terminal, with every row
     Wide,
-    /// For scripts
+    /// JSON, for scripts
     Json,
-    /// For spreadsheets
+    /// CSV, for spreadsheets
     Csv,
 }
 
 /// The formats of an audit, which also comes as a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum AuditFormat {
-    /// For a terminal of 100 columns
+    /// Table for a terminal with 100 columns
     Table,
-    /// For a wide terminal, with every row
+    /// Table for a wide terminal, with every row
     Wide,
-    /// For scripts
+    /// JSON, for scripts
     Json,
-    /// For spreadsheets
+    /// CSV, for spreadsheets
     Csv,
-    /// For a comment on a pull request
+    /// Markdown, for a pull request comment
     Markdown,
-    /// For a browser: one file that needs nothing else
+    /// Self-contained HTML page, for a browser
     Html,
-    /// For finance: what the hours of the window cost, as FOCUS 1.0
+    /// FOCUS 1.0 cost data for the hours of the window, for finance
     Focus,
 }
 

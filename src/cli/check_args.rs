@@ -7,14 +7,14 @@ use std::path::PathBuf;
 /// `gpucost check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
-    /// Policy file [default: gpucost-policy.toml in the current folder]
+    /// Policy file [default: gpucost-policy.toml in the current directory]
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// An earlier `audit --format json`: only what is new or worse fails
+    /// Earlier `audit --format json` report; only new or worse violations fail
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Check what a Terraform plan would leave behind instead of what there is:
-    /// `terraform show -json` of the plan; `-` for stdin
+    /// Check the planned result of a Terraform plan instead of the current state:
+    /// output of `terraform show -json`; `-` for stdin
     #[arg(
         long,
         value_name = "FILE",
@@ -23,49 +23,49 @@ pub(super) struct CheckArgs {
     pub terraform_plan: Option<PathBuf>,
     #[command(flatten)]
     pub estate: EstateArgs,
-    /// Risk that the plan accepts [default: medium]
+    /// Maximum risk level of the plan [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<CheckFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum CheckFormat {
-    /// For a terminal of 100 columns
+    /// Table for a terminal with 100 columns
     Table,
-    /// For a wide terminal, with every row
+    /// Table for a wide terminal, with every row
     Wide,
-    /// For scripts
+    /// JSON, for scripts
     Json,
-    /// For a comment on a pull request
+    /// Markdown, for a pull request comment
     Markdown,
-    /// Workflow commands, for annotations of GitHub Actions
+    /// Workflow commands, for GitHub Actions annotations
     Github,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// JUnit XML, for the test reports of build servers
+    /// JUnit XML, for build server test reports
     Junit,
-    /// Block Kit, for an incoming webhook of Slack
+    /// Block Kit, for a Slack incoming webhook
     Slack,
 }
 
 /// What to do about policies.
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyAction {
-    /// Write a commented policy to start from; an existing file is left alone
+    /// Write a commented starter policy; an existing file is not overwritten
     Init(InitArgs),
 }
 
 /// `gpucost policy init`.
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
-    /// The file to write; `-` for stdout [default: gpucost-policy.toml in the current
-    /// folder]
+    /// File to write; `-` for stdout [default: gpucost-policy.toml in the current
+    /// directory]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Nothing but errors on stderr
+    /// Print only errors to stderr
     #[arg(long, short)]
     pub quiet: bool,
 }

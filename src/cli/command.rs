@@ -13,7 +13,7 @@ use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-/// What GPU instances cost, what of it is wasted, and why.
+/// Audit GPU instances: what they cost, what is wasted, and why.
 #[derive(Debug, Parser)]
 #[command(
     name = "gpucost",
@@ -28,57 +28,59 @@ pub(super) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Find out what GPUs cost, what is wasted, why, and what to do first
+    /// Report GPU costs and waste, their causes, and the actions to take first
     ///
-    /// Reads instances, prices and GPU metrics of an AWS account (read-only), a
+    /// Reads instances, prices and GPU metrics from an AWS account (read-only), a
     /// recorded estate (`--from`) or a built-in demo (`--demo`).
     Audit(Box<AuditArgs>),
-    /// Hold the audit against a policy, for CI: exit code 100 when it is violated
+    /// Check the audit against a policy in CI; a violation exits with code 100
     ///
-    /// The policy is `gpucost-policy.toml`; `gpucost policy init` writes one to start
-    /// from. Only what is new or worse than `--baseline` fails.
+    /// The policy file is `gpucost-policy.toml`; `gpucost policy init` creates a starter
+    /// policy. With `--baseline`, only new or worse violations fail.
     Check(Box<CheckArgs>),
-    /// Write a policy to start from
+    /// Create a policy file
     Policy {
         #[command(subcommand)]
         action: PolicyAction,
     },
     /// Show what changed between two audits
     ///
-    /// OLD and NEW are what `gpucost audit --format json` wrote, or recorded estates.
+    /// OLD and NEW are reports of `gpucost audit --format json`, or recorded estates.
     Diff(Box<DiffArgs>),
     /// List GPU instances with shape, state, purchase option and price
     Inventory(Box<InventoryArgs>),
-    /// Show GPU utilization per instance with its coverage
+    /// Show GPU utilization and metric coverage per instance
     Metrics(Box<MetricsArgs>),
-    /// Look up and compare GPU prices, offline
+    /// Look up and compare GPU prices offline
     Pricing(Box<PricingArgs>),
-    /// Find the types that would do for less, and say why others would not
+    /// Find cheaper suitable instance types, and show why others are rejected
     ///
-    /// For the fleet, or for one type named by `--type` without any account.
+    /// Evaluates the fleet, or with `--type` one instance type, without an account.
     Rightsize(Box<RightsizeArgs>),
-    /// What the spot market would save after interruptions, and for whom
+    /// Estimate spot savings per workload, net of interruptions
     ///
-    /// For every workload of the fleet; or with `--type` for one type, without
-    /// any cloud.
+    /// Evaluates every workload of the fleet, or with `--type` one instance type,
+    /// without calling a cloud.
     Spot(Box<SpotArgs>),
-    /// Compare reserved instances with on-demand for one type, offline
+    /// Compare commitments with on-demand prices
+    ///
+    /// Evaluates the fleet, or with `--type` one instance type, without calling a cloud.
     Reserved(Box<ReservedArgs>),
-    /// Sample the GPUs of this host, and say what it really needs
+    /// Sample the GPUs of this host, and show the resources that it needs
     ///
-    /// For a while, until interrupted, or while a command runs: `gpucost profile --
-    /// python train.py`. The summary says how much of the GPUs was used, what held
-    /// them back, what it cost, and which instance type would do.
+    /// Samples for a fixed duration, until interrupted, or while a command runs:
+    /// `gpucost profile -- python train.py`. The summary shows GPU utilization, the
+    /// bottleneck, the cost, and a suitable instance type.
     Profile(Box<ProfileArgs>),
-    /// Show why a finding, a verdict, a cost or a plan is what it is
+    /// Show how a finding, verdict, cost or plan was derived
     ///
-    /// From the last audit of a live account, unless `--from` or `--demo` is given.
+    /// Uses the last audit of a live account, unless `--from` or `--demo` is given.
     Explain(Box<ExplainArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy,
-    /// Print completions for a shell
+    /// Print shell completions
     Completions {
-        /// The shell
+        /// Shell to print completions for
         shell: Shell,
     },
     /// Print the manual page

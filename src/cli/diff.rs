@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 /// `gpucost diff`.
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
-    /// The earlier audit: what `audit --format json` wrote, or a recorded estate
+    /// Earlier audit: a report of `audit --format json`, or a recorded estate
     #[arg(value_name = "OLD")]
     pub old: PathBuf,
-    /// The later one
+    /// Later audit, in the same formats
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
-    /// Risk that the plans of estates accept [default: medium]
+    /// Maximum risk level of the plans for recorded estates [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<DiffFormat>,
     #[command(flatten)]
@@ -35,13 +35,13 @@ pub(super) struct DiffArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum DiffFormat {
-    /// For a terminal of 100 columns
+    /// Table for a terminal with 100 columns
     Table,
-    /// For a wide terminal, with every row
+    /// Table for a wide terminal, with every row
     Wide,
-    /// For scripts
+    /// JSON, for scripts
     Json,
-    /// For a comment on a pull request
+    /// Markdown, for a pull request comment
     Markdown,
 }
 

@@ -9,7 +9,7 @@ pub(super) fn keys(names: &[String]) -> Result<Vec<GroupKey>, Failure> {
     for name in names.iter().flat_map(|names| names.split(',')) {
         let name = name.trim();
         let key = GroupKey::from_name(name).ok_or_else(|| {
-            Failure::input(format!("`--group-by {name}` is not a valid grouping"))
+            Failure::input(format!("`{name}` is not a valid key for `--group-by`"))
                 .with_hint(format!("valid values: {}", GroupKey::known_names()))
         })?;
         if keys.contains(&key) {

@@ -19,13 +19,12 @@ pub(super) struct PriceAge {
 impl PriceAge {
     /// From `--max-price-age`, else the settings file.
     pub(super) fn of(flag: Option<&str>, settings: &SettingsFile) -> Result<Self, Failure> {
-        let refused =
-            match flag {
-                Some(text) => Some(parse_duration(text).map_err(|message| {
-                    Failure::input(message).with_hint("`--max-price-age 90d`")
-                })?),
-                None => settings.prices.max_age,
-            };
+        let refused = match flag {
+            Some(text) => Some(parse_duration(text).map_err(|message| {
+                Failure::input(message).with_hint("use a duration, such as `--max-price-age 90d`")
+            })?),
+            None => settings.prices.max_age,
+        };
         Ok(Self {
             refused,
             warned: true,

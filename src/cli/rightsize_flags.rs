@@ -20,10 +20,10 @@ pub(super) struct RightsizeArgs {
     pub estate: EstateArgs,
     #[command(flatten)]
     pub one: OneTypeArgs,
-    /// Risk that is accepted [default: medium]
+    /// Maximum accepted risk level [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
 }
@@ -31,7 +31,7 @@ pub(super) struct RightsizeArgs {
 /// What one type is used for.
 #[derive(Debug, Args)]
 pub(super) struct OneTypeArgs {
-    /// Size one type without any account, such as p4d.24xlarge
+    /// Evaluate one instance type without an account, such as p4d.24xlarge
     #[arg(
         long = "type",
         value_name = "TYPE",
@@ -43,10 +43,10 @@ pub(super) struct OneTypeArgs {
         help_heading = "One type"
     )]
     pub instance_type: Option<String>,
-    /// What it does: training, serving, batch, evaluation, development
+    /// Kind of workload: training, serving, batch, evaluation, development
     #[arg(long, value_name = "KIND", value_parser = kind, requires = "instance_type", help_heading = "One type")]
     pub kind: Option<WorkloadKind>,
-    /// GPUs of each instance that are ever active [default: all]
+    /// Number of GPUs per instance that are ever active [default: all]
     #[arg(
         long,
         value_name = "N",
@@ -54,25 +54,25 @@ pub(super) struct OneTypeArgs {
         help_heading = "One type"
     )]
     pub gpus_used: Option<u16>,
-    /// p95 of the utilization of the GPUs that are used, percent
+    /// p95 utilization of the GPUs in use, percent
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "instance_type", help_heading = "One type")]
     pub util_p95: Option<f64>,
-    /// Highest use of memory on any GPU, such as 18GiB or 18432MiB
+    /// Peak memory use of any GPU, such as 18GiB or 18432MiB
     #[arg(long, value_name = "SIZE", value_parser = size_mib, requires = "instance_type", help_heading = "One type")]
     pub vram_peak: Option<f64>,
-    /// p95 of the CPU utilization, percent [default: unknown]
+    /// p95 CPU utilization, percent [default: unknown]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true, requires = "instance_type", help_heading = "One type")]
     pub cpu_p95: Option<f64>,
-    /// Highest use of host memory, such as 100GiB [default: unknown]
+    /// Peak host memory use, such as 100GiB [default: unknown]
     #[arg(long, value_name = "SIZE", value_parser = size_mib, requires = "instance_type", help_heading = "One type")]
     pub memory_peak: Option<f64>,
-    /// What holds its GPUs back: bandwidth, compute, unknown
+    /// Bottleneck of the GPUs: bandwidth, compute, unknown
     #[arg(long, value_name = "WHAT", value_parser = bound, requires = "instance_type", help_heading = "One type")]
     pub bound: Option<Bound>,
-    /// The GPUs of an instance do not talk to each other: NVLink and EFA may go
+    /// Treat the GPUs of an instance as independent, so NVLink and EFA are not required
     #[arg(long, requires = "instance_type", help_heading = "One type")]
     pub independent_gpus: bool,
-    /// Instances of it [default: 1]
+    /// Number of instances [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "instance_type", help_heading = "One type")]
     pub count: Option<u32>,
 }

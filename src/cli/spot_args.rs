@@ -21,7 +21,7 @@ fn interval(text: &str) -> Result<Interval, String> {
 /// `gpucost spot`.
 #[derive(Debug, Args)]
 pub(super) struct SpotArgs {
-    /// One type by name, without any cloud; `--region` is its region then
+    /// Evaluate one instance type without calling a cloud; `--region` sets its region
     #[arg(
         long = "type",
         value_name = "TYPE",
@@ -30,16 +30,16 @@ pub(super) struct SpotArgs {
             "lookback", "strict", "allow_empty"]
     )]
     pub instance_type: Option<String>,
-    /// What the job is: training, serving, batch, evaluation, development
+    /// Kind of job: training, serving, batch, evaluation, development
     #[arg(long, value_name = "KIND", value_parser = kind, requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "unknown", hide_default_value = true, help_heading = "One type")]
     pub kind: WorkloadKind,
-    /// The job may be interrupted and restarted
+    /// Treat the job as safe to interrupt and restart
     #[arg(long, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub restartable: bool,
-    /// Instances that stop together when one of them is interrupted
+    /// Number of instances that stop together when one is interrupted
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], default_value = "1", help_heading = "One type")]
     pub nodes: u32,
-    /// Operating system of the type
+    /// Operating system
     #[arg(
         long,
         value_name = "OS",
@@ -48,19 +48,19 @@ pub(super) struct SpotArgs {
         help_heading = "One type"
     )]
     pub os: String,
-    /// Time that a checkpoint takes from the job
+    /// Job time that each checkpoint takes
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "60s")]
     pub checkpoint_cost: SignedDuration,
-    /// Time from an interruption to work going on
+    /// Time from an interruption until work resumes
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
     pub restart_cost: SignedDuration,
-    /// Time between checkpoints; `auto` for the best one
+    /// Time between checkpoints; `auto` for the optimal interval
     #[arg(long, value_name = "TIME|auto", value_parser = interval, default_value = "auto")]
     pub checkpoint_interval: Interval,
-    /// Risk that is accepted [default: medium]
+    /// Maximum accepted risk level [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
-    /// Layout of the document [default: table]
+    /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
     #[command(flatten)]

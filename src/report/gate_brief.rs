@@ -72,7 +72,7 @@ impl GateBrief {
         Self {
             as_of: audit.as_of,
             subject,
-            nothing: "no GPU in the scope".to_owned(),
+            nothing: "no GPU instances in scope".to_owned(),
             monthly_cost: totals.monthly_cost,
             monthly_waste: totals.monthly_waste,
             changes: Vec::new(),

@@ -210,7 +210,7 @@ fn catalog_averages(report: &SpotReport, style: TableStyle, out: &mut String) ->
     }
     let dates: Vec<String> = dates.iter().map(Date::to_string).collect();
     let line = format!(
-        "* {}, of {}",
+        "* {}, as of {}",
         basis(SpotBasis::CatalogAverage, 0),
         dates.join(", ")
     );

@@ -111,15 +111,15 @@ fn what_cannot_be_grouped_is_refused() {
     for (arguments, said) in [
         (
             &["--group-by", "team"][..],
-            "`--group-by team` is not a valid grouping",
+            "`team` is not a valid key for `--group-by`",
         ),
         (
             &["--group-by", "tag:"],
-            "`--group-by tag:` is not a valid grouping",
+            "`tag:` is not a valid key for `--group-by`",
         ),
         (
             &["--group-by", "region,"],
-            "`--group-by ` is not a valid grouping",
+            "`` is not a valid key for `--group-by`",
         ),
         (&["--group-by", "region,region"], "lists `region` twice"),
         (

@@ -232,7 +232,7 @@ impl PlanGate<'_> {
                     continue;
                 }
                 Some(Some(_)) => ("has an empty value for", "empty"),
-                None if !instances.more_tags => ("missing_data", "tag missing"),
+                None if !instances.more_tags => ("is missing", "tag missing"),
                 Some(None) | None => {
                     kept.open += 1;
                     let reason = format!("the tag {key} is known only after apply");

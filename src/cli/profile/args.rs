@@ -19,7 +19,7 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(3_600);
 /// `gpucost profile`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProfileArgs {
-    /// A command to run and to sample until it ends; its exit code is passed on
+    /// Command to run and sample until it ends; its exit code is passed through
     #[arg(
         last = true,
         value_name = "COMMAND",
@@ -27,26 +27,26 @@ pub(in crate::cli) struct ProfileArgs {
     )]
     pub command: Vec<OsString>,
 
-    /// Time between two samples, from 100ms [default: 1s]
+    /// Time between samples, at least 100ms [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = interval, help_heading = "Sampling")]
     pub interval: Option<Duration>,
-    /// Stop after this long, such as 10m [default: when interrupted]
+    /// Time after which to stop, such as 10m [default: when interrupted]
     #[arg(long, value_name = "TIME", value_parser = length, help_heading = "Sampling")]
     pub duration: Option<Duration>,
-    /// Write every sample to a file as it comes (.jsonl or .csv)
+    /// Write each sample to a file as it is taken (.jsonl or .csv)
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     pub samples: Option<PathBuf>,
-    /// Record what the driver answered, to attach to a bug report
+    /// Record the driver's responses, to attach to a bug report
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     pub record: Option<PathBuf>,
-    /// NVIDIA's library, when it is not where the loader searches
+    /// Path to the NVML library, if it is not in the loader's search path
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     pub nvml_lib: Option<PathBuf>,
-    /// Fill the screen with what is seen
+    /// Show a full-screen live view
     #[arg(long, help_heading = "Sampling")]
     pub live: bool,
 
-    /// Summarise a log instead: samples of `--samples`, or nvidia-smi as CSV or XML; `-` for stdin
+    /// Summarize a log instead: samples of `--samples`, or nvidia-smi CSV or XML; `-` for stdin
     #[arg(
         long,
         value_name = "FILE",
@@ -54,7 +54,7 @@ pub(in crate::cli) struct ProfileArgs {
         help_heading = "Logs"
     )]
     pub read: Option<PathBuf>,
-    /// Columns of a log, in place of its header, such as timestamp,index,utilization.gpu
+    /// Columns of a log, replacing its header, such as timestamp,index,utilization.gpu
     #[arg(
         long,
         value_name = "A,B,…",
@@ -63,30 +63,30 @@ pub(in crate::cli) struct ProfileArgs {
         help_heading = "Logs"
     )]
     pub read_columns: Option<Vec<String>>,
-    /// Time zone of a log's time stamps, such as Europe/Berlin [default: UTC]
+    /// Time zone of a log's timestamps, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE", value_parser = zone, requires = "read", help_heading = "Logs")]
     pub read_zone: Option<TimeZone>,
 
-    /// What the host does: training, serving, batch, evaluation, development
+    /// Kind of workload on the host: training, serving, batch, evaluation, development
     #[arg(long, value_name = "KIND", value_parser = kind, help_heading = "Price")]
     pub kind: Option<WorkloadKind>,
-    /// Instance type of the host [default: as the metadata service says]
+    /// Instance type of the host [default: from the instance metadata service]
     #[arg(long = "type", value_name = "TYPE", help_heading = "Price")]
     pub instance_type: Option<String>,
-    /// Region of the host [default: as the metadata service says]
+    /// Region of the host [default: from the instance metadata service]
     #[arg(long, value_name = "R", help_heading = "Price")]
     pub region: Option<String>,
-    /// Do not ask the instance metadata service
+    /// Do not query the instance metadata service
     #[arg(long, help_heading = "Price")]
     pub no_imds: bool,
-    /// Bundled prices only
+    /// Use bundled prices only
     #[arg(long, help_heading = "Price")]
     pub offline: bool,
-    /// Risk that is accepted of another type [default: medium]
+    /// Maximum accepted risk level of another instance type [default: medium]
     #[arg(long, value_enum, help_heading = "Price")]
     pub risk: Option<RiskChoice>,
 
-    /// Layout of the summary [default: table]
+    /// Output format of the summary [default: table]
     #[arg(long, value_enum, default_value_t = SummaryFormat::Table, help_heading = "Output")]
     pub format: SummaryFormat,
     #[command(flatten)]
@@ -103,9 +103,9 @@ impl ProfileArgs {
 /// Layout of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum SummaryFormat {
-    /// For people.
+    /// Table, for reading
     Table,
-    /// For programs.
+    /// JSON, for scripts
     Json,
 }
 
