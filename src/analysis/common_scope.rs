@@ -139,8 +139,11 @@ fn totals(part: &PastAudit) -> PastTotals {
     let rows: Vec<(Option<Money>, Option<Money>)> = rows
         .map(|(cost, planned)| (cost.filter(in_currency), planned.filter(in_currency)))
         .collect();
-    let monthly_cost = sum(rows.iter().filter_map(|(cost, _)| *cost));
-    let planned_monthly_cost = sum(rows.iter().filter_map(|(cost, planned)| planned.or(*cost)));
+    // What holds nothing costs nothing; what holds nothing priced is unknown.
+    let of_nothing = rows.is_empty().then(|| Money::zero(currency));
+    let monthly_cost = sum(rows.iter().filter_map(|(cost, _)| *cost)).or(of_nothing);
+    let planned = rows.iter().filter_map(|(cost, planned)| planned.or(*cost));
+    let planned_monthly_cost = sum(planned).or(of_nothing);
     let unpriced = part
         .workloads
         .iter()

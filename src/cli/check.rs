@@ -110,7 +110,7 @@ pub(super) fn check_files(args: &CheckArgs, policy: &Path) -> Result<(), Failure
 }
 
 /// The format by precedence: flag, environment, file, table. A format that only
-/// other commands know is no error there.
+/// other commands know is not an error there.
 pub(super) fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> CheckFormat {
     let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
     args.format

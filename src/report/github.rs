@@ -98,7 +98,7 @@ pub fn gate_github(report: &GateReport, brief: &GateBrief) -> String {
     lines
 }
 
-/// What does not fail the gate is no error.
+/// What does not fail the gate is not an error.
 fn below(severity: Severity) -> Kind {
     match severity {
         Severity::Critical | Severity::Warning => Kind::Warning,

@@ -83,7 +83,7 @@ fn descriptor(id: &str) -> Value {
     })
 }
 
-/// What does not fail the gate is no error.
+/// What does not fail the gate is not an error.
 fn below(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical | Severity::Warning => "warning",

@@ -1,7 +1,7 @@
 //! `gpucost check --baseline`: what may be compared, and how each violation stands
 //! to what was known.
 
-use crate::estates::one;
+use crate::estates::{in_two_regions, one};
 use crate::world::{Outcome, World};
 use serde_json::{Value, json};
 
@@ -61,18 +61,6 @@ fn what_has_nothing_in_common_is_no_baseline() {
         "{}",
         outcome.stderr
     );
-}
-
-/// The box of `one`, and the same in another region.
-fn in_two_regions() -> Value {
-    let mut estate = one();
-    let mut other = estate["instances"][0].clone();
-    other["id"] = json!("i-two");
-    other["region"] = json!("us-west-2");
-    other["zone"] = json!("us-west-2a");
-    let instances = estate["instances"].as_array_mut().expect("a list");
-    instances.push(other);
-    estate
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! differs is said in every format.
 
 use crate::contract::DEMO;
-use crate::estates::{one, series};
+use crate::estates::{in_two_regions, one, series};
 use crate::hostile::{fleet, is_harmless};
 use crate::world::World;
 use flate2::Compression;
@@ -281,19 +281,6 @@ fn what_makes_audits_hard_to_compare_is_said() {
     }
 }
 
-/// The box of `one`, and the same in another region and under another id.
-fn in_two_regions() -> Value {
-    let mut estate = one();
-    let mut other = estate["instances"][0].clone();
-    other["id"] = json!("i-two");
-    other["tags"]["Name"] = json!("two");
-    other["region"] = json!("us-west-2");
-    other["zone"] = json!("us-west-2a");
-    let instances = estate["instances"].as_array_mut().expect("a list");
-    instances.push(other);
-    estate
-}
-
 #[test]
 fn what_only_one_audit_read_is_neither_removed_nor_saved() {
     let world = World::new();
@@ -370,6 +357,32 @@ fn what_only_one_audit_read_is_neither_removed_nor_saved() {
             }
         }
     }
+}
+
+#[test]
+fn a_scope_that_holds_nothing_costs_nothing() {
+    let world = World::new();
+    let mut west = in_two_regions();
+    west["regions"] = json!(["us-east-1", "us-west-2"]);
+    west["metrics"] = json!([]);
+    west["instances"].as_array_mut().expect("a list").remove(0);
+    let mut denied = west.clone();
+    denied["instances"] = json!([]);
+    denied["gaps"] = json!([{
+        "what": "region", "where": "us-west-2", "reason": "denied", "hint": "allow it",
+    }]);
+    let west = world.estate("west.json", &west);
+    let denied = world.estate("denied.json", &denied);
+    let diff = world.run(&["diff", &west, &denied, "--format", "json"]);
+    assert_eq!(diff.code, 0, "{}", diff.stderr);
+    let diff = diff.json();
+    let nothing = json!({"old": 0.0, "new": 0.0, "change": 0.0});
+    assert_eq!(diff["summary"]["monthly_cost"], nothing);
+    assert_eq!(diff["summary"]["monthly_savings"], nothing);
+    assert_eq!(diff["old"]["workloads_left_out"], 1);
+    // What was certain waste is known of the whole alone.
+    assert_eq!(diff["summary"]["monthly_waste"]["old"], Value::Null);
+    assert_eq!(diff["removed"], json!([]));
 }
 
 const LEFT_OUT: &str =

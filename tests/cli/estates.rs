@@ -110,3 +110,16 @@ pub fn situations() -> Vec<PathBuf> {
     assert!(paths.len() >= 24, "{paths:?}");
     paths
 }
+
+/// The box of `one`, and the same in another region and under another id.
+pub fn in_two_regions() -> Value {
+    let mut estate = one();
+    let mut other = estate["instances"][0].clone();
+    other["id"] = json!("i-two");
+    other["tags"]["Name"] = json!("two");
+    other["region"] = json!("us-west-2");
+    other["zone"] = json!("us-west-2a");
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(other);
+    estate
+}

@@ -51,7 +51,7 @@ pub enum OwnPricesError {
 /// When it cannot be read, or with the first line that is wrong: an unknown or
 /// missing column, a price that is not above zero, another currency than the
 /// region is billed in, the same price twice, an unknown name, a ragged line. A
-/// type or region that the catalog lacks is no error when its name is formed like
+/// type or region that the catalog lacks is not an error when its name is formed like
 /// one: prices of what is new are what such a file is for.
 pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, OwnPricesError> {
     let bytes = read_written(path).map_err(|source| OwnPricesError::Io {

@@ -38,7 +38,7 @@ impl NvmlSource {
     /// # Errors
     ///
     /// [`NvmlError`]: there is no library, no driver, no permission or no GPU.
-    /// A GPU that does not answer is no error; it is a lost one.
+    /// A GPU that does not answer is not an error; it is a lost one.
     pub fn open(library: Option<&Path>, options: Options) -> Result<Self, NvmlError> {
         let library = library.unwrap_or_else(|| Path::new(LIBRARY));
         let nvml = Nvml::builder()
