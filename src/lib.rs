@@ -14,6 +14,8 @@ pub mod domain;
 
 pub mod catalog;
 
+pub mod usage;
+
 pub mod savings;
 
 pub mod profiling;

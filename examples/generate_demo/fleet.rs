@@ -4,9 +4,9 @@ use super::behaviour::InstanceUse;
 use super::chance::Chance;
 use super::recording::{Card, LONGEST_OUTAGE_PERIODS, record};
 use gpucost::domain::{
-    Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, Series, Tenancy, Volume,
-    Window,
+    Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, Tenancy, Volume, Window,
 };
+use gpucost::usage::Series;
 use jiff::Timestamp;
 
 /// The account that owns most of it; the number AWS uses in examples.

@@ -4,9 +4,8 @@
 
 use super::behaviour::{GpuUse, InstanceUse, Traffic};
 use super::chance::Chance;
-use gpucost::domain::{
-    InstanceId, JoinedBy, Metric, Points, Series, SeriesSource, Statistic, Window,
-};
+use gpucost::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
+use gpucost::usage::{Points, Series};
 use jiff::Timestamp;
 
 /// Length of a period of utilization, memory in use and CPU.

@@ -3,7 +3,8 @@
 
 use super::past::Unread;
 use super::{PastAudit, PastTotals, PastUnused, PastWorkload};
-use crate::domain::{Money, TagFilter};
+use crate::domain::Money;
+use crate::usage::TagFilter;
 use std::collections::BTreeSet;
 
 /// What two audits have both read.

@@ -5,8 +5,9 @@ use super::idle_storage::idle_storage_costs;
 use super::workloads::{instance_shape, price_key};
 use crate::catalog::Prices;
 use crate::domain::{
-    Estate, Gap, IdleStorageCosts, Instance, InstanceShape, InstanceState, Policy, PriceQuote,
+    Gap, IdleStorageCosts, Instance, InstanceShape, InstanceState, Policy, PriceQuote,
 };
+use crate::usage::Estate;
 use jiff::civil::Date;
 
 /// One instance with what is known about it.

@@ -1,7 +1,8 @@
 //! Whether a stopped instance will run again, as far as its past tells: one that is up
 //! half of the time costs the same whether an audit finds it up or stopped.
 
-use crate::domain::{Policy, Timeline};
+use crate::domain::Policy;
+use crate::usage::Timeline;
 use jiff::{SignedDuration, Timestamp};
 
 /// Whether a stopped instance has ended: it is stopped for longer than the policy

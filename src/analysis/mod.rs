@@ -67,12 +67,10 @@ use self::owned::{Owned, unweighed};
 use self::planning::{Planned, Planner};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
-use crate::domain::{
-    Action, ApiUsage, Estate, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Verdict,
-    WeekUsage, Window, Workload,
-};
+use crate::domain::{Action, Finding, Gap, Money, Policy, Risk, Verdict, Window, Workload};
 use crate::rules::{self, Silence, Subject};
 use crate::savings::{Alternatives, Offers, Purchase, UnusedCommitment};
+use crate::usage::{ApiUsage, Estate, EstateSource, TagFilter, WeekUsage};
 use jiff::Timestamp;
 
 /// One workload with its verdict and its part of the plan.

@@ -5,11 +5,12 @@ use super::PriceUse;
 use super::workloads::PaidHours;
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Estate, Finding, Gap, Member, Policy, PriceKey, PriceOption,
-    PurchaseOption, SavingsPlan, Workload,
+    CapacityReservation, Finding, Gap, Member, Policy, PriceKey, PriceOption, PurchaseOption,
+    SavingsPlan, Workload,
 };
 use crate::rules::commitment_findings;
 use crate::savings::{Coverage, Unused, UnusedCommitment, existing_coverage};
+use crate::usage::Estate;
 
 /// The commitments of an estate and what they cover.
 pub(super) struct Owned<'a> {

@@ -2,10 +2,11 @@
 //! is judged by itself.
 
 use crate::domain::{
-    HourlyActivity, Member, Policy, SeriesSource, Signal, Timeline, UsageState, UtilizationSummary,
-    Verdict, Window, Workload,
+    HourlyActivity, Member, Policy, SeriesSource, Signal, UsageState, UtilizationSummary, Verdict,
+    Window, Workload,
 };
 use crate::rules;
+use crate::usage::Timeline;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -91,8 +92,7 @@ impl PartSum {
         let utilization = self
             .best
             .and_then(|(signal, source)| sum.summary(signal, source));
-        let activity = HourlyActivity::of(
-            &sum,
+        let activity = sum.activity(
             self.best.map(|(signal, _)| signal),
             self.first_seen.unwrap_or(self.window.end),
         );

@@ -2,10 +2,9 @@
 //! back from a file or taken from the audit itself.
 
 use super::{Audit, AuditedWorkload};
-use crate::domain::{
-    Action, CauseKind, Currency, Finding, Gap, Money, TagFilter, Window, hides_instances,
-};
+use crate::domain::{Action, CauseKind, Currency, Finding, Gap, Money, Window, hides_instances};
 use crate::savings::UnusedCommitment;
+use crate::usage::TagFilter;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 

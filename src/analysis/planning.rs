@@ -7,13 +7,14 @@ use super::stopping::stop;
 use super::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, CommitmentTerm, Estate, Gap, HourlyActivity, Money, Policy, PriceBasis,
-    PriceKey, PriceOption, PurchaseOption, Risk, Timeline, Verdict, Workload,
+    Action, ActionKind, CommitmentTerm, Gap, Money, Policy, PriceBasis, PriceKey, PriceOption,
+    PurchaseOption, Risk, Verdict, Workload,
 };
 use crate::savings::{
     Alternatives, Offers, Plan, Stop, TermOffer, Terms, nothing_less_would_do, off_in_unused_hours,
     one_year_no_upfront, plan, rightsizing, share,
 };
+use crate::usage::{Estate, Timeline};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -105,7 +106,7 @@ impl Planner<'_> {
     fn window_hours(&self) -> usize {
         let window = self.estate.window;
         let empty = Timeline::new(window, self.estate.period_seconds);
-        HourlyActivity::of(&empty, None, window.start).len()
+        empty.activity(None, window.start).len()
     }
 
     /// What could be done about a workload, and about each of its parts.

@@ -3,18 +3,22 @@
 //! when that ran or what it costs.
 
 use crate::domain::{
-    Classification, Estate, GpuOffer, Instance, InstanceId, InstanceUsage, Policy, ProfileBasis,
-    ProfiledRun, Series, SeriesSource, Signal, Timeline, UtilizationSummary, Workload, floored,
+    Classification, GpuOffer, Instance, InstanceId, InstanceUsage, Policy, ProfileBasis,
+    ProfiledRun, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
 };
 use crate::profiling::shortfall;
 use crate::rules;
+use crate::usage::{Estate, Series, Timeline, Usages};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The runs of an estate by instance.
 pub(super) struct Profiles<'a> {
     estate: &'a Estate,
     policy: &'a Policy,
+    measured: Cow<'a, Usages>,
     runs: BTreeMap<&'a InstanceId, Vec<&'a ProfiledRun>>,
+    series: BTreeMap<&'a InstanceId, Vec<&'a Series>>,
 }
 
 /// What complete runs say about a workload.
@@ -24,24 +28,39 @@ struct Judged {
     basis: ProfileBasis,
 }
 
-/// Series of profiled runs, and all others.
-fn apart<'a>(series: &[&'a Series]) -> (Vec<&'a Series>, Vec<&'a Series>) {
-    series
-        .iter()
-        .partition(|one| one.source == SeriesSource::Profile)
-}
-
 impl<'a> Profiles<'a> {
     pub fn new(estate: &'a Estate, policy: &'a Policy) -> Self {
         let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for run in &estate.profiles {
             runs.entry(&run.instance).or_default().push(run);
         }
+        let mut series: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let of_runs = |one: &&Series| one.source == SeriesSource::Profile;
+        for one in estate.metrics.iter().filter(of_runs) {
+            series.entry(&one.instance).or_default().push(one);
+        }
         Self {
             estate,
             policy,
+            measured: estate.measured(),
             runs,
+            series,
         }
+    }
+
+    fn grid(&self) -> (Window, u32) {
+        (self.estate.window, self.estate.period_seconds)
+    }
+
+    /// Readings of the runs of an instance.
+    fn series_of(&self, instance: &Instance) -> &[&'a Series] {
+        self.series.get(&instance.id).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// When an instance ran, as far as others than its runs tell.
+    pub fn timeline(&self, instance: &Instance) -> Timeline {
+        let usage = self.measured.of(&instance.id);
+        usage.timeline(instance, None, self.grid()).0
     }
 
     /// The runs of an instance that the window holds.
@@ -73,14 +92,13 @@ impl<'a> Profiles<'a> {
         &self,
         instance: &Instance,
         offer: Option<&GpuOffer>,
-        series: &[&Series],
     ) -> (InstanceUsage, Timeline) {
-        let (window, period) = (self.estate.window, self.estate.period_seconds);
-        let (of_runs, others) = apart(series);
-        let mut found = InstanceUsage::measure(instance, offer, &others, window, period);
+        let usage = self.measured.of(&instance.id);
+        let mut found = usage.measure(instance, offer, self.grid());
+        let of_runs = self.series_of(instance);
         if !of_runs.is_empty() && !self.is_enough(&found.0, true) {
             let (usage, timeline) = &found;
-            let profiled = usage.by_profile(timeline, instance, offer, &of_runs);
+            let profiled = usage.by_profile(timeline, instance, offer, of_runs);
             if self.is_enough(&profiled.0, false) {
                 found = profiled;
             }
@@ -120,12 +138,7 @@ impl<'a> Profiles<'a> {
 
     /// Judges a running workload over complete runs where everything else is too
     /// little, or says why its runs are too little as well.
-    pub fn stand_in(
-        &self,
-        workload: &mut Workload,
-        instances: &[&Instance],
-        series: impl Fn(&Instance) -> &'a [&'a Series],
-    ) {
+    pub fn stand_in(&self, workload: &mut Workload, instances: &[&Instance]) {
         let has_runs = instances.iter().any(|one| self.runs.contains_key(&one.id));
         if !has_runs || !workload.key.running {
             return;
@@ -134,7 +147,7 @@ impl<'a> Profiles<'a> {
         if verdict.classification != Classification::InsufficientData {
             return;
         }
-        match self.judged(workload, instances, series) {
+        match self.judged(workload, instances) {
             Ok(judged) => {
                 workload.usage = judged.usage;
                 workload.utilization = Some(judged.summary);
@@ -144,13 +157,8 @@ impl<'a> Profiles<'a> {
         }
     }
 
-    fn judged(
-        &self,
-        workload: &Workload,
-        instances: &[&Instance],
-        series: impl Fn(&Instance) -> &'a [&'a Series],
-    ) -> Result<Judged, String> {
-        let (window, period) = (self.estate.window, self.estate.period_seconds);
+    fn judged(&self, workload: &Workload, instances: &[&Instance]) -> Result<Judged, String> {
+        let (window, period) = self.grid();
         let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
         self.ask_runs(instances)?;
         let mut sum = Timeline::new(window, period);
@@ -158,9 +166,9 @@ impl<'a> Profiles<'a> {
         let mut all_runs = Vec::new();
         for (instance, known) in instances.iter().zip(&workload.usage) {
             let runs = self.complete(instance);
-            let (of_runs, _) = apart(series(instance));
+            let of_runs = self.series_of(instance);
             let (mut measured, timeline) =
-                known.over_runs(instance, offer, &of_runs, &runs, (window, period));
+                known.over_runs(instance, offer, of_runs, &runs, (window, period));
             let visible = offer.map_or(1, |offer| usize::from(offer.share.visible_devices()));
             if !measured.sees_every_gpu(visible, &timeline) {
                 return Err(format!(

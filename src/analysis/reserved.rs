@@ -8,13 +8,14 @@ use super::pool_options::{family_pools, reserved_pool};
 use super::workloads::{self, Grouped, PaidHours};
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, CommitmentTerm, Estate, Gap, Instalments, InstanceId, Member, Money,
-    Policy, PriceKey, PriceQuote, PurchaseOption, Window, Workload,
+    CapacityReservation, CommitmentTerm, Gap, Instalments, InstanceId, Member, Money, Policy,
+    PriceKey, PriceQuote, PurchaseOption, Window, Workload,
 };
 use crate::savings::{
     CommitmentUse, ConcurrentUsage, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
     pooled_hours, used_instances,
 };
+use crate::usage::Estate;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;

@@ -5,13 +5,14 @@ use super::owned::Owned;
 use super::workloads;
 use crate::catalog::{Prices, bundled_interruption_band, family};
 use crate::domain::{
-    Estate, Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote,
-    PurchaseOption, Risk, SpotHistory, Workload, WorkloadKind,
+    Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote, PurchaseOption, Risk,
+    SpotHistory, Workload, WorkloadKind,
 };
 use crate::savings::{
     Checkpointing, Ineligible, SpotCase, SpotFigures, nodes_of_job, spot_figures, spot_offer,
     spot_price,
 };
+use crate::usage::Estate;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;

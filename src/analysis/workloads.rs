@@ -7,13 +7,14 @@ use super::parts::{Part, PartSum, PartSums};
 use super::profiled::Profiles;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Cause, CauseKind, Classification, CommittedHours, Estate, Gap, GpuOffer, Group, HourlyActivity,
+    Cause, CauseKind, Classification, CommittedHours, Gap, GpuOffer, Group, HourlyActivity,
     IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape, InstanceState,
     InstanceUsage, Lifecycle, Measured, Member, Policy, PriceKey, PriceOption, PurchaseOption,
-    Rejected, Series, Timeline, Unpriced, UsageState, UtilizationSummary, Verdict, WeekUsage,
-    Workload, WorkloadCost, WorkloadKey,
+    Rejected, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
+    WorkloadKey,
 };
 use crate::rules;
+use crate::usage::{Estate, Timeline, WeekUsage};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
@@ -76,17 +77,12 @@ pub(super) fn group(
 ) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
     let mut gaps = Vec::new();
     let mut week = week_in_zone(estate, policy);
-    let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
-    for one in &estate.metrics {
-        series.entry(&one.instance).or_default().push(one);
-    }
     let profiles = Profiles::new(estate, policy);
     let gather = Gather {
         estate,
         prices,
         policy,
         paid,
-        series: &series,
         profiles: &profiles,
     };
     let mut groups: BTreeMap<WorkloadKey, Vec<&Instance>> = BTreeMap::new();
@@ -140,7 +136,6 @@ struct Gather<'a> {
     prices: &'a Prices<'a>,
     policy: &'a Policy,
     paid: &'a PaidHours,
-    series: &'a BTreeMap<&'a InstanceId, Vec<&'a Series>>,
     profiles: &'a Profiles<'a>,
 }
 
@@ -186,9 +181,7 @@ impl<'a> Gather<'a> {
 
     /// Whether a stopped instance will not run again, as far as its past tells.
     fn has_ended(&self, instance: &Instance) -> bool {
-        let (window, period) = (self.estate.window, self.estate.period_seconds);
-        let series = self.series_of(instance);
-        let (_, timeline) = InstanceUsage::measure(instance, None, series, window, period);
+        let timeline = self.profiles.timeline(instance);
         let stopped_at = self.stopped_at(instance);
         has_ended(&timeline, stopped_at, self.estate.as_of, self.policy)
     }
@@ -294,10 +287,7 @@ impl<'a> Gather<'a> {
             shape,
             key,
         };
-        self.profiles
-            .stand_in(&mut workload, instances, |instance| {
-                self.series_of(instance)
-            });
+        self.profiles.stand_in(&mut workload, instances);
         let verdict = self.judge(&workload, found.states);
         let parts = found
             .parts
@@ -342,10 +332,6 @@ impl<'a> Gather<'a> {
         verdict
     }
 
-    fn series_of(&self, instance: &Instance) -> &'a [&'a Series] {
-        self.series.get(&instance.id).map_or(&[][..], Vec::as_slice)
-    }
-
     /// When an instance stopped: what is still stopping does so now.
     fn stopped_at(&self, instance: &Instance) -> Option<Timestamp> {
         if instance.state == InstanceState::Stopping {
@@ -370,13 +356,11 @@ impl<'a> Gather<'a> {
             states: Vec::with_capacity(instances.len()),
             activities: Vec::with_capacity(instances.len()),
             utilization: None,
-            activity: HourlyActivity::of(&Timeline::new(window, period), None, window.end),
+            activity: Timeline::new(window, period).activity(None, window.end),
             parts: PartSums::new(window, period),
         };
         for instance in instances {
-            let (measured, timeline) =
-                self.profiles
-                    .measure(instance, offer, self.series_of(instance));
+            let (measured, timeline) = self.profiles.measure(instance, offer);
             let verdict = rules::classify(
                 Measured {
                     shape,
@@ -389,11 +373,7 @@ impl<'a> Gather<'a> {
                 self.estate.as_of,
             );
             let signal = measured.signal;
-            let hours = HourlyActivity::of(
-                &timeline,
-                signal.map(|(signal, _)| signal),
-                instance.first_seen(),
-            );
+            let hours = timeline.activity(signal.map(|(signal, _)| signal), instance.first_seen());
             all.add(&timeline, signal, instance.first_seen());
             if ignored(instance).is_none() {
                 found

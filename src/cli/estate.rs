@@ -10,13 +10,14 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
 use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Commitments, Estate, PriceBook};
+use crate::domain::{Commitments, PriceBook};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{
     CommitmentsError, EstateError, read_commitments, read_estate, read_own_prices, write_estate,
     write_whole,
 };
+use crate::usage::Estate;
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

@@ -5,12 +5,13 @@ use super::exit::{ExitCode, Failure};
 use super::{Io, audit, estate, output};
 use crate::analysis::{Audit, audit as audit_estate};
 use crate::catalog::Prices;
-use crate::domain::{Estate, Policy};
+use crate::domain::Policy;
 use crate::report::text::fit;
 use crate::report::{
     Derivation, NotFound, commitment_explanation, explainable_ids, explanation, find_explained,
 };
 use crate::savings::existing_coverage;
+use crate::usage::Estate;
 
 /// Ids that are offered when one is not known.
 const SHOWN_IDS: usize = 3;

@@ -7,8 +7,9 @@ use super::scope::invocation;
 use super::{audit as audit_command, estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
-use crate::domain::{Estate, Risk};
+use crate::domain::Risk;
 use crate::report::{AgentSetup, agent_setup, metrics_csv, metrics_json, metrics_table};
+use crate::usage::Estate;
 
 pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if let Some(MetricsAction::Setup(setup)) = &args.action {

@@ -2,8 +2,9 @@
 
 use super::Io;
 use crate::catalog::fresher_than_bundled;
-use crate::domain::{Cause, CauseKind, Estate, Gap};
+use crate::domain::{Cause, CauseKind, Gap};
 use crate::sources::files::{EstateError, read_price_cache};
+use crate::usage::Estate;
 use std::path::PathBuf;
 
 const FILE: &str = "prices.json.gz";

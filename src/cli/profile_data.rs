@@ -1,9 +1,10 @@
 //! `--profile-data`: samples from a host, beside what the cloud says.
 
 use super::exit::{ExitCode, Failure};
-use crate::domain::{Estate, Gap, Window, shown};
+use crate::domain::{Gap, Window, shown};
 use crate::profiling::{NamedProfile, Reducer, join_profiles};
 use crate::sources::files::{ReadOptions, SampleReader, SamplesError, open_samples};
+use crate::usage::Estate;
 use std::path::PathBuf;
 
 /// Opens every file, so that an error in a name shows before a cloud is asked.

@@ -3,10 +3,10 @@
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
 use super::demo::DemoChoice;
 use super::exit::Failure;
-use crate::domain::{Estate, Instance, PurchaseOption, TagFilter};
+use crate::domain::{Instance, InstanceId, PurchaseOption};
 use crate::report::Invocation;
-use crate::savings::shows_running;
 use crate::sources::files::Demo;
+use crate::usage::{Estate, TagFilter};
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,9 +76,13 @@ impl Scope {
             .collect();
         let beside: BTreeSet<String> = out_of_scope.iter().map(|one| one.id.to_string()).collect();
         estate.out_of_scope = out_of_scope;
+        let is_beside = |id: &InstanceId| beside.contains(id.as_str());
+        let is_kept = |id: &InstanceId| kept.contains(id.as_str());
+        estate.usage.retain(|id| is_kept(id) || is_beside(id));
+        estate.usage.keep_running(is_beside);
         estate.metrics.retain(|series| {
-            let id = series.instance.as_str();
-            kept.contains(id) || beside.contains(id) && shows_running(series)
+            let id = &series.instance;
+            is_kept(id) || is_beside(id) && series.shows_running()
         });
         estate.gaps.retain(|gap| {
             let elsewhere = is_region(&gap.place) && !of_region(&gap.place);

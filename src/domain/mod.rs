@@ -5,13 +5,13 @@ mod cause;
 mod commitment;
 mod committed;
 mod directory;
-mod estate;
 mod finding;
 mod gap;
 mod gpu;
 mod hours;
 mod instance;
 mod member;
+mod metric;
 mod money;
 mod names;
 mod policy;
@@ -19,16 +19,13 @@ mod price;
 mod profiled;
 mod prose;
 mod samples;
-mod series;
 mod shape;
 mod spot;
-mod statistics;
 mod terraform;
 mod time;
-mod timeline;
 mod usage;
+mod utilization;
 mod verdict;
-mod week;
 mod workload;
 
 pub use advice::{Action, ActionKind, Risk, Target};
@@ -39,20 +36,20 @@ pub use commitment::{
 };
 pub use committed::{CommittedCost, CommittedHours, CommittedPart};
 pub use directory::{Directory, HostMatch};
-pub use estate::{ApiUsage, Estate, EstateSource, TagFilter};
 pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
     Severity,
 };
 pub use gap::{Gap, hides_instances};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
-pub use hours::{ActivityHour, HourlyActivity};
+pub use hours::{ActivityHour, HourCell, HourlyActivity};
 pub(crate) use instance::named_enum;
 pub use instance::{
     Address, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, PurchaseOption,
     Tenancy, Volume,
 };
 pub use member::{Measured, Member};
+pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
 pub use policy::Policy;
@@ -63,18 +60,15 @@ pub use price::{
 pub use profiled::{ProfileBasis, ProfiledRun, SampleCounts};
 pub use prose::{after_number, decimals_apart, floored, separated};
 pub use samples::Samples;
-pub use series::{JoinedBy, Metric, Points, Rejected, Series, SeriesSource, Statistic};
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spot::SpotHistory;
-pub use statistics::{Distribution, mean, quantile};
 pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
 };
 pub use time::{RunningTime, Window, floor_to_period};
-pub use timeline::{ACTIVE_PERCENT, Signal, Timeline, UtilizationSummary};
 pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
+pub use utilization::{ACTIVE_PERCENT, Distribution, Signal, UtilizationSummary};
 pub use verdict::{Classification, UsageState, Verdict};
-pub use week::{HOURS_OF_A_WEEK, WeekHour, WeekUsage};
 pub use workload::{
     Group, IdleStorageCosts, InstanceCost, KindBasis, Unpriced, Workload, WorkloadCost,
     WorkloadKey, WorkloadKind, says_production,

@@ -3,10 +3,11 @@
 use super::prices::accelerated_types;
 use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
 use crate::domain::{
-    Commitments, Estate, EstateSource, Gap, HourlyRate, OperatingSystem, PriceBook, PriceKey,
-    PriceOption, PriceQuote, Tenancy, Window,
+    Commitments, Gap, HourlyRate, OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote,
+    Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsError, AwsOptions, RegionClients, Session, WantedPrices};
+use crate::usage::{Estate, EstateSource, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::tz::TimeZone;
@@ -103,6 +104,7 @@ pub async fn refresh_prices(
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
+        usage: Usages::default(),
         metrics: Vec::new(),
         profiles: Vec::new(),
         prices,

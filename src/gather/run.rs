@@ -6,12 +6,12 @@ use super::plan::{MetricsPlan, batches, plan_metrics};
 use super::prices::{add_known_prices, prices, prices_not_asked_for};
 use crate::catalog::known_shape;
 use crate::domain::{
-    Cause, CauseKind, Commitments, Estate, EstateSource, FailureKind, Gap, Instance, InstanceShape,
-    Points, PriceBook, Series, Window,
+    Cause, CauseKind, Commitments, FailureKind, Gap, Instance, InstanceShape, PriceBook, Window,
 };
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
 };
+use crate::usage::{Estate, EstateSource, Points, Series, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
@@ -167,6 +167,7 @@ pub async fn gather(
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes,
+        usage: Usages::default(),
         metrics: series,
         profiles: Vec::new(),
         prices: book,

@@ -1,7 +1,6 @@
 //! One GPU or MIG instance over a run, in constant memory.
 
 use super::alerts::{Alert, AlertKind, Moment, WORKING_FROM_PERCENT, Watch};
-use super::figures::{Scale, Sketch};
 use super::power::PowerMeter;
 use super::signals::part;
 use super::tallies::Tallies;
@@ -11,6 +10,7 @@ use super::{
     ProcessSeen, ThrottleReasons, ThrottleTime, UtilizationBasis, XidEvent,
 };
 use crate::domain::{ACTIVE_PERCENT, Verdict};
+use crate::usage::{Scale, Sketch};
 
 /// Processes and errors that are listed at most.
 const MOST_LISTED: usize = 64;

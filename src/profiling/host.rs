@@ -1,7 +1,7 @@
 //! The host over a run, in constant memory.
 
-use super::figures::{Scale, Sketch, Tally};
 use super::{HostProfile, HostReading};
+use crate::usage::{Scale, Sketch, Tally};
 
 /// Everything about the host so far.
 #[derive(Debug, Clone)]

@@ -6,9 +6,10 @@
 
 use super::{Profiled, RunFacts};
 use crate::domain::{
-    Cause, CauseKind, Directory, Estate, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric,
-    Points, ProfiledRun, Rejected, Series, SeriesSource, Statistic,
+    Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric,
+    ProfiledRun, Rejected, SeriesSource, Statistic,
 };
+use crate::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,6 @@
 mod advice;
 mod alerts;
 mod diagnosis;
-mod figures;
 mod gpu;
 mod host;
 mod join;
@@ -33,7 +32,6 @@ mod windows;
 
 pub use alerts::{Alert, AlertKind};
 pub use diagnosis::{Bottleneck, Diagnosis, Sign, Tier};
-pub use figures::{Figures, Range, Scale};
 pub use join::{NamedProfile, join_profiles};
 pub use pace::{Cadence, Hole, Pace, Pacer};
 pub use periods::{OutsideSamples, PeriodPoints, Periods};

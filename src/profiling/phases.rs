@@ -114,7 +114,7 @@ fn level_of_work(levels: &[Level]) -> Option<f64> {
         .filter(|busy| *busy >= IDLE_BELOW_PERCENT)
         .collect();
     working.sort_by(f64::total_cmp);
-    crate::domain::quantile(&working, LEVEL_QUANTILE)
+    crate::usage::quantile(&working, LEVEL_QUANTILE)
 }
 
 fn kinds(levels: &[Level], starts: &[f64], end: f64) -> Vec<PhaseKind> {

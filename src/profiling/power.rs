@@ -2,9 +2,9 @@
 //! weighted with the time that each stands for.
 
 use super::alerts::Moment;
-use super::figures::{Sum, Tally};
 use super::signals::part;
 use super::{GpuIdentity, GpuReading, PowerBasis, PowerFigures};
+use crate::usage::{Sum, Tally};
 
 /// Seconds from which an energy counter says more than readings do (own).
 const SHORTEST_COUNT_SECONDS: f64 = 1.0;

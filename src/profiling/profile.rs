@@ -1,9 +1,8 @@
 //! What a whole run says.
 
-use super::{
-    Alert, Diagnosis, Figures, GpuIdentity, Pace, Phase, Range, RunEnd, RunFacts, ThrottleReasons,
-};
+use super::{Alert, Diagnosis, GpuIdentity, Pace, Phase, RunEnd, RunFacts, ThrottleReasons};
 use crate::domain::{Verdict, named_enum};
+use crate::usage::{Figures, Range};
 
 named_enum! {
     /// Who took the readings behind the utilization of a GPU.
@@ -264,7 +263,7 @@ impl RunProfile {
     pub fn used_mean_percent(&self) -> Option<f64> {
         let used = self.whole().filter(|gpu| gpu.is_used == Some(true));
         let means: Vec<f64> = used.filter_map(|gpu| Some(gpu.utilization?.mean)).collect();
-        crate::domain::mean(&means)
+        crate::usage::mean(&means)
     }
 
     /// The GPU or MIG instance that held most memory.

@@ -4,14 +4,8 @@
 use super::periods::utilization;
 use super::{Cadence, GpuSample, OutsideSamples, PeriodPoints, Periods, RunEnd, RunFacts, Sample};
 use crate::domain::{SampleCounts, Window};
-use hdrhistogram::Histogram;
+use crate::usage::{Scale, Sketch};
 use jiff::{SignedDuration, Timestamp};
-
-/// Far more than any host has memory in MiB.
-const MOST_STEPS: u64 = 1 << 40;
-
-/// Steps of a percent in the histogram of the CPU.
-const STEPS_OF_A_PERCENT: f64 = 100.0;
 
 /// A run of samples, reduced to the grid of an estate.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,9 +26,9 @@ pub struct Profiled {
     pub points: Vec<PeriodPoints>,
     /// Mean over the samples of the mean over all GPUs, percent.
     pub gpu_mean_percent: Option<f64>,
-    /// 95th percentile of the host's CPU, percent, within a tenth of a point.
+    /// 95th percentile of the host's CPU, percent.
     pub cpu_p95_percent: Option<f64>,
-    /// 95th percentile of the host's memory in use, within a thousandth of it.
+    /// 95th percentile of the host's memory in use, within a part in 2,048 of it.
     pub memory_p95_mib: Option<f64>,
 }
 
@@ -48,8 +42,8 @@ pub struct Reducer {
     last_seconds: f64,
     gpu_sum: f64,
     gpu_samples: u64,
-    cpu: Counted,
-    memory: Counted,
+    cpu: Sketch,
+    memory: Sketch,
 }
 
 impl Reducer {
@@ -63,8 +57,8 @@ impl Reducer {
             last_seconds: 0.0,
             gpu_sum: 0.0,
             gpu_samples: 0,
-            cpu: Counted::new(STEPS_OF_A_PERCENT),
-            memory: Counted::new(1.0),
+            cpu: Sketch::new(Scale::Percent),
+            memory: Sketch::new(Scale::Mebibytes),
         }
     }
 
@@ -130,45 +124,10 @@ impl Reducer {
             points: self.periods.points(),
             gpu_mean_percent: (self.gpu_samples > 0)
                 .then(|| self.gpu_sum / self.gpu_samples as f64),
-            cpu_p95_percent: self.cpu.p95().map(|percent| percent.min(100.0)),
-            memory_p95_mib: self.memory.p95(),
+            cpu_p95_percent: self.cpu.quantile(0.95),
+            memory_p95_mib: self.memory.quantile(0.95),
             facts: self.facts,
         }
-    }
-}
-
-/// Values counted by size, three digits apart, in memory that does not grow with
-/// their number.
-#[derive(Debug)]
-struct Counted {
-    steps_of_one: f64,
-    histogram: Option<Histogram<u32>>,
-}
-
-impl Counted {
-    fn new(steps_of_one: f64) -> Self {
-        Self {
-            steps_of_one,
-            histogram: Histogram::new(3).ok(),
-        }
-    }
-
-    fn add(&mut self, value: Option<f64>) {
-        let value = value.filter(|value| value.is_finite() && *value >= 0.0);
-        if let (Some(histogram), Some(value)) = (&mut self.histogram, value) {
-            let steps = (value * self.steps_of_one).round() as u64;
-            // The range grows with the values; one that is none of this world is
-            // taken for the largest.
-            let _ = histogram.record(steps.min(MOST_STEPS));
-        }
-    }
-
-    fn p95(&self) -> Option<f64> {
-        let histogram = self
-            .histogram
-            .as_ref()
-            .filter(|counts| !counts.is_empty())?;
-        Some(histogram.value_at_quantile(0.95) as f64 / self.steps_of_one)
     }
 }
 
@@ -184,27 +143,6 @@ fn after(start: Timestamp, seconds: f64) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counted_values_are_told_to_three_digits_whatever_their_size() {
-        let mut counted = Counted::new(STEPS_OF_A_PERCENT);
-        assert_eq!(counted.p95(), None);
-        for percent in 1..=100 {
-            counted.add(Some(f64::from(percent)));
-        }
-        let p95 = counted.p95().expect("counted");
-        assert!((p95 - 95.0).abs() < 0.1, "{p95}");
-        let mut memory = Counted::new(1.0);
-        for bad in [None, Some(f64::NAN), Some(-1.0), Some(f64::INFINITY)] {
-            memory.add(bad);
-        }
-        assert_eq!(memory.p95(), None);
-        memory.add(Some(2_000_000.0));
-        let p95 = memory.p95().expect("counted");
-        assert!((p95 - 2_000_000.0).abs() <= 2_000.0, "{p95}");
-        memory.add(Some(f64::MAX));
-        assert!(memory.p95() >= Some(MOST_STEPS as f64));
-    }
 
     #[test]
     fn a_run_without_an_end_ends_at_its_last_sample() {

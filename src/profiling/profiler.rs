@@ -2,7 +2,6 @@
 
 use super::alerts::{Moment, Watch};
 use super::diagnosis::diagnose;
-use super::figures::{Scale, Sketch, Tally};
 use super::gpu::GpuSoFar;
 use super::host::HostSoFar;
 use super::pace::{GAP_AT_LEAST_SECONDS, GAP_INTERVALS};
@@ -13,6 +12,7 @@ use super::windows::{SampleFigures, Windows};
 use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunEnd, RunFacts, RunProfile, Sample};
 use crate::catalog::has_mig;
 use crate::domain::{Policy, SampleCounts, Verdict};
+use crate::usage::{Scale, Sketch, Tally};
 use std::cmp::Ordering;
 
 /// The first two samples of a log whose interval is not known may be that far
@@ -162,7 +162,7 @@ impl Profiler {
             .filter_map(|(_, sample)| sample.busy_percent)
             .collect();
         let enough = reported.len() * 2 >= whole().count();
-        crate::domain::mean(&reported).filter(|_| enough)
+        crate::usage::mean(&reported).filter(|_| enough)
     }
 
     /// How the run stands. Costs little: no more than a pass over a bounded

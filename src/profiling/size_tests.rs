@@ -2,7 +2,8 @@
 
 use super::scenes::{facts, finish, gpu, read, reading, run_of, sample, slice};
 use super::{FineSample, GpuIdentity, GpuReading, Profiler};
-use crate::domain::{Distribution, Policy};
+use crate::domain::Policy;
+use crate::usage::distribution;
 use proptest::prelude::*;
 
 fn profiler(gpus: Vec<GpuIdentity>) -> Profiler {
@@ -83,7 +84,7 @@ proptest! {
     ) {
         let values: Vec<f64> = percents.into_iter().map(f64::from).collect();
         let run = run_of(values.iter().copied());
-        let exact = Distribution::of(values).expect("some");
+        let exact = distribution(values).expect("some");
         let found = run.gpus[0].utilization.expect("measured");
         for (found, exact) in [
             (found.mean, exact.mean), (found.p50, exact.p50), (found.p95, exact.p95),

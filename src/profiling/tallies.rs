@@ -1,7 +1,7 @@
 //! Metrics of a GPU of which mean and range are enough.
 
-use super::figures::Tally;
 use super::{ActivityFigures, GpuReading};
+use crate::usage::Tally;
 
 /// Mean and range of each so far.
 #[derive(Debug, Clone, Default)]

@@ -8,10 +8,11 @@ use super::groups::GroupsView;
 use super::text::{currency_code, json_document, json_figure, json_money, json_rate};
 use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{
-    Action, Classification, CommittedCost, GpuUsage, Money, PriceOrigin, TagFilter,
-    UtilizationSummary, Workload,
+    Action, Classification, CommittedCost, GpuUsage, Money, PriceOrigin, UtilizationSummary,
+    Workload,
 };
 use crate::savings::{Purchase, UnusedCommitment};
+use crate::usage::TagFilter;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -12,9 +12,10 @@ use super::text::{
 };
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
-    Action, Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
-    decimals_apart, floored,
+    Action, Classification, Evidence, Finding, Money, Observation, Severity, decimals_apart,
+    floored,
 };
+use crate::usage::EstateSource;
 use rust_decimal::Decimal;
 use std::fmt::Write;
 

@@ -30,7 +30,7 @@ pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
     CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, Room, UsedInstance,
-    coverage, existing_coverage, normalization_factor, shows_running, used_instances,
+    coverage, existing_coverage, normalization_factor, used_instances,
 };
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;

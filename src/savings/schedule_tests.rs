@@ -1,5 +1,6 @@
 use super::*;
-use crate::domain::{ACTIVE_PERCENT, Signal, Timeline, Window};
+use crate::domain::{ACTIVE_PERCENT, Signal, Window};
+use crate::usage::Timeline;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -29,7 +30,7 @@ fn activity_from(start: Timestamp, hours: &[Was]) -> HourlyActivity {
         Was::Stopped => (0, None),
     });
     let timeline = Timeline::of_maxima(window, 3_600, maxima);
-    HourlyActivity::of(&timeline, Some(Signal::GpuUtilization), start)
+    timeline.activity(Some(Signal::GpuUtilization), start)
 }
 
 fn activity(hours: &[Was]) -> HourlyActivity {

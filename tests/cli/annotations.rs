@@ -1,11 +1,11 @@
 //! The gate's report where people look: pull requests, code scanning, build
 //! servers and chat. Each format is read back by other means than wrote it.
 
-use crate::estates::one;
-use crate::hostile::{hostile, is_harmless};
-use crate::installed::installed;
-use crate::skip::skip;
-use crate::world::World;
+use crate::cli::estates::one;
+use crate::cli::hostile::{hostile, is_harmless};
+use crate::cli::installed::installed;
+use crate::cli::world::World;
+use crate::support::skip::skip;
 use gpucost::analysis::PlannedTotals;
 use gpucost::analysis::gate::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, MissingData,
@@ -277,7 +277,7 @@ fn the_audit_as_a_comment() {
     insta::assert_snapshot!("audit_markdown_demo", outcome.stdout);
 
     let world = World::new();
-    let path = world.estate("hostile.json", &crate::hostile::fleet());
+    let path = world.estate("hostile.json", &crate::cli::hostile::fleet());
     let outcome = world.run(&["audit", "--from", &path, "--format", "markdown"]);
     assert!(outcome.stdout.len() <= 65_536);
     assert_eq!(outcome.stdout.chars().find(|c| !is_harmless(*c)), None);
@@ -343,9 +343,9 @@ fn github_renders_names_as_words() {
         return skip("there is no target/test-venv with cmarkgfm");
     };
     let world = World::new();
-    let path = world.estate("hostile.json", &crate::hostile::fleet());
+    let path = world.estate("hostile.json", &crate::cli::hostile::fleet());
     let audit = world.run(&["audit", "--from", &path, "--format", "markdown"]);
-    let one = world.estate("one.json", &crate::estates::one());
+    let one = world.estate("one.json", &crate::cli::estates::one());
     let diff = world.run(&["diff", &one, &path, "--format", "markdown"]);
     for text in [
         audit.stdout,

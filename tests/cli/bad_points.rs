@@ -1,8 +1,8 @@
 //! Bad points in a series are dropped, counted and told; the verdict rests on
 //! the good ones.
 
-use crate::estates::{PERIODS, START_SECOND, one};
-use crate::world::World;
+use crate::cli::estates::{PERIODS, START_SECOND, one};
+use crate::cli::world::World;
 use serde_json::{Value, json};
 
 /// The second of a period.

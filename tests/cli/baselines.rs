@@ -1,8 +1,8 @@
 //! `gpucost check --baseline`: what may be compared, and how each violation stands
 //! to what was known.
 
-use crate::estates::{in_two_regions, one};
-use crate::world::{Outcome, World};
+use crate::cli::estates::{in_two_regions, one};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 
 /// The audit of the demo as a script reads it.

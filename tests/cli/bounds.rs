@@ -1,8 +1,8 @@
 //! Inputs that would fill the memory, and inputs that can be read only once.
 
-use crate::estates::{one, series};
-use crate::process::run_in;
-use crate::world::World;
+use crate::cli::estates::{one, series};
+use crate::cli::process::run_in;
+use crate::cli::world::World;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -151,7 +151,7 @@ fn pipes_are_read_once_and_errors_still_name_the_place() {
     let mut wrong = estate.clone();
     wrong["instances"][0]["tags"] = json!({"Name": 7});
     fs::write(at("wrong.json"), wrong.to_string()).expect("writable");
-    let commitments = crate::estates::owned()["commitments"].clone();
+    let commitments = crate::cli::estates::owned()["commitments"].clone();
     fs::write(at("bought.json"), commitments.to_string()).expect("writable");
     let mut unpaid = commitments.clone();
     unpaid[0]["count"] = json!("two");

@@ -1,10 +1,10 @@
 //! `audit --group-by` and `audit --format focus`.
 
-use crate::contract::DEMO;
-use crate::estates::{one, owned};
-use crate::hostile::{fleet, is_harmless};
-use crate::markup::parse;
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::estates::{one, owned};
+use crate::cli::hostile::{fleet, is_harmless};
+use crate::cli::markup::parse;
+use crate::cli::world::World;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

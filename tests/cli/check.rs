@@ -1,8 +1,8 @@
 //! `gpucost check`: what each outcome prints and ends with, what is refused, and
 //! the arithmetic behind the verdicts.
 
-use crate::estates::{empty, one, series};
-use crate::world::{Outcome, World};
+use crate::cli::estates::{empty, one, series};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 
 const POLICY: &str = "gpucost-policy.toml";
@@ -423,7 +423,7 @@ fn the_example_in_the_page_is_what_is_printed() {
         "$ gpucost check --demo\n{}{}$ echo $?\n{}\n",
         outcome.stdout, outcome.stderr, outcome.code
     );
-    crate::pages::assert_shows("docs/check.md", &block("text"), &shown);
+    crate::cli::pages::assert_shows("docs/check.md", &block("text"), &shown);
 }
 
 /// Checks the demo by a policy.

@@ -1,11 +1,11 @@
 //! The files in `ci/` and their page: they are shown as they are, they hold to
 //! the schemas of the systems that read them, and their shell steps run.
 
-use crate::installed::installed;
-use crate::pages::{assert_shows, blocks, page};
-use crate::skip::skip;
-use crate::terraform::fixture;
-use crate::world::World;
+use crate::cli::installed::installed;
+use crate::cli::pages::{assert_shows, blocks, page};
+use crate::cli::terraform::fixture;
+use crate::cli::world::World;
+use crate::support::skip::skip;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,8 +1,8 @@
 //! Commitments in an estate, and those of a payer account in a file of their
 //! own: read, written, masked, and refused with the place of what is wrong.
 
-use crate::estates::one;
-use crate::world::World;
+use crate::cli::estates::one;
+use crate::cli::world::World;
 use gpucost::sources::files::{read_commitments, read_estate};
 use serde_json::{Value, json};
 use std::fs;

@@ -1,9 +1,9 @@
 //! What commitments pay for, in every form of the audit. docs/commitments.md shows
 //! the same estate and its arithmetic.
 
-use crate::estates::{PERIODS, one, series};
-use crate::pages::{blocks, page};
-use crate::world::World;
+use crate::cli::estates::{PERIODS, one, series};
+use crate::cli::pages::{blocks, page};
+use crate::cli::world::World;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -1,12 +1,12 @@
 //! `audit --format json`: the keys, their types and ranges, the sums and the
 //! orders that scripts rely on.
 
-use crate::estates::{one, owned, situations};
-use crate::schema::Shape::{
+use crate::cli::estates::{one, owned, situations};
+use crate::cli::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Percent, Rate, Share, Text, Time, Word,
 };
-use crate::schema::{Shape, list, map, maybe, problems};
-use crate::world::{Outcome, World};
+use crate::cli::schema::{Shape, list, map, maybe, problems};
+use crate::cli::world::{Outcome, World};
 use gpucost::rules::{COMMITMENT_RULES, RULES};
 use serde_json::Value;
 use std::cmp::Reverse;

@@ -1,8 +1,8 @@
 //! The pages about diffs and chargeback show what the program prints.
 
-use crate::pages::{assert_explains, assert_shows, page};
-use crate::process::run_in;
-use crate::world::World;
+use crate::cli::pages::{assert_explains, assert_shows, page};
+use crate::cli::process::run_in;
+use crate::cli::world::World;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

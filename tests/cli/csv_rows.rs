@@ -1,9 +1,9 @@
 //! `--format csv`: one header, one row a workload, numbers that parse, cells
 //! that no spreadsheet runs.
 
-use crate::contract::{DEMO, DEMO_CSV};
-use crate::estates::one;
-use crate::world::World;
+use crate::cli::contract::{DEMO, DEMO_CSV};
+use crate::cli::estates::one;
+use crate::cli::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

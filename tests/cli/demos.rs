@@ -1,6 +1,6 @@
 //! `--demo`: its names, alone and beside words of a command.
 
-use crate::world::{Outcome, World};
+use crate::cli::world::{Outcome, World};
 use gpucost::sources::files::Demo;
 
 fn run(arguments: &[&str]) -> Outcome {

@@ -1,10 +1,10 @@
 //! `gpucost diff`: reports are read back as they were written or refused, and what
 //! differs is said in every format.
 
-use crate::contract::DEMO;
-use crate::estates::{in_two_regions, one, series};
-use crate::hostile::{fleet, is_harmless};
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::estates::{in_two_regions, one, series};
+use crate::cli::hostile::{fleet, is_harmless};
+use crate::cli::world::World;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gpucost::analysis::{PastAudit, audit};

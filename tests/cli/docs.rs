@@ -1,11 +1,11 @@
 //! The pages in `docs/` say what the program does: their tables name every key
 //! and no other, and their examples run.
 
-use crate::contract::DEMO;
-use crate::estates::{one, situations};
-use crate::pages::{assert_shows, blocks, keys, page, quoted};
-use crate::process::run_in;
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::estates::{one, situations};
+use crate::cli::pages::{assert_shows, blocks, keys, page, quoted};
+use crate::cli::process::run_in;
+use crate::cli::world::World;
 use gpucost::cli::{self, ExitCode};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -1,9 +1,9 @@
 //! `explain`: what the audit says can be worked out again from what is shown.
 
-use crate::contract::DEMO;
-use crate::estates::{one, situations};
-use crate::hostile::{fleet, is_harmless};
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::estates::{one, situations};
+use crate::cli::hostile::{fleet, is_harmless};
+use crate::cli::world::World;
 use gpucost::sources::files::demo_estate;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
@@ -277,7 +277,7 @@ fn a_name_of_two_workloads_lists_them() {
 
 #[test]
 fn a_finding_goes_by_the_name_of_its_workload_where_one_has_it() {
-    let audit = crate::contract::DEMO.json();
+    let audit = crate::cli::contract::DEMO.json();
     let workloads = audit["workloads"].as_array().expect("a list");
     let name = |id: &Value| {
         let mut all = workloads.iter();
@@ -575,7 +575,7 @@ fn the_examples_of_the_page_are_what_is_printed() {
             .expect("a command of gpucost");
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let printed = World::new().run(&arguments).stdout;
-        crate::pages::assert_shows("docs/explain.md", expected, &printed);
+        crate::cli::pages::assert_shows("docs/explain.md", expected, &printed);
         examples += 1;
     }
     assert_eq!(examples, 2);

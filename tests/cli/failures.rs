@@ -1,8 +1,8 @@
 //! Exit codes and messages, each for the reason it exists. With a machine
 //! format stdout is empty or one document, also on failure.
 
-use crate::estates::{empty, one};
-use crate::world::{Outcome, World};
+use crate::cli::estates::{empty, one};
+use crate::cli::world::{Outcome, World};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -586,7 +586,7 @@ fn output_goes_to_the_file_alone() {
     let outcome = world.run(&["audit", "--demo", "--format", "json", "--output", &target]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, ""));
     let written = std::fs::read_to_string(&target).expect("it was written");
-    assert_eq!(written, crate::contract::DEMO.stdout);
+    assert_eq!(written, crate::cli::contract::DEMO.stdout);
     assert_eq!(world.listing(), ["report.json"]);
 }
 
@@ -595,7 +595,7 @@ fn a_document_with_gaps_is_3_under_strict_and_still_printed() {
     let world = World::new();
     let outcome = world.run(&["audit", "--demo", "--strict", "--format", "json"]);
     assert_eq!(outcome.code, 3);
-    assert_eq!(outcome.stdout, crate::contract::DEMO.stdout);
+    assert_eq!(outcome.stdout, crate::cli::contract::DEMO.stdout);
     assert!(
         outcome
             .stderr
@@ -677,7 +677,7 @@ fn quiet_leaves_stderr_to_errors() {
         assert_eq!(run(&["-q"]).stdout, run(&[]).stdout, "{command:?}");
         assert!(!run(&[]).stderr.is_empty(), "{command:?}");
     }
-    let demo = &crate::contract::DEMO.stderr;
+    let demo = &crate::cli::contract::DEMO.stderr;
     assert_eq!(demo, "audited 22 of 23 instances; 1 gap\n");
 }
 

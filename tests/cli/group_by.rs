@@ -1,9 +1,9 @@
 //! `audit --group-by` on a page and in a comment.
 
-use crate::chargeback::{audited, cents};
-use crate::estates::one;
-use crate::markup::{rows, section};
-use crate::world::World;
+use crate::cli::chargeback::{audited, cents};
+use crate::cli::estates::one;
+use crate::cli::markup::{rows, section};
+use crate::cli::world::World;
 use serde_json::{Value, json};
 
 /// Money as reports write it.

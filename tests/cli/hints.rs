@@ -1,6 +1,6 @@
 //! Every command that a message advises is typed once, by the test that met it.
 
-use crate::process::run_in;
+use crate::cli::process::run_in;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Names and tags come from whoever may tag an instance. They reach a terminal
 //! without driving it, a spreadsheet without being run, and a script as data.
 
-use crate::estates::{one, series};
-use crate::world::World;
+use crate::cli::estates::{one, series};
+use crate::cli::world::World;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 

@@ -1,12 +1,12 @@
 //! `audit --format html`: one file that says what the JSON says, runs nothing that
 //! an estate smuggles in, and asks no network.
 
-use crate::contract::DEMO;
-use crate::estates::{empty, one, owned, series};
-use crate::hostile;
-use crate::markup::{Element, parse, rows, section, text_of};
-use crate::process::run_in;
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::estates::{empty, one, owned, series};
+use crate::cli::hostile;
+use crate::cli::markup::{Element, parse, rows, section, text_of};
+use crate::cli::process::run_in;
+use crate::cli::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -1,11 +1,11 @@
 //! The page in a browser: it fits a phone, can be read in both themes, and its
 //! table sorts and filters. Skipped where there is no Chromium.
 
-use crate::contract::DEMO;
-use crate::hostile;
-use crate::markup::text_of;
-use crate::skip::skip;
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::hostile;
+use crate::cli::markup::text_of;
+use crate::cli::world::World;
+use crate::support::skip::skip;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;

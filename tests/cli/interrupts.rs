@@ -2,7 +2,7 @@
 //! are, while an estate is judged, while nobody reads, while a file is written.
 #![cfg(unix)]
 
-use crate::process::program;
+use crate::cli::process::program;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
@@ -60,7 +60,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 
 /// An estate of many boxes with names of their own.
 fn many(boxes: u32) -> Value {
-    let mut large = crate::estates::one();
+    let mut large = crate::cli::estates::one();
     let first = large["instances"][0].clone();
     let series = large["metrics"].as_array().expect("a list").clone();
     for index in 0..boxes {
@@ -154,7 +154,7 @@ fn while_a_file_is_written_to_a_pipe_and_no_temporary_file_stays() {
         let child = start(program(folder.path()).args([
             "inventory",
             "--from",
-            crate::process::SITUATION,
+            crate::cli::process::SITUATION,
             "--output",
             &never,
         ]));
@@ -203,7 +203,7 @@ fn a_full_disk_is_an_error() {
         .open(full)
         .expect("a device");
     let output = program(folder.path())
-        .args(["audit", "--from", crate::process::SITUATION])
+        .args(["audit", "--from", crate::cli::process::SITUATION])
         .stdout(to_full)
         .output()
         .expect("the program starts");

@@ -1,9 +1,9 @@
 //! The schemas in `docs/schema/`: real documents hold to them, and they say
 //! nothing that the program does not do.
 
-use crate::contract::DEMO;
-use crate::estates::{empty, one, owned, situations};
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::estates::{empty, one, owned, situations};
+use crate::cli::world::World;
 use gpucost::analysis::gate::policy_rule;
 use gpucost::config::{POLICY_FILE_KEYS, STARTING_POLICY, parse_policy};
 use gpucost::rules::{COMMITMENT_RULES, RULES};

@@ -1,8 +1,8 @@
 //! `inventory`, `metrics` and `metrics setup`: what is unknown is said to be,
 //! and what cannot be seen is listed.
 
-use crate::estates::{PERIODS, START, one};
-use crate::world::{Outcome, World};
+use crate::cli::estates::{PERIODS, START, one};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 
 /// An instance that differs from the one at hand.

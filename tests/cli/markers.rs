@@ -2,8 +2,8 @@
 //! its own, and no output may hold one. What has a closed set of values refuses a
 //! marker; the rest is free text, and is masked where it names somebody.
 
-use crate::estates::series;
-use crate::world::World;
+use crate::cli::estates::series;
+use crate::cli::world::World;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,7 +1,7 @@
 //! Prices that a user negotiated: a file of their own and discounts, what of them
 //! is seen in every document, and how an error in them is met.
 
-use crate::world::{Outcome, World};
+use crate::cli::world::{Outcome, World};
 use serde_json::Value;
 
 const HEADER: &str = "instance_type,region,hourly,effective_date,operating_system,option,currency";

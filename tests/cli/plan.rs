@@ -1,6 +1,6 @@
 //! The plan in the JSON of an audit: its steps, its sums, and what it buys.
 
-use crate::world::World;
+use crate::cli::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

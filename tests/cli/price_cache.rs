@@ -1,7 +1,7 @@
 //! A price cache that cannot be read: prices are refused rather than taken from
 //! half of it, and the bundled catalog stays at hand.
 
-use crate::world::World;
+use crate::cli::world::World;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! `gpucost pricing`: what is found, how it is shown, and what is refused.
 
-use crate::schema::Shape::{Count, Date, Figure, Flag, Money, Name, Object, Rate, Word};
-use crate::schema::{Shape, list, maybe, problems};
-use crate::world::{Outcome, World};
+use crate::cli::schema::Shape::{Count, Date, Figure, Flag, Money, Name, Object, Rate, Word};
+use crate::cli::schema::{Shape, list, maybe, problems};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -128,7 +128,7 @@ fn a_closed_stderr_changes_nothing() {
         .read_to_string(&mut stdout)
         .expect("UTF-8");
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
-    assert_eq!(stdout, crate::contract::DEMO.stdout);
+    assert_eq!(stdout, crate::cli::contract::DEMO.stdout);
 }
 
 /// How the program ends when nobody reads what it prints.

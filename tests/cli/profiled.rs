@@ -1,7 +1,7 @@
 //! Runs of `gpucost profile` in the documents: told as what they are.
 
-use crate::estates::one;
-use crate::world::World;
+use crate::cli::estates::one;
+use crate::cli::world::World;
 use serde_json::{Value, json};
 use std::fs;
 

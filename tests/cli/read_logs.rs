@@ -1,6 +1,6 @@
 //! `gpucost profile --read`: what a log that somebody has says, and what it is missing.
 
-use crate::world::World;
+use crate::cli::world::World;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;

@@ -1,9 +1,9 @@
 //! `--redact`: nothing that names an account, a person, a project or a host
 //! leaves, and no figure changes.
 
-use crate::contract::DEMO;
-use crate::estates::one;
-use crate::world::World;
+use crate::cli::contract::DEMO;
+use crate::cli::estates::one;
+use crate::cli::world::World;
 use gpucost::sources::files::{demo_estate, write_estate};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

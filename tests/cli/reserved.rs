@@ -1,9 +1,9 @@
 //! `gpucost reserved`: the figures, how they are shown, and what is refused.
 
-use crate::pages::{assert_explains, blocks, page};
-use crate::schema::Shape::{Count, Date, Figure, Money, Name, Object, Rate, Word};
-use crate::schema::{Shape, list, maybe, problems};
-use crate::world::{Outcome, World};
+use crate::cli::pages::{assert_explains, blocks, page};
+use crate::cli::schema::Shape::{Count, Date, Figure, Money, Name, Object, Rate, Word};
+use crate::cli::schema::{Shape, list, maybe, problems};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -448,6 +448,6 @@ fn examples_of_the_page_print_what_it_shows() {
             .split(' ')
             .collect();
         let printed = reserved(&arguments).stdout;
-        crate::pages::assert_shows("docs/levers/reserved.md", shown, &printed);
+        crate::cli::pages::assert_shows("docs/levers/reserved.md", shown, &printed);
     }
 }

@@ -1,13 +1,13 @@
 //! `gpucost reserved` of a fleet: pools, what is sold to them, and what is
 //! committed to already.
 
-use crate::estates::{START_SECOND, empty, one, owned, series};
-use crate::pages::{assert_explains, page};
-use crate::schema::Shape::{
+use crate::cli::estates::{START_SECOND, empty, one, owned, series};
+use crate::cli::pages::{assert_explains, page};
+use crate::cli::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Rate, Share, Time, Word,
 };
-use crate::schema::{Shape, list, maybe, problems};
-use crate::world::{Outcome, World};
+use crate::cli::schema::{Shape, list, maybe, problems};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -482,7 +482,7 @@ fn the_example_of_the_page_prints_what_it_shows() {
         .and_then(|rest| Some(rest.split_once("```")?.0))
         .expect("an example");
     let outcome = World::new().run(&["reserved", "--demo"]);
-    crate::pages::assert_shows("docs/levers/reserved.md", example, &outcome.stdout);
+    crate::cli::pages::assert_shows("docs/levers/reserved.md", example, &outcome.stdout);
     for line in outcome.stdout.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }

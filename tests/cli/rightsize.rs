@@ -1,6 +1,6 @@
 //! `gpucost rightsize`: for one type and for the fleet, and what is refused.
 
-use crate::world::{Outcome, World};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn the_example_on_the_page_is_what_is_printed() {
     let (command, shown) = example.split_once('\n').expect("a command line");
     let arguments: Vec<&str> = command.split(' ').collect();
     let printed = rightsize(&arguments[1..]).stdout;
-    crate::pages::assert_shows("docs/levers/rightsizing.md", shown, &printed);
+    crate::cli::pages::assert_shows("docs/levers/rightsizing.md", shown, &printed);
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! What is saved is what is read.
 
-use crate::contract::DEMO;
-use crate::estates::{START_SECOND, one, situations};
-use crate::world::World;
-use gpucost::domain::{
-    Estate, JoinedBy, Metric, Points, ProfiledRun, SampleCounts, Series, SeriesSource, Statistic,
-};
+use crate::cli::contract::DEMO;
+use crate::cli::estates::{START_SECOND, one, situations};
+use crate::cli::world::World;
+use gpucost::domain::{JoinedBy, Metric, ProfiledRun, SampleCounts, SeriesSource, Statistic};
 use gpucost::sources::files::{parse_estate, write_estate};
+use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -48,7 +47,7 @@ fn reading_and_saving_again_changes_no_byte() {
     let world = World::new();
     for name in ["first.json", "first.json.gz"] {
         let (first, second) = (world.path(name), world.path(&format!("second-{name}")));
-        let steady = crate::settings::steady();
+        let steady = crate::cli::settings::steady();
         world.run(&["inventory", "--from", &steady, "--save", &first]);
         world.run(&["inventory", "--from", &first, "--save", &second]);
         let bytes = |path: &str| fs::read(path).expect("it was saved");
@@ -265,7 +264,7 @@ proptest! {
 
 #[test]
 fn a_window_with_fractions_of_a_second_loses_no_point() {
-    let mut estate = crate::estates::one();
+    let mut estate = crate::cli::estates::one();
     estate["window_start"] = serde_json::json!("2026-10-18T00:00:00.5Z");
     estate["window_end"] = serde_json::json!("2026-11-01T00:00:00.75Z");
     let read = |text: &[u8]| gpucost::sources::files::parse_estate(text).expect("an estate");

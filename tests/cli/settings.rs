@@ -1,6 +1,6 @@
 //! Flag, then environment, then `gpucost.toml`, then default.
 
-use crate::world::World;
+use crate::cli::world::World;
 
 /// An estate whose only advice is a commitment of a year, which low risk does
 /// not accept.

@@ -1,7 +1,7 @@
 //! Commands that print something about the program itself: they read no file
 //! and need no account.
 
-use crate::world::{World, with_program};
+use crate::cli::world::{World, with_program};
 use gpucost::cli::{self, ExitCode, Io};
 use std::io::{self, ErrorKind, Write};
 
@@ -109,7 +109,7 @@ impl Write for Refusing {
 #[test]
 fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
     let world = World::new();
-    let path = world.estate("one.json", &crate::estates::one());
+    let path = world.estate("one.json", &crate::cli::estates::one());
     for arguments in [
         &["audit", "--from", &path][..],
         &["inventory", "--from", &path],

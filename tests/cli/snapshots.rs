@@ -2,9 +2,9 @@
 //! `INSTA_UPDATE=always`, and read what changed: a changed dollar is a changed
 //! claim.
 
-use crate::contract::{DEMO_TABLE, DEMO_WIDE};
-use crate::process::help;
-use crate::world::World;
+use crate::cli::contract::{DEMO_TABLE, DEMO_WIDE};
+use crate::cli::process::help;
+use crate::cli::world::World;
 use unicode_width::UnicodeWidthStr;
 
 fn demo(arguments: &[&str]) -> String {

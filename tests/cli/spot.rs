@@ -1,12 +1,12 @@
 //! `gpucost spot`: what is worked out, who may move, and what is refused.
 
-use crate::estates::one;
-use crate::pages::{blocks, page, quoted};
-use crate::schema::Shape::{
+use crate::cli::estates::one;
+use crate::cli::pages::{blocks, page, quoted};
+use crate::cli::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Percent, Rate, Time, Word,
 };
-use crate::schema::{Shape, list, maybe, problems};
-use crate::world::{Outcome, World};
+use crate::cli::schema::{Shape, list, maybe, problems};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 
 fn spot(arguments: &[&str]) -> Outcome {
@@ -587,7 +587,7 @@ fn examples_in_the_page_print_what_it_shows() {
             .split(' ')
             .collect();
         let printed = World::new().run(&arguments).stdout;
-        crate::pages::assert_shows("docs/levers/spot.md", shown, &printed);
+        crate::cli::pages::assert_shows("docs/levers/spot.md", shown, &printed);
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the tables say, derived from the JSON of the same audit.
 
-use crate::contract::{DEMO, DEMO_TABLE};
-use crate::estates::one;
-use crate::world::World;
+use crate::cli::contract::{DEMO, DEMO_TABLE};
+use crate::cli::estates::one;
+use crate::cli::world::World;
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -62,7 +62,7 @@ fn advised(table: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn run(world: &World, words: &[String]) -> crate::world::Outcome {
+fn run(world: &World, words: &[String]) -> crate::cli::world::Outcome {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     world.run(&words)
 }

@@ -1,8 +1,8 @@
 //! `gpucost check --terraform-plan`: what a plan costs, worked out by hand, and
 //! what the gate makes of it.
 
-use crate::json_schemas::{assert_holds, closed, schema, validator};
-use crate::world::{Outcome, World};
+use crate::cli::json_schemas::{assert_holds, closed, schema, validator};
+use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -504,7 +504,7 @@ fn the_example_in_the_page_of_plans_is_what_is_printed() {
         "{command}\n{}{}$ echo $?\n{}\n",
         outcome.stdout, outcome.stderr, outcome.code
     );
-    crate::pages::assert_shows("docs/terraform.md", &shown, &printed);
+    crate::cli::pages::assert_shows("docs/terraform.md", &shown, &printed);
 }
 
 #[test]

@@ -1,34 +1,17 @@
 //! Plans as they come: recorded ones, hostile ones, large ones, and what is none.
 
-use crate::terraform::{OPEN, check, document, fixture};
-use crate::world::World;
+use crate::cli::terraform::{OPEN, check, document, fixture};
+use crate::cli::world::World;
+use crate::support::data::shared;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Recorded plans, where they are at hand.
 fn recorded(test: &str, name: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("GPUCOST_SHARED_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    let path = data.join("samples/terraform").join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    let line = format!("SKIPPED: {test}: {} is not here", path.display());
-    println!("{line}");
-    if let Some(list) = std::env::var_os("GPUCOST_TEST_SKIPS") {
-        let list = std::fs::File::options()
-            .append(true)
-            .create(true)
-            .open(list);
-        list.and_then(|mut list| writeln!(list, "{line}"))
-            .expect("the list of skipped tests is writable");
-    }
-    None
+    shared(test, &format!("samples/terraform/{name}"))
 }
 
 #[test]

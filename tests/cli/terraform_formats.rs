@@ -1,10 +1,10 @@
 //! What the formats of a pipeline say of a plan: the same sums as the table, what
 //! of it nobody read, and what no plan can be judged by.
 
-use crate::annotations::sarif_schema;
-use crate::skip::skip;
-use crate::terraform::{OPEN, check, document, fixture};
-use crate::world::{Outcome, World};
+use crate::cli::annotations::sarif_schema;
+use crate::cli::terraform::{OPEN, check, document, fixture};
+use crate::cli::world::{Outcome, World};
+use crate::support::skip::skip;
 use serde_json::{Value, json};
 
 const FORMATS: [&str; 5] = ["markdown", "github", "sarif", "junit", "slack"];

@@ -1,8 +1,8 @@
 //! What a plan does not say leaves what it says as it is: a denied type is
 //! denied, whatever else is known only after apply.
 
-use crate::terraform::{check, document, fixture};
-use crate::world::World;
+use crate::cli::terraform::{check, document, fixture};
+use crate::cli::world::World;
 use serde_json::{Value, json};
 
 const DENIED: &str = "[deny]\ntypes = [\"p4d.*\"]\n";

@@ -1,7 +1,7 @@
 //! A made-up world to run commands in: a scratch folder, a fixed clock, an
 //! environment of one's own.
 
-use crate::hints::are_typed;
+use crate::cli::hints::are_typed;
 use gpucost::cli::{self, Io};
 use serde_json::Value;
 use std::collections::BTreeMap;

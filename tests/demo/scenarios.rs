@@ -5,9 +5,10 @@ use super::generate_demo::scenarios::{SCENARIOS, mixed_fleet, quarter_used};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::catalog::shape;
 use gpucost::domain::{
-    Action, ActionKind, Estate, Metric, Money, OperatingSystem, Policy, Risk, Series, Statistic,
+    Action, ActionKind, Metric, Money, OperatingSystem, Policy, Risk, Statistic,
 };
 use gpucost::sources::files::Demo;
+use gpucost::usage::{Estate, Series};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! What mutations begin with: fixtures, and the examples of the documentation.
 
-use crate::oracles::run;
+use crate::fuzz::oracles::run;
 use std::fs;
 use std::path::{Path, PathBuf};
 

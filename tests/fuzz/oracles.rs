@@ -1,8 +1,8 @@
 //! What must hold whatever was read.
 
 use gpucost::cli::{self, Io};
-use gpucost::domain::Estate;
 use gpucost::sources::files::{parse_estate, write_estate};
+use gpucost::usage::Estate;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

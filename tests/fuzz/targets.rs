@@ -1,8 +1,8 @@
 //! The readers: what mutations begin with, how they are made, and what must hold of
 //! what was read.
 
-use crate::oracles::{adds_up, run, shows_no_marker, survives_a_round_trip};
-use crate::{corpus, mutate};
+use crate::fuzz::oracles::{adds_up, run, shows_no_marker, survives_a_round_trip};
+use crate::fuzz::{corpus, mutate};
 use fastrand::Rng;
 use gpucost::config::{read_policy, read_settings};
 use gpucost::sources::files::{

@@ -1,6 +1,6 @@
 //! The command itself, as a user starts it, on a library that plays traces.
 
-use crate::stub;
+use crate::profile::stub;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

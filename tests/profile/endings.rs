@@ -1,6 +1,6 @@
 //! How a run ends when something stands in the way of what it writes.
 
-use crate::command::{profile, run, text, wait_for_lines};
+use crate::profile::command::{profile, run, text, wait_for_lines};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output, Stdio};

@@ -1,7 +1,7 @@
 //! What GPUs that answer are read as. Every figure is worked out from the NOTE
 //! of its fixture.
 
-use crate::stub::{Stage, missing, reading, sample};
+use crate::profile::stub::{Stage, missing, reading, sample};
 use gpucost::profiling::{FineSample, GpuProcess, MigSlot, ThrottleReasons};
 use gpucost::sources::gpus::GpuSource;
 

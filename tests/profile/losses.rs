@@ -1,6 +1,6 @@
 //! GPUs and drivers that go away in mid-run, and traces of all of it.
 
-use crate::stub::{Stage, missing, reading, sample};
+use crate::profile::stub::{Stage, missing, reading, sample};
 use gpucost::profiling::{GpuSample, Loss};
 use gpucost::sources::gpus::GpuSource;
 use std::fs;

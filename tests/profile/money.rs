@@ -1,6 +1,6 @@
 //! What a run says in dollars, and where the host's type comes from.
 
-use crate::stub;
+use crate::profile::stub;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,6 +1,6 @@
 //! Why NVML cannot be opened, and what the user is reported.
 
-use crate::stub::Stage;
+use crate::profile::stub::Stage;
 use gpucost::sources::nvml::{NvmlError, NvmlSource, Options};
 use std::error::Error;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The classification on its borders, and what must not shift it.
 
-use crate::builder::{
+use crate::rules::builder::{
     A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge, last, split,
 };
 use gpucost::domain::{ActionKind, Confidence, Metric, ReservedInstances, Statistic};
@@ -331,7 +331,7 @@ fn bursts_are_said_in_the_title_and_never_as_evidence() {
         let mut one = estate(vec![machine]);
         one.commitments.reserved_instances = vec![ReservedInstances {
             instance_type: instance_type.to_owned(),
-            ..crate::committed::reserved(1)
+            ..crate::rules::committed::reserved(1)
         }];
         let found = audited(&one);
         assert!(found.totals.committed_monthly_cost.is_some());
@@ -352,7 +352,7 @@ fn bursts_are_said_in_the_title_and_never_as_evidence() {
 
 /// A g5.xlarge that reports nothing but power. An A10G draws 57 W of 300 W, 19%
 /// of its limit, with its driver loaded and no work.
-fn powered(level: impl Fn(u32) -> Option<f64>) -> crate::builder::Judged {
+fn powered(level: impl Fn(u32) -> Option<f64>) -> crate::rules::builder::Judged {
     judge(g5("i-1").power(level))
 }
 

@@ -3,10 +3,10 @@
 
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    ActionKind, ApiUsage, Commitments, Estate, EstateSource, Finding, Instance, InstanceId,
-    InstanceState, JoinedBy, Lifecycle, Metric, OperatingSystem, Points, Policy, PriceBook, Risk,
-    Series, SeriesSource, Statistic, Tenancy, Window,
+    ActionKind, Commitments, Finding, Instance, InstanceId, InstanceState, JoinedBy, Lifecycle,
+    Metric, OperatingSystem, Policy, PriceBook, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
+use gpucost::usage::{ApiUsage, Estate, EstateSource, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 
@@ -209,6 +209,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
+        usage: gpucost::usage::Usages::default(),
         metrics: series.into_iter().flatten().collect(),
         profiles: Vec::new(),
         prices: PriceBook::default(),

@@ -1,12 +1,13 @@
 //! Cost by group and by charge: whatever the fleet, nothing is lost or counted
 //! twice.
 
-use crate::builder::estate;
-use crate::fixtures::root;
-use crate::properties::{fleet, machines};
+use crate::rules::builder::estate;
+use crate::rules::fixtures::root;
+use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditedWorkload, GroupKey, GroupSums, Groups, audit, charges};
-use gpucost::domain::{Classification, Estate, Money, Policy, Risk};
+use gpucost::domain::{Classification, Money, Policy, Risk};
 use gpucost::sources::files::read_estate;
+use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};

@@ -1,12 +1,13 @@
 //! What hours under a commitment cost in an audit, how they group instances, and
 //! what is left to save on them. Every figure is worked out by hand.
 
-use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
+use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
 use gpucost::analysis::{Audit, AuditedWorkload, assess_commitments};
 use gpucost::domain::{
-    ActionKind, CommitmentTerm, Currency, Estate, OfferingClass, OperatingSystem, PaymentOption,
-    Policy, PurchaseOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+    ActionKind, CommitmentTerm, Currency, OfferingClass, OperatingSystem, PaymentOption, Policy,
+    PurchaseOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
 };
+use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 

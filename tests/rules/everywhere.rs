@@ -1,7 +1,7 @@
 //! Every rule over every situation: a rule that starts to fire elsewhere, or
 //! whose dollars change, shows up as a changed line.
 
-use crate::fixtures::{SITUATIONS, audit_of, rule_ids};
+use crate::rules::fixtures::{SITUATIONS, audit_of, rule_ids};
 use std::fmt::Write;
 
 #[test]

@@ -1,6 +1,6 @@
 //! The recorded situations in `fixtures/rules/`.
 
-use crate::builder::audited;
+use crate::rules::builder::audited;
 use gpucost::analysis::Audit;
 use gpucost::domain::{Comparator, Evidence, Finding, Gap};
 use gpucost::rules::RULES;

@@ -1,12 +1,13 @@
 //! Schedules and sharing where they decide: zones, dangers, refusals, and the
 //! worked examples of `docs/levers/` on the demo estate.
 
-use crate::builder::{A10G_MIB, Machine, audited, estate, flat, g5, judge};
-use crate::fixtures::{decimal, dollars, only, root};
+use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, g5, judge};
+use crate::rules::fixtures::{decimal, dollars, only, root};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
-use gpucost::domain::{Estate, Finding, Metric, Policy, Risk, Statistic};
+use gpucost::domain::{Finding, Metric, Policy, Risk, Statistic};
 use gpucost::savings::{NoSchedule, NoSharing, SharingMode, off_in_unused_hours, share};
 use gpucost::sources::files::read_estate;
+use gpucost::usage::Estate;
 use std::sync::LazyLock;
 
 static DEMO: LazyLock<Estate> =

@@ -1,15 +1,16 @@
 //! What an account has bought: hours out of an estate, and the findings about
 //! invalid commitments file themselves.
 
-use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, window};
+use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, window};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
-    CapacityReservation, CommitmentTerm, Commitments, Currency, Estate, Finding, InstanceId,
-    Lifecycle, OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption,
-    ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+    CapacityReservation, CommitmentTerm, Commitments, Currency, Finding, InstanceId, Lifecycle,
+    OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption, ReservedInstances,
+    SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use gpucost::rules::{COMMITMENT_RULES, commitment_findings};
 use gpucost::savings::{Coverage, Unused, existing_coverage};
+use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ fn capacity(total: u32, available: u32) -> CapacityReservation {
     CapacityReservation {
         zone: "us-east-1b".to_owned(),
         instance_type: "p4d.24xlarge".to_owned(),
-        ..crate::fleets::capacity(total, available)
+        ..crate::rules::fleets::capacity(total, available)
     }
 }
 
@@ -234,7 +235,7 @@ fn a_compute_plan_is_not_called_underused_but_it_does_end() {
 
 #[test]
 fn the_index_names_the_rules_about_commitments() {
-    let index = crate::fixtures::root().join("docs/rules/README.md");
+    let index = crate::rules::fixtures::root().join("docs/rules/README.md");
     let index = std::fs::read_to_string(index).expect("an index");
     for rule in COMMITMENT_RULES {
         assert!(

@@ -1,8 +1,8 @@
 //! Runs of `gpucost profile` joined into an audit: what they may say, and where
 //! they must stay silent.
 
-use crate::builder::{Machine, as_of, audited, estate, first, flat};
-use crate::runs::{Run, joined};
+use crate::rules::builder::{Machine, as_of, audited, estate, first, flat};
+use crate::rules::runs::{Run, joined};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
     ActionKind, Classification, Confidence, Finding, Metric, Policy, Risk, SeriesSource, UsageState,
@@ -319,7 +319,7 @@ fn an_empty_series_of_the_cloud_does_not_hide_a_run() {
 fn a_profile_of_most_of_a_short_life_is_judged_as_any_series() {
     let machine = Machine::new("i-1", "g5.2xlarge")
         .launched_hours_ago(40)
-        .cpu(crate::builder::last(40 * 12, 5.0));
+        .cpu(crate::rules::builder::last(40 * 12, 5.0));
     let mut run = Run::of("i-1", 38 * 60, 1, &[(90.0, 5_000.0)]);
     // Nobody waited for an end.
     run.end = None;

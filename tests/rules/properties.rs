@@ -1,10 +1,11 @@
 //! What holds for the audit of any estate.
 
-use crate::builder::{Machine, audited, estate};
+use crate::rules::builder::{Machine, audited, estate};
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::domain::{
-    Action, Address, Classification, Currency, Estate, InstanceState, Lifecycle, Money, Volume,
+    Action, Address, Classification, Currency, InstanceState, Lifecycle, Money, Volume,
 };
+use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 

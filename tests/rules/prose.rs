@@ -1,6 +1,6 @@
 //! Sentences that stay true when their figures are rounded.
 
-use crate::builder::{A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge};
+use crate::rules::builder::{A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge};
 use gpucost::report::{Invocation, TableStyle, audit_table};
 
 fn at(percent: f64) -> Machine {

@@ -1,6 +1,6 @@
 //! File, id, page and situations of a rule belong together.
 
-use crate::fixtures::{SITUATIONS, names_in, path, rule_ids};
+use crate::rules::fixtures::{SITUATIONS, names_in, path, rule_ids};
 use gpucost::rules::{COMMITMENT_RULES, Need};
 use std::collections::BTreeSet;
 
@@ -57,8 +57,9 @@ fn every_rule_has_its_three_situations_and_every_situation_a_rule() {
 
 #[test]
 fn the_index_names_every_rule_with_its_severity() {
-    let index = std::fs::read_to_string(crate::fixtures::root().join("docs/rules/README.md"))
-        .expect("an index");
+    let index =
+        std::fs::read_to_string(crate::rules::fixtures::root().join("docs/rules/README.md"))
+            .expect("an index");
     for rule in gpucost::rules::RULES {
         let meta = rule.meta();
         let row = index
@@ -76,8 +77,9 @@ fn the_index_names_every_rule_with_its_severity() {
 
 #[test]
 fn the_index_names_the_data_that_every_rule_needs() {
-    let index = std::fs::read_to_string(crate::fixtures::root().join("docs/rules/README.md"))
-        .expect("an index");
+    let index =
+        std::fs::read_to_string(crate::rules::fixtures::root().join("docs/rules/README.md"))
+            .expect("an index");
     for rule in gpucost::rules::RULES {
         let meta = rule.meta();
         let row = index

@@ -1,13 +1,14 @@
 //! When a smaller type is offered: what its price must be comparable with, and
 //! what it may not have more of.
 
-use crate::builder::{A10G_MIB, Machine, as_of, estate, flat, judge};
-use crate::fixtures::decimal;
+use crate::rules::builder::{A10G_MIB, Machine, as_of, estate, flat, judge};
+use crate::rules::fixtures::decimal;
 use gpucost::analysis::audit;
 use gpucost::domain::{
-    Action, ActionKind, Currency, Estate, HourlyRate, Lifecycle, Policy, PriceBasis, PriceKey,
-    PriceOption, PriceOrigin, PriceQuote, Risk,
+    Action, ActionKind, Currency, HourlyRate, Lifecycle, Policy, PriceBasis, PriceKey, PriceOption,
+    PriceOrigin, PriceQuote, Risk,
 };
+use gpucost::usage::Estate;
 use jiff::civil::{Date, date};
 
 /// A machine that uses its GPU at 12% and fits a g5.xlarge: 1 000 MiB of VRAM,

@@ -1,7 +1,8 @@
 //! Runs of the sampler made in code: one call a run, the same level throughout.
 
-use crate::builder::{A10G_MIB, Machine, PERIOD_SECONDS, as_of, estate, window};
-use gpucost::domain::Estate;
+use crate::rules::builder::{A10G_MIB, Machine, PERIOD_SECONDS, as_of, estate, window};
+use gpucost::usage::Estate;
+
 use gpucost::profiling::{
     GpuIdentity, GpuReading, GpuSample, HostReading, NamedProfile, Reducer, RunEnd, RunFacts,
     Sample, join_profiles,

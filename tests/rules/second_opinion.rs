@@ -1,7 +1,7 @@
 //! AWS Compute Optimizer's idle rule beside our own, and encoders at work.
 
-use crate::builder::{A10G_MIB, Machine, flat, judge};
-use crate::fixtures::holds;
+use crate::rules::builder::{A10G_MIB, Machine, flat, judge};
+use crate::rules::fixtures::holds;
 use gpucost::domain::{ActionKind, Evidence, Metric, Observation, Statistic};
 
 /// A g5.xlarge that computes nothing and holds 2% of its memory, with a CPU at

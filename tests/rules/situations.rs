@@ -1,8 +1,8 @@
 //! What each rule says about the three situations made for it. The figures are
 //! computed by hand from the bundled prices of us-east-1.
 
-use crate::builder::{A10G_MIB, Machine, audited, estate, flat, judge};
-use crate::fixtures::{audit_of, decimal, dollars, holds, of, only, rule_ids, silence};
+use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, judge};
+use crate::rules::fixtures::{audit_of, decimal, dollars, holds, of, only, rule_ids, silence};
 use gpucost::analysis::Audit;
 use gpucost::domain::{ActionKind, Comparator, Confidence, Finding, FindingKind, Money, Severity};
 use rust_decimal::Decimal;

@@ -1,7 +1,7 @@
 //! What a stopped instance still costs, and when that is called waste.
 
-use crate::builder::{Machine, as_of, audited, estate};
-use crate::fixtures::{decimal, of, only};
+use crate::rules::builder::{Machine, as_of, audited, estate};
+use crate::rules::fixtures::{decimal, of, only};
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::domain::{Address, Confidence, FindingKind, InstanceState, Policy, Risk, Volume};
 use jiff::SignedDuration;

@@ -1,10 +1,10 @@
 //! Traps that the figures must not fall into: evidence that does not hold,
 //! absence read as a value, order and precision that change a verdict.
 
-use crate::builder::{
+use crate::rules::builder::{
     A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge, last, split,
 };
-use crate::fixtures::{audit_of, holds, of, silence};
+use crate::rules::fixtures::{audit_of, holds, of, silence};
 use gpucost::analysis::audit;
 use gpucost::domain::{
     Address, Classification, Confidence, InstanceState, Metric, Money, Policy, Risk, Statistic,

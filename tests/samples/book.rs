@@ -1,7 +1,7 @@
 //! The bundled catalog against the public lists that it was made from: on-demand by
 //! region and system, spot averages, interruptions, zones.
 
-use crate::data::{Line, Tally, book, lines};
+use crate::samples::data::{Line, Tally, book, lines};
 use gpucost::catalog::{bundled_interruption_band, bundled_quote, shape, zones};
 use gpucost::domain::{
     AcceleratorKind, Currency, OperatingSystem, PriceKey, PriceOption, PriceQuote,

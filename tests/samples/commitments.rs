@@ -1,7 +1,7 @@
 //! What is bought ahead, against the public lists: standard reserved instances,
 //! the ratios of their payments, Capacity Blocks.
 
-use crate::data::{Line, Tally, book, lines};
+use crate::samples::data::{Line, Tally, book, lines};
 use gpucost::catalog::{bundled_quote, family};
 use gpucost::domain::{
     CommitmentTerm, Instalments, PaymentOption, PriceBasis, PriceKey, PriceOption,

@@ -1,18 +1,19 @@
 //! Right-sizing against 80 real GPU containers, as though each had an 80 GB A100
 //! to itself: what moves must hold what was measured, whatever the grid of the metrics.
 
-use crate::data::{book, folder};
+use crate::samples::data::book;
+use crate::support::data::shared;
 use flate2::read::GzDecoder;
 use gpucost::analysis::{Audit, Sizing, audit};
 use gpucost::catalog::{Prices, shape as listed_shape};
 use gpucost::domain::{
-    AcceleratorKind, ActionKind, ApiUsage, Architecture, Classification, Commitments, Currency,
-    Estate, EstateSource, GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceId,
-    InstanceShape, InstanceState, JoinedBy, Lifecycle, Metric, OperatingSystem, Points, Policy,
-    PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Risk, Series, SeriesSource,
-    Statistic, Tenancy, Window,
+    AcceleratorKind, ActionKind, Architecture, Classification, Commitments, Currency, GpuModel,
+    GpuOffer, GpuShare, HourlyRate, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy,
+    Lifecycle, Metric, OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin,
+    PriceQuote, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
 use gpucost::savings::{share, usable_vram_mib};
+use gpucost::usage::{ApiUsage, Estate, EstateSource, Points, Series};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -166,6 +167,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::from([(TYPE.to_owned(), shape(GpuModel::A100))]),
+        usage: gpucost::usage::Usages::default(),
         metrics,
         profiles: Vec::new(),
         prices: prices(),
@@ -263,7 +265,7 @@ fn sized(estate: &Estate) -> (Audit, Vec<Sizing>) {
 
 #[test]
 fn real_containers_keep_what_they_need_on_every_grid() {
-    let Some(folder) = folder("right-sized containers", "samples/gpu-containers") else {
+    let Some(folder) = shared("right-sized containers", "samples/gpu-containers") else {
         return;
     };
     let (utilization, memory) = both(&folder);
@@ -309,7 +311,7 @@ fn real_containers_keep_what_they_need_on_every_grid() {
 
 #[test]
 fn peaks_and_classes_are_those_of_the_readings_on_every_grid() {
-    let Some(folder) = folder("containers on grids", "samples/gpu-containers") else {
+    let Some(folder) = shared("containers on grids", "samples/gpu-containers") else {
         return;
     };
     let (utilization, memory) = both(&folder);
@@ -358,7 +360,7 @@ fn is_mostly_read(values: &[(i64, f64)], end: i64) -> bool {
 /// All that were there for long enough as one service, up without a pause, on H100 cards, because nobody
 /// has seen the memory of the slices of an A100 of 80 GB.
 fn no_card_is_too_full(risk: Risk) {
-    let Some(folder) = folder("shared cards on grids", "samples/gpu-containers") else {
+    let Some(folder) = shared("shared cards on grids", "samples/gpu-containers") else {
         return;
     };
     let (mut utilization, memory) = both(&folder);

@@ -1,35 +1,9 @@
-//! Where the real figures are, when they are.
+//! Lists of real figures, and what of them the catalog has.
 
+use crate::support::data::shared;
 use rust_decimal::Decimal;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-/// A folder of the data: below the folder named by `GPUCOST_SHARED_DATA`, else
-/// beside the package. `None`, said aloud and written to the file named by
-/// `GPUCOST_TEST_SKIPS`, when it is not there.
-pub fn folder(test: &str, folder: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("GPUCOST_SHARED_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
-    let path = data.join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("SKIPPED: {test}: {} is not here", path.display());
-    println!("{line}");
-    if let Some(list) = std::env::var_os("GPUCOST_TEST_SKIPS") {
-        File::options()
-            .append(true)
-            .create(true)
-            .open(list)
-            .and_then(|mut list| writeln!(list, "{line}"))
-            .expect("the list of skipped tests is writable");
-    }
-    None
-}
+use std::path::Path;
 
 /// One line of a list by the names of its columns.
 pub struct Line(HashMap<String, String>);
@@ -51,7 +25,7 @@ impl Line {
 
 /// The lines of a price list, when it is at hand.
 pub fn lines(list: &str) -> Option<Vec<Line>> {
-    Some(lines_of(&folder(list, "prices")?.join(list)))
+    Some(lines_of(&shared(list, "prices")?.join(list)))
 }
 
 /// The lines of a file of the catalog.
@@ -103,7 +77,7 @@ impl Tally {
         }
     }
 
-    /// Says how much was compared, and that nomissing input.
+    /// Says how much was compared, and that nothing is missing.
     pub fn complete(self) -> usize {
         println!(
             "{}: {} compared, {} missing",

@@ -1,7 +1,7 @@
 //! The files of the catalog are what the program takes them for: sorted, every key
 //! once, every amount above zero, every day a day, one currency to a region.
 
-use crate::data::{Line, book};
+use crate::samples::data::{Line, book};
 use gpucost::domain::Currency;
 use jiff::civil::Date;
 use rust_decimal::Decimal;

@@ -2,7 +2,7 @@
 //! files have one for that very key. The files are read by their columns here;
 //! the program finds rows by bisection.
 
-use crate::data::{Line, book};
+use crate::samples::data::{Line, book};
 use gpucost::catalog::{Prices, bundled_quote};
 use gpucost::domain::{
     CommitmentTerm, Currency, NoPrice, OperatingSystem, PriceBasis, PriceBook, PriceKey,

@@ -1,11 +1,12 @@
 //! Logs of `nvidia-smi` from real hosts, against the figures that others read
 //! from them.
 
-use crate::data::folder;
+use crate::support::data::shared;
 use flate2::read::GzDecoder;
 use gpucost::domain::Distribution;
 use gpucost::profiling::{GpuIdentity, GpuReading, Sample};
 use gpucost::sources::files::{ReadOptions, SampleReader, open_samples};
+use gpucost::usage::distribution;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -26,12 +27,12 @@ fn all(path: &Path) -> (SampleReader, Vec<Sample>) {
 
 fn figures(samples: &[Sample], get: fn(&GpuReading) -> Option<f64>) -> Distribution {
     let figure = |sample: &Sample| sample.gpus[0].reading().and_then(get).expect("a figure");
-    Distribution::of(samples.iter().map(figure).collect()).expect("samples")
+    distribution(samples.iter().map(figure).collect()).expect("samples")
 }
 
 #[test]
 fn the_logs_have_the_figures_that_were_computed_elsewhere() {
-    let Some(folder) = folder("logs of nvidia-smi", "samples/nvidia-smi") else {
+    let Some(folder) = shared("logs of nvidia-smi", "samples/nvidia-smi") else {
         return;
     };
     for (file, taken, mean, p95, max, peak_mib, seconds) in [
@@ -98,7 +99,7 @@ fn expected(metrics: &BTreeMap<String, f64>, name: &str, scale: f64) -> Option<f
 
 #[test]
 fn transcripts_say_what_another_exporter_read_from_them() {
-    let Some(folder) = folder("transcripts of nvidia-smi", "samples/nvidia-smi") else {
+    let Some(folder) = shared("transcripts of nvidia-smi", "samples/nvidia-smi") else {
         return;
     };
     let scratch = tempfile::tempdir().expect("a folder");
@@ -186,7 +187,7 @@ fn xml(folder: &Path, file: &str) -> (SampleReader, Vec<Sample>) {
 /// Figures read off the files by eye.
 #[test]
 fn documents_of_several_drivers_are_read() {
-    let Some(folder) = folder("documents of nvidia-smi", "samples/nvidia-smi") else {
+    let Some(folder) = shared("documents of nvidia-smi", "samples/nvidia-smi") else {
         return;
     };
     let (reader, samples) = xml(&folder, "telegraf_a10g.xml");

@@ -1,8 +1,9 @@
 //! Mean and percentiles against measured series.
 
-use crate::data::folder;
+use crate::support::data::shared;
 use flate2::read::GzDecoder;
-use gpucost::domain::{Distribution, quantile};
+use gpucost::domain::Distribution;
+use gpucost::usage::{distribution, quantile};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -55,7 +56,7 @@ const GIB: f64 = 1_073_741_824.0;
 
 #[test]
 fn containers_have_the_figures_that_were_computed_elsewhere() {
-    let Some(folder) = folder("containers", "samples/gpu-containers") else {
+    let Some(folder) = shared("containers", "samples/gpu-containers") else {
         return;
     };
     let utilization = by_container(&folder.join("pod_gpu_duty_cycle_anon.csv.gz"));
@@ -66,7 +67,7 @@ fn containers_have_the_figures_that_were_computed_elsewhere() {
         let name = &row["container_ip"];
         let values = &utilization[name];
         assert_eq!(values.len() as f64, number(row, "n"), "{name}");
-        let found = Distribution::of(values.clone()).expect("values");
+        let found = distribution(values.clone()).expect("values");
         for (figure, column) in [
             (found.mean, "mean"),
             (found.p50, "median"),
@@ -77,7 +78,7 @@ fn containers_have_the_figures_that_were_computed_elsewhere() {
             assert_close(figure, number(row, column), ROUNDING, column);
         }
         let gib = memory[name].iter().map(|bytes| bytes / GIB).collect();
-        let held = Distribution::of(gib).expect("values");
+        let held = distribution(gib).expect("values");
         assert_close(held.mean, number(row, "mem_mean_gib"), ROUNDING, "memory");
         assert_close(held.p95, number(row, "mem_p95_gib"), ROUNDING, "memory");
         assert_close(held.max, number(row, "mem_max_gib"), ROUNDING, "memory");
@@ -86,7 +87,7 @@ fn containers_have_the_figures_that_were_computed_elsewhere() {
 
 #[test]
 fn the_fleet_of_containers_has_the_published_figures() {
-    let Some(folder) = folder("fleet of containers", "samples/gpu-containers") else {
+    let Some(folder) = shared("fleet of containers", "samples/gpu-containers") else {
         return;
     };
     let utilization = by_container(&folder.join("pod_gpu_duty_cycle_anon.csv.gz"));
@@ -99,13 +100,13 @@ fn the_fleet_of_containers_has_the_published_figures() {
         0.005,
         "zeros",
     );
-    let fleet = Distribution::of(all).expect("values");
+    let fleet = distribution(all).expect("values");
     assert_close(fleet.mean, 7.563_753, ROUNDING, "mean");
     assert_close(fleet.p95, 34.666_667, ROUNDING, "p95");
 
     let each: Vec<Distribution> = utilization
         .into_values()
-        .map(|values| Distribution::of(values).expect("values"))
+        .map(|values| distribution(values).expect("values"))
         .collect();
     let low = each.iter().filter(|one| one.mean < 10.0).count();
     let peaking = each.iter().filter(|one| one.max > 90.0).count();
@@ -133,12 +134,12 @@ fn series(table: &[f64]) -> Distribution {
     let values = (0..intervals)
         .map(|index| quantile(table, (index as f64 + 0.5) / intervals as f64).expect("a table"))
         .collect();
-    Distribution::of(values).expect("values")
+    distribution(values).expect("values")
 }
 
 #[test]
 fn fleets_given_by_their_quantiles_have_the_published_figures() {
-    let Some(folder) = folder("fleet quantiles", "samples/fleet-quantiles") else {
+    let Some(folder) = shared("fleet quantiles", "samples/fleet-quantiles") else {
         return;
     };
     let seren = column(&folder.join("seren_quantiles.csv"), "gpu_util_pct");

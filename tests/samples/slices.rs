@@ -1,12 +1,12 @@
 //! What a MIG slice of an A100 really computes, against its share of the card.
 
-use crate::data::folder;
+use crate::support::data::shared;
 use gpucost::catalog::{mig_profiles, shape};
 use std::collections::HashMap;
 
 #[test]
 fn few_slices_are_slower_than_their_share_and_none_that_holds_its_memory() {
-    let Some(folder) = folder("slices", "samples/mig-throughput") else {
+    let Some(folder) = shared("slices", "samples/mig-throughput") else {
         return;
     };
     let offer = shape("p4d.24xlarge").and_then(|shape| shape.gpu.clone());

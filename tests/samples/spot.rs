@@ -1,7 +1,7 @@
 //! Time-weighted spot figures against a recorded history: irregular steps, zones
 //! interleaved, newest first.
 
-use crate::data::folder;
+use crate::support::data::shared;
 use gpucost::domain::Window;
 use gpucost::savings::{spot_history, time_weighted_mean};
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ type Changes = Vec<(Timestamp, Decimal)>;
 
 /// The changes of a type by zone; nothing without the samples.
 fn zones_of(name: &str) -> Option<BTreeMap<String, Changes>> {
-    let folder = folder("spot history", "samples/aws-api/spot-price-history")?;
+    let folder = shared("spot history", "samples/aws-api/spot-price-history")?;
     let text = std::fs::read_to_string(folder.join(name)).expect("the history is there");
     let history: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let mut zones: BTreeMap<String, Changes> = BTreeMap::new();

@@ -12,9 +12,9 @@ use aws_sdk_cloudwatch::types::{
     Dimension, Metric, MetricDataQuery, MetricDatum, MetricStat, ScanBy,
 };
 
-use crate::clients::Clients;
-use crate::loopback::Loopback;
-use crate::process::Server;
+use crate::wire::clients::Clients;
+use crate::wire::loopback::Loopback;
+use crate::wire::process::Server;
 
 const REGION: &str = "us-east-1";
 const NAMESPACE: &str = "CWAgent";

@@ -9,8 +9,8 @@ use aws_sdk_ec2::types::{
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::clients::Clients;
-use crate::loopback::Loopback;
+use crate::wire::clients::Clients;
+use crate::wire::loopback::Loopback;
 
 /// A Linux image that moto knows in every region (its first is Windows).
 const LINUX_IMAGE: &str = "ami-1e749f67";

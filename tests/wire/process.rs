@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::skip::skip;
+use crate::support::skip::skip;
 
 /// How long a server may take to come up on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -34,10 +34,11 @@ use super::super::fleet::{Doing, Job, REGION, Setting};
 use super::super::recording::{PERIODS, PERIODS_PER_DAY, PERIODS_PER_HOUR};
 use super::time;
 use gpucost::domain::{
-    CapacityReservation, CommitmentTerm, Commitments, Currency, Estate, HourlyRate, OfferingClass,
+    CapacityReservation, CommitmentTerm, Commitments, Currency, HourlyRate, OfferingClass,
     OperatingSystem, PaymentOption, PriceBasis, PriceBook, PriceKey, PriceOption, PriceOrigin,
     PriceQuote, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
 };
+use gpucost::usage::Estate;
 use jiff::civil::date;
 use rust_decimal::Decimal;
 

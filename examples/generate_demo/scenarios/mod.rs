@@ -6,8 +6,9 @@ pub mod starter;
 
 use super::fleet::{self, Job};
 use super::recording;
-use gpucost::domain::{ApiUsage, Commitments, Estate, EstateSource, PriceBook, Window};
+use gpucost::domain::{Commitments, PriceBook, Window};
 use gpucost::sources::files::Demo;
+use gpucost::usage::{ApiUsage, Estate, EstateSource};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,6 +74,7 @@ fn estate(jobs: &[Job], seed: u64) -> Estate {
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes: BTreeMap::new(),
+        usage: gpucost::usage::Usages::default(),
         metrics,
         profiles: Vec::new(),
         prices: PriceBook::default(),

@@ -40,7 +40,7 @@ use super::super::cards;
 use super::super::chance::Chance;
 use super::super::fleet::{Doing, Job, Setting};
 use super::super::recording::{PERIODS, PERIODS_PER_HOUR};
-use gpucost::domain::Estate;
+use gpucost::usage::Estate;
 
 /// The estate.
 pub fn estate() -> Estate {

@@ -7,11 +7,12 @@ mod vocabulary;
 
 use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::{
-    ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Detail, Estate, FALLBACKS,
+    ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Detail, FALLBACKS,
     FailureKind, Gap, GpuModel, Instance, InstanceId, InstanceShape, PriceBook, PriceKey,
-    ProfiledRun, ReservedInstances, SavingsPlan, Series, StorageResource, TagFilter, Volume,
+    ProfiledRun, ReservedInstances, SavingsPlan, StorageResource, Volume,
 };
 use crate::sources::aws::{ACTIONS, is_known_code};
+use crate::usage::{Estate, Series, TagFilter};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use vocabulary::{
@@ -156,6 +157,7 @@ impl Masks {
             instances,
             out_of_scope,
             shapes,
+            usage,
             metrics,
             profiles,
             prices,
@@ -192,6 +194,10 @@ impl Masks {
             .into_values()
             .map(|shape| self.shape(shape))
             .collect();
+        usage.rename(|mut id| {
+            self.instance_id(&mut id);
+            id
+        });
         for series in metrics {
             self.series(series);
         }

@@ -1,9 +1,10 @@
 //! What a commitment of the account costs, and how far it is used.
 
 use super::page::{Page, figure, share};
-use crate::domain::{Estate, Policy};
+use crate::domain::Policy;
 use crate::report::text::money;
 use crate::savings::{CommitmentUse, UnusedCommitment};
+use crate::usage::Estate;
 use rust_decimal::Decimal;
 
 /// The derivation of a reserved instance or savings plan of the estate, from how

@@ -2,8 +2,8 @@
 
 use super::markup::{NAME, Page, cut, html};
 use crate::analysis::Audit;
-use crate::domain::WeekHour;
 use crate::report::text::{count, percent};
+use crate::usage::WeekHour;
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// Shades of a cell, by tens of a percentage.

@@ -11,8 +11,8 @@ mod workloads;
 
 use self::markup::{NAME, Page, cut, html};
 use crate::analysis::{Audit, Groups};
-use crate::domain::EstateSource;
 use crate::report::text::counted;
+use crate::usage::EstateSource;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

@@ -5,13 +5,14 @@ use super::gaps::{OF_GAPS, gap_row};
 use super::groups::groups_section;
 use super::page::{Column, Page, Row, Section, figures, words};
 use crate::analysis::{Audit, AuditedWorkload, Groups};
-use crate::domain::{Action, EstateSource, Finding, Money};
+use crate::domain::{Action, Finding, Money};
 use crate::report::audit_table::evidence;
 use crate::report::next::Invocation;
 use crate::report::text::{
     ABSENT, count, counted, minute, money, money_or_absent, percent, rounded,
 };
 use crate::savings::{Purchase, UnusedCommitment};
+use crate::usage::EstateSource;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -5,13 +5,13 @@ use super::words::{gpu_recommendation, recommendation};
 use crate::analysis::RunCost;
 use crate::domain::{Confidence, Verdict};
 use crate::profiling::{
-    ActivityFigures, Alert, Diagnosis, Figures, GpuProfile, HostProfile, Phase, PowerFigures,
-    Range, RunProfile,
+    ActivityFigures, Alert, Diagnosis, GpuProfile, HostProfile, Phase, PowerFigures, RunProfile,
 };
 use crate::report::SCHEMA_VERSION;
 use crate::report::gaps::GapView;
 use crate::report::rightsize_data::{CandidateView, candidate_view};
 use crate::report::text::{json_document, json_figure, json_money, json_rate};
+use crate::usage::{Figures, Range};
 use serde::Serialize;
 
 /// Joules of a kilowatt-hour.

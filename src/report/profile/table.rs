@@ -5,8 +5,8 @@ use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
 use crate::analysis::{Candidate, RunCost};
 use crate::domain::Classification;
 use crate::profiling::{
-    AlertKind, Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, Range,
-    RunProfile, UtilizationBasis,
+    AlertKind, Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, RunProfile,
+    UtilizationBasis,
 };
 use crate::report::gaps::gap_section;
 use crate::report::plain_table::PlainTable;
@@ -14,6 +14,7 @@ use crate::report::style::TableStyle;
 use crate::report::text::{
     ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap,
 };
+use crate::usage::Range;
 use std::fmt::{Result, Write};
 
 const JOULES_PER_KWH: f64 = 3_600_000.0;
@@ -114,7 +115,7 @@ fn gpu_table(profile: &RunProfile, style: TableStyle, out: &mut String) {
         2..10,
     );
     for gpu in &profile.gpus {
-        let used = |pick: fn(crate::profiling::Figures) -> f64| {
+        let used = |pick: fn(crate::usage::Figures) -> f64| {
             gpu.utilization
                 .map_or_else(absent, |figures| percent(pick(figures)))
         };

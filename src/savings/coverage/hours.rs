@@ -4,9 +4,9 @@ use super::HOUR_SECONDS;
 use super::room::Room;
 use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentTerm, Estate, InstanceId, InstanceUsage, Metric, OperatingSystem, PriceKey,
-    PriceOption, PurchaseOption, Series, Statistic, Tenancy,
+    CommitmentTerm, InstanceId, OperatingSystem, PriceKey, PriceOption, PurchaseOption, Tenancy,
 };
+use crate::usage::Estate;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -37,26 +37,14 @@ pub struct UsedInstance {
     pub is_room: bool,
 }
 
-/// Whether a series shows when its instance ran.
-pub fn shows_running(series: &Series) -> bool {
-    let shows = [
-        Metric::CpuUtilization,
-        Metric::GpuUtilization,
-        Metric::GpuPowerUtilization,
-    ];
-    series.statistic == Statistic::Average && shows.contains(&series.metric)
-}
-
 /// Every instance that is billed by the hour at list price unless a commitment
 /// covers it (neither spot nor committed), with the hours in which any period
 /// shows it running, by the rule that its cost follows: periods with a CPU
 /// point, else since its launch. Those out of scope count: they use up what the
 /// others cannot have.
 pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance> {
-    let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
-    for one in estate.metrics.iter().filter(|one| shows_running(one)) {
-        series.entry(&one.instance).or_default().push(one);
-    }
+    let measured = estate.measured();
+    let grid = (estate.window, estate.period_seconds);
     let period = i64::from(estate.period_seconds.max(1));
     let hours = (estate.window.seconds().max(0) / HOUR_SECONDS) as usize;
     estate
@@ -66,9 +54,7 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
         .filter(|instance| instance.purchase_option() == PurchaseOption::OnDemand)
         .filter(|instance| instance.launch_time <= estate.as_of)
         .map(|instance| {
-            let own = series.get(&instance.id).map_or(&[][..], Vec::as_slice);
-            let (_, timeline) =
-                InstanceUsage::measure(instance, None, own, estate.window, estate.period_seconds);
+            let (timeline, _) = measured.of(&instance.id).timeline(instance, None, grid);
             let mut running = vec![false; hours];
             for (index, ran) in timeline.ran().enumerate() {
                 if let Some(hour) = running.get_mut((index as i64 * period / HOUR_SECONDS) as usize)

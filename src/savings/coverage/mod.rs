@@ -6,15 +6,16 @@ mod hours;
 mod pool;
 mod room;
 
-pub use hours::{UsedInstance, shows_running, used_instances};
+pub use hours::{UsedInstance, used_instances};
 pub use pool::normalization_factor;
 pub use room::Room;
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Commitments, CommittedHours, CommittedPart, Estate, InstanceId, Money, Policy, PurchaseOption,
-    Window, named_enum,
+    Commitments, CommittedHours, CommittedPart, InstanceId, Money, Policy, PurchaseOption, Window,
+    named_enum,
 };
+use crate::usage::Estate;
 use jiff::Timestamp;
 use pool::Pool;
 use rust_decimal::Decimal;

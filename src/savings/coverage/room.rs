@@ -2,12 +2,9 @@
 //! instances that would fill it.
 
 use super::HOUR_SECONDS;
-use crate::domain::{
-    CapacityReservation, Estate, HourlyActivity, Instance, InstanceId, InstanceUsage, PriceKey,
-    PriceOption, Series,
-};
+use crate::domain::{CapacityReservation, Instance, InstanceId, PriceKey, PriceOption};
+use crate::usage::{Estate, Usages};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
 
 /// The unused room of one capacity reservation.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,23 +26,16 @@ pub struct Room {
 impl Room {
     /// Of every reservation of an estate that holds at its instant, by id.
     pub(super) fn all_of(estate: &Estate) -> Vec<Self> {
-        let mut series: BTreeMap<&InstanceId, Vec<&Series>> = BTreeMap::new();
-        for one in &estate.metrics {
-            series.entry(&one.instance).or_default().push(one);
-        }
+        let measured = estate.measured();
         let reservations = &estate.commitments.capacity_reservations;
         reservations
             .iter()
             .filter(|one| one.end.is_none_or(|end| end > estate.as_of))
-            .map(|one| Self::of(one, estate, &series))
+            .map(|one| Self::of(one, estate, &measured))
             .collect()
     }
 
-    fn of(
-        one: &CapacityReservation,
-        estate: &Estate,
-        series: &BTreeMap<&InstanceId, Vec<&Series>>,
-    ) -> Self {
+    fn of(one: &CapacityReservation, estate: &Estate, measured: &Usages) -> Self {
         let window = estate.window;
         let hours = (window.seconds().max(0) / HOUR_SECONDS) as usize;
         let begins = one.start.map_or(0, |start| {
@@ -68,10 +58,9 @@ impl Room {
             .collect();
         if !is_shared {
             for member in &members {
-                let own = series.get(&member.id).map_or(&[][..], Vec::as_slice);
-                let (_, timeline) =
-                    InstanceUsage::measure(member, None, own, window, estate.period_seconds);
-                let ran = HourlyActivity::of(&timeline, None, window.start);
+                let grid = (window, estate.period_seconds);
+                let (timeline, _) = measured.of(&member.id).timeline(member, None, grid);
+                let ran = timeline.activity(None, window.start);
                 for (free, hour) in hourly.iter_mut().zip(ran.hours()) {
                     *free = (*free - hour.instance_hours).max(Decimal::ZERO);
                 }

@@ -1,7 +1,8 @@
 //! The estates that ship inside the binary.
 
 use super::estate_read::{EstateError, read_bundled};
-use crate::domain::{Estate, named_enum};
+use crate::domain::named_enum;
+use crate::usage::Estate;
 
 named_enum! {
     /// An estate that ships inside the binary, made by `examples/generate_demo/`.

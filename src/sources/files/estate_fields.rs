@@ -6,13 +6,13 @@ use super::wire::{
     ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire,
 };
 use crate::domain::{
-    AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GpuModel,
-    GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
-    InstanceState, JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem,
-    Points, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected,
-    SampleCounts, Series, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource,
-    TagFilter, Tenancy, Volume, Window,
+    AcceleratorKind, Address, Architecture, Cause, CauseKind, Currency, Gap, GpuModel, GpuOffer,
+    GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape, InstanceState,
+    JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem, PriceBasis,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected, SampleCounts,
+    SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, Tenancy, Volume, Window,
 };
+use crate::usage::{ApiUsage, Points, Series, TagFilter};
 use jiff::Timestamp;
 use serde::de::{self, Deserialize, Deserializer};
 

@@ -10,9 +10,9 @@ use super::wire::{
     TagFilterWire,
 };
 use crate::domain::{
-    ApiUsage, Commitments, Estate, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, Series, TagFilter, Window, shown,
+    Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, Window, shown,
 };
+use crate::usage::{ApiUsage, Estate, EstateSource, Series, TagFilter, Usages};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -428,6 +428,7 @@ impl Parts {
                 .into_iter()
                 .map(|shape| (shape.instance_type.clone(), shape))
                 .collect(),
+            usage: Usages::default(),
             metrics: self.metrics,
             profiles: self.profiles,
             prices: self.prices,

@@ -7,10 +7,8 @@ use super::wire::{
     RejectedWire, SampleCountsWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire,
     TagFilterWire, VolumeWire,
 };
-use crate::domain::{
-    Estate, Instance, InstanceShape, Points, PriceBasis, ProfiledRun, Rejected, Series,
-    SpotHistory, TagFilter,
-};
+use crate::domain::{Instance, InstanceShape, PriceBasis, ProfiledRun, Rejected, SpotHistory};
+use crate::usage::{Estate, Points, Series, TagFilter};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
 use std::borrow::Cow;

@@ -2,7 +2,8 @@
 //! by a refresh.
 
 use super::{EstateError, read_estate, write_estate, write_whole};
-use crate::domain::{Estate, PriceOrigin};
+use crate::domain::PriceOrigin;
+use crate::usage::Estate;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io;

@@ -4,7 +4,8 @@
 use super::bounded::{Bounded, MOST_REPORT_BYTES};
 use super::plain_text::open;
 use crate::analysis::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload};
-use crate::domain::{Currency, Money, TagFilter, Window, shown};
+use crate::domain::{Currency, Money, Window, shown};
+use crate::usage::TagFilter;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::de::{self, IgnoredAny};

@@ -6,9 +6,10 @@ use super::{
     act, assert_more_risk_saves_no_less, at, considered, daily, moved, only_daily, sending, sole,
     to, vram_when, why_not,
 };
-use crate::builder::{A10G_MIB, Machine, estate, flat, g5};
-use crate::fixtures::{decimal, only};
-use gpucost::domain::{ActionKind, Estate, InstanceState, OperatingSystem, Risk};
+use crate::rules::builder::{A10G_MIB, Machine, estate, flat, g5};
+use crate::rules::fixtures::{decimal, only};
+use gpucost::domain::{ActionKind, InstanceState, OperatingSystem, Risk};
+use gpucost::usage::Estate;
 use rust_decimal::Decimal;
 
 /// Memory of an A100 and of a V100 as their drivers report it.

@@ -2,13 +2,12 @@
 //! period combined by their statistic.
 
 use super::{act, at, bytes, considered, moved, sending, sole, to, vram_when, why_not};
-use crate::builder::{
+use crate::rules::builder::{
     A10G_MIB, Machine, PERIOD_SECONDS, PERIODS, estate, first, flat, judge, last, window,
 };
-use crate::fixtures::{decimal, dollars, of, only};
-use gpucost::domain::{
-    ActionKind, Estate, JoinedBy, Metric, Points, Risk, Series, SeriesSource, Statistic,
-};
+use crate::rules::fixtures::{decimal, dollars, of, only};
+use gpucost::domain::{ActionKind, JoinedBy, Metric, Risk, SeriesSource, Statistic};
+use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 
 /// Four GPUs of eight at 45%, and four at rest as far as they report.

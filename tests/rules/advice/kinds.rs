@@ -2,14 +2,15 @@
 //! be idle, and what never worked.
 
 use super::{act, assert_more_risk_saves_no_less, at, considered, daily, moved, sole, to, why_not};
-use crate::builder::{
+use crate::rules::builder::{
     A10G_MIB, Machine, PERIOD_SECONDS, PERIODS, as_of, estate, flat, g5, last, split,
 };
-use crate::fixtures::{decimal, dollars, of, only};
+use crate::rules::fixtures::{decimal, dollars, of, only};
 use gpucost::analysis::{Audit, SpotJob, assess_type};
 use gpucost::catalog::Prices;
-use gpucost::domain::{ActionKind, Estate, Points, Policy, PriceKey, Risk, WorkloadKind};
+use gpucost::domain::{ActionKind, Policy, PriceKey, Risk, WorkloadKind};
 use gpucost::savings::Checkpointing;
+use gpucost::usage::{Estate, Points};
 use jiff::SignedDuration;
 
 const LEVELS: [Risk; 3] = [Risk::Low, Risk::Medium, Risk::High];

@@ -7,11 +7,12 @@ mod facts;
 mod kinds;
 mod shrinking;
 
-use crate::builder::{Machine, flat};
+use crate::rules::builder::{Machine, flat};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::catalog::Prices;
-use gpucost::domain::{Action, ActionKind, Estate, Metric, Policy, Risk, Statistic};
+use gpucost::domain::{Action, ActionKind, Metric, Policy, Risk, Statistic};
 use gpucost::savings::{Considered, Demand, Rejection, Today, candidates};
+use gpucost::usage::Estate;
 use rust_decimal::Decimal;
 
 /// The audit at a risk, with the default policy.

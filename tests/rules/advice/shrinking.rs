@@ -3,9 +3,10 @@
 //! An L4 has half the memory bandwidth of an A10G (300 of 600 GB/s).
 
 use super::{act, assert_more_risk_saves_no_less, at, daily, moved, only_daily, sole, to};
-use crate::builder::{A10G_MIB, Machine, estate, flat, g5};
-use crate::fixtures::decimal;
-use gpucost::domain::{ActionKind, Estate, InstanceState, Risk};
+use crate::rules::builder::{A10G_MIB, Machine, estate, flat, g5};
+use crate::rules::fixtures::decimal;
+use gpucost::domain::{ActionKind, InstanceState, Risk};
+use gpucost::usage::Estate;
 
 const LEVELS: [Risk; 3] = [Risk::Low, Risk::Medium, Risk::High];
 

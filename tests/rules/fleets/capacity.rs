@@ -5,11 +5,12 @@ use super::{
     HELD_MIB, WORKS, assert_totals, box_in, capacity, committed, idle, inside, kinds, late_half,
     of_type, only_stop, working, young,
 };
-use crate::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
-use crate::committed::reserved;
-use crate::fixtures::{decimal, dollars, of, only};
+use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
+use crate::rules::committed::reserved;
+use crate::rules::fixtures::{decimal, dollars, of, only};
 use gpucost::analysis::{Audit, audit};
-use gpucost::domain::{ActionKind, CapacityReservation, Confidence, Estate, Money, Policy, Risk};
+use gpucost::domain::{ActionKind, CapacityReservation, Confidence, Money, Policy, Risk};
+use gpucost::usage::Estate;
 use jiff::SignedDuration;
 
 const ROOM: &str = "idle-capacity-reservation";

@@ -5,8 +5,8 @@ use super::{
     assert_totals, bought, committed, declared, holding, idle, in_zone, inside, kinds, only_stop,
     only_workload, scaled, tagged, warns, windows, working, young,
 };
-use crate::builder::{Machine, audited, estate, flat};
-use crate::fixtures::{decimal, dollars, of, only};
+use crate::rules::builder::{Machine, audited, estate, flat};
+use crate::rules::fixtures::{decimal, dollars, of, only};
 use gpucost::domain::{ActionKind, Metric, OperatingSystem, Statistic, UsageState};
 
 fn several(count: u32, make: fn(&str) -> Machine, prefix: &str) -> Vec<Machine> {

@@ -16,8 +16,8 @@ mod members;
 mod pools;
 mod running;
 
-use crate::builder::{A10G_MIB, Machine, as_of};
-use crate::fixtures::decimal;
+use crate::rules::builder::{A10G_MIB, Machine, as_of};
+use crate::rules::fixtures::decimal;
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::domain::{
     Action, ActionKind, CapacityReservation, Metric, Money, OperatingSystem, Policy, Statistic,
@@ -62,7 +62,7 @@ fn holding(id: &str) -> Machine {
 
 /// A g5.xlarge that was launched so many hours ago and is up since.
 fn young(id: &str, hours: u32, percent: f64) -> Machine {
-    let begins = crate::builder::PERIODS - hours * 12;
+    let begins = crate::rules::builder::PERIODS - hours * 12;
     box_in(id, percent, HELD_MIB, move |period| period >= begins)
         .launched_hours_ago(i64::from(hours))
 }

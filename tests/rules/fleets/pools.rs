@@ -6,14 +6,15 @@ use super::{
     HELD_MIB, WORKS, assert_totals, bought, box_in, early_half, fees, has_gap, idle, kinds,
     late_half, of_type, stopped_for, tagged, windows, working, young,
 };
-use crate::builder::{Machine, as_of, audited, estate};
-use crate::fixtures::decimal;
+use crate::rules::builder::{Machine, as_of, audited, estate};
+use crate::rules::fixtures::decimal;
 use gpucost::analysis::{AuditedWorkload, PoolOption, ReservedFleet, assess_commitments, audit};
 use gpucost::domain::{
-    ActionKind, CommitmentTerm, Currency, Estate, HourlyRate, Lifecycle, Money, OperatingSystem,
-    Policy, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, PurchaseOption, Risk,
-    SavingsPlan, SavingsPlanKind, Tenancy,
+    ActionKind, CommitmentTerm, Currency, HourlyRate, Lifecycle, Money, OperatingSystem, Policy,
+    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, PurchaseOption, Risk, SavingsPlan,
+    SavingsPlanKind, Tenancy,
 };
+use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 

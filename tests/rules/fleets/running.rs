@@ -5,8 +5,8 @@ use super::{
     FREE_MIB, HELD_MIB, WORKS, assert_totals, bought, box_in, early_half, idle, kinds, late_half,
     only_workload, stopped_for, tagged, working, young,
 };
-use crate::builder::{Machine, audited, estate};
-use crate::fixtures::{decimal, dollars, of, only};
+use crate::rules::builder::{Machine, audited, estate};
+use crate::rules::fixtures::{decimal, dollars, of, only};
 use gpucost::analysis::Audit;
 use gpucost::domain::{ActionKind, UsageState, Volume};
 
@@ -126,7 +126,7 @@ fn what_is_bought_and_stopped_goes_by_when_it_was_first_seen() {
     assert_eq!(kinds(&old), [ActionKind::Stop]);
     assert_eq!(dollars(only(&old, "idle-gpu")), Some(decimal("734.38")));
     // One of two days is idle so far.
-    let begins = crate::builder::PERIODS - 48 * 12;
+    let begins = crate::rules::builder::PERIODS - 48 * 12;
     let new = box_in("i-1", 0.0, FREE_MIB, move |period| period >= begins);
     let new = alone(new.launched_hours_ago(48));
     assert_totals(&new, ["734.38", "734.38", "0", "0"]);

@@ -3,11 +3,12 @@
 
 use super::config;
 use super::draft::{estate_of, fleet};
-use crate::plan::apply::apply;
+use crate::rules::plan::apply::apply;
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, PastAudit, audit};
 use gpucost::catalog::Prices;
-use gpucost::domain::{ActionKind, Currency, Estate, InstanceId, Money, Policy, Risk};
+use gpucost::domain::{ActionKind, Currency, InstanceId, Money, Policy, Risk};
 use gpucost::savings::existing_coverage;
+use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;

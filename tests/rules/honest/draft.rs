@@ -1,11 +1,12 @@
 //! Random fleets on a grid of hours.
 
-use crate::builder::{DAYS, Machine, as_of, estate};
+use crate::rules::builder::{DAYS, Machine, as_of, estate};
 use gpucost::domain::{
-    CapacityReservation, CommitmentTerm, Commitments, Currency, Estate, InstanceState, Lifecycle,
-    Metric, OfferingClass, OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan,
-    SavingsPlanKind, Statistic, Tenancy, Volume,
+    CapacityReservation, CommitmentTerm, Commitments, Currency, InstanceState, Lifecycle, Metric,
+    OfferingClass, OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
+    Statistic, Tenancy, Volume,
 };
+use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use rust_decimal::Decimal;

@@ -2,9 +2,10 @@
 
 use super::config;
 use super::draft::{estate_of, fleet};
-use crate::builder::audited;
+use crate::rules::builder::audited;
 use gpucost::analysis::AuditedWorkload;
-use gpucost::domain::{ActionKind, Estate, InstanceId, Metric, Points, Series, Window};
+use gpucost::domain::{ActionKind, InstanceId, Metric, Window};
+use gpucost::usage::{Estate, Points, Series};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 

@@ -2,7 +2,7 @@
 
 use super::config;
 use super::draft::{Box_, estate_of, fleet};
-use crate::builder::audited;
+use crate::rules::builder::audited;
 use gpucost::analysis::Audit;
 use gpucost::domain::{InstanceId, Money, UsageState};
 use proptest::prelude::*;

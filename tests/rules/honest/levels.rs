@@ -2,8 +2,8 @@
 
 use super::config;
 use super::draft::{estate_of, fleet};
-use crate::builder::{Machine, as_of, audited, estate};
-use crate::properties::check_sums;
+use crate::rules::builder::{Machine, as_of, audited, estate};
+use crate::rules::properties::check_sums;
 use gpucost::analysis::audit;
 use gpucost::domain::{InstanceState, Money, Policy, Risk};
 use jiff::SignedDuration;
@@ -19,11 +19,11 @@ fn by_day(shift: i64) -> Decimal {
     };
     let mut machine = Machine::new("i-1", "g5.xlarge").cpu(|period| up(period).then_some(5.0));
     machine.instance.attached_time = Some(as_of() - SignedDuration::from_hours(2_000));
-    let last = (0..crate::builder::PERIODS)
+    let last = (0..crate::rules::builder::PERIODS)
         .rev()
         .find(|period| up(*period));
     let last = i64::from(last.expect("it is up"));
-    let from_end = i64::from(crate::builder::PERIODS) - 1 - last;
+    let from_end = i64::from(crate::rules::builder::PERIODS) - 1 - last;
     machine.instance.launch_time = as_of() - SignedDuration::from_secs((from_end + 144) * 300);
     if from_end > 0 {
         machine.instance.state = InstanceState::Stopped;

@@ -2,7 +2,7 @@
 
 use super::config;
 use super::draft::{Box_, estate_of, fleet};
-use crate::builder::{Machine, as_of, audited, estate};
+use crate::rules::builder::{Machine, as_of, audited, estate};
 use gpucost::analysis::Audit;
 use gpucost::domain::{Currency, InstanceState, Money};
 use jiff::SignedDuration;

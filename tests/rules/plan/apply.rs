@@ -5,10 +5,11 @@ use super::load::{Load, Machine, largest, scaled, sum};
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::catalog::{gpu_spec, known_shape};
 use gpucost::domain::{
-    ActionKind, Estate, GpuOffer, GpuShare, Instance, InstanceId, Lifecycle, Metric, OfferingClass,
+    ActionKind, GpuOffer, GpuShare, Instance, InstanceId, Lifecycle, Metric, OfferingClass,
     PriceOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Statistic, Target, Workload,
 };
 use gpucost::savings::{Purchase, Ratio, RatioBasis, SharedCard, SharingMode};
+use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;

@@ -1,12 +1,13 @@
 //! What a plan promises is what a diff of the audits before and after it reports.
 
 use super::apply::apply;
-use crate::builder::estate;
-use crate::fixtures::root;
-use crate::properties::{fleet, machines};
+use crate::rules::builder::estate;
+use crate::rules::fixtures::root;
+use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, Ending, PastAudit, audit};
-use gpucost::domain::{ActionKind, Estate, Money, Policy, Risk};
+use gpucost::domain::{ActionKind, Money, Policy, Risk};
 use gpucost::sources::files::read_estate;
+use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 

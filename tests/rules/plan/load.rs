@@ -1,9 +1,9 @@
 //! What instances did, as curves that can be added and scaled.
 
 use gpucost::domain::{
-    Estate, Instance, InstanceId, InstanceState, JoinedBy, Metric, Points, Series, SeriesSource,
-    Statistic, Window,
+    Instance, InstanceId, InstanceState, JoinedBy, Metric, SeriesSource, Statistic, Window,
 };
+use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};

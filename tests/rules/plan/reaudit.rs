@@ -1,18 +1,19 @@
 //! What a plan leaves has nothing more to find, and costs what the plan said.
 
 use super::apply::apply;
-use crate::builder::estate;
-use crate::committed::{by_day, machine, owned};
-use crate::fixtures::{SITUATIONS, path, root, rule_ids};
-use crate::properties::{fleet, machines};
+use crate::rules::builder::estate;
+use crate::rules::committed::{by_day, machine, owned};
+use crate::rules::fixtures::{SITUATIONS, path, root, rule_ids};
+use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
-    Action, ActionKind, Classification, Estate, Finding, FindingKind, InstanceId, InstanceUsage,
-    Money, Policy, Risk,
+    Action, ActionKind, Classification, Finding, FindingKind, InstanceId, InstanceUsage, Money,
+    Policy, Risk,
 };
 use gpucost::savings::{Purchase, Rejection, existing_coverage};
 use gpucost::sources::files::read_estate;
+use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -462,7 +463,7 @@ fn no_recorded_situation_has_anything_left_to_find() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(crate::honest::cases(96)))]
+    #![proptest_config(ProptestConfig::with_cases(crate::rules::honest::cases(96)))]
 
     #[test]
     fn no_plan_carried_out_costs_more_or_leaves_more_to_save(mut drafts in fleet(), risk in 0..RISKS.len()) {

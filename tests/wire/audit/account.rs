@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::loopback::{Loopback, Moto};
+use crate::wire::loopback::{Loopback, Moto};
 
 /// The moto server of the tests that run now; it ends with the last of them.
 static SHARED: Mutex<Weak<Moto>> = Mutex::new(Weak::new());

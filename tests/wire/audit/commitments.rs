@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::account::Account;
 use super::command::{Gpucost, Run};
 use super::days::Days;
-use crate::loopback::{Fault, OwnedCapacity, OwnedPlan, OwnedReserved, Target, Times};
+use crate::wire::loopback::{Fault, OwnedCapacity, OwnedPlan, OwnedReserved, Target, Times};
 
 const RESERVED: OwnedReserved<'_> = OwnedReserved {
     id: "ri-regional",

@@ -11,8 +11,8 @@ use super::account::Account;
 use super::command::{Gpucost, Run};
 use super::days::Days;
 use super::signals::{self, Dimensions, Signal, Subject};
-use crate::fleet::{Launch, launch};
-use crate::loopback::{Fault, Price, Target, Times};
+use crate::wire::fleet::{Launch, launch};
+use crate::wire::loopback::{Fault, Price, Target, Times};
 
 /// An account with one instance that works in office hours, and a cache.
 struct Audited {

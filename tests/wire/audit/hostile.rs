@@ -9,8 +9,8 @@ use super::account::Account;
 use super::command::Gpucost;
 use super::days::Days;
 use super::signals::{self, Signal, Subject};
-use crate::fleet::{Launch, launch};
-use crate::loopback::{Fault, Target, Times};
+use crate::wire::fleet::{Launch, launch};
+use crate::wire::loopback::{Fault, Target, Times};
 
 /// Clears the screen and sets the window's title, in C1 controls.
 const TERMINAL: &str = "clear\u{9b}2J\u{9d}0;owned\u{9c}me";

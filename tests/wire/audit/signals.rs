@@ -1,8 +1,8 @@
 //! What the instances of a role measure, period by period.
 
 use super::days::{Days, PERIODS, PERIODS_A_DAY, PERIODS_AN_HOUR};
-use crate::fleet::Launched;
-use crate::loopback::Loopback;
+use crate::wire::fleet::Launched;
+use crate::wire::loopback::Loopback;
 
 const AGENT: &str = "CWAgent";
 const UTILIZATION: &str = "nvidia_smi_utilization_gpu";

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::process::Command;
 
-use crate::process::Server;
+use crate::wire::process::Server;
 
 /// A moto server with a state of its own; dropping it ends it.
 ///

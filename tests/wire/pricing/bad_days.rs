@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{Cache, IN_IRELAND, IN_VIRGINIA, IRELAND, LISTS_A_REGION, VIRGINIA, dollars, publish};
-use crate::audit::command::Run;
-use crate::loopback::{Fault, Loopback, PlanRate, Price, Target, Times};
+use crate::wire::audit::command::Run;
+use crate::wire::loopback::{Fault, Loopback, PlanRate, Price, Target, Times};
 
 const BOTH: &str = "us-east-1,eu-west-1";
 const RATES: (&str, &str) = ("savingsplans", "DescribeSavingsPlansOfferingRates");

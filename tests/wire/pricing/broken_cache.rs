@@ -1,8 +1,8 @@
 //! Caches that cannot be read, and places where none can be written.
 
 use super::{Cache, IN_VIRGINIA, VIRGINIA, compressed, dollars, publish};
-use crate::audit::command::Gpucost;
-use crate::loopback::Loopback;
+use crate::wire::audit::command::Gpucost;
+use crate::wire::loopback::Loopback;
 
 /// Looks a price up in this cache, in vain, and refreshes it.
 fn is_said_and_replaced(content: &[u8], error: &str) {

@@ -21,8 +21,8 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::audit::command::{Gpucost, Run};
-use crate::loopback::{Loopback, PlanRate, Price};
+use crate::wire::audit::command::{Gpucost, Run};
+use crate::wire::loopback::{Loopback, PlanRate, Price};
 
 const VIRGINIA: &str = "us-east-1";
 const IRELAND: &str = "eu-west-1";

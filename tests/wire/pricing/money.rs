@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Cache, IRELAND, LISTS_A_REGION, Prices, VIRGINIA, decimal, dollars};
-use crate::loopback::{Loopback, PlanRate, Price, Reserved};
+use crate::wire::loopback::{Loopback, PlanRate, Price, Reserved};
 
 const HOUR: i64 = 3_600;
 

@@ -1,7 +1,7 @@
 //! Answers in several pages, and how many calls a refresh makes.
 
 use super::{Cache, IN_IRELAND, IN_VIRGINIA, IRELAND, LISTS_A_REGION, VIRGINIA, dollars, publish};
-use crate::loopback::{Loopback, PlanRate, Price};
+use crate::wire::loopback::{Loopback, PlanRate, Price};
 
 const RATES: (&str, &str) = ("savingsplans", "DescribeSavingsPlansOfferingRates");
 

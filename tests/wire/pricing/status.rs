@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Cache, IRELAND, VIRGINIA, publish};
-use crate::loopback::Loopback;
+use crate::wire::loopback::Loopback;
 
 fn status(cache: &Cache) -> Value {
     cache

@@ -6,8 +6,8 @@ use aws_sdk_cloudwatch::types::{
     Dimension, DimensionFilter, Metric, MetricDataQuery, MetricStat, ScanBy, StatusCode,
 };
 
-use crate::clients::Clients;
-use crate::loopback::Loopback;
+use crate::wire::clients::Clients;
+use crate::wire::loopback::Loopback;
 
 /// 2026-11-06 00:00:00 UTC, the beginning of an hour.
 const START: i64 = 1_793_923_200;

@@ -3,9 +3,9 @@ use aws_sdk_ec2::types::{
     Filter, InstanceLifecycleType, InstanceStateName, InstanceType, PlatformValues, VolumeType,
 };
 
-use crate::clients::Clients;
-use crate::fleet::{Launch, Volume, launch};
-use crate::loopback::{Loopback, Moto};
+use crate::wire::clients::Clients;
+use crate::wire::fleet::{Launch, Volume, launch};
+use crate::wire::loopback::{Loopback, Moto};
 
 const LINUX: &str = "Linux/UNIX";
 const ZONE_A: &str = "us-west-2a";

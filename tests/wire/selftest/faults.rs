@@ -2,8 +2,8 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_ec2::error::ProvideErrorMetadata;
 
-use crate::clients::Clients;
-use crate::loopback::{Fault, Loopback, Target, Times};
+use crate::wire::clients::Clients;
+use crate::wire::loopback::{Fault, Loopback, Target, Times};
 
 /// One call of each protocol; the error codes, `None` for an answer.
 async fn codes(clients: &Clients) -> [Option<String>; 5] {

@@ -1,7 +1,7 @@
 use aws_sdk_ec2::error::ProvideErrorMetadata;
 
-use crate::clients::Clients;
-use crate::loopback::{Loopback, Moto, Operation};
+use crate::wire::clients::Clients;
+use crate::wire::loopback::{Loopback, Moto, Operation};
 
 #[tokio::test]
 async fn what_is_not_imitated_goes_to_moto() {

@@ -2,8 +2,8 @@ use aws_sdk_pricing::error::ProvideErrorMetadata;
 use aws_sdk_pricing::types::{Filter, FilterType};
 use serde_json::Value;
 
-use crate::clients::Clients;
-use crate::loopback::{Loopback, Price, Reserved};
+use crate::wire::clients::Clients;
+use crate::wire::loopback::{Loopback, Price, Reserved};
 
 /// What singles out the price of a Linux instance among its neighbours.
 const ON_DEMAND: [(&str, &str); 6] = [

@@ -3,8 +3,8 @@ use aws_sdk_savingsplans::types::{
     SavingsPlanOfferingRateFilterElement, SavingsPlanRateFilterAttribute, SavingsPlanType,
 };
 
-use crate::clients::Clients;
-use crate::loopback::{Loopback, PlanRate};
+use crate::wire::clients::Clients;
+use crate::wire::loopback::{Loopback, PlanRate};
 
 use SavingsPlanRateFilterAttribute::{InstanceType, ProductDescription, Region, Tenancy};
 

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::super::command::{ACCESS_KEY, SECRET_KEY, SESSION_TOKEN};
 use super::{COST_BY_DAY, Office, VIRGINIA, gap, gaps, workload};
-use crate::fleet::Launch;
-use crate::loopback::{Fault, Target, Times};
+use crate::wire::fleet::Launch;
+use crate::wire::loopback::{Fault, Target, Times};
 
 /// Whether a text has a run of 64 hexadecimal digits, the length of a signature.
 fn has_signature(text: &str) -> bool {

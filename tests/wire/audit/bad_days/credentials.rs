@@ -4,7 +4,7 @@
 use super::super::command::{ACCESS_KEY, Gpucost};
 use super::super::days::Days;
 use super::{Office, VIRGINIA};
-use crate::loopback::{Fault, Loopback, Target, Times};
+use crate::wire::loopback::{Fault, Loopback, Target, Times};
 
 #[test]
 fn none_at_all() {

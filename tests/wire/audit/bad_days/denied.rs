@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{COST_AROUND_THE_CLOCK, COST_BY_DAY, IRELAND, Office, VIRGINIA, gap, gaps, workload};
-use crate::fleet::{Launch, Volume};
-use crate::loopback::{Fault, Target, Times};
+use crate::wire::fleet::{Launch, Volume};
+use crate::wire::loopback::{Fault, Target, Times};
 
 impl Office {
     fn deny(&self, service: &str, operation: &str) {

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::command::{Gpucost, Run};
 use super::super::days::Days;
 use super::{Office, VIRGINIA};
-use crate::loopback::{Fault, Target, Times};
+use crate::wire::loopback::{Fault, Target, Times};
 
 #[test]
 fn metrics_that_cost_too_much_are_not_asked_for() {

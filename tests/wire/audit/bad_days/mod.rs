@@ -14,8 +14,8 @@ use super::account::Account;
 use super::command::Gpucost;
 use super::days::Days;
 use super::signals::{self, Dimensions, Signal, Subject};
-use crate::fleet::{Launch, launch};
-use crate::loopback::Price;
+use crate::wire::fleet::{Launch, launch};
+use crate::wire::loopback::Price;
 
 const VIRGINIA: &str = "us-east-1a";
 const IRELAND: &str = "eu-west-1a";

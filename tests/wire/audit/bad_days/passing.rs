@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use super::{IRELAND, Office, VIRGINIA};
-use crate::loopback::{Fault, Target, Times};
+use crate::wire::loopback::{Fault, Target, Times};
 
 /// Audits on a good day and on a bad one; the latter's report.
 fn the_same_after_retries(faults: &[(&str, &str, Fault, usize)]) -> Option<Value> {

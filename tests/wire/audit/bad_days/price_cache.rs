@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::{Office, VIRGINIA, gap, gaps, workload};
-use crate::loopback::{Fault, Loopback, Price, Target, Times};
-use crate::pricing::Cache;
+use crate::wire::loopback::{Fault, Loopback, Price, Target, Times};
+use crate::wire::pricing::Cache;
 
 /// A cache that has `g5.xlarge` at 1.05; the API has it at 1.10, the bundled catalog
 /// at 1.006.

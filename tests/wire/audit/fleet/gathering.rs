@@ -13,10 +13,10 @@ use super::super::days::Days;
 use super::super::signals::Subject;
 use super::price_list;
 use super::roster::{ADDRESSED, ROSTER};
-use crate::clients::Clients;
-use crate::fleet::{Launch, launch};
-use crate::loopback::Operation;
-use crate::process::Server;
+use crate::wire::clients::Clients;
+use crate::wire::fleet::{Launch, launch};
+use crate::wire::loopback::Operation;
+use crate::wire::process::Server;
 
 /// Calls by operation and region, as the endpoint counted them.
 pub type Counts = BTreeMap<Operation, usize>;

@@ -2,7 +2,7 @@
 //! from the bundled catalog's, so that figures show which were used.
 
 use super::super::days::{Days, PERIODS};
-use crate::loopback::{Loopback, Price};
+use crate::wire::loopback::{Loopback, Price};
 
 const VIRGINIA: &str = "us-east-1";
 const IRELAND: &str = "eu-west-1";

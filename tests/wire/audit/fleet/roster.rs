@@ -1,7 +1,7 @@
 //! The roles of the fleet.
 
 use super::super::signals::{self, Dimensions, Signal};
-use crate::fleet::{Launch, Volume};
+use crate::wire::fleet::{Launch, Volume};
 
 /// Instances that do the same.
 pub struct Role {

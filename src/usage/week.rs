@@ -1,6 +1,7 @@
 //! How much GPUs are used in each hour of the week, over a whole fleet.
 
-use super::{Timeline, Window};
+use super::Timeline;
+use crate::domain::Window;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,7 +11,8 @@ pub const HOURS_OF_A_WEEK: usize = 168;
 /// One hour of the week.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WeekHour {
-    sum_percent: f64,
+    /// Hundredths of a percent.
+    sum: u64,
     /// Readings in it, one for each GPU and period.
     pub n_samples: u64,
 }
@@ -19,7 +21,7 @@ impl WeekHour {
     /// Mean over the readings, so that every GPU weighs the same, percent; absent
     /// when there is none.
     pub fn mean(&self) -> Option<f64> {
-        (self.n_samples > 0).then(|| self.sum_percent / self.n_samples as f64)
+        (self.n_samples > 0).then(|| self.sum as f64 / 100.0 / self.n_samples as f64)
     }
 }
 
@@ -56,8 +58,16 @@ impl WeekUsage {
                 continue;
             };
             let hour = &mut self.hours[usize::from(*hour)];
-            hour.sum_percent += slot.sum_average;
+            hour.sum += slot.sum;
             hour.n_samples += u64::from(slot.reported);
+        }
+    }
+
+    /// Adds what another one of the same window and zone holds.
+    pub fn merge(&mut self, other: &Self) {
+        for (hour, added) in self.hours.iter_mut().zip(&other.hours) {
+            hour.sum += added.sum;
+            hour.n_samples += added.n_samples;
         }
     }
 
@@ -99,11 +109,11 @@ mod tests {
     }
 
     /// So many GPUs at a percentage in the first hours of the fortnight.
-    fn timeline(gpus: u32, percent: f64, hours: usize) -> Timeline {
+    fn timeline(gpus: u32, percent: u16, hours: usize) -> Timeline {
         let mut timeline = Timeline::new(fortnight(), 3_600);
         for index in 0..hours {
             for _ in 0..gpus {
-                timeline.slots[index].add_average(percent);
+                timeline.slots[index].add_average(percent * 100);
             }
             timeline.running_gpus[index] = gpus;
         }
@@ -114,8 +124,8 @@ mod tests {
     fn every_gpu_weighs_the_same() {
         let mut week = WeekUsage::new(fortnight(), 3_600, &TimeZone::UTC, "UTC");
         assert!(!week.is_measured());
-        week.add(&timeline(1, 90.0, 1));
-        week.add(&timeline(8, 0.0, 1));
+        week.add(&timeline(1, 90, 1));
+        week.add(&timeline(8, 0, 1));
         // Sunday is the last day of a week that begins on Monday.
         let first = week.hours()[6 * 24];
         assert_eq!(first.n_samples, 9);
@@ -128,7 +138,7 @@ mod tests {
     #[test]
     fn hours_of_two_weeks_meet_in_one_cell() {
         let mut week = WeekUsage::new(fortnight(), 3_600, &TimeZone::UTC, "UTC");
-        week.add(&timeline(1, 40.0, 336));
+        week.add(&timeline(1, 40, 336));
         for hour in week.hours() {
             assert_eq!((hour.n_samples, hour.mean()), (2, Some(40.0)));
         }
@@ -138,14 +148,14 @@ mod tests {
     fn the_week_is_that_of_the_zone() {
         let zone = TimeZone::fixed(jiff::tz::offset(5));
         let mut week = WeekUsage::new(fortnight(), 3_600, &zone, "Asia/Karachi");
-        week.add(&timeline(1, 50.0, 1));
+        week.add(&timeline(1, 50, 1));
         assert_eq!(week.hours()[6 * 24 + 5].mean(), Some(50.0));
         assert_eq!(week.zone(), "Asia/Karachi");
     }
 
     #[test]
     fn a_period_in_which_most_gpus_were_silent_does_not_count() {
-        let mut silent = timeline(1, 80.0, 1);
+        let mut silent = timeline(1, 80, 1);
         silent.running_gpus[0] = 3;
         let mut week = WeekUsage::new(fortnight(), 3_600, &TimeZone::UTC, "UTC");
         week.add(&silent);

@@ -1,5 +1,7 @@
 //! Means and percentiles over values that are all valid.
 
+use crate::domain::Distribution;
+
 /// Arithmetic mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -17,33 +19,16 @@ pub fn quantile(ascending: &[f64], q: f64) -> Option<f64> {
     Some(ascending[below] + (ascending[above] - ascending[below]) * weight)
 }
 
-/// The usual figures of one set of values.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Distribution {
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// Largest value.
-    pub max: f64,
-}
-
-impl Distribution {
-    /// Figures of the values, in any order; `None` of nothing.
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        Some(Self {
-            mean: mean(&values)?,
-            p50: quantile(&values, 0.50)?,
-            p95: quantile(&values, 0.95)?,
-            p99: quantile(&values, 0.99)?,
-            max: *values.last()?,
-        })
-    }
+/// Figures of values in any order; `None` of nothing.
+pub fn distribution(mut values: Vec<f64>) -> Option<Distribution> {
+    values.sort_unstable_by(f64::total_cmp);
+    Some(Distribution {
+        mean: mean(&values)?,
+        p50: quantile(&values, 0.50)?,
+        p95: quantile(&values, 0.95)?,
+        p99: quantile(&values, 0.99)?,
+        max: *values.last()?,
+    })
 }
 
 #[cfg(test)]
@@ -70,13 +55,13 @@ mod tests {
 
     #[test]
     fn nothing_has_no_figures() {
-        assert_eq!(Distribution::of(Vec::new()), None);
+        assert_eq!(distribution(Vec::new()), None);
         assert_eq!(quantile(&[], 0.5), None);
     }
 
     #[test]
     fn one_value_is_every_quantile() {
-        let one = Distribution::of(vec![7.0]).expect("not empty");
+        let one = distribution(vec![7.0]).expect("not empty");
         assert_eq!((one.mean, one.p50, one.p95, one.max), (7.0, 7.0, 7.0, 7.0));
     }
 }

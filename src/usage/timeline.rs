@@ -1,72 +1,67 @@
 //! Figures per period over all GPUs of an instance or workload.
 
-use super::instance::named_enum;
-use super::{Distribution, Policy, SeriesSource, Window, quantile};
+#[cfg(test)]
+use super::histogram::hundredths;
+use super::histogram::percent;
+use super::{distribution, quantile};
+use crate::domain::{
+    ACTIVE_PERCENT, HourCell, HourlyActivity, SeriesSource, Signal, UtilizationSummary, Window,
+};
 use jiff::{SignedDuration, Timestamp};
-
-/// A GPU below this percentage at its 99th percentile was never active, and a
-/// period whose maximum is below it was idle.
-pub const ACTIVE_PERCENT: f64 = 1.0;
 
 /// Average of a period from which a GPU worked in it.
 const WORKING_PERCENT: f64 = 5.0;
 
-named_enum! {
-    /// What a verdict was judged on.
-    Signal {
-        /// GPU utilization, the signal that everybody has.
-        GpuUtilization = "gpu_utilization",
-        /// Power alone, where nothing better is observable.
-        GpuPowerUtilization = "gpu_power_utilization",
-    }
-}
+/// Hundredths in a point.
+const HUNDREDTHS: f64 = 100.0;
 
-/// One period of one instance or workload.
-#[derive(Debug, Clone, Copy, PartialEq)]
+const HOUR_SECONDS: i64 = 3_600;
+
+/// Share of the readings of an hour, over all GPUs that ran, that must have arrived
+/// to know it: as much as a measured verdict needs of the window.
+const MEASURED_SHARE_OF_AN_HOUR: f64 = 0.9;
+
+/// One period of one instance or workload. Percentages are in hundredths of a point,
+/// so that sums are the same in any order.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Slot {
-    /// Sum over the GPUs that reported, percent.
-    pub(super) sum_average: f64,
+    /// Sum of the averages over the GPUs that reported.
+    pub(super) sum: u64,
     /// How many GPUs reported.
     pub(super) reported: u32,
-    /// Largest average over them, percent.
-    max_average: f64,
-    /// Largest maximum over them; absent when no maximum was delivered.
-    pub(super) maximum: Option<f64>,
     /// How many GPUs delivered a maximum of their own.
     pub(super) maxima: u32,
+    /// Largest maximum over them; absent when no maximum was delivered.
+    pub(super) maximum: Option<u16>,
+    /// Whether the average of any of them was that of work.
+    pub(super) works: bool,
     /// Whether any of them encoded: media work is work, though no kernel runs.
     pub(super) encodes: bool,
 }
 
 impl Slot {
-    const EMPTY: Self = Self {
-        sum_average: 0.0,
-        reported: 0,
-        max_average: 0.0,
-        maximum: None,
-        maxima: 0,
-        encodes: false,
-    };
-
-    pub(super) fn add_average(&mut self, value: f64) {
-        self.sum_average += value;
+    pub(super) fn add_average(&mut self, hundredths: u16) {
+        self.sum += u64::from(hundredths);
         self.reported += 1;
-        self.max_average = self.max_average.max(value);
+        self.works |= percent(hundredths) >= WORKING_PERCENT;
     }
 
-    pub(super) fn add_maximum(&mut self, value: f64) {
-        self.maximum = Some(self.maximum.map_or(value, |known| known.max(value)));
+    pub(super) fn add_maximum(&mut self, hundredths: u16) {
+        self.maximum = self.maximum.max(Some(hundredths));
     }
 
-    fn add(&mut self, other: &Self) {
-        self.sum_average += other.sum_average;
+    pub(super) fn add(&mut self, other: &Self) {
+        self.sum += other.sum;
         self.reported += other.reported;
-        self.max_average = self.max_average.max(other.max_average);
-        if let Some(value) = other.maximum {
-            self.add_maximum(value);
-        }
+        self.maximum = self.maximum.max(other.maximum);
         self.maxima += other.maxima;
+        self.works |= other.works;
         self.encodes |= other.encodes;
+    }
+
+    /// Mean over the GPUs that reported, percent.
+    fn mean(&self) -> f64 {
+        self.sum as f64 / HUNDREDTHS / f64::from(self.reported)
     }
 }
 
@@ -91,7 +86,7 @@ impl Timeline {
         Self {
             window,
             period_seconds,
-            slots: vec![Slot::EMPTY; length],
+            slots: vec![Slot::default(); length],
             running_gpus: vec![0; length],
             running_instances: vec![0; length],
         }
@@ -110,7 +105,7 @@ impl Timeline {
             timeline.running_gpus[index] = running;
             timeline.running_instances[index] = running;
             if let Some(maximum) = maximum {
-                timeline.slots[index].add_maximum(maximum);
+                timeline.slots[index].add_maximum(hundredths(maximum));
                 timeline.slots[index].maxima = 1;
             }
         }
@@ -150,8 +145,7 @@ impl Timeline {
     /// The mean over the GPUs in every period that counts, as (period index,
     /// percent), ascending.
     pub fn means(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        self.counted()
-            .map(|(index, slot)| (index, slot.sum_average / f64::from(slot.reported)))
+        self.counted().map(|(index, slot)| (index, slot.mean()))
     }
 
     /// Whether anything ran, period by period.
@@ -189,12 +183,12 @@ impl Timeline {
     pub fn summary(&self, signal: Signal, source: SeriesSource) -> Option<UtilizationSummary> {
         let means: Vec<f64> = self.means().map(|(_, value)| value).collect();
         let n_samples = means.len();
-        let distribution = Distribution::of(means)?;
+        let distribution = distribution(means)?;
         let mut maxima: Vec<f64> = self
             .counted()
-            .filter_map(|(_, slot)| slot.maximum)
+            .filter_map(|(_, slot)| slot.maximum.map(percent))
             .collect();
-        maxima.sort_by(f64::total_cmp);
+        maxima.sort_unstable_by(f64::total_cmp);
         let maxima_complete = maxima.len() == n_samples;
         let expected_samples = self.expected_samples().max(n_samples);
         Some(UtilizationSummary {
@@ -212,7 +206,7 @@ impl Timeline {
             } else {
                 None
             },
-            working_periods_a_week: self.most_a_week_at_least(WORKING_PERCENT),
+            working_periods_a_week: self.most_working_a_week(),
             observed_seconds: self.observed_seconds(),
             largest_sum_percent: self.largest_sum_percent(),
             saturated_hours_share: self.share_of_hours_above(95.0),
@@ -222,13 +216,47 @@ impl Timeline {
         })
     }
 
-    /// In how many periods of any seven days a GPU's average was at or above a
-    /// percentage, at most.
-    fn most_a_week_at_least(&self, percent: f64) -> u64 {
+    /// The whole hours from the first after it was first seen. Only GPU utilization
+    /// tells whether an hour was off; by power alone every hour is unknown. Without
+    /// whole periods to the hour there are no hours.
+    pub fn activity(&self, signal: Option<Signal>, first_seen: Timestamp) -> HourlyActivity {
+        let period = i64::from(self.period_seconds.max(1));
+        let from = self.window.starting_at(first_seen).start.as_second();
+        let start = from + (-from).rem_euclid(HOUR_SECONDS);
+        let skipped = start - self.window.start.as_second();
+        let is_on_grid = HOUR_SECONDS % period == 0 && skipped % period == 0;
+        let periods_per_hour = (HOUR_SECONDS / period).max(1) as usize;
+        let first = if is_on_grid {
+            (skipped / period) as usize
+        } else {
+            self.slots.len()
+        };
+        let slots = self.slots.get(first..).unwrap_or_default();
+        let gpus = self.running_gpus.get(first..).unwrap_or_default();
+        let instances = self.running_instances.get(first..).unwrap_or_default();
+        let hours = slots
+            .chunks_exact(periods_per_hour)
+            .zip(gpus.chunks_exact(periods_per_hour))
+            .zip(instances.chunks_exact(periods_per_hour))
+            .map(|((slots, gpus), instances)| HourCell {
+                maximum: maximum_of_hour(slots, gpus)
+                    .filter(|_| signal == Some(Signal::GpuUtilization)),
+                encodes: slots.iter().any(|slot| slot.encodes),
+                instance_periods: instances.iter().sum(),
+            });
+        HourlyActivity::new(
+            Timestamp::from_second(start).unwrap_or(self.window.end),
+            periods_per_hour as u32,
+            hours.collect(),
+        )
+    }
+
+    /// In how many periods of any seven days a GPU's average was that of work, at most.
+    fn most_working_a_week(&self) -> u64 {
         let week = 604_800 / self.period_seconds.max(1) as usize;
         let working: Vec<usize> = self
             .counted()
-            .filter(|(_, slot)| slot.max_average >= percent)
+            .filter(|(_, slot)| slot.works)
             .map(|(index, _)| index)
             .collect();
         let mut first = 0;
@@ -256,7 +284,7 @@ impl Timeline {
         self.counted()
             .map(|(index, slot)| {
                 let running = self.running_gpus[index].max(slot.reported);
-                slot.sum_average / f64::from(slot.reported) * f64::from(running)
+                slot.mean() * f64::from(running)
             })
             .fold(0.0, f64::max)
     }
@@ -288,56 +316,20 @@ impl Timeline {
     }
 }
 
-/// Utilization of an instance or workload over the window. Percentages are
-/// 0–100, shares and coverage 0–1.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UtilizationSummary {
-    /// What was measured.
-    pub signal: Signal,
-    /// Who measured.
-    pub source: SeriesSource,
-    /// The window.
-    pub window: Window,
-    /// Length of a period.
-    pub period_seconds: u32,
-    /// Mean and percentiles over time of the mean over all GPUs, from averages.
-    pub distribution: Distribution,
-    /// Largest maximum of any GPU.
-    pub max: f64,
-    /// Share of periods in which no GPU reached 1%; absent without maxima.
-    pub idle_share: Option<f64>,
-    /// 99th percentile over time of the largest maximum; absent without maxima.
-    pub maximum_p99: Option<f64>,
-    /// Periods of any seven days in which a GPU averaged at least 5%, at most.
-    pub working_periods_a_week: u64,
-    /// From the first period that counts to the end of the last one.
-    pub observed_seconds: i64,
-    /// Largest sum over all GPUs in one period, percent of one GPU, from averages.
-    pub largest_sum_percent: f64,
-    /// Share of hours with a mean above 95%.
-    pub saturated_hours_share: f64,
-    /// Periods that count.
-    pub n_samples: u64,
-    /// Periods in which it ran.
-    pub expected_samples: u64,
+/// The largest maximum of an hour in hundredths, where it is known: nearly every GPU
+/// that ran delivered its own, or one of them shows work.
+fn maximum_of_hour(slots: &[Slot], running_gpus: &[u32]) -> Option<u16> {
+    let expected: u32 = running_gpus.iter().sum();
+    let delivered: u32 = slots
+        .iter()
+        .zip(running_gpus)
+        .map(|(slot, running)| slot.maxima.min(*running))
+        .sum();
+    let is_complete = f64::from(delivered) >= f64::from(expected) * MEASURED_SHARE_OF_AN_HOUR;
+    let largest = slots.iter().filter_map(|slot| slot.maximum).max();
+    largest.filter(|maximum| is_complete || percent(*maximum) >= ACTIVE_PERCENT)
 }
 
-impl UtilizationSummary {
-    /// Share of the expected samples that are there, 0–1.
-    pub fn coverage(&self) -> f64 {
-        if self.expected_samples == 0 {
-            return 0.0;
-        }
-        self.n_samples as f64 / self.expected_samples as f64
-    }
-
-    /// Whether it is enough for a verdict.
-    pub fn suffices(&self, policy: &Policy) -> bool {
-        self.sampled_hours() >= policy.min_hours && self.coverage() >= policy.min_coverage
-    }
-
-    /// Hours of samples.
-    pub fn sampled_hours(&self) -> f64 {
-        self.n_samples as f64 * f64::from(self.period_seconds) / 3600.0
-    }
-}
+#[cfg(test)]
+#[path = "hours_tests.rs"]
+mod tests;

@@ -11,7 +11,8 @@ mod scenarios;
 #[expect(dead_code, reason = "`main` writes the file that is tested here")]
 mod generate_demo;
 
-use gpucost::domain::{Estate, Instance};
+use gpucost::domain::Instance;
+use gpucost::usage::Estate;
 use std::sync::LazyLock;
 
 /// The demo without a name, as generated now.

@@ -1,5 +1,9 @@
 use super::*;
-use crate::domain::{GpuModel, GpuShare, InstanceState, Lifecycle, OperatingSystem, Tenancy};
+use crate::domain::{
+    GpuModel, GpuShare, GpuUsage, InstanceId, InstanceState, Lifecycle, Metric, OperatingSystem,
+    SeriesSource, Signal, Statistic, Tenancy,
+};
+use crate::usage::Points;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -72,14 +76,8 @@ fn series(
 
 fn measure(devices: u16, state: InstanceState, launched: i64, all: &[Series]) -> InstanceUsage {
     let all: Vec<&Series> = all.iter().collect();
-    let (usage, _) = InstanceUsage::measure(
-        &instance(state, launched),
-        Some(&offer(devices)),
-        &all,
-        window(),
-        300,
-    );
-    usage
+    let (instance, offer) = (instance(state, launched), offer(devices));
+    measure_series(&instance, Some(&offer), &all, (window(), 300)).0
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! bounded in time; most of it must be read at all, or the mutations only reach the
 //! door.
 //!
-//! `GPUCOST_FUZZ_CASES=100000 cargo test --test fuzz -- --nocapture` is the long pass;
+//! `GPUCOST_FUZZ_CASES=100000 cargo test --test all fuzz:: -- --nocapture` is the long pass;
 //! `GPUCOST_FUZZ_SEED` chooses other cases. A failing case is kept in
 //! `target/fuzz-failures`.
 

@@ -1,7 +1,6 @@
 use super::*;
-use crate::domain::Window;
-use crate::domain::timeline::Slot;
 use proptest::prelude::*;
+use rust_decimal::Decimal;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("in range")
@@ -19,7 +18,7 @@ fn timeline(start: i64, period: u32, periods: &[(u32, &[f64])]) -> Timeline {
         timeline.running_instances[index] = u32::from(*running > 0);
         let slot: &mut Slot = &mut timeline.slots[index];
         for maximum in *maxima {
-            slot.add_maximum(*maximum);
+            slot.add_maximum(hundredths(*maximum));
             slot.maxima += 1;
         }
     }
@@ -27,11 +26,7 @@ fn timeline(start: i64, period: u32, periods: &[(u32, &[f64])]) -> Timeline {
 }
 
 fn of(timeline: &Timeline) -> HourlyActivity {
-    HourlyActivity::of(
-        timeline,
-        Some(Signal::GpuUtilization),
-        timeline.window.start,
-    )
+    timeline.activity(Some(Signal::GpuUtilization), timeline.window.start)
 }
 
 #[test]
@@ -82,17 +77,20 @@ fn a_period_without_data_makes_its_hour_unknown_only_while_it_ran() {
 fn only_whole_hours_since_the_first_sight_count() {
     // From 00:50 to 03:10, first seen at 01:20: one whole hour.
     let line = timeline(3_000, 300, &vec![(1, &[0.0][..]); 28]);
-    let hours = HourlyActivity::of(&line, Some(Signal::GpuUtilization), at(4_800));
+    let hours = line.activity(Some(Signal::GpuUtilization), at(4_800));
     assert_eq!(hours.len(), 1);
     assert_eq!(hours.hours().next().map(|hour| hour.start), Some(at(7_200)));
     assert_eq!(of(&line).len(), 2);
-    assert!(HourlyActivity::of(&line, Some(Signal::GpuUtilization), at(99_999)).is_empty());
+    assert!(
+        line.activity(Some(Signal::GpuUtilization), at(99_999))
+            .is_empty()
+    );
 }
 
 #[test]
 fn power_tells_nothing_about_an_hour() {
     let line = timeline(0, 3_600, &[(1, &[0.0]), (1, &[80.0])]);
-    let hours = HourlyActivity::of(&line, Some(Signal::GpuPowerUtilization), at(0));
+    let hours = line.activity(Some(Signal::GpuPowerUtilization), at(0));
     assert!(!hours.is_measured());
     assert!(
         hours

@@ -47,8 +47,6 @@ mod round_trip;
 mod schema;
 mod settings;
 mod shell;
-#[path = "../wire/skip.rs"]
-mod skip;
 mod snapshots;
 mod spot;
 mod tables;

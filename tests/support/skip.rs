@@ -6,7 +6,12 @@ use std::io::Write;
 /// file that `tests/run` names in `GPUCOST_TEST_SKIPS` to count them.
 pub fn skip(reason: &str) {
     let thread = std::thread::current();
-    let line = format!("SKIPPED: {}: {reason}\n", thread.name().unwrap_or("a test"));
+    skip_as(thread.name().unwrap_or("a test"), reason);
+}
+
+/// The same under another name than that of the running test.
+pub fn skip_as(test: &str, reason: &str) {
+    let line = format!("SKIPPED: {test}: {reason}\n");
     eprint!("{line}");
     if let Some(path) = std::env::var_os("GPUCOST_TEST_SKIPS") {
         std::fs::OpenOptions::new()

@@ -2,13 +2,9 @@
 //! the actions of the policy, no more and no fewer, and none of them changes
 //! anything.
 
-#[path = "../layers/source.rs"]
-#[expect(dead_code, reason = "shared with the test of the layers")]
-mod source;
-
+use crate::support::source::{files_under, is_word, line_of, root};
 use gpucost::sources::aws::{ACTIONS, iam_policy};
 use serde_json::Value;
-use source::{files_under, is_word, line_of, root};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Beginnings of operations that change something.

@@ -1,124 +1,15 @@
 //! Time series as a metrics source delivered them, cleaned once at the door.
 
-use super::instance::named_enum;
-use super::{InstanceId, Window, mean};
+use super::mean;
+use crate::domain::{InstanceId, JoinedBy, Metric, Rejected, SeriesSource, Statistic, Window};
 use jiff::Timestamp;
 
-named_enum! {
-    /// What a series measures.
-    Metric {
-        /// Share of time that at least one kernel ran, percent, per GPU.
-        GpuUtilization = "gpu_utilization",
-        /// Memory in use in MiB, per GPU.
-        GpuMemoryUsed = "gpu_memory_used",
-        /// Memory of the card as the driver reports it in MiB, per GPU.
-        GpuMemoryTotal = "gpu_memory_total",
-        /// Power draw in watts, per GPU.
-        GpuPowerDraw = "gpu_power_draw",
-        /// Core temperature in degrees Celsius, per GPU.
-        GpuTemperature = "gpu_temperature",
-        /// Encoder sessions, per GPU.
-        GpuEncoderSessions = "gpu_encoder_sessions",
-        /// Agentless power draw as a percentage of the maximum.
-        GpuPowerUtilization = "gpu_power_utilization",
-        /// CPU utilization of the instance, percent. Proves that the instance
-        /// ran, never that its GPU did.
-        CpuUtilization = "cpu_utilization",
-        /// Bytes received by the instance in a period.
-        NetworkIn = "network_in",
-        /// Bytes sent by the instance in a period.
-        NetworkOut = "network_out",
-    }
-}
-
-impl Metric {
-    /// Whether values are percentages, so that over 100 is an error.
-    pub fn is_percent(self) -> bool {
-        matches!(
-            self,
-            Self::GpuUtilization | Self::GpuPowerUtilization | Self::CpuUtilization
-        )
-    }
-}
-
-named_enum! {
-    /// How the raw readings of a period became one value.
-    Statistic {
-        /// Their mean.
-        Average = "average",
-        /// Their maximum.
-        Maximum = "maximum",
-        /// Their sum.
-        Sum = "sum",
-    }
-}
-
-impl Statistic {
-    /// One value for several readings of a period; `None` of nothing.
-    fn of(self, readings: &[f64]) -> Option<f64> {
-        match self {
-            Self::Average => mean(readings),
-            Self::Maximum => readings.iter().copied().reduce(f64::max),
-            Self::Sum => readings.iter().copied().reduce(|sum, next| sum + next),
-        }
-    }
-}
-
-named_enum! {
-    /// Who measured.
-    SeriesSource {
-        /// The CloudWatch agent on the host, through NVML.
-        CloudWatchAgent = "cloudwatch-agent",
-        /// EC2 itself, without an agent.
-        Ec2 = "ec2",
-        /// A generator: the demo and made-up fixtures.
-        Generated = "generated",
-        /// `gpucost profile` on the host: last, because it saw a run and the
-        /// others the window.
-        Profile = "profile",
-    }
-}
-
-named_enum! {
-    /// How a series was matched to its instance.
-    JoinedBy {
-        /// By the `InstanceId` dimension.
-        InstanceId = "instance-id",
-        /// By the name of the host, compared with the private DNS name.
-        Hostname = "hostname",
-    }
-}
-
-/// Points that were dropped when a series was read, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rejected {
-    /// Not a number, or infinite.
-    pub not_a_number: u64,
-    /// Below zero.
-    pub negative: u64,
-    /// A percentage over 100.
-    pub over_100: u64,
-    /// A second point with the same time; the last one was kept.
-    pub duplicate: u64,
-    /// At or after `as_of`.
-    pub future: u64,
-}
-
-impl Rejected {
-    /// How many points were dropped in all.
-    pub fn total(self) -> u64 {
-        self.not_a_number + self.negative + self.over_100 + self.duplicate + self.future
-    }
-
-    /// Sum of two counts.
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            not_a_number: self.not_a_number + other.not_a_number,
-            negative: self.negative + other.negative,
-            over_100: self.over_100 + other.over_100,
-            duplicate: self.duplicate + other.duplicate,
-            future: self.future + other.future,
-        }
+/// One value for several readings of a period; `None` of nothing.
+fn one_of(statistic: Statistic, readings: &[f64]) -> Option<f64> {
+    match statistic {
+        Statistic::Average => mean(readings),
+        Statistic::Maximum => readings.iter().copied().reduce(f64::max),
+        Statistic::Sum => readings.iter().copied().reduce(|sum, next| sum + next),
     }
 }
 
@@ -246,7 +137,8 @@ impl Points {
                 rejected.duplicate += same.len() as u64 - 1;
                 distinct.extend(same.last().map(|(_, value)| *value));
             }
-            if let (Some((time, _)), Some(value)) = (readings.first(), statistic.of(&distinct)) {
+            if let (Some((time, _)), Some(value)) = (readings.first(), one_of(statistic, &distinct))
+            {
                 points.push(index(*time), value as f32);
             }
         }
@@ -293,6 +185,13 @@ impl Points {
             .flat_map(|run| (run.first..).zip(run.values()))
     }
 
+    /// Stretches of points as (index of the first, how many, their values), ascending;
+    /// one value alone stands for each of its stretch.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (u32, u32, &[f32])> {
+        let runs = self.runs.iter();
+        runs.map(|run| (run.first, run.count, run.values.as_slice()))
+    }
+
     /// Every value, ascending in time.
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.runs.iter().flat_map(Run::values)
@@ -301,7 +200,7 @@ impl Points {
 
 /// The double that a decimal reading such as 33.3 stood for: widening bit by
 /// bit would read 33.29999923706055.
-fn widen(value: f32) -> f64 {
+pub(super) fn widen(value: f32) -> f64 {
     let exact = f64::from(value);
     let rounded = (exact * 10_000.0).round() / 10_000.0;
     if rounded as f32 == value {
@@ -330,6 +229,18 @@ pub struct Series {
     pub points: Points,
     /// What was dropped on reading.
     pub rejected: Rejected,
+}
+
+impl Series {
+    /// Whether it shows when its instance ran.
+    pub fn shows_running(&self) -> bool {
+        let shows = [
+            Metric::CpuUtilization,
+            Metric::GpuUtilization,
+            Metric::GpuPowerUtilization,
+        ];
+        self.statistic == Statistic::Average && shows.contains(&self.metric)
+    }
 }
 
 #[cfg(test)]

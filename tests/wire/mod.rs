@@ -6,7 +6,6 @@ mod clients;
 mod fleet;
 mod loopback;
 mod process;
-mod skip;
 
 mod audit;
 mod crosscheck;

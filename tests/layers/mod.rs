@@ -2,9 +2,9 @@
 //! The order is that of the `pub mod` lines in `src/lib.rs`. Beside it: which
 //! layers are pure, how long a file may be, and what no file may contain.
 
-mod source;
-
-use source::{SourceFile, files_under, heads, is_word, line_of, named_under, root, words};
+use crate::support::source::{
+    SourceFile, code_of, files_under, heads, is_word, line_of, named_under, root, words,
+};
 
 /// Layers without I/O, clock and environment.
 const PURE: [&str; 7] = [
@@ -158,7 +158,7 @@ fn an_upward_import_is_caught_however_it_is_written() {
         "mod tests {\n    use super::super::super::report::text;\n}",
         "use crate :: { cli :: Io };",
     ] {
-        let code = source::code_of(code);
+        let code = code_of(code);
         assert_eq!(upward(&layers, path, &code).len(), 1, "{code}");
     }
     assert_eq!(
@@ -170,13 +170,13 @@ fn an_upward_import_is_caught_however_it_is_written() {
         1
     );
     let allowed = "// crate::cli\nuse crate::domain::Gap;\nuse super::report;\nconst A: &str = \"crate::cli\";\nmod tests { use super::super::report; }";
-    assert_none(&upward(&layers, path, &source::code_of(allowed)));
+    assert_none(&upward(&layers, path, &code_of(allowed)));
 }
 
 #[test]
 fn code_is_told_from_comments_and_literals() {
     let text = "a /* b /* c */ d */ \"e\\\"f\" r#\"g\"h\"# 'i' '\\'' 'j: k // l\nm";
-    let code = source::code_of(text);
+    let code = code_of(text);
     let left: Vec<&str> = code.split_whitespace().collect();
     assert_eq!(left, ["a", "'j:", "k", "m"]);
     assert_eq!(line_of(&code, code.find('m').expect("kept")), 2);

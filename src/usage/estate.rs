@@ -1,9 +1,13 @@
 //! An estate: everything one audit knows.
 
-use super::instance::named_enum;
-use super::{Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, Series, Window};
+use super::{Series, UsageBuilder, Usages};
+use crate::domain::{
+    Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, SeriesSource, Window,
+    named_enum,
+};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -86,7 +90,10 @@ pub struct Estate {
     pub out_of_scope: Vec<Instance>,
     /// Shapes by instance type.
     pub shapes: BTreeMap<String, InstanceShape>,
-    /// The series.
+    /// What the series amounted to whose points are not kept.
+    pub usage: Usages,
+    /// Series with their points: those of profiled runs, which are cut by run, and
+    /// those of every source where the estate is to be written.
     pub metrics: Vec<Series>,
     /// Runs of the sampler on instances, by instance and start.
     pub profiles: Vec<ProfiledRun>,
@@ -98,4 +105,29 @@ pub struct Estate {
     pub gaps: Vec<Gap>,
     /// What the gathering cost.
     pub api: ApiUsage,
+}
+
+impl Estate {
+    /// How each instance was used, by every source but profiled runs: of the series
+    /// whose points are kept, and of those that were reduced before.
+    pub fn measured(&self) -> Cow<'_, Usages> {
+        let kept = |one: &&Series| one.source != SeriesSource::Profile;
+        if !self.metrics.iter().any(|one| kept(&one)) {
+            return Cow::Borrowed(&self.usage);
+        }
+        let mut builder = UsageBuilder::of(self.usage.clone(), self.window, self.period_seconds);
+        for series in self.metrics.iter().filter(kept) {
+            builder.add(series);
+        }
+        Cow::Owned(builder.finish())
+    }
+
+    /// Reduces the series whose points are not needed any more.
+    pub fn reduce(&mut self) {
+        if let Cow::Owned(usage) = self.measured() {
+            self.usage = usage;
+            self.metrics
+                .retain(|one| one.source == SeriesSource::Profile);
+        }
+    }
 }

@@ -1,0 +1,87 @@
+//! Utilization of an instance or workload over a window.
+
+use super::instance::named_enum;
+use super::{Policy, SeriesSource, Window};
+
+/// A GPU below this percentage at its 99th percentile was never active, and a
+/// period whose maximum is below it was idle.
+pub const ACTIVE_PERCENT: f64 = 1.0;
+
+named_enum! {
+    /// What a verdict was judged on.
+    Signal {
+        /// GPU utilization, the signal that everybody has.
+        GpuUtilization = "gpu_utilization",
+        /// Power alone, where nothing better is observable.
+        GpuPowerUtilization = "gpu_power_utilization",
+    }
+}
+
+/// The usual figures of one set of values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Distribution {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
+/// Utilization of an instance or workload over the window. Percentages are
+/// 0–100, shares and coverage 0–1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UtilizationSummary {
+    /// What was measured.
+    pub signal: Signal,
+    /// Who measured.
+    pub source: SeriesSource,
+    /// The window.
+    pub window: Window,
+    /// Length of a period.
+    pub period_seconds: u32,
+    /// Mean and percentiles over time of the mean over all GPUs, from averages.
+    pub distribution: Distribution,
+    /// Largest maximum of any GPU.
+    pub max: f64,
+    /// Share of periods in which no GPU reached 1%; absent without maxima.
+    pub idle_share: Option<f64>,
+    /// 99th percentile over time of the largest maximum; absent without maxima.
+    pub maximum_p99: Option<f64>,
+    /// Periods of any seven days in which a GPU averaged at least 5%, at most.
+    pub working_periods_a_week: u64,
+    /// From the first period that counts to the end of the last one.
+    pub observed_seconds: i64,
+    /// Largest sum over all GPUs in one period, percent of one GPU, from averages.
+    pub largest_sum_percent: f64,
+    /// Share of hours with a mean above 95%.
+    pub saturated_hours_share: f64,
+    /// Periods that count.
+    pub n_samples: u64,
+    /// Periods in which it ran.
+    pub expected_samples: u64,
+}
+
+impl UtilizationSummary {
+    /// Share of the expected samples that are there, 0–1.
+    pub fn coverage(&self) -> f64 {
+        if self.expected_samples == 0 {
+            return 0.0;
+        }
+        self.n_samples as f64 / self.expected_samples as f64
+    }
+
+    /// Whether it is enough for a verdict.
+    pub fn suffices(&self, policy: &Policy) -> bool {
+        self.sampled_hours() >= policy.min_hours && self.coverage() >= policy.min_coverage
+    }
+
+    /// Hours of samples.
+    pub fn sampled_hours(&self) -> f64 {
+        self.n_samples as f64 * f64::from(self.period_seconds) / 3600.0
+    }
+}

@@ -1,0 +1,359 @@
+//! What one GPU did, metric by metric.
+
+use super::Points;
+use super::histogram::{Histogram, Scale, hundredths, percent};
+use super::series::widen;
+use super::statistics::quantile;
+use super::tally::Tally;
+use crate::domain::{
+    ACTIVE_PERCENT, Distribution, GpuUsage, InstanceId, Maxima, Metric, Samples, Statistic,
+    VramSummary,
+};
+
+const DAY_SECONDS: i64 = 86_400;
+
+/// How many samples a metric has, and what time each stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counted {
+    count: u64,
+    period_seconds: u32,
+}
+
+impl Counted {
+    pub(super) fn of(points: &Points) -> Self {
+        Self {
+            count: points.len() as u64,
+            period_seconds: points.period_seconds(),
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.count += other.count;
+    }
+
+    pub(super) fn over(self, running_seconds: i64) -> Samples {
+        Samples::over(self.count, running_seconds, self.period_seconds)
+    }
+
+    pub(super) fn days(self) -> f64 {
+        self.count as f64 * f64::from(self.period_seconds) / DAY_SECONDS as f64
+    }
+}
+
+/// Averages of utilization.
+#[derive(Debug, Clone, PartialEq)]
+struct Averages {
+    counted: Counted,
+    percents: Histogram,
+    /// Days of UTC since the epoch with the largest of each, hundredths of a percent.
+    daily: Vec<(i64, u16)>,
+}
+
+/// Maxima of utilization.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Peaks {
+    counted: Counted,
+    largest_percent: f64,
+    active: u64,
+    /// Places of the first and the last on the grid.
+    first: u32,
+    last: u32,
+}
+
+/// Memory in use.
+#[derive(Debug, Clone, PartialEq)]
+struct Memory {
+    counted: Counted,
+    /// Of averages alone.
+    mebibytes: Histogram,
+    smallest_mib: f64,
+    largest_mib: f64,
+}
+
+/// What one GPU did, as far as it was measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct DeviceUsage {
+    averages: Option<Averages>,
+    peaks: Option<Peaks>,
+    memory: Option<Memory>,
+    memory_peaks: Option<Memory>,
+    memory_total_mib: Option<f64>,
+    power_w: Option<Tally>,
+    temperature_max_c: Option<f64>,
+    encoder_sessions_max: Option<f64>,
+}
+
+/// The counts of a series by step of a scale; `scratch` is of zeros before and after.
+pub(super) fn counts(points: &Points, scale: Scale, scratch: &mut Vec<u32>) -> Histogram {
+    let (mut lowest, mut highest) = (usize::MAX, 0);
+    for (_, count, values) in points.runs() {
+        // One value stands for all of its run.
+        let each = if values.len() == 1 { count } else { 1 };
+        for value in values {
+            let bin = usize::from(scale.bin(f64::from(*value)));
+            if bin >= scratch.len() {
+                scratch.resize(bin + 1, 0);
+            }
+            scratch[bin] += each;
+            (lowest, highest) = (lowest.min(bin), highest.max(bin));
+        }
+    }
+    let Some(seen) = scratch.get_mut(lowest..=highest) else {
+        return Histogram::default();
+    };
+    let found = seen
+        .iter_mut()
+        .zip(lowest..)
+        .filter(|(count, _)| **count > 0);
+    Histogram::of(found.map(|(count, bin)| (bin as u16, std::mem::take(count))))
+}
+
+/// The largest value of points; `None` of none.
+fn largest(points: &Points) -> Option<f64> {
+    let all = points.runs().flat_map(|(_, _, values)| values);
+    all.copied().reduce(f32::max).map(widen)
+}
+
+fn smallest(points: &Points) -> Option<f64> {
+    let all = points.runs().flat_map(|(_, _, values)| values);
+    all.copied().reduce(f32::min).map(widen)
+}
+
+impl Averages {
+    fn of(points: &Points, scratch: &mut Vec<u32>) -> Self {
+        let start = points.start().as_second();
+        let period = i64::from(points.period_seconds().max(1));
+        let day_of = |index: i64| (start + index * period).div_euclid(DAY_SECONDS);
+        // The first place on the grid that begins on a later day.
+        let end_of = |day: i64| ((day + 1) * DAY_SECONDS - start + period - 1) / period;
+        let mut daily: Vec<(i64, u16)> = Vec::new();
+        for (first, count, values) in points.runs() {
+            let (mut index, end) = (i64::from(first), i64::from(first) + i64::from(count));
+            while index < end {
+                let day = day_of(index);
+                let until = end_of(day).min(end);
+                let part = if values.len() == 1 {
+                    values
+                } else {
+                    let place = |index: i64| (index - i64::from(first)) as usize;
+                    &values[place(index)..place(until)]
+                };
+                let most = part.iter().copied().fold(0.0, f32::max);
+                let most = hundredths(f64::from(most));
+                match daily.last_mut() {
+                    Some((known, largest)) if *known == day => *largest = most.max(*largest),
+                    _ => daily.push((day, most)),
+                }
+                index = until;
+            }
+        }
+        Self {
+            counted: Counted::of(points),
+            percents: counts(points, Scale::Percent, scratch),
+            daily,
+        }
+    }
+
+    /// The larger of the 99.5th percentile and the median of the daily maxima.
+    fn demand_peak(&self) -> Option<f64> {
+        let [high] = self.percents.quantiles(Scale::Percent, [0.995])?;
+        let mut daily: Vec<f64> = self.daily.iter().map(|(_, most)| percent(*most)).collect();
+        daily.sort_unstable_by(f64::total_cmp);
+        Some(high.max(quantile(&daily, 0.5)?))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.counted.merge(other.counted);
+        self.percents = self.percents.merge(&other.percents);
+        self.daily.extend(&other.daily);
+        self.daily.sort_unstable();
+        self.daily.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 = if is_same { kept.1.max(next.1) } else { kept.1 };
+            is_same
+        });
+    }
+}
+
+/// The figures of percentages; `None` of none.
+pub(super) fn figures(percents: &Histogram) -> Option<Distribution> {
+    let [p50, p95, p99] = percents.quantiles(Scale::Percent, [0.50, 0.95, 0.99])?;
+    Some(Distribution {
+        mean: percents.mean(Scale::Percent)?,
+        p50,
+        p95,
+        p99,
+        max: percents.max(Scale::Percent)?,
+    })
+}
+
+impl Peaks {
+    fn of(points: &Points) -> Option<Self> {
+        let mut active = 0;
+        for (_, count, values) in points.runs() {
+            let each = if values.len() == 1 { count } else { 1 };
+            let works = |value: &&f32| f64::from(**value) >= ACTIVE_PERCENT;
+            active += values.iter().filter(works).count() as u64 * u64::from(each);
+        }
+        let mut ends = points
+            .runs()
+            .map(|(first, count, _)| (first, first + count - 1));
+        let (first, last) = ends.next()?;
+        Some(Self {
+            counted: Counted::of(points),
+            largest_percent: largest(points)?,
+            active,
+            first,
+            last: ends.last().map_or(last, |(_, last)| last),
+        })
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.counted.merge(other.counted);
+        self.largest_percent = self.largest_percent.max(other.largest_percent);
+        self.active += other.active;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+    }
+
+    fn figures(self, running_seconds: i64) -> Maxima {
+        let period = self.counted.period_seconds;
+        Maxima {
+            largest: self.largest_percent,
+            active_seconds: self.active * u64::from(period),
+            observed_seconds: i64::from(self.last - self.first + 1) * i64::from(period),
+            samples: self.counted.over(running_seconds),
+        }
+    }
+}
+
+impl Memory {
+    fn of(points: &Points, mebibytes: Histogram) -> Option<Self> {
+        Some(Self {
+            counted: Counted::of(points),
+            mebibytes,
+            smallest_mib: smallest(points)?,
+            largest_mib: largest(points)?,
+        })
+    }
+
+    fn p95_mib(&self) -> Option<f64> {
+        let [p95] = self.mebibytes.quantiles(Scale::Mebibytes, [0.95])?;
+        Some(p95.clamp(self.smallest_mib, self.largest_mib))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.counted.merge(other.counted);
+        self.mebibytes = self.mebibytes.merge(&other.mebibytes);
+        self.smallest_mib = self.smallest_mib.min(other.smallest_mib);
+        self.largest_mib = self.largest_mib.max(other.largest_mib);
+    }
+}
+
+/// Merges what both have, and takes what one has.
+fn join<T: Clone>(mine: &mut Option<T>, theirs: Option<&T>, merge: impl Fn(&mut T, &T)) {
+    match (mine.as_mut(), theirs) {
+        (Some(mine), Some(theirs)) => merge(mine, theirs),
+        (None, theirs) => *mine = theirs.cloned(),
+        (Some(_), None) => {}
+    }
+}
+
+impl DeviceUsage {
+    /// Takes the points of one metric in place of what was known of it.
+    pub(super) fn take(
+        &mut self,
+        metric: Metric,
+        statistic: Statistic,
+        points: &Points,
+        scratch: &mut Vec<u32>,
+    ) {
+        let (average, maximum) = (Statistic::Average, Statistic::Maximum);
+        match metric {
+            Metric::GpuUtilization if statistic == average => {
+                self.averages = Some(Averages::of(points, scratch));
+            }
+            Metric::GpuUtilization if statistic == maximum => self.peaks = Peaks::of(points),
+            Metric::GpuMemoryUsed if statistic == average => {
+                self.memory = Memory::of(points, counts(points, Scale::Mebibytes, scratch));
+            }
+            Metric::GpuMemoryUsed if statistic == maximum => {
+                self.memory_peaks = Memory::of(points, Histogram::default());
+            }
+            Metric::GpuMemoryTotal if statistic == maximum => {
+                self.memory_total_mib = largest(points);
+            }
+            Metric::GpuPowerDraw if statistic == average => {
+                let mut tally = Tally::default();
+                points.values().for_each(|value| tally.add(Some(value)));
+                self.power_w = Some(tally);
+            }
+            Metric::GpuTemperature if statistic == maximum => {
+                self.temperature_max_c = largest(points);
+            }
+            Metric::GpuEncoderSessions if statistic == maximum => {
+                self.encoder_sessions_max = largest(points);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what was measured of the same GPU at other times.
+    pub(super) fn merge(&mut self, other: &Self) {
+        let larger = |mine: &mut f64, theirs: &f64| *mine = mine.max(*theirs);
+        join(&mut self.averages, other.averages.as_ref(), Averages::merge);
+        join(&mut self.peaks, other.peaks.as_ref(), Peaks::merge);
+        join(&mut self.memory, other.memory.as_ref(), Memory::merge);
+        join(
+            &mut self.memory_peaks,
+            other.memory_peaks.as_ref(),
+            Memory::merge,
+        );
+        join(
+            &mut self.memory_total_mib,
+            other.memory_total_mib.as_ref(),
+            larger,
+        );
+        join(&mut self.power_w, other.power_w.as_ref(), |mine, theirs| {
+            mine.merge(*theirs)
+        });
+        join(
+            &mut self.temperature_max_c,
+            other.temperature_max_c.as_ref(),
+            larger,
+        );
+        join(
+            &mut self.encoder_sessions_max,
+            other.encoder_sessions_max.as_ref(),
+            larger,
+        );
+    }
+
+    /// Its figures over a running time, on a card of a known size.
+    pub(super) fn figures(
+        &self,
+        (instance, index): (&InstanceId, u16),
+        card_mib: Option<f64>,
+        running_seconds: i64,
+    ) -> GpuUsage {
+        let averages = self.averages.as_ref();
+        let memory = self.memory_peaks.as_ref().or(self.memory.as_ref());
+        GpuUsage {
+            instance: instance.clone(),
+            index,
+            samples: averages.map_or(Samples::default(), |one| one.counted.over(running_seconds)),
+            utilization: averages.and_then(|one| figures(&one.percents)),
+            demand_peak: averages.and_then(Averages::demand_peak),
+            maxima: self.peaks.map(|peaks| peaks.figures(running_seconds)),
+            vram: memory.map(|memory| VramSummary {
+                peak_mib: memory.largest_mib,
+                p95_mib: self.memory.as_ref().and_then(Memory::p95_mib),
+                samples: memory.counted.over(running_seconds),
+                total_mib: self.memory_total_mib.or(card_mib),
+            }),
+            power_mean_w: self.power_w.and_then(|tally| tally.mean()),
+            temperature_max_c: self.temperature_max_c,
+            encoder_sessions_max: self.encoder_sessions_max,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Counts by size: percentiles that add up.
+
+use super::packed;
+
+/// Finest step of a percentage, as parts of a point.
+const STEPS_PER_POINT: f64 = 100.0;
+/// MiB are counted one by one below this, then in as many steps for each doubling.
+const WHOLE_MIB: u64 = 2_048;
+/// The largest number of MiB that is told from larger ones: 16 TiB.
+const MOST_MIB: u64 = 1 << 24;
+
+/// What is counted, and so how finely its percentiles are reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// 0–100 in hundredths. Percentiles are exact for hundredths, and off by at most
+    /// [`Scale::PERCENT_ERROR`] else.
+    Percent,
+    /// MiB. Percentiles are exact for whole ones below 2,048, and off by at most
+    /// [`Scale::MEBIBYTES_RELATIVE_ERROR`] of the value above.
+    Mebibytes,
+}
+
+impl Scale {
+    /// Most that a percentile of percentages is off, in points.
+    pub const PERCENT_ERROR: f64 = 0.5 / STEPS_PER_POINT;
+    /// Most that a percentile of MiB from 2,048 on is off, as a share of it.
+    pub const MEBIBYTES_RELATIVE_ERROR: f64 = 1.0 / WHOLE_MIB as f64;
+
+    /// Whether a value can be counted.
+    pub(super) fn holds(self, value: f64) -> bool {
+        match self {
+            Self::Percent => (0.0..=100.0).contains(&value),
+            Self::Mebibytes => value.is_finite() && value >= 0.0,
+        }
+    }
+
+    /// The step that a value falls into.
+    pub(super) fn bin(self, value: f64) -> u16 {
+        match self {
+            Self::Percent => hundredths(value),
+            Self::Mebibytes => {
+                let whole = (value.round() as u64).min(MOST_MIB);
+                if whole < WHOLE_MIB {
+                    return whole as u16;
+                }
+                // The eleven highest bits, and by how many places they stand higher.
+                let shift = whole.ilog2() - (WHOLE_MIB.ilog2() - 1);
+                (u64::from(shift) * (WHOLE_MIB / 2) + (whole >> shift)) as u16
+            }
+        }
+    }
+
+    /// The middle of a step.
+    pub(super) fn value(self, bin: u16) -> f64 {
+        let bin = u64::from(bin);
+        match self {
+            Self::Percent => bin as f64 / STEPS_PER_POINT,
+            Self::Mebibytes if bin < WHOLE_MIB => bin as f64,
+            Self::Mebibytes => {
+                let shift = bin / (WHOLE_MIB / 2) - 1;
+                let lowest = (bin - shift * (WHOLE_MIB / 2)) << shift;
+                lowest as f64 + ((1_u64 << shift) - 1) as f64 / 2.0
+            }
+        }
+    }
+}
+
+/// A percentage in hundredths of a point, 0–10,000.
+pub(super) fn hundredths(percent: f64) -> u16 {
+    (percent * STEPS_PER_POINT).round() as u16
+}
+
+/// A percentage from hundredths of a point.
+pub(super) fn percent(hundredths: u16) -> f64 {
+    f64::from(hundredths) / STEPS_PER_POINT
+}
+
+/// How many values fell into each step of a [`Scale`]: a few bytes for each step that
+/// any fell into, however many there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Histogram(Box<[u8]>);
+
+impl Histogram {
+    /// From steps with their counts, ascending.
+    pub(super) fn of(counts: impl IntoIterator<Item = (u16, u32)>) -> Self {
+        let mut bytes = Vec::new();
+        let mut last = 0;
+        for (bin, count) in counts {
+            packed::write(&mut bytes, u64::from(bin - last));
+            packed::write(&mut bytes, u64::from(count));
+            last = bin;
+        }
+        Self(bytes.into())
+    }
+
+    /// Steps with their counts, ascending.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (u16, u32)> + Clone + '_ {
+        let mut bytes = self.0.iter();
+        let mut bin = 0;
+        std::iter::from_fn(move || {
+            bin += packed::read(&mut bytes)? as u16;
+            Some((bin, packed::read(&mut bytes)? as u32))
+        })
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> u64 {
+        self.counts().map(|(_, count)| u64::from(count)).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The counts of both.
+    #[must_use]
+    pub fn merge(&self, other: &Self) -> Self {
+        let mut all: Vec<(u16, u32)> = self.counts().chain(other.counts()).collect();
+        all.sort_unstable_by_key(|(bin, _)| *bin);
+        all.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 += next.1;
+            }
+            is_same
+        });
+        Self::of(all)
+    }
+
+    /// Arithmetic mean; `None` of nothing.
+    pub fn mean(&self, scale: Scale) -> Option<f64> {
+        let sum: f64 = match scale {
+            // Whole hundredths add up without any rounding.
+            Scale::Percent => {
+                let all = self.counts();
+                let sum: u64 = all
+                    .map(|(bin, count)| u64::from(bin) * u64::from(count))
+                    .sum();
+                sum as f64 / STEPS_PER_POINT
+            }
+            Scale::Mebibytes => {
+                let all = self.counts();
+                all.map(|(bin, count)| scale.value(bin) * f64::from(count))
+                    .sum()
+            }
+        };
+        (!self.is_empty()).then(|| sum / self.len() as f64)
+    }
+
+    /// The largest value; `None` of nothing.
+    pub fn max(&self, scale: Scale) -> Option<f64> {
+        self.counts().last().map(|(bin, _)| scale.value(bin))
+    }
+
+    /// Quantiles (0–1, ascending) by linear interpolation between order statistics:
+    /// numpy's `linear`. `None` of nothing.
+    pub fn quantiles<const N: usize>(&self, scale: Scale, asked: [f64; N]) -> Option<[f64; N]> {
+        quantiles(self.counts(), |bin| scale.value(bin), asked)
+    }
+}
+
+/// Quantiles (0–1, ascending) of values in steps with their counts, ascending.
+pub(super) fn quantiles<const N: usize>(
+    counts: impl Iterator<Item = (u16, u32)> + Clone,
+    value: impl Fn(u16) -> f64,
+    asked: [f64; N],
+) -> Option<[f64; N]> {
+    let all: u64 = counts.clone().map(|(_, count)| u64::from(count)).sum();
+    let last = all.checked_sub(1)?;
+    let mut counts = counts;
+    let (mut bin, mut seen) = (0, 0);
+    // The value at a rank from 0; ranks ascend.
+    let mut ranked = |rank: u64| {
+        while seen <= rank {
+            let Some((next, count)) = counts.next() else {
+                break;
+            };
+            (bin, seen) = (next, seen + u64::from(count));
+        }
+        value(bin)
+    };
+    let mut previous: Option<(u64, f64)> = None;
+    Some(asked.map(|quantile| {
+        let position = quantile.clamp(0.0, 1.0) * last as f64;
+        let below = position.floor() as u64;
+        let above = (below + 1).min(last);
+        let lower = match previous {
+            Some((rank, found)) if rank >= below => found,
+            _ => ranked(below),
+        };
+        let upper = if above == below { lower } else { ranked(above) };
+        previous = Some((below, lower));
+        lower + (upper - lower) * (position - below as f64)
+    }))
+}

@@ -1,0 +1,176 @@
+//! From what series amounted to, to the figures that verdicts are made of.
+
+use super::device::figures;
+use super::histogram::Scale;
+use super::usages::Usage;
+use super::{Series, Timeline};
+use crate::domain::{
+    GpuOffer, Instance, InstanceUsage, JoinedBy, NetworkUse, Rejected, RunningTime, Window,
+};
+use jiff::Timestamp;
+
+/// CloudWatch delivers a few minutes late: an instance that runs now and whose
+/// newest CPU point is at most this many periods old ran until the end.
+const DELIVERY_LAG_PERIODS: usize = 3;
+
+/// Measures an instance by its series, in any order.
+pub(super) fn measure_series(
+    instance: &Instance,
+    offer: Option<&GpuOffer>,
+    series: &[&Series],
+    (window, period_seconds): (Window, u32),
+) -> (InstanceUsage, Timeline) {
+    let usage = Usage::of(series.iter().copied(), window, period_seconds);
+    usage.measure(instance, offer, (window, period_seconds))
+}
+
+impl Usage {
+    /// What it says of an instance. `offer` is what its type offers; an unknown type is
+    /// measured by the GPUs that report. The timeline is handed over apart, because
+    /// only the sum over a workload is kept.
+    pub fn measure(
+        &self,
+        instance: &Instance,
+        offer: Option<&GpuOffer>,
+        grid: (Window, u32),
+    ) -> (InstanceUsage, Timeline) {
+        let (timeline, running) = self.timeline(instance, offer, grid);
+        let ran = running.running_seconds;
+        let signal = self.signal();
+        let cpu = self.cpu.as_ref();
+        let cpu_figures = cpu.and_then(|cpu| figures(&cpu.percents));
+        let card_mib = offer.and_then(|offer| offer.vram_mib).map(|mib| mib as f64);
+        let added = self.added.values();
+        let usage = InstanceUsage {
+            instance: instance.id.clone(),
+            running,
+            signal,
+            summary: signal.and_then(|(signal, source)| timeline.summary(signal, source)),
+            gpus: self
+                .gpus
+                .iter()
+                .map(|(index, gpu)| gpu.figures((&instance.id, *index), card_mib, ran))
+                .collect(),
+            cpu_p95: cpu_figures.map(|figures| figures.p95),
+            cpu_samples: cpu.map(|cpu| cpu.counted.over(ran)),
+            cpu_max: cpu.and_then(|cpu| cpu.percents.max(Scale::Percent)),
+            memory_p95_mib: None,
+            cpu_is_of_runs: false,
+            network_bytes_per_day: self.received.zip(self.sent).map(|(received, sent)| {
+                received.bytes / received.counted.days() + sent.bytes / sent.counted.days()
+            }),
+            network: self.network(ran),
+            joined_by_hostname: added.clone().any(|one| one.joined_by == JoinedBy::Hostname),
+            rejected: added.fold(Rejected::default(), |sum, one| sum.plus(one.rejected)),
+        };
+        (usage, timeline)
+    }
+
+    /// Its signal over the window with the periods in which it ran, and how long that
+    /// was.
+    pub fn timeline(
+        &self,
+        instance: &Instance,
+        offer: Option<&GpuOffer>,
+        (window, period_seconds): (Window, u32),
+    ) -> (Timeline, RunningTime) {
+        let visible = offer.map_or(self.gpus.len().max(1) as u32, |offer| {
+            u32::from(offer.share.visible_devices())
+        });
+        let mut timeline = Timeline::new(window, period_seconds);
+        if let Some((signal, _)) = self.signal() {
+            timeline.slots = self.grid(signal, visible, timeline.slots.len());
+        }
+        let running = self.mark_running(&mut timeline, instance, visible);
+        (timeline, running)
+    }
+
+    /// Marks the periods in which the instance ran: those with a CPU point or a
+    /// GPU sample; without any CPU point, since its launch.
+    fn mark_running(
+        &self,
+        timeline: &mut Timeline,
+        instance: &Instance,
+        visible: u32,
+    ) -> RunningTime {
+        let window = timeline.window;
+        let period = i64::from(timeline.period_seconds.max(1));
+        let length = timeline.slots.len();
+        let mut ran: Vec<bool> = timeline.slots.iter().map(|s| s.reported > 0).collect();
+        let slot_at = |instant: Timestamp| {
+            ((instant.as_second() - window.start.as_second()).max(0) / period) as usize
+        };
+        let launched = slot_at(instance.launch_time).min(length);
+        if self.cpu.is_some() {
+            for (ran, sampled) in ran.iter_mut().zip(self.cpu_sampled()) {
+                *ran |= sampled;
+            }
+            if let Some(newest) = ran.iter().rposition(|ran| *ran)
+                && instance.state.is_running()
+                && newest + 1 + DELIVERY_LAG_PERIODS >= length
+            {
+                ran[newest..].fill(true);
+            }
+        } else if instance.state.is_running() {
+            ran[launched..].fill(true);
+        } else {
+            // It ran from its last start until it stopped.
+            let until = instance.stopped_at().map_or(launched, slot_at).min(length);
+            if launched < until {
+                ran[launched..until].fill(true);
+            }
+        }
+        timeline.run_in(|index| ran[index], visible);
+        let observed = window.starting_at(instance.first_seen()).seconds();
+        let count = |ran: &[bool]| ran.iter().filter(|ran| **ran).count() as i64 * period;
+        let is_of_launch = self.cpu.is_none()
+            && instance.state.is_running()
+            && !ran.first().copied().unwrap_or(true);
+        let running = if is_of_launch {
+            // Whole periods would round a launch inside one up.
+            count(&ran[..launched]) + window.starting_at(instance.launch_time).seconds()
+        } else {
+            count(&ran)
+        };
+        RunningTime {
+            running_seconds: running.min(observed),
+            observed_seconds: observed,
+            proved: self.cpu.is_some(),
+        }
+    }
+
+    /// Traffic in the busiest hour of each direction.
+    fn network(&self, running_seconds: i64) -> Option<NetworkUse> {
+        let (received, sent) = self.received.zip(self.sent)?;
+        let samples = received.counted.over(running_seconds);
+        Some(NetworkUse {
+            received_gbps: received.busiest_hour_gbps,
+            sent_gbps: sent.busiest_hour_gbps,
+            samples: samples.poorer(sent.counted.over(running_seconds)),
+        })
+    }
+}
+
+impl Timeline {
+    /// Ran in some periods and in no other. What is reported beyond the GPUs that ran
+    /// must not stand in for those of another instance.
+    pub(super) fn run_in(&mut self, is_running: impl Fn(usize) -> bool, visible_gpus: u32) {
+        let gpus = self.running_gpus.iter_mut();
+        for (index, (gpus, instances)) in gpus.zip(&mut self.running_instances).enumerate() {
+            let ran = is_running(index);
+            *gpus = if ran { visible_gpus } else { 0 };
+            *instances = u32::from(ran);
+        }
+        self.clamp_maxima();
+    }
+
+    pub(super) fn clamp_maxima(&mut self) {
+        for (slot, running) in self.slots.iter_mut().zip(&self.running_gpus) {
+            slot.maxima = slot.maxima.min(*running);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "measure_tests.rs"]
+mod tests;

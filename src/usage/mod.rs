@@ -1,0 +1,28 @@
+//! What series amount to: counts, extremes, distributions and a grid over the window.
+//! Everything adds up with its like in any order, so that points are needed once, on
+//! their way in, and a source may deliver the same thing already aggregated.
+
+mod device;
+mod estate;
+mod grid;
+mod histogram;
+mod measure;
+mod packed;
+mod profiled;
+mod series;
+mod sketch;
+mod statistics;
+mod tally;
+mod timeline;
+mod usages;
+mod week;
+
+pub use estate::{ApiUsage, Estate, EstateSource, TagFilter};
+pub use histogram::{Histogram, Scale};
+pub use series::{Points, Series};
+pub use sketch::{Figures, Sketch};
+pub use statistics::{distribution, mean, quantile};
+pub use tally::{Range, Sum, Tally};
+pub use timeline::Timeline;
+pub use usages::{Usage, UsageBuilder, Usages};
+pub use week::{HOURS_OF_A_WEEK, WeekHour, WeekUsage};

@@ -1,0 +1,149 @@
+//! Profiled runs in place of what a cloud measures.
+
+use super::measure::measure_series;
+use super::{Points, Series, Timeline};
+use crate::domain::{GpuOffer, GpuUsage, Instance, InstanceUsage, ProfiledRun, Signal, Window};
+
+impl InstanceUsage {
+    /// The same instance with the GPU readings of profiled runs in place of its
+    /// own. When it ran, and so what it costs, stays as it was: a run never
+    /// proves a running time.
+    pub fn by_profile(
+        &self,
+        timeline: &Timeline,
+        instance: &Instance,
+        offer: Option<&GpuOffer>,
+        series: &[&Series],
+    ) -> (Self, Timeline) {
+        let grid = (timeline.window, timeline.period_seconds);
+        let (profiled, mut found) = measure_series(instance, offer, series, grid);
+        found.run_as(timeline);
+        (self.with_gpus_of(profiled, &found), found)
+    }
+
+    /// The same instance over some of its profiled runs alone. Figures of a GPU
+    /// that were larger at another time stay as large: what it once needed, it
+    /// may need again.
+    pub fn over_runs(
+        &self,
+        instance: &Instance,
+        offer: Option<&GpuOffer>,
+        series: &[&Series],
+        runs: &[&ProfiledRun],
+        grid: (Window, u32),
+    ) -> (Self, Timeline) {
+        let spans: Vec<(u32, u32)> = runs.iter().map(|run| run.periods(grid.0, grid.1)).collect();
+        let is_of_run = |index: u32| {
+            spans
+                .iter()
+                .any(|(from, to)| (*from..=*to).contains(&index))
+        };
+        let kept: Vec<Series> = series
+            .iter()
+            .map(|one| Series {
+                points: one.points.kept(is_of_run),
+                ..(*one).clone()
+            })
+            .collect();
+        let kept: Vec<&Series> = kept.iter().collect();
+        let (profiled, mut timeline) = measure_series(instance, offer, &kept, grid);
+        let visible = offer.map_or(profiled.gpus.len().max(1) as u32, |offer| {
+            u32::from(offer.share.visible_devices())
+        });
+        timeline.run_in(|index| is_of_run(index as u32), visible);
+        let whole = measure_series(instance, offer, series, grid).0;
+        let mut found = self.with_gpus_of(profiled, &timeline);
+        let expected = timeline.ran().filter(|ran| *ran).count() as u64;
+        found.expect_samples(expected);
+        found.keep_larger(&whole.gpus);
+        (found, timeline)
+    }
+
+    fn with_gpus_of(&self, profiled: Self, timeline: &Timeline) -> Self {
+        let signal = profiled.signal;
+        let mut found = Self {
+            signal,
+            summary: signal.and_then(|(signal, source)| timeline.summary(signal, source)),
+            gpus: profiled.gpus,
+            joined_by_hostname: self.joined_by_hostname || profiled.joined_by_hostname,
+            rejected: self.rejected.plus(profiled.rejected),
+            ..self.clone()
+        };
+        found.keep_larger(&self.gpus);
+        found
+    }
+
+    /// Says how many samples of each GPU its runs should have brought.
+    fn expect_samples(&mut self, expected: u64) {
+        for gpu in &mut self.gpus {
+            gpu.samples.expected = expected;
+            if let Some(maxima) = &mut gpu.maxima {
+                maxima.samples.expected = expected;
+            }
+            if let Some(vram) = &mut gpu.vram {
+                vram.samples.expected = expected;
+            }
+        }
+    }
+
+    /// Takes the larger peak of memory, and the activity of a GPU that these
+    /// figures did not see working.
+    fn keep_larger(&mut self, others: &[GpuUsage]) {
+        for other in others {
+            let Some(gpu) = self.gpus.iter_mut().find(|gpu| gpu.index == other.index) else {
+                self.gpus.push(other.clone());
+                self.gpus.sort_by_key(|gpu| gpu.index);
+                continue;
+            };
+            if let (Some(mine), Some(theirs)) = (&mut gpu.vram, other.vram) {
+                mine.peak_mib = mine.peak_mib.max(theirs.peak_mib);
+            } else if gpu.vram.is_none() {
+                gpu.vram = other.vram;
+            }
+            if gpu.is_active() != Some(true) && other.is_active() == Some(true) {
+                gpu.utilization = other.utilization;
+                gpu.samples = other.samples;
+                gpu.demand_peak = other.demand_peak;
+                gpu.maxima = other.maxima;
+            }
+            let sessions = [gpu.encoder_sessions_max, other.encoder_sessions_max];
+            gpu.encoder_sessions_max = sessions.into_iter().flatten().reduce(f64::max);
+        }
+    }
+
+    /// Whether each of the GPUs of a type delivered its utilization in half of the
+    /// periods of a timeline in which the instance ran.
+    pub fn sees_every_gpu(&self, visible_gpus: usize, timeline: &Timeline) -> bool {
+        let expected = timeline.ran().filter(|ran| *ran).count() as u64;
+        let seen = self.gpus.iter().filter(|gpu| {
+            gpu.utilization.is_some() && gpu.samples.count > 0 && gpu.samples.count * 2 >= expected
+        });
+        self.signal
+            .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
+            && seen.count() >= visible_gpus.max(1)
+    }
+}
+
+impl Timeline {
+    /// Takes over when another timeline ran.
+    fn run_as(&mut self, other: &Self) {
+        self.running_gpus.clone_from(&other.running_gpus);
+        self.running_instances.clone_from(&other.running_instances);
+        self.clamp_maxima();
+    }
+}
+
+impl Points {
+    /// The points whose place on the grid passes a test.
+    fn kept(&self, passes: impl Fn(u32) -> bool) -> Self {
+        let grid = Window {
+            start: self.start(),
+            end: self.start(),
+        };
+        let mut kept = Self::empty(grid, self.period_seconds());
+        for (index, value) in self.iter().filter(|(index, _)| passes(*index)) {
+            kept.push(index, value as f32);
+        }
+        kept
+    }
+}

@@ -1,0 +1,199 @@
+//! Figures of one metric over a run of any length, in memory that does not grow.
+
+use super::histogram::{Scale, quantiles};
+use super::tally::Tally;
+
+/// Count, mean, range and percentiles: linear interpolation between order statistics
+/// (numpy's `linear`), within the error of the [`super::Scale`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// How many values.
+    pub n_samples: u64,
+    /// Arithmetic mean; exact.
+    pub mean: f64,
+    /// Smallest value; exact.
+    pub min: f64,
+    /// Largest value; exact.
+    pub max: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// Streaming figures with percentiles. Holds a counter for each step of its [`Scale`]
+/// that any value fell into, however many values come.
+#[derive(Debug, Clone)]
+pub struct Sketch {
+    scale: Scale,
+    tally: Tally,
+    /// Ascending.
+    steps: Vec<(u16, u32)>,
+}
+
+impl Sketch {
+    /// An empty one.
+    pub fn new(scale: Scale) -> Self {
+        Self {
+            scale,
+            tally: Tally::default(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Adds a value, when there is one. What the scale does not hold is passed
+    /// over: a percentage below 0 or above 100, and what is no number.
+    pub fn add(&mut self, value: Option<f64>) {
+        let Some(value) = value.filter(|value| self.scale.holds(*value)) else {
+            return;
+        };
+        let step = self.scale.bin(value);
+        match self.steps.binary_search_by_key(&step, |(known, _)| *known) {
+            Ok(place) => self.steps[place].1 = self.steps[place].1.saturating_add(1),
+            Err(place) => self.steps.insert(place, (step, 1)),
+        }
+        self.tally.add(Some(value));
+    }
+
+    /// How many values were added.
+    pub fn count(&self) -> u64 {
+        self.tally.count()
+    }
+
+    /// Arithmetic mean; `None` of nothing.
+    pub fn mean(&self) -> Option<f64> {
+        self.tally.mean()
+    }
+
+    /// Largest value; `None` of nothing.
+    pub fn max(&self) -> Option<f64> {
+        self.tally.range().map(|range| range.max)
+    }
+
+    /// All figures; `None` of nothing.
+    pub fn figures(&self) -> Option<Figures> {
+        let range = self.tally.range()?;
+        let [p50, p95, p99] = self.quantiles([0.50, 0.95, 0.99])?;
+        Some(Figures {
+            n_samples: range.n_samples,
+            mean: range.mean,
+            min: range.min,
+            max: range.max,
+            p50,
+            p95,
+            p99,
+        })
+    }
+
+    /// The `q`-quantile (0–1) by linear interpolation between order statistics;
+    /// `None` of nothing.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        self.quantiles([q]).map(|[found]| found)
+    }
+
+    /// The middle of the step of each rank, within what was seen.
+    fn quantiles<const N: usize>(&self, asked: [f64; N]) -> Option<[f64; N]> {
+        let range = self.tally.range()?;
+        let value = |bin| self.scale.value(bin).clamp(range.min, range.max);
+        quantiles(self.steps.iter().copied(), value, asked)
+    }
+
+    /// Bytes that it takes.
+    pub fn size_bytes(&self) -> usize {
+        size_of::<Self>() + self.steps.capacity() * size_of::<(u16, u32)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::quantile;
+    use proptest::prelude::*;
+
+    fn sketch(scale: Scale, values: &[f64]) -> Sketch {
+        let mut sketch = Sketch::new(scale);
+        for value in values {
+            sketch.add(Some(*value));
+        }
+        sketch
+    }
+
+    #[test]
+    fn whole_percentages_have_the_percentiles_of_numpy() {
+        // numpy.percentile([15, 20, 35, 40, 50], [50, 95, 99]) = 35, 48, 49.6
+        let figures = sketch(Scale::Percent, &[50.0, 15.0, 40.0, 20.0, 35.0]).figures();
+        let figures = figures.expect("five values");
+        assert_eq!((figures.n_samples, figures.mean), (5, 32.0));
+        assert_eq!((figures.min, figures.max), (15.0, 50.0));
+        assert_eq!(figures.p50, 35.0);
+        assert!((figures.p95 - 48.0).abs() < 1e-9);
+        assert!((figures.p99 - 49.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_never_changes_is_told_exactly_at_any_size() {
+        let figures = sketch(Scale::Mebibytes, &[143_771.0; 9]).figures();
+        let figures = figures.expect("nine values");
+        assert_eq!((figures.p50, figures.p99), (143_771.0, 143_771.0));
+    }
+
+    #[test]
+    fn what_is_no_percentage_is_passed_over_and_nothing_has_no_figures() {
+        let values = [f64::NAN, -1.0, 100.5, f64::INFINITY];
+        assert_eq!(sketch(Scale::Percent, &values).figures(), None);
+        assert_eq!(sketch(Scale::Mebibytes, &[f64::INFINITY]).figures(), None);
+    }
+
+    #[test]
+    fn a_sketch_stays_small() {
+        let mut vram = Sketch::new(Scale::Mebibytes);
+        let mut percent = Sketch::new(Scale::Percent);
+        for step in 0..300_000 {
+            vram.add(Some(f64::from(step)));
+            percent.add(Some(f64::from(step % 1601) / 16.0));
+        }
+        // 2 × 1 024 and 9 × 1 024 counters of four bytes, and the struct.
+        assert!(percent.size_bytes() < 9_000, "{}", percent.size_bytes());
+        assert!(vram.size_bytes() < 42_000, "{}", vram.size_bytes());
+    }
+
+    fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+        values.sort_by(f64::total_cmp);
+        values
+    }
+
+    proptest! {
+        #[test]
+        fn whole_percentages_are_exact(
+            values in prop::collection::vec(0_u8..=100, 1..300), q in 0.0..=1.0_f64,
+        ) {
+            let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            let found = sketch(Scale::Percent, &values).quantile(q).expect("some");
+            let exact = quantile(&sorted(values), q).expect("some");
+            prop_assert!((found - exact).abs() < 1e-9, "{found} {exact}");
+        }
+
+        #[test]
+        fn any_percentage_is_within_its_bound(
+            values in prop::collection::vec(0.0..=100.0_f64, 1..300), q in 0.0..=1.0_f64,
+        ) {
+            let found = sketch(Scale::Percent, &values).quantile(q).expect("some");
+            let exact = quantile(&sorted(values), q).expect("some");
+            prop_assert!((found - exact).abs() <= Scale::PERCENT_ERROR + 1e-9, "{found} {exact}");
+        }
+
+        #[test]
+        fn mebibytes_are_within_their_bound(
+            values in prop::collection::vec(0_u32..300_000, 1..300), q in 0.0..=1.0_f64,
+        ) {
+            let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            let largest = values.iter().copied().fold(0.0, f64::max);
+            let found = sketch(Scale::Mebibytes, &values).quantile(q).expect("some");
+            let exact = quantile(&sorted(values), q).expect("some");
+            let bound = if largest < 2048.0 { 1e-9 } else { largest * Scale::MEBIBYTES_RELATIVE_ERROR };
+            prop_assert!((found - exact).abs() <= bound, "{found} {exact}");
+        }
+    }
+}

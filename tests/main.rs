@@ -1,0 +1,15 @@
+//! Every integration test, a module for each suite: one program, so that the
+//! library and the AWS SDK are linked once. `cargo test --test all cli::` runs one
+//! suite. They share a process: no test changes its environment, its current
+//! folder, its limits or its signal handlers. What must do so runs in a child.
+
+mod cli;
+mod demo;
+mod fuzz;
+mod iam;
+mod layers;
+mod profile;
+mod rules;
+mod samples;
+mod support;
+mod wire;
