@@ -1,8 +1,7 @@
 //! The instances one by one: what each is, what its hours cost while it runs,
 //! and what it keeps costing once stopped.
 
-use super::idle_storage::idle_storage_costs;
-use super::workloads::{instance_shape, price_key};
+use super::workloads::{idle_storage_costs, instance_shape, price_key};
 use crate::catalog::Prices;
 use crate::domain::{
     Gap, IdleStorageCosts, Instance, InstanceShape, InstanceState, Policy, PriceQuote,

@@ -1,70 +1,43 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
-mod alternatives;
-mod breakdown;
-mod charges;
-mod common_scope;
-mod comparison;
 mod diff;
 pub mod gate;
-mod groups;
-mod idle_storage;
 mod inventory;
-mod kinds;
-mod lifetime;
-mod owned;
-mod pairing;
-mod parts;
+mod levers;
 mod past;
-mod planned_prices;
-mod planning;
-mod pool_options;
-mod profiled;
-mod question;
-mod reserved;
-mod run_cost;
-mod seen_gpus;
-mod sizing;
-mod split;
-mod spot;
-mod stopping;
+mod plan;
+mod prices;
+mod run;
+mod sums;
 mod terraform;
-mod totals;
 mod workloads;
 
-pub use breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
-pub use charges::{Charge, ChargeKind, charges};
-pub use common_scope::CommonScope;
-pub use comparison::{AWS, Offer, OfferedGpus, compare};
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
 };
-pub use groups::{GroupKey, GroupRow, GroupSums, Groups};
 pub use inventory::{ListedInstance, Listing, list_instances};
-pub use kinds::{is_restartable, is_vocabulary, kind_of_name};
-pub use parts::Part;
-pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload};
-pub use question::{
-    GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
+pub use levers::{
+    AssessedWorkload, Candidate, CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool,
+    Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_commitments,
+    assess_fleet, assess_type, best_option,
 };
-pub use reserved::{
-    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, assess_commitments,
-    best_option,
+pub use past::{
+    CommonScope, PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload,
 };
-pub use run_cost::{PricedHost, RunCost, instance_cost};
-pub use seen_gpus::{contradictions, unnamed_gpus};
-pub use sizing::{Candidate, Sized, Sizing};
-pub use split::CostSplit;
-pub use spot::{
-    AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
+pub use prices::{
+    AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, nearest_names,
+    providers, unknown_names,
+};
+pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
+pub use sums::{
+    Charge, ChargeKind, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey, GroupRow,
+    GroupSums, Groups, PriceUse, Totals, charges, cost_by, prevailing_tags,
 };
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
-pub use totals::{ClassTotals, Funnel, PriceUse, Totals};
-pub use workloads::{instance_shape, price_key};
+pub use workloads::{Part, instance_shape, is_restartable, is_vocabulary, kind_of_name, price_key};
 
-use self::owned::{Owned, unweighed};
-use self::planning::{Planned, Planner};
+use self::plan::{Owned, Planned, Planner, unweighed};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{Action, Finding, Gap, Money, Policy, Risk, Verdict, Window, Workload};

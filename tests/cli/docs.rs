@@ -257,7 +257,8 @@ fn every_word_for_a_kind_does_what_the_page_says() {
 fn every_tag_that_is_read_is_in_the_page() {
     let text = page("tags.md");
     let quoted = quoted(&text);
-    let source = fs::read_to_string(root().join("src/analysis/kinds.rs")).expect("a source");
+    let source =
+        fs::read_to_string(root().join("src/analysis/workloads/kinds.rs")).expect("a source");
     let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
     let literals: Vec<&str> = source.split('"').skip(1).step_by(2).collect();
     assert!(literals.len() > 35, "{literals:?}");

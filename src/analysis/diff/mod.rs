@@ -2,15 +2,16 @@
 //! the plan of the earlier one.
 
 mod caveats;
+mod pairing;
 mod plan_outcome;
 
 pub use plan_outcome::PlanOutcome;
 
-use super::pairing::pair;
 use super::{PastAudit, PastFinding, PastUnused, PastWorkload};
 use crate::domain::{Currency, Money};
 use caveats::caveats;
 pub(super) use caveats::differences_of_scope;
+use pairing::pair;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,6 +2,7 @@
 //! line by line, so that each figure can be worked out again by hand.
 
 mod commit;
+mod committed;
 mod find;
 mod owned;
 mod page;
@@ -14,13 +15,11 @@ mod verdict;
 pub use find::{Explained, NotFound, explainable_ids, find_explained};
 pub use owned::commitment_explanation;
 
-pub(super) use self::page::{Page, figure, price, share};
-
-use self::page::Rates;
-use super::audit_table::evidence;
-use super::text::money;
+use self::page::{Page, Rates};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Evidence, Finding, Observation, Policy, Risk, Workload};
+use crate::report::audit::table::evidence;
+use crate::report::shared::text::money;
 use crate::savings::Offers;
 
 /// What figures were worked out by.

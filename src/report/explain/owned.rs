@@ -2,7 +2,7 @@
 
 use super::page::{Page, figure, share};
 use crate::domain::Policy;
-use crate::report::text::money;
+use crate::report::shared::text::money;
 use crate::savings::{CommitmentUse, UnusedCommitment};
 use crate::usage::Estate;
 use rust_decimal::Decimal;

@@ -1,7 +1,7 @@
 //! Lines of a derivation.
 
 use crate::domain::{InstanceCost, PriceKey, PriceQuote};
-use crate::report::text::{fit, safe, wrap};
+use crate::report::shared::text::{fit, safe, wrap};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ const WIDTH: usize = 100;
 
 /// A derivation, line by line.
 #[derive(Default)]
-pub(in crate::report) struct Page(String);
+pub(super) struct Page(String);
 
 impl Page {
     pub(super) fn into_text(self) -> String {
@@ -26,12 +26,12 @@ impl Page {
     }
 
     /// A line below a heading.
-    pub(in crate::report) fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         self.indented(2, text);
     }
 
     /// A line that a line rests on.
-    pub(in crate::report) fn note(&mut self, text: &str) {
+    pub(super) fn note(&mut self, text: &str) {
         self.indented(6, text);
     }
 
@@ -90,7 +90,7 @@ impl<'a> Rates<'a> {
 }
 
 /// Where a price comes from and when it took effect.
-pub(in crate::report) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
+pub(super) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
     format!(
         "{key}: {}, {} of {}, {}",
         quote.origin, quote.source, quote.effective_date, quote.basis
@@ -98,11 +98,11 @@ pub(in crate::report) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
 }
 
 /// An exact number to at most so many decimals.
-pub(in crate::report) fn figure(value: Decimal, decimals: u32) -> String {
+pub(super) fn figure(value: Decimal, decimals: u32) -> String {
     value.round_dp(decimals).normalize().to_string()
 }
 
 /// A share as a percentage.
-pub(in crate::report) fn share(value: Decimal) -> String {
+pub(super) fn share(value: Decimal) -> String {
     format!("{}%", figure(value * Decimal::ONE_HUNDRED, 4))
 }

@@ -4,7 +4,7 @@ use super::page::{Page, figure, share};
 use super::{Derivation, actions};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, ActionKind, Money};
-use crate::report::text::money;
+use crate::report::shared::text::money;
 use crate::savings::{ScheduledHours, Scheduling, Stage, WEEK_HOURS};
 use rust_decimal::Decimal;
 

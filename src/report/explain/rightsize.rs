@@ -5,7 +5,7 @@ use super::page::{Page, Rates, figure};
 use crate::analysis::AuditedWorkload;
 use crate::catalog::network_gbps;
 use crate::domain::{GpuOffer, Policy, Risk, WorkloadKind};
-use crate::report::text::{count, money};
+use crate::report::shared::text::{count, money};
 use crate::savings::{
     Considered, Demand, Projection, RatioBasis, Rightsizing, Today, performance, usable_vram_mib,
 };

@@ -3,7 +3,7 @@
 use super::page::{Page, Rates, figure};
 use crate::catalog::{MigProfile, mig_profiles};
 use crate::domain::Workload;
-use crate::report::text::count;
+use crate::report::shared::text::count;
 use crate::savings::{SHARED_TARGET_PERCENT, Sharing, SharingMode};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::page::Page;
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Classification, Policy, UsageState, UtilizationSummary, Workload, floored};
-use crate::report::text::{count, percent};
+use crate::report::shared::text::{count, percent};
 
 impl Page {
     pub(super) fn measurements(&mut self, workload: &Workload, summary: &UtilizationSummary) {

@@ -2,7 +2,7 @@
 
 use super::view::History;
 use crate::domain::HourlyRate;
-use crate::report::text::{ABSENT, rounded};
+use crate::report::shared::text::{ABSENT, rounded};
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Stands in a sparkline where a sample did not tell.

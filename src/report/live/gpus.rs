@@ -4,7 +4,7 @@
 use super::figures::{bar, gib, percent, sparkline, whole};
 use super::view::{LiveGpu, LiveView};
 use crate::profiling::ThrottleReasons;
-use crate::report::text::fit;
+use crate::report::shared::text::fit;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;

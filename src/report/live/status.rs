@@ -3,7 +3,7 @@
 use super::figures::{gib, span};
 use super::sections::verdict_word;
 use super::view::{LiveGpu, LiveView};
-use crate::report::text::{counted, fit};
+use crate::report::shared::text::{counted, fit};
 use unicode_width::UnicodeWidthStr;
 
 /// A run so far in one line of at most so many columns. Where not all fits, what

@@ -8,9 +8,9 @@ use crate::profiling::{
     ActivityFigures, Alert, Diagnosis, GpuProfile, HostProfile, Phase, PowerFigures, RunProfile,
 };
 use crate::report::SCHEMA_VERSION;
-use crate::report::gaps::GapView;
-use crate::report::rightsize_data::{CandidateView, candidate_view};
-use crate::report::text::{json_document, json_figure, json_money, json_rate};
+use crate::report::rightsize::json::{CandidateView, candidate_view};
+use crate::report::shared::gaps::GapView;
+use crate::report::shared::text::{json_document, json_figure, json_money, json_rate};
 use crate::usage::{Figures, Range};
 use serde::Serialize;
 

@@ -8,10 +8,10 @@ use crate::profiling::{
     AlertKind, Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, RunProfile,
     UtilizationBasis,
 };
-use crate::report::gaps::gap_section;
-use crate::report::plain_table::PlainTable;
-use crate::report::style::TableStyle;
-use crate::report::text::{
+use crate::report::shared::gaps::gap_section;
+use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::style::TableStyle;
+use crate::report::shared::text::{
     ABSENT, count, counted, fit, money, money_or_absent, percent, safe, wrap,
 };
 use crate::usage::Range;

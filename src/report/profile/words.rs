@@ -3,7 +3,7 @@
 use super::ProfileReport;
 use crate::domain::{Classification, GpuModel, HourlyRate, Verdict, after_number, decimals_apart};
 use crate::profiling::{Alert, AlertKind, Bottleneck, GpuIdentity, GpuProfile, RunProfile};
-use crate::report::text::{counted, money, percent, rounded, safe};
+use crate::report::shared::text::{counted, money, percent, rounded, safe};
 
 /// Two sentences: how the GPUs were used, and what else would do.
 pub(super) fn headline(report: &ProfileReport) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Lines of a log, whatever wrote it: plain or gzip-compressed, in UTF-8 or in
 //! the UTF-16 of a redirection in PowerShell, ended by LF or CR LF.
 
-use crate::sources::files::plain_text::unpacked;
+use crate::sources::files::shared::plain_text::unpacked;
 use std::fs::File;
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::SAMPLES_VERSION;
 use super::wire::time;
 use crate::domain::MOST_GPUS;
 use crate::profiling::{GpuIdentity, MigSlot, RunEnd, RunFacts};
-use crate::sources::files::bounded::at_most;
+use crate::sources::files::shared::bounded::at_most;
 use serde::{Deserialize, Serialize};
 
 /// GPUs and slices of one host: each GPU has up to seven, and is one itself.

@@ -1,0 +1,18 @@
+//! One lever at a time, for a fleet or for one type: other types, commitments, the spot
+//! market.
+
+mod pool_options;
+mod reserved;
+mod sizing;
+mod spot;
+
+pub use self::reserved::{
+    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, assess_commitments,
+    best_option,
+};
+pub use self::sizing::{Candidate, Sized, Sizing};
+pub use self::spot::{
+    AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
+};
+
+pub(super) use self::spot::is_launchable;

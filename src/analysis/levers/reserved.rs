@@ -1,0 +1,320 @@
+//! What a fleet should commit to on today's usage, pool by pool, and how well
+//! that which it has bought is used.
+
+use super::pool_options::{family_pools, reserved_pool};
+use crate::analysis::PriceUse;
+use crate::analysis::plan::{Owned, unknown_rate};
+use crate::analysis::workloads::{self, Grouped, PaidHours};
+use crate::catalog::Prices;
+use crate::domain::{
+    CapacityReservation, CommitmentTerm, Gap, Instalments, InstanceId, Member, Money, Policy,
+    PriceKey, PriceQuote, PurchaseOption, Window, Workload,
+};
+use crate::savings::{
+    CommitmentUse, ConcurrentUsage, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
+    pooled_hours, used_instances,
+};
+use crate::usage::Estate;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeMap;
+
+const HOUR_SECONDS: i64 = 3_600;
+
+/// A commitment that is sold to a pool, at the amount that suits it best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoolOption {
+    /// Length and payment.
+    pub term: CommitmentTerm,
+    /// Every price that it rests on: one of a reserved instance, one for each
+    /// type of a savings plan.
+    pub quotes: Vec<PriceQuote>,
+    /// Effective rate over on-demand rate, 0–1: the share of the hours from which
+    /// on one pays. Of a plan, that of its type with the largest discount.
+    pub break_even_utilization: Decimal,
+    /// How many instances, or how many dollars an hour; zero when none pays.
+    pub amount: Decimal,
+    /// Effective price per hour of all of it.
+    pub hourly: Money,
+    /// How all of it is paid.
+    pub paid: Instalments,
+    /// The first month of the term in which the on-demand hours that it replaces
+    /// have cost as much; absent when there is none.
+    pub break_even_month: Option<u32>,
+    /// Saved per month, in cents.
+    pub monthly_savings: Money,
+    /// What it costs over the term, used or not, in cents.
+    pub committed: Money,
+    /// What it loses over the term when usage halves from month 7 on, in cents;
+    /// zero when it saves even so.
+    pub downside: Money,
+    /// Share of the hours in which all of it is used, 0–1; absent when none is
+    /// bought.
+    pub full_use_share: Option<Decimal>,
+}
+
+/// Instances that one reserved instance may cover.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReservedPool {
+    /// Region, type, platform and tenancy, on demand.
+    pub key: PriceKey,
+    /// The on-demand price.
+    pub on_demand: PriceQuote,
+    /// Instances that ran at once and that no commitment covers.
+    pub usage: ConcurrentUsage,
+    /// Whether regional reserved instances of it cover other sizes too.
+    pub covers_other_sizes: bool,
+    /// Every term and payment that is sold, shortest first, least upfront first.
+    pub options: Vec<PoolOption>,
+    /// An hour in a Capacity Block, for comparison.
+    pub capacity_block: Option<PriceQuote>,
+}
+
+/// Instances that one EC2 Instance Savings Plan may cover.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FamilyPool {
+    /// The region.
+    pub region: String,
+    /// The family, such as `p4d`.
+    pub family: String,
+    /// Its types, ascending.
+    pub instance_types: Vec<String>,
+    /// Hours that were evaluated.
+    pub hours: u64,
+    /// The most that it cost on demand in an hour.
+    pub on_demand_peak: Money,
+    /// What it cost on demand in an hour, in the mean.
+    pub on_demand_mean: Money,
+    /// Every term and payment with a known rate, shortest first, least upfront
+    /// first.
+    pub options: Vec<PoolOption>,
+}
+
+/// The option that saves the most a month; of equals the shorter one, then the
+/// one with less upfront. None when none pays.
+pub fn best_option(options: &[PoolOption]) -> Option<usize> {
+    let saves = |index: &usize| options[*index].monthly_savings.amount();
+    (0..options.len())
+        .filter(|index| saves(index) > Decimal::ZERO)
+        .min_by_key(|index| std::cmp::Reverse(saves(index)))
+}
+
+/// How well a capacity reservation is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CapacityUse {
+    /// The reservation.
+    pub reservation: CapacityReservation,
+    /// What its free room costs a month, in cents; absent when it has none, is
+    /// paid for ahead, or has no price.
+    pub unused_monthly: Option<Money>,
+}
+
+/// What a fleet should commit to, and what it has committed to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReservedFleet {
+    /// The instant it describes.
+    pub as_of: Timestamp,
+    /// The window of the usage.
+    pub window: Window,
+    /// Instances in scope.
+    pub instances: usize,
+    /// By what the best option saves, most first; then by key.
+    pub reserved: Vec<ReservedPool>,
+    /// By what the best option saves, most first; then by region and family.
+    pub families: Vec<FamilyPool>,
+    /// What is committed to, in the order of application.
+    pub commitments: Vec<CommitmentUse>,
+    /// Capacity reservations that have not ended, by id.
+    pub capacity: Vec<CapacityUse>,
+    /// What could not be seen, in order.
+    pub gaps: Vec<Gap>,
+}
+
+impl ReservedFleet {
+    /// Every price that a figure rests on.
+    pub fn quotes(&self) -> impl Iterator<Item = &PriceQuote> {
+        let reserved = self.reserved.iter().flat_map(|pool| {
+            let sold = pool.options.iter().flat_map(|option| &option.quotes);
+            sold.chain([&pool.on_demand]).chain(&pool.capacity_block)
+        });
+        let families = self.families.iter().flat_map(|pool| &pool.options);
+        reserved.chain(families.flat_map(|option| &option.quotes))
+    }
+
+    /// The oldest day on which a price behind a figure was seen.
+    pub fn oldest_seen_on(&self) -> Option<Date> {
+        self.quotes().map(|quote| quote.seen_on).min()
+    }
+}
+
+/// Sizes the commitments of a fleet on today's usage.
+pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let owned = Owned::of(estate, &prices, policy);
+    // As EC2 bills them: what is covered is taken off hour by hour below.
+    let (groups, _, mut gaps) = workloads::group(estate, &prices, policy, &PaidHours::new());
+    gaps.extend(estate.gaps.iter().cloned());
+    let used = used_instances(estate, &prices);
+    let fleet = Fleet {
+        owned: &owned,
+        used: used.iter().map(|one| (&one.id, one)).collect(),
+        covered: owned
+            .coverage()
+            .instances
+            .iter()
+            .map(|one| (&one.id, one))
+            .collect(),
+        window: estate.window,
+        policy,
+    };
+    let usage = fleet.pooled(&groups, &mut gaps);
+    let mut reserved: Vec<ReservedPool> = usage
+        .iter()
+        .filter_map(|(key, hourly)| reserved_pool(key, hourly, &prices, policy))
+        .collect();
+    reserved.sort_by_cached_key(|pool| (least_first(&pool.options), pool.key.clone()));
+    let mut families = family_pools(&usage, &prices, policy, &mut gaps);
+    families.sort_by_cached_key(|pool| {
+        (
+            least_first(&pool.options),
+            pool.region.clone(),
+            pool.family.clone(),
+        )
+    });
+    let capacity = capacity(estate, &owned.unused(&mut PriceUse::default()));
+    gaps.sort();
+    gaps.dedup();
+    ReservedFleet {
+        as_of: estate.as_of,
+        window: estate.window,
+        instances: groups.iter().map(|one| one.workload.instances.len()).sum(),
+        reserved,
+        families,
+        commitments: owned.coverage().commitments.clone(),
+        capacity,
+        gaps,
+    }
+}
+
+fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
+    let best = best_option(options).map(|index| options[index].monthly_savings.amount());
+    std::cmp::Reverse(best)
+}
+
+/// The fleet, instance by instance.
+struct Fleet<'a> {
+    owned: &'a Owned<'a>,
+    used: BTreeMap<&'a InstanceId, &'a UsedInstance>,
+    covered: BTreeMap<&'a InstanceId, &'a InstanceCoverage>,
+    window: Window,
+    policy: &'a Policy,
+}
+
+impl Fleet<'_> {
+    /// Instances of each pool that ran in each hour of the window and that nothing
+    /// covers, in billionths. Each is pooled by its own system and tenancy; what is idle
+    /// is stopped, and committing to it would keep the waste.
+    fn pooled(&self, groups: &[Grouped], gaps: &mut Vec<Gap>) -> BTreeMap<PriceKey, Vec<u64>> {
+        let mut pools: BTreeMap<PriceKey, BTreeMap<&InstanceId, MemberHours>> = BTreeMap::new();
+        for group in groups {
+            let workload = &group.workload;
+            let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
+            if !workload.key.running || !on_demand || workload.ignored.is_some() {
+                continue;
+            }
+            if let Some(unpriced) = &workload.unpriced {
+                gaps.push(unpriced.gap(&workload.id()));
+                continue;
+            }
+            let mut short = 0;
+            for (member, usage) in workload.members.iter().zip(&workload.usage) {
+                if member.is_idle() || member.ignored.is_some() {
+                    continue;
+                }
+                if let Some(plan) = self.owned.plan_of_unknown_rate(&member.price_key) {
+                    gaps.push(unknown_rate(&plan.id, &member.price_key, workload));
+                    continue;
+                }
+                let is_seen = !member.activity.is_empty();
+                if !is_seen || usage.running.observed_days() < self.policy.commit_min_days {
+                    short += 1;
+                    continue;
+                }
+                let pool = pools.entry(member.price_key.clone()).or_default();
+                pool.insert(&member.id, MemberHours::of(self.uncovered(member)));
+            }
+            if short > 0 {
+                gaps.push(self.too_short(workload, short));
+            }
+        }
+        let begins = self.window.start.as_second();
+        let first_hour = (begins + HOUR_SECONDS - 1).div_euclid(HOUR_SECONDS) * HOUR_SECONDS;
+        let hours = (self.window.end.as_second() - first_hour).max(0) / HOUR_SECONDS;
+        pools
+            .into_iter()
+            .map(|(key, members)| {
+                let members: Vec<MemberHours> = members.into_values().collect();
+                (key, pooled_hours(&members, hours as usize))
+            })
+            .collect()
+    }
+
+    fn too_short(&self, workload: &Workload, short: usize) -> Gap {
+        let members = workload.members.iter();
+        let least = members
+            .map(|member| member.activity.len())
+            .min()
+            .unwrap_or(0);
+        Gap::new(
+            "usage",
+            workload.id(),
+            format!(
+                "{short} of {} instances were observed for only about {least} full hours; a \
+                 commitment requires {:.0}",
+                workload.members.len(),
+                self.policy.commit_min_days * 24.0
+            ),
+            "run again after a longer period, or lower `commit_min_days` in the policy",
+        )
+    }
+
+    /// How much of each hour an instance ran and nobody covered, in billionths. Where the
+    /// window does not begin with an hour, each hour is netted with the one of the
+    /// commitments that it begins in.
+    fn uncovered(&self, member: &Member) -> Vec<u64> {
+        let (used, covered) = (self.used.get(&member.id), self.covered.get(&member.id));
+        let begins = self.window.start.as_second();
+        member
+            .activity
+            .hours()
+            .zip(member.activity.instances())
+            .map(|(hour, ran)| {
+                let index = ((hour.start.as_second() - begins).max(0) / HOUR_SECONDS) as usize;
+                let is_used = used.is_some_and(|used| used.running.get(index) == Some(&true));
+                let open = covered
+                    .filter(|covered| is_used && !covered.parts.is_empty())
+                    .and_then(|covered| covered.uncovered.get(index));
+                let open = open.copied().unwrap_or(Decimal::ONE);
+                (Decimal::from(ran) * open).floor().to_u64().unwrap_or(ran)
+            })
+            .collect()
+    }
+}
+
+/// The capacity reservations that have not ended, with what their free room costs.
+fn capacity(estate: &Estate, unused: &[UnusedCommitment]) -> Vec<CapacityUse> {
+    let all = &estate.commitments.capacity_reservations;
+    all.iter()
+        .filter(|one| one.end.is_none_or(|end| end > estate.as_of))
+        .map(|one| CapacityUse {
+            unused_monthly: unused
+                .iter()
+                .find(|row| row.id == one.id)
+                .and_then(|row| row.monthly_cost)
+                .filter(|cost| !cost.amount().is_zero()),
+            reservation: one.clone(),
+        })
+        .collect()
+}

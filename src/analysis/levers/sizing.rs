@@ -1,0 +1,152 @@
+//! What else each workload could run on.
+
+use crate::analysis::AuditedWorkload;
+use crate::catalog::Prices;
+use crate::domain::{Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind};
+use crate::savings::{Considered, Demand, Today, candidates, steps};
+
+/// One workload with every type that it could move to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sizing {
+    /// Its id; of a type without a workload, the type.
+    pub id: String,
+    /// Name for people.
+    pub name: String,
+    /// The region.
+    pub region: String,
+    /// Today's type.
+    pub instance_type: String,
+    /// How many of them.
+    pub instances: u32,
+    /// What it does.
+    pub kind: WorkloadKind,
+    /// What it costs per month; absent when it is unpriced or does not run.
+    pub monthly: Option<Money>,
+    /// The types, or why none was evaluated.
+    pub outcome: Result<Sized, String>,
+}
+
+/// What a workload uses, and every type that was evaluated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sized {
+    /// What it uses.
+    pub demand: Demand,
+    /// The accepted ones first, cheapest work first, then the rejected ones,
+    /// nearest first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A type that was evaluated, beside today's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// What was found.
+    pub considered: Considered,
+    /// Per month; negative for a more expensive one, absent for an unpriced one.
+    pub monthly_savings: Option<Money>,
+    /// What to check before moving there; empty for a rejected one.
+    pub steps: Vec<String>,
+}
+
+impl Sized {
+    /// Looks at every type.
+    pub fn of(
+        today: &Today<'_>,
+        demand: Demand,
+        prices: &Prices<'_>,
+        policy: &Policy,
+        accepted: Risk,
+    ) -> Self {
+        let candidates = candidates(today, &demand, prices, policy, accepted)
+            .into_iter()
+            .map(|considered| Candidate {
+                monthly_savings: considered.monthly.and_then(|monthly| {
+                    let savings = today.cost.compute_monthly.checked_sub(monthly);
+                    savings.ok().map(Money::rounded)
+                }),
+                steps: if considered.is_accepted() {
+                    steps(today, &demand, &considered)
+                } else {
+                    Vec::new()
+                },
+                considered,
+            })
+            .collect();
+        Self { demand, candidates }
+    }
+
+    /// The types that will do.
+    pub fn accepted(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates
+            .iter()
+            .filter(|one| one.considered.is_accepted())
+    }
+
+    /// The types that will not.
+    pub fn rejected(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates
+            .iter()
+            .filter(|one| !one.considered.is_accepted())
+    }
+}
+
+impl Sizing {
+    /// Of one workload of an audit, as the audit itself would size it.
+    pub fn of(
+        audited: &AuditedWorkload,
+        prices: &Prices<'_>,
+        policy: &Policy,
+        accepted: Risk,
+    ) -> Self {
+        let whole = &audited.workload;
+        // What is idle stops; the others are sized without it.
+        let working = audited.working();
+        let workload = working.map_or(whole, |part| &part.workload);
+        Self {
+            id: whole.id(),
+            name: whole.name.clone(),
+            region: whole.key.region.clone(),
+            instance_type: whole.key.instance_type.clone(),
+            instances: u32::try_from(workload.instances.len()).unwrap_or(u32::MAX),
+            kind: whole.kind,
+            monthly: workload.cost.as_ref().map(|cost| cost.compute_monthly),
+            outcome: outcome(audited, workload, prices, policy, accepted),
+        }
+    }
+}
+
+fn outcome(
+    audited: &AuditedWorkload,
+    workload: &Workload,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    accepted: Risk,
+) -> Result<Sized, String> {
+    let verdict = audited
+        .working()
+        .map_or(&audited.verdict, |part| &part.verdict);
+    if let Some(reason) = &workload.ignored {
+        return Err(format!("ignored: {reason}"));
+    }
+    if !workload.key.running {
+        return Err("stopped".to_owned());
+    }
+    if verdict.is_idle() {
+        return Err("idle: stop it instead".to_owned());
+    }
+    if verdict.state == Some(UsageState::IdleSoFar) {
+        return Err("idle so far: no usage to size by".to_owned());
+    }
+    if verdict.classification == Classification::InsufficientData {
+        return Err(format!("{}: {}", verdict.classification, verdict.reason));
+    }
+    if !verdict.is_shrinkable() {
+        return Err(verdict.classification.to_string());
+    }
+    if let Some(committed_cost) = workload.committed_cost() {
+        let option = workload.key.purchase_option;
+        return Err(format!("billed as {option}: {}", committed_cost.in_words()));
+    }
+    let today = Today::of(workload).map_err(|missing_data| missing_data.to_string())?;
+    let demand = Demand::of(workload, policy).map_err(|missing_data| missing_data.to_string())?;
+    Ok(Sized::of(&today, demand, prices, policy, accepted))
+}

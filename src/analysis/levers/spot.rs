@@ -1,0 +1,289 @@
+//! The spot market for every workload, or for one type: prices by zone, what
+//! interruptions cost, what is saved, and who may go there.
+
+use crate::analysis::plan::Owned;
+use crate::analysis::workloads;
+use crate::catalog::{Prices, bundled_interruption_band, family};
+use crate::domain::{
+    Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote, PurchaseOption, Risk,
+    SpotHistory, Workload, WorkloadKind,
+};
+use crate::savings::{
+    Checkpointing, Ineligible, SpotCase, SpotFigures, nodes_of_job, spot_figures, spot_offer,
+    spot_price,
+};
+use crate::usage::Estate;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+
+/// What a job is, apart from its type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpotJob {
+    /// What it does.
+    pub kind: WorkloadKind,
+    /// Whether somebody declared that it may be interrupted and restarted.
+    pub restartable: bool,
+    /// Instances that stop together.
+    pub nodes: u32,
+    /// How it saves its state.
+    pub checkpointing: Checkpointing,
+    /// The risk that is accepted.
+    pub accepted: Risk,
+}
+
+/// The price in one zone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ZonePrice {
+    /// The zone.
+    pub zone: String,
+    /// Its time-weighted mean.
+    pub quote: PriceQuote,
+    /// What it did over the window, where the history was gathered.
+    pub history: Option<SpotHistory>,
+}
+
+/// Which workload an assessment is of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssessedWorkload {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The account.
+    pub account: String,
+    /// How its hours are paid for.
+    pub purchase_option: PurchaseOption,
+    /// Compute per month; absent when it is unpriced or not running.
+    pub monthly_cost: Option<Money>,
+}
+
+/// Spot for one job on one type in one region.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpotAssessment {
+    /// Whose it is; absent for a type alone.
+    pub workload: Option<AssessedWorkload>,
+    /// What the prices are of.
+    pub key: PriceKey,
+    /// Instances.
+    pub instances: usize,
+    /// The job.
+    pub job: SpotJob,
+    /// The on-demand price.
+    pub on_demand: Option<PriceQuote>,
+    /// Prices by zone, ascending; empty where only one for the region is known.
+    pub zones: Vec<ZonePrice>,
+    /// How often instances of the type were interrupted, and when that was seen.
+    pub band: Option<(InterruptionBand, Date)>,
+    /// The arithmetic; absent without both prices.
+    pub figures: Option<SpotFigures>,
+    /// What the price alone saves a month; negative when spot is more expensive.
+    pub naive_monthly_savings: Option<Money>,
+    /// What is left of it after interruptions.
+    pub effective_monthly_savings: Option<Money>,
+    /// The risk of moving it, or why it may not move.
+    pub eligibility: Result<Risk, String>,
+}
+
+impl SpotAssessment {
+    /// The days on which the prices were seen.
+    pub fn seen_on(&self) -> impl Iterator<Item = Date> {
+        let spot = self.figures.iter().map(|figures| figures.spot.seen_on);
+        self.on_demand.iter().map(|quote| quote.seen_on).chain(spot)
+    }
+}
+
+/// Spot for every workload of an estate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpotReport {
+    /// The instant it describes.
+    pub as_of: Timestamp,
+    /// By effective saving, largest first; those that may not move after them, by
+    /// cost; then by id.
+    pub assessments: Vec<SpotAssessment>,
+    /// What could not be seen, in order.
+    pub gaps: Vec<Gap>,
+}
+
+impl SpotReport {
+    /// The oldest day on which a price behind a figure was seen.
+    pub fn oldest_seen_on(&self) -> Option<Date> {
+        self.assessments
+            .iter()
+            .flat_map(SpotAssessment::seen_on)
+            .min()
+    }
+}
+
+/// Spot for one type, by prices alone: the job runs all hours of a month.
+pub fn assess_type(
+    key: &PriceKey,
+    job: SpotJob,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> SpotAssessment {
+    let hours = policy.hours_per_month * Decimal::from(job.nodes);
+    assess(key, job, job.nodes as usize, hours, prices, policy)
+}
+
+/// Spot for every workload of an estate.
+pub fn assess_fleet(
+    estate: &Estate,
+    policy: &Policy,
+    accepted: Risk,
+    checkpointing: Checkpointing,
+) -> SpotReport {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let owned = Owned::of(estate, &prices, policy);
+    let (workloads, _, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
+    gaps.extend(estate.gaps.iter().cloned());
+    let mut assessments: Vec<SpotAssessment> = workloads
+        .iter()
+        .map(|group| {
+            let workload = &group.workload;
+            let kind = workload.declared_kind();
+            let job = SpotJob {
+                kind,
+                restartable: workload.restartable,
+                nodes: nodes_of_job(
+                    kind,
+                    workload.instances.len(),
+                    workload.runs_on_one_gpu(policy),
+                ),
+                checkpointing,
+                accepted,
+            };
+            assess_workload(workload, job, &prices, policy)
+        })
+        .collect();
+    assessments.sort_by_cached_key(|one| {
+        let amount = |money: Option<Money>| std::cmp::Reverse(money.map(Money::amount));
+        let saved = one.effective_monthly_savings;
+        let workload = one.workload.as_ref();
+        (
+            amount(saved.filter(|_| one.eligibility.is_ok())),
+            amount(workload.and_then(|workload| workload.monthly_cost)),
+            workload.map(|workload| workload.id.clone()),
+        )
+    });
+    gaps.sort();
+    gaps.dedup();
+    SpotReport {
+        as_of: estate.as_of,
+        assessments,
+        gaps,
+    }
+}
+
+fn assess_workload(
+    workload: &Workload,
+    job: SpotJob,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> SpotAssessment {
+    // Instance hours of a month at today's running time.
+    let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
+    let hours: Decimal = hours.map(|instance| instance.monthly_hours).sum();
+    let key = &workload.price_key;
+    let count = workload.instances.len();
+    let mut found = assess(key, job, count, hours, prices, policy);
+    if workload.cost.is_none() {
+        found.naive_monthly_savings = None;
+        found.effective_monthly_savings = None;
+    }
+    if let Some(reason) = not_to_be_moved(workload) {
+        found.eligibility = Err(reason);
+    }
+    found.workload = Some(AssessedWorkload {
+        id: workload.id(),
+        name: workload.name.clone(),
+        account: workload.key.account.clone(),
+        purchase_option: workload.key.purchase_option,
+        monthly_cost: workload.cost.as_ref().map(|cost| cost.compute_monthly),
+    });
+    found
+}
+
+/// What of a workload, beyond its kind, stands against moving it.
+fn not_to_be_moved(workload: &Workload) -> Option<String> {
+    if let Some(reason) = &workload.ignored {
+        return Some(format!("ignored by tag: {reason}"));
+    }
+    if !workload.key.running {
+        return Some("stopped".to_owned());
+    }
+    match workload.key.purchase_option {
+        PurchaseOption::OnDemand => workload
+            .unpriced
+            .as_ref()
+            .map(|unpriced| unpriced.reason.clone()),
+        PurchaseOption::Spot => Some("already on spot".to_owned()),
+        ahead => Some(format!("billed as {ahead}")),
+    }
+}
+
+fn assess(
+    key: &PriceKey,
+    job: SpotJob,
+    instances: usize,
+    hours: Decimal,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> SpotAssessment {
+    let on_demand = prices.get(&key.with_option(PriceOption::OnDemand));
+    let spot_key = key.with_option(PriceOption::Spot);
+    let band = bundled_interruption_band(&spot_key);
+    let case = on_demand.as_ref().map(|quote| SpotCase {
+        on_demand: quote.rate,
+        spot: spot_price(prices, &spot_key),
+        is_launchable: is_launchable(&spot_key),
+        band: band.map(|(band, _)| band),
+        nodes: job.nodes,
+        kind: job.kind,
+        restartable: job.restartable,
+        accepted: job.accepted,
+        checkpointing: job.checkpointing,
+        least_interruptions_per_day: policy.spot_interruptions_per_day,
+    });
+    let figures = case.as_ref().ok().and_then(|case| spot_figures(case).ok());
+    let eligibility = match &case {
+        Ok(case) => spot_offer(case)
+            .map(|offer| offer.risk)
+            .map_err(|reason| match reason {
+                Ineligible::NoSpotPrice => format!("no price for {spot_key}"),
+                reason => reason.to_string(),
+            }),
+        Err(missing) => Err(missing.to_string()),
+    };
+    SpotAssessment {
+        workload: None,
+        instances,
+        job,
+        zones: zones(prices, &spot_key),
+        band,
+        naive_monthly_savings: figures.as_ref().map(|figures| figures.naive_savings(hours)),
+        effective_monthly_savings: figures
+            .as_ref()
+            .and_then(|figures| figures.effective_savings(hours)),
+        on_demand: on_demand.ok(),
+        figures,
+        eligibility,
+        key: spot_key,
+    }
+}
+
+/// Whether AWS launches new instances of a type, as far as the catalog knows.
+pub(in crate::analysis) fn is_launchable(key: &PriceKey) -> bool {
+    family(key.family()).is_none_or(|facts| facts.launchable != Some(false))
+}
+
+fn zones(prices: &Prices<'_>, key: &PriceKey) -> Vec<ZonePrice> {
+    let zone = |(key, quote): (PriceKey, PriceQuote)| {
+        Some(ZonePrice {
+            history: prices.spot_history(&key).cloned(),
+            zone: key.zone?,
+            quote,
+        })
+    };
+    prices.by_zone(key).into_iter().filter_map(zone).collect()
+}

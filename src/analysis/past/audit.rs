@@ -1,0 +1,285 @@
+//! An audit as far as a later one is compared with it: what its JSON keeps, read
+//! back from a file or taken from the audit itself.
+
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Action, CauseKind, Currency, Finding, Gap, Money, Window, hides_instances};
+use crate::savings::UnusedCommitment;
+use crate::usage::TagFilter;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+/// An audit that was made before, or the one of now in the same form. Words such
+/// as classes are kept as its report calls them, because a program of another
+/// version may know more of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastAudit {
+    /// The version of the program that made it; absent when it does not say.
+    pub gpucost_version: Option<String>,
+    /// The instant that it describes.
+    pub as_of: Timestamp,
+    /// The window of its metrics.
+    pub window: Window,
+    /// Where its estate was gathered: `aws`, `estate` or `demo`.
+    pub source: String,
+    /// Accounts in its scope.
+    pub accounts: Vec<String>,
+    /// Regions in its scope.
+    pub regions: Vec<String>,
+    /// The tags by which its instances were selected; empty for all, and in reports that
+    /// do not say it yet.
+    pub tag_filters: Vec<TagFilter>,
+    /// Its sums.
+    pub totals: PastTotals,
+    /// Its workloads, in its order.
+    pub workloads: Vec<PastWorkload>,
+    /// What was paid for and did not run, in its order.
+    pub unused: Vec<PastUnused>,
+    /// Its findings, in its order.
+    pub findings: Vec<PastFinding>,
+    /// What it could not see, in its order.
+    pub gaps: Vec<PastGap>,
+    /// Workloads that a comparison left out, because the other audit did not read where
+    /// they are; none of a whole audit.
+    pub left_out_workloads: u64,
+}
+
+/// The sums of an audit. Money is absent when nothing was priced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PastTotals {
+    /// The currency of every sum.
+    pub currency: Currency,
+    /// Instances, stopped ones included.
+    pub instances: u64,
+    /// GPUs of running instances.
+    pub gpus: u64,
+    /// Instances without a price, which the sums leave out.
+    pub unpriced_instances: u64,
+    /// Cost per month.
+    pub monthly_cost: Option<Money>,
+    /// Cost per month after its plan.
+    pub planned_monthly_cost: Option<Money>,
+    /// What its plan would save per month.
+    pub monthly_savings: Option<Money>,
+    /// The part of that which was certain.
+    pub monthly_waste: Option<Money>,
+}
+
+/// A workload of an audit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastWorkload {
+    /// Its id.
+    pub id: String,
+    /// Name for people.
+    pub name: String,
+    /// The account.
+    pub account: String,
+    /// The region.
+    pub region: String,
+    /// What it does.
+    pub kind: String,
+    /// Ids of its instances.
+    pub instances: Vec<String>,
+    /// The instance type.
+    pub instance_type: String,
+    /// Whether its instances ran.
+    pub running: bool,
+    /// How its hours were paid for.
+    pub purchase_option: String,
+    /// Tags that all of its instances shared.
+    pub tags: BTreeMap<String, String>,
+    /// Cost per month; absent when it was unpriced.
+    pub monthly_cost: Option<Money>,
+    /// Cost per month after the plan; absent when it was unpriced.
+    pub planned_monthly_cost: Option<Money>,
+    /// What of that the plan set aside per month for work that spot interruptions
+    /// lose; absent when it planned no spot.
+    pub lost_work: Option<Money>,
+    /// Its class.
+    pub classification: String,
+    /// The signal that it was judged by; absent when nothing was measured.
+    pub signal: Option<String>,
+    /// Mean of that signal, percent; absent when nothing was measured.
+    pub mean_percent: Option<f64>,
+}
+
+/// Unused room of a capacity reservation, or the unused part of a commitment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastUnused {
+    /// The id of the reservation or commitment.
+    pub id: String,
+    /// What it was, in words.
+    pub name: String,
+    /// The region; absent for what holds everywhere.
+    pub region: Option<String>,
+    /// Cost per month; absent when it was unpriced.
+    pub monthly_cost: Option<Money>,
+    /// Cost per month after the plan; absent when it was unpriced.
+    pub planned_monthly_cost: Option<Money>,
+}
+
+/// A gap of an audit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastGap {
+    /// What was missing, such as `GPU metrics`.
+    pub what: String,
+    /// Where: a region, an instance, a workload.
+    pub place: String,
+    /// The name of its cause; absent when it has none, and in reports that do not say it
+    /// yet.
+    pub cause: Option<String>,
+}
+
+impl PastGap {
+    /// What it leaves unread.
+    pub fn unread(&self) -> Option<Unread<'_>> {
+        let cause = self.cause.as_deref().and_then(CauseKind::from_name);
+        match self.what.as_str() {
+            what if !hides_instances(what, cause) => None,
+            "region" => Some(Unread::Region(&self.place)),
+            "instance" => Some(Unread::Instance(&self.place)),
+            _ => None,
+        }
+    }
+}
+
+/// A part of an inventory that could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unread<'a> {
+    /// All of a region.
+    Region(&'a str),
+    /// One instance, by its id.
+    Instance(&'a str),
+}
+
+impl<'a> Unread<'a> {
+    /// The region's name, or the instance's id.
+    pub fn name(self) -> &'a str {
+        match self {
+            Self::Region(name) | Self::Instance(name) => name,
+        }
+    }
+}
+
+/// A finding of an audit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastFinding {
+    /// Its id, stable across runs.
+    pub id: String,
+    /// The rule.
+    pub rule: String,
+    /// The id of the workload or commitment that it is about.
+    pub workload: String,
+    /// How much it mattered.
+    pub severity: String,
+    /// What it said.
+    pub title: String,
+    /// What acting on it alone would have saved per month; absent when that was
+    /// not known.
+    pub monthly_savings: Option<Money>,
+}
+
+impl PastFinding {
+    /// What it is about, for people: the name of the workload among `names`, else its
+    /// id, which that of a commitment is.
+    pub fn about<'a>(&'a self, names: &BTreeMap<&str, &'a str>) -> &'a str {
+        names
+            .get(self.workload.as_str())
+            .copied()
+            .unwrap_or(&self.workload)
+    }
+}
+
+impl PastAudit {
+    /// The names of its workloads for people, by id.
+    pub fn names(&self) -> BTreeMap<&str, &str> {
+        let workloads = self.workloads.iter();
+        workloads
+            .map(|one| (one.id.as_str(), one.name.as_str()))
+            .collect()
+    }
+
+    /// What a later audit can be compared with, of an audit of now.
+    pub fn of(audit: &Audit) -> Self {
+        let totals = &audit.totals;
+        Self {
+            gpucost_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            as_of: audit.as_of,
+            window: audit.window,
+            source: audit.source.name().to_owned(),
+            accounts: audit.accounts.clone(),
+            regions: audit.regions.clone(),
+            tag_filters: audit.tag_filters.clone(),
+            totals: PastTotals {
+                currency: totals.currency,
+                instances: totals.instances,
+                gpus: totals.gpus,
+                unpriced_instances: totals.unpriced_instances,
+                monthly_cost: totals.monthly_cost,
+                planned_monthly_cost: totals.planned_monthly_cost,
+                monthly_savings: totals.monthly_savings(),
+                monthly_waste: totals.monthly_waste,
+            },
+            workloads: audit.workloads.iter().map(workload).collect(),
+            unused: audit.unused.iter().map(unused).collect(),
+            findings: audit.findings.iter().map(finding).collect(),
+            gaps: audit.gaps.iter().map(gap).collect(),
+            left_out_workloads: 0,
+        }
+    }
+}
+
+fn workload(one: &AuditedWorkload) -> PastWorkload {
+    let workload = &one.workload;
+    let key = &workload.key;
+    let measured = workload.utilization.as_ref();
+    PastWorkload {
+        id: workload.id(),
+        name: workload.name.clone(),
+        account: key.account.clone(),
+        region: key.region.clone(),
+        kind: workload.kind.name().to_owned(),
+        instances: workload.instances.iter().map(ToString::to_string).collect(),
+        instance_type: key.instance_type.clone(),
+        running: key.running,
+        purchase_option: key.purchase_option.name().to_owned(),
+        tags: workload.tags.clone(),
+        monthly_cost: workload.monthly_cost(),
+        planned_monthly_cost: one.planned_monthly_cost(),
+        lost_work: one.actions.iter().find_map(Action::lost_work),
+        classification: one.verdict.classification.name().to_owned(),
+        signal: measured.map(|summary| summary.signal.name().to_owned()),
+        mean_percent: measured.map(|summary| summary.distribution.mean),
+    }
+}
+
+fn unused(one: &UnusedCommitment) -> PastUnused {
+    PastUnused {
+        id: one.id.clone(),
+        name: one.name.clone(),
+        region: one.region.clone(),
+        monthly_cost: one.monthly_cost,
+        planned_monthly_cost: one.planned_monthly_cost(),
+    }
+}
+
+fn gap(gap: &Gap) -> PastGap {
+    PastGap {
+        what: gap.what.clone(),
+        place: gap.place.clone(),
+        cause: gap
+            .cause
+            .as_ref()
+            .map(|cause| cause.kind().name().to_owned()),
+    }
+}
+
+fn finding(finding: &Finding) -> PastFinding {
+    PastFinding {
+        id: finding.id(),
+        rule: finding.rule().to_owned(),
+        workload: finding.workload().to_owned(),
+        severity: finding.severity.name().to_owned(),
+        title: finding.title.clone(),
+        monthly_savings: finding.monthly_savings,
+    }
+}

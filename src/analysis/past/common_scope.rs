@@ -1,0 +1,219 @@
+//! What two audits are both about. What only one of them read is neither new nor removed,
+//! and saves nothing.
+
+use super::audit::{PastAudit, PastTotals, PastUnused, PastWorkload, Unread};
+use crate::domain::Money;
+use crate::usage::TagFilter;
+use std::collections::BTreeSet;
+
+/// What two audits have both read.
+#[derive(Debug)]
+pub struct CommonScope<'a> {
+    accounts: Names<'a>,
+    regions: Names<'a>,
+    /// Regions that one of the two could not read.
+    unread_regions: BTreeSet<&'a str>,
+    /// Account, region and name of workloads of which one of the two could not read an
+    /// instance.
+    partly_read: BTreeSet<[&'a str; 3]>,
+}
+
+impl<'a> CommonScope<'a> {
+    /// The common scope of an earlier and a later audit.
+    ///
+    /// # Errors
+    /// In words, when they have no account or no region in common, or selected their
+    /// instances by different tags.
+    pub fn of(old: &'a PastAudit, new: &'a PastAudit) -> Result<Self, String> {
+        let unread = || [old, new].into_iter().flat_map(|audit| &audit.gaps);
+        let unread = || unread().filter_map(|gap| gap.unread());
+        let regions = unread().filter_map(|one| match one {
+            Unread::Region(region) => Some(region),
+            Unread::Instance(_) => None,
+        });
+        let instances: BTreeSet<&str> = unread()
+            .filter_map(|one| match one {
+                Unread::Instance(id) => Some(id),
+                Unread::Region(_) => None,
+            })
+            .collect();
+        let is_unread = |id: &String| instances.contains(id.as_str());
+        let workloads = old.workloads.iter().chain(&new.workloads);
+        let common = Self {
+            accounts: Names::of(old, new, |audit| &audit.accounts, |one| &one.account),
+            regions: Names::of(old, new, |audit| &audit.regions, |one| &one.region),
+            unread_regions: regions.collect(),
+            partly_read: workloads
+                .filter(|one| one.instances.iter().any(is_unread))
+                .map(key)
+                .collect(),
+        };
+        let apart = common.accounts.apart("account");
+        match apart.or_else(|| common.regions.apart("region")) {
+            Some(apart) => Err(apart),
+            None if old.tag_filters != new.tag_filters => Err(format!(
+                "they use different tag filters: {} before, {} now",
+                listed(&old.tag_filters),
+                listed(&new.tag_filters)
+            )),
+            None => Ok(common),
+        }
+    }
+
+    /// Whether both read the same.
+    pub(in crate::analysis) fn is_same(&self) -> bool {
+        self.has_same_regions() && self.accounts.are_same() && self.partly_read.is_empty()
+    }
+
+    fn has_same_regions(&self) -> bool {
+        self.regions.are_same() && self.unread_regions.is_empty()
+    }
+
+    fn has_region(&self, region: &str) -> bool {
+        self.regions.both(region) && !self.unread_regions.contains(region)
+    }
+
+    fn has_workload(&self, one: &PastWorkload) -> bool {
+        self.accounts.both(&one.account)
+            && self.has_region(&one.region)
+            && !self.partly_read.contains(&key(one))
+    }
+
+    /// What holds everywhere pays for instances of every region, so that how much of it is
+    /// unused depends on all of them.
+    fn has_unused(&self, one: &PastUnused) -> bool {
+        match &one.region {
+            Some(region) => self.has_region(region),
+            None => self.has_same_regions(),
+        }
+    }
+
+    /// The part of one of the audits that is in the common scope. Its sums are those of its
+    /// rows where anything is left out; what was certain waste is not known then.
+    pub fn part_of(&self, audit: &PastAudit) -> PastAudit {
+        let mut part = audit.clone();
+        part.workloads.retain(|one| self.has_workload(one));
+        part.unused.retain(|one| self.has_unused(one));
+        let workloads = audit.workloads.len() - part.workloads.len();
+        if workloads == 0 && part.unused.len() == audit.unused.len() {
+            return part;
+        }
+        let workload_ids = part.workloads.iter().map(|one| &one.id);
+        let kept: BTreeSet<&String> = workload_ids
+            .chain(part.unused.iter().map(|one| &one.id))
+            .collect();
+        let all = audit.workloads.iter().map(|one| &one.id);
+        let left_out: BTreeSet<&String> = all
+            .chain(audit.unused.iter().map(|one| &one.id))
+            .filter(|id| !kept.contains(id))
+            .collect();
+        part.findings
+            .retain(|one| !left_out.contains(&one.workload));
+        part.left_out_workloads = workloads as u64;
+        part.totals = totals(&part);
+        part
+    }
+}
+
+/// By which the two name a workload whose instances they read in part.
+fn key(one: &PastWorkload) -> [&str; 3] {
+    [&one.account, &one.region, &one.name]
+}
+
+fn listed(filters: &[TagFilter]) -> String {
+    if filters.is_empty() {
+        return "none".to_owned();
+    }
+    let filters: Vec<String> = filters.iter().map(|one| format!("`{one}`")).collect();
+    filters.join(" ")
+}
+
+/// Sums of the rows of an audit.
+fn totals(part: &PastAudit) -> PastTotals {
+    let currency = part.totals.currency;
+    let rows = part.workloads.iter();
+    let rows = rows.map(|one| (one.monthly_cost, one.planned_monthly_cost));
+    let unused = part.unused.iter();
+    let rows = rows.chain(unused.map(|one| (one.monthly_cost, one.planned_monthly_cost)));
+    let in_currency = |amount: &Money| amount.currency() == currency;
+    let rows: Vec<(Option<Money>, Option<Money>)> = rows
+        .map(|(cost, planned)| (cost.filter(in_currency), planned.filter(in_currency)))
+        .collect();
+    // What holds nothing costs nothing; what holds nothing priced is unknown.
+    let of_nothing = rows.is_empty().then(|| Money::zero(currency));
+    let monthly_cost = sum(rows.iter().filter_map(|(cost, _)| *cost)).or(of_nothing);
+    let planned = rows.iter().filter_map(|(cost, planned)| planned.or(*cost));
+    let planned_monthly_cost = sum(planned).or(of_nothing);
+    let unpriced = part
+        .workloads
+        .iter()
+        .filter(|one| one.monthly_cost.is_none());
+    PastTotals {
+        monthly_cost,
+        planned_monthly_cost,
+        monthly_savings: monthly_cost
+            .zip(planned_monthly_cost)
+            .and_then(|(cost, planned)| cost.checked_sub(planned).ok()),
+        monthly_waste: None,
+        unpriced_instances: unpriced.map(|one| one.instances.len() as u64).sum(),
+        ..part.totals
+    }
+}
+
+/// A sum in one currency; absent when there is nothing to add.
+fn sum(mut amounts: impl Iterator<Item = Money>) -> Option<Money> {
+    let first = amounts.next()?;
+    amounts.try_fold(first, |sum, amount| sum.checked_add(amount).ok())
+}
+
+/// Accounts or regions of two audits; an audit that names none may have any.
+#[derive(Debug)]
+struct Names<'a> {
+    then: BTreeSet<&'a str>,
+    now: BTreeSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// Those that the scopes name, and of the later audit those that something runs in.
+    fn of(
+        old: &'a PastAudit,
+        new: &'a PastAudit,
+        scope: impl Fn(&'a PastAudit) -> &'a Vec<String>,
+        of_workload: impl Fn(&'a PastWorkload) -> &'a String,
+    ) -> Self {
+        let now = scope(new);
+        let of_workloads = new.workloads.iter().map(of_workload);
+        let of_workloads = of_workloads.filter(|_| !now.is_empty());
+        Self {
+            then: scope(old).iter().map(String::as_str).collect(),
+            now: now.iter().chain(of_workloads).map(String::as_str).collect(),
+        }
+    }
+
+    /// Why nothing can be compared; `None` where the two overlap.
+    fn apart(&self, noun: &str) -> Option<String> {
+        let is_named = !self.then.is_empty() && !self.now.is_empty();
+        let listed = |names: &BTreeSet<&str>| {
+            let names: Vec<&str> = names.iter().copied().collect();
+            names.join(", ")
+        };
+        (is_named && self.then.is_disjoint(&self.now)).then(|| {
+            format!(
+                "they have no {noun} in common: {} before, {} now",
+                listed(&self.then),
+                listed(&self.now)
+            )
+        })
+    }
+
+    /// Whether both audits are about a name.
+    fn both(&self, name: &str) -> bool {
+        [&self.then, &self.now]
+            .iter()
+            .all(|names| names.is_empty() || names.contains(name))
+    }
+
+    fn are_same(&self) -> bool {
+        self.then == self.now
+    }
+}

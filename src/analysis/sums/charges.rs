@@ -1,0 +1,207 @@
+//! What the hours of the window cost, apart by how they were paid for: an estimate
+//! in the form of a bill.
+
+use super::split::CostSplit;
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Currency, InstanceCost, Money, PriceOption, PurchaseOption, Workload};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// How hours were paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChargeKind {
+    /// By the hour at a list or negotiated price.
+    OnDemand,
+    /// On the spot market.
+    Spot,
+    /// By reserved instances.
+    Reserved,
+    /// By a savings plan.
+    SavingsPlan,
+    /// Volumes and addresses of what is stopped; no hours of an instance.
+    IdleStorage,
+}
+
+/// What some hours of a workload cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Charge<'a> {
+    /// The workload.
+    pub one: &'a AuditedWorkload,
+    /// How they were paid for.
+    pub kind: ChargeKind,
+    /// The commitment that paid for them.
+    pub commitment: Option<String>,
+    /// The availability zone, where a price of the spot market is of one.
+    pub zone: Option<String>,
+    /// Hours of instances; for what stands, those of the window.
+    pub hours: Decimal,
+    /// Price of an hour without any commitment; absent for what stands.
+    pub unit_price: Option<Decimal>,
+    /// The hours at that price, in whole cents.
+    pub list: Money,
+    /// What they cost with commitments spread over the hours that they cover, in
+    /// whole cents. These sum to the cost of the window.
+    pub effective: Money,
+    /// What of that is invoiced for the hours: nothing where a commitment paid.
+    pub billed: Money,
+    /// The effective cost by what it paid for.
+    pub split: CostSplit,
+}
+
+/// Rows of one workload are apart by these.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    kind: ChargeKind,
+    commitment: Option<String>,
+    zone: Option<String>,
+    unit_price: Option<Decimal>,
+}
+
+/// Amounts before they are rounded.
+#[derive(Debug, Clone, Copy, Default)]
+struct Amounts {
+    hours: Decimal,
+    effective: Decimal,
+}
+
+/// The charges of every priced workload, in the order of the audit. Those of one
+/// workload sum to its cost in the window, rounded to cents; the largest takes the
+/// cent that rounding leaves. What stands while stopped is taken to stand for the
+/// whole window.
+pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
+    let window_hours = Decimal::from(audit.window.seconds()) / Decimal::from(3_600);
+    audit
+        .workloads
+        .iter()
+        .flat_map(|one| {
+            let parts = if one.workload.key.running {
+                running(&one.workload)
+            } else {
+                idle_storage(&one.workload, window_hours, hours_per_month)
+            };
+            parts.map_or(Vec::new(), |(currency, parts)| {
+                rounded(one, currency, parts)
+            })
+        })
+        .collect()
+}
+
+type Parts = (Currency, BTreeMap<Part, Amounts>);
+
+/// The hours that its instances ran; `None` without a price.
+fn running(workload: &Workload) -> Option<Parts> {
+    let cost = workload.cost.as_ref()?;
+    let mut parts: BTreeMap<Part, Amounts> = BTreeMap::new();
+    for (instance, usage) in cost.instances.iter().zip(&workload.usage) {
+        let hours = usage.running.hours();
+        for (part, amounts) in of_instance(instance, hours) {
+            let sum = parts.entry(part).or_default();
+            sum.hours += amounts.hours;
+            sum.effective += amounts.effective;
+        }
+    }
+    parts.retain(|_, amounts| !amounts.hours.is_zero());
+    Some((cost.hourly.currency(), parts))
+}
+
+fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> {
+    let rate = instance.quote.rate.amount();
+    let part = |kind, commitment| Part {
+        kind,
+        commitment,
+        zone: instance.key.zone.clone(),
+        unit_price: Some(rate),
+    };
+    let open = if instance.key.option == PriceOption::Spot {
+        ChargeKind::Spot
+    } else {
+        ChargeKind::OnDemand
+    };
+    let at_price = |share: Decimal| {
+        let amounts = Amounts {
+            hours: hours * share,
+            effective: rate * hours * share,
+        };
+        (part(open, None), amounts)
+    };
+    let Some(paid) = &instance.committed else {
+        return vec![at_price(Decimal::ONE)];
+    };
+    let covered = paid.parts.iter().map(|one| {
+        let kind = match one.option {
+            PurchaseOption::SavingsPlan => ChargeKind::SavingsPlan,
+            _ => ChargeKind::Reserved,
+        };
+        let amounts = Amounts {
+            hours: hours * one.share,
+            // It is spread over every hour that the instance runs.
+            effective: one.hourly.amount() * hours,
+        };
+        (part(kind, Some(one.commitment.clone())), amounts)
+    });
+    covered.chain([at_price(paid.uncovered_share)]).collect()
+}
+
+/// What stands while it is stopped; `None` without a price or anything that stands.
+fn idle_storage(
+    workload: &Workload,
+    window_hours: Decimal,
+    hours_per_month: Decimal,
+) -> Option<Parts> {
+    let monthly = workload.idle_storage.monthly?;
+    let share = window_hours.checked_div(hours_per_month)?;
+    let part = Part {
+        kind: ChargeKind::IdleStorage,
+        commitment: None,
+        zone: None,
+        unit_price: None,
+    };
+    let amounts = Amounts {
+        hours: window_hours,
+        effective: monthly.amount() * share,
+    };
+    (!monthly.amount().is_zero()).then(|| (monthly.currency(), BTreeMap::from([(part, amounts)])))
+}
+
+fn rounded(
+    one: &AuditedWorkload,
+    currency: Currency,
+    parts: BTreeMap<Part, Amounts>,
+) -> Vec<Charge<'_>> {
+    let cents = |amount: Decimal| Money::new(amount, currency).rounded();
+    let exact: Decimal = parts.values().map(|part| part.effective).sum();
+    let mut amounts: Vec<Decimal> = parts
+        .values()
+        .map(|part| cents(part.effective).amount())
+        .collect();
+    let left = cents(exact).amount() - amounts.iter().sum::<Decimal>();
+    if let Some(largest) = amounts.iter_mut().max() {
+        *largest += left;
+    }
+    parts
+        .into_iter()
+        .zip(amounts)
+        .map(|((part, sums), effective)| {
+            let effective = Money::new(effective, currency);
+            let is_covered = part.commitment.is_some();
+            let at_price = part.unit_price.map(|price| cents(price * sums.hours));
+            Charge {
+                one,
+                kind: part.kind,
+                commitment: part.commitment,
+                zone: part.zone,
+                hours: sums.hours,
+                unit_price: part.unit_price,
+                // Without a commitment both are one figure, also by a cent.
+                list: at_price.filter(|_| is_covered).unwrap_or(effective),
+                billed: if is_covered {
+                    Money::zero(currency)
+                } else {
+                    effective
+                },
+                split: CostSplit::of(one, effective),
+                effective,
+            }
+        })
+        .collect()
+}

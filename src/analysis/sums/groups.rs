@@ -1,0 +1,265 @@
+//! Chargeback: what workloads cost by account, tag and the like, and how much of
+//! that did useful work. Every amount is in whole cents before it is added, so
+//! that rows sum to the total to the cent.
+
+use super::split::CostSplit;
+use super::totals::{gpus, plus};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Action, Money};
+use crate::savings::UnusedCommitment;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What workloads are grouped by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupKey {
+    /// The account.
+    Account,
+    /// The region.
+    Region,
+    /// The instance type.
+    Type,
+    /// What it does.
+    Kind,
+    /// Its class; stopped ones apart.
+    Class,
+    /// How its hours are paid for.
+    PurchaseOption,
+    /// The GPU model.
+    Gpu,
+    /// The value of a tag that all of its instances share.
+    Tag(String),
+}
+
+/// The names of every key but tags.
+const NAMES: [(&str, GroupKey); 7] = [
+    ("account", GroupKey::Account),
+    ("region", GroupKey::Region),
+    ("type", GroupKey::Type),
+    ("kind", GroupKey::Kind),
+    ("class", GroupKey::Class),
+    ("purchase-option", GroupKey::PurchaseOption),
+    ("gpu", GroupKey::Gpu),
+];
+
+impl GroupKey {
+    /// Reads a name such as `region` or `tag:team`; `None` for anything else.
+    pub fn from_name(name: &str) -> Option<Self> {
+        if let Some(tag) = name.strip_prefix("tag:") {
+            return (!tag.is_empty()).then(|| Self::Tag(tag.to_owned()));
+        }
+        let mut known = NAMES.iter();
+        let (_, key) = known.find(|(known, _)| *known == name)?;
+        Some(key.clone())
+    }
+
+    /// The names that are known, for messages.
+    pub fn known_names() -> String {
+        let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+        format!("{} and tag:NAME", names.join(", "))
+    }
+
+    /// Its value for a workload; absent when it has none.
+    fn value(&self, one: &AuditedWorkload) -> Option<String> {
+        let workload = &one.workload;
+        let key = &workload.key;
+        match self {
+            Self::Account => Some(key.account.clone()),
+            Self::Region => Some(key.region.clone()),
+            Self::Type => Some(key.instance_type.clone()),
+            Self::Kind => Some(workload.kind.name().to_owned()),
+            Self::Class if !key.running => Some("stopped".to_owned()),
+            Self::Class => Some(one.verdict.classification.name().to_owned()),
+            Self::PurchaseOption => Some(key.purchase_option.name().to_owned()),
+            Self::Gpu => {
+                let offer = workload.shape.as_ref()?.gpu.as_ref()?;
+                Some(offer.model.name().to_owned())
+            }
+            Self::Tag(name) => workload.tags.get(name).cloned(),
+        }
+    }
+}
+
+impl fmt::Display for GroupKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Tag(name) = self {
+            return write!(f, "tag:{name}");
+        }
+        let known = NAMES.iter().find(|(_, key)| key == self);
+        f.write_str(known.map_or("", |(name, _)| name))
+    }
+}
+
+/// Sums of some workloads. Money is absent when none of them is priced in the
+/// currency of the audit's sums.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GroupSums {
+    /// Number of workloads.
+    pub workloads: u64,
+    /// Number of instances.
+    pub instances: u64,
+    /// GPUs of running instances.
+    pub gpus: u64,
+    /// Workloads whose cost is in no sum: without a price, or in another currency.
+    pub unpriced_workloads: u64,
+    /// Cost per month: the sum of the four below.
+    pub monthly_cost: Option<Money>,
+    /// Of it, cost times mean GPU utilization.
+    pub useful_cost: Option<Money>,
+    /// Of it, the rest of what was measured.
+    pub idle_cost: Option<Money>,
+    /// Of it, that of instances of which too little is known.
+    pub unmeasured_cost: Option<Money>,
+    /// Of it, that of stopped instances: volumes and addresses.
+    pub stopped_cost: Option<Money>,
+    /// What the plan saves per month.
+    pub monthly_savings: Option<Money>,
+    /// Of that, what is certain.
+    pub monthly_waste: Option<Money>,
+}
+
+impl GroupSums {
+    /// What is left of the cost per month after the plan.
+    pub fn planned_monthly_cost(&self) -> Option<Money> {
+        self.monthly_cost?.checked_sub(self.monthly_savings?).ok()
+    }
+
+    /// What is paid for and does not run is idle, and belongs to no workload.
+    fn add_unused(&mut self, one: &UnusedCommitment, cost: Money) {
+        let zero = Money::zero(cost.currency());
+        let saved = |amount: fn(&Action) -> Money| {
+            let amounts = one.actions.iter().map(|action| amount(action).amount());
+            Money::new(amounts.sum(), cost.currency())
+        };
+        for (sum, part) in [
+            (&mut self.monthly_cost, cost),
+            (&mut self.useful_cost, zero),
+            (&mut self.idle_cost, cost),
+            (&mut self.unmeasured_cost, zero),
+            (&mut self.stopped_cost, zero),
+            (&mut self.monthly_savings, saved(Action::monthly_savings)),
+            (&mut self.monthly_waste, saved(Action::certain)),
+        ] {
+            *sum = plus(*sum, Some(part));
+        }
+    }
+
+    fn add(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
+        self.workloads += 1;
+        self.instances += one.workload.instances.len() as u64;
+        self.gpus += gpus(&one.workload);
+        let Some(cost) = cost else {
+            self.unpriced_workloads += 1;
+            return;
+        };
+        let split = CostSplit::of(one, cost);
+        let saved = |waste_only: bool| {
+            let actions = one.actions.iter();
+            let amounts = actions.map(|action| {
+                if waste_only {
+                    action.certain().amount()
+                } else {
+                    action.monthly_savings().amount()
+                }
+            });
+            Money::new(amounts.sum(), cost.currency())
+        };
+        for (sum, part) in [
+            (&mut self.monthly_cost, cost),
+            (&mut self.useful_cost, split.useful),
+            (&mut self.idle_cost, split.idle),
+            (&mut self.unmeasured_cost, split.unmeasured),
+            (&mut self.stopped_cost, split.idle_storage),
+            (&mut self.monthly_savings, saved(false)),
+            (&mut self.monthly_waste, saved(true)),
+        ] {
+            *sum = plus(*sum, Some(part));
+        }
+    }
+}
+
+/// The workloads that have the same values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupRow {
+    /// One value for each key, in their order; absent for what has none, such as
+    /// what lacks the tag.
+    pub values: Vec<Option<String>>,
+    /// Their sums.
+    pub sums: GroupSums,
+}
+
+/// The workloads of an audit by some keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Groups {
+    /// The keys.
+    pub keys: Vec<GroupKey>,
+    /// By cost, most expensive first, unpriced last, then by values.
+    pub rows: Vec<GroupRow>,
+    /// Over all workloads; its cost is that of the audit.
+    pub total: GroupSums,
+}
+
+impl Groups {
+    /// Groups the workloads of an audit.
+    pub fn of(audit: &Audit, keys: &[GroupKey]) -> Self {
+        let mut sums: BTreeMap<Vec<Option<String>>, GroupSums> = BTreeMap::new();
+        let mut total = GroupSums::default();
+        for one in &audit.workloads {
+            let values = keys.iter().map(|key| key.value(one)).collect();
+            let cost = one.workload.monthly_cost();
+            let cost = cost.filter(|cost| cost.currency() == audit.totals.currency);
+            sums.entry(values).or_default().add(one, cost);
+            total.add(one, cost);
+        }
+        for one in &audit.unused {
+            let cost = one.monthly_cost;
+            let Some(cost) = cost.filter(|cost| cost.currency() == audit.totals.currency) else {
+                continue;
+            };
+            let value = |key: &GroupKey| match key {
+                GroupKey::Region => one.region.clone(),
+                _ => None,
+            };
+            let values = keys.iter().map(value).collect();
+            sums.entry(values).or_default().add_unused(one, cost);
+            total.add_unused(one, cost);
+        }
+        let mut rows: Vec<GroupRow> = sums
+            .into_iter()
+            .map(|(values, sums)| GroupRow { values, sums })
+            .collect();
+        rows.sort_by_key(|row| Reverse(row.sums.monthly_cost.map(Money::amount)));
+        Self {
+            keys: keys.to_vec(),
+            rows,
+            total,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_they_are_written() {
+        for name in [
+            "account",
+            "region",
+            "type",
+            "kind",
+            "class",
+            "purchase-option",
+            "gpu",
+            "tag:team",
+            "tag:aws:autoscaling:groupName",
+        ] {
+            let key = GroupKey::from_name(name).expect("a key");
+            assert_eq!(key.to_string(), name);
+        }
+        for name in ["", "tag", "tag:", "team", "Region"] {
+            assert_eq!(GroupKey::from_name(name), None, "{name}");
+        }
+    }
+}

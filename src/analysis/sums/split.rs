@@ -1,0 +1,93 @@
+//! Which part of a cost did useful work.
+
+use crate::analysis::AuditedWorkload;
+use crate::domain::{Classification, Money, Signal};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
+
+/// A cost by what it paid for; the parts sum to it to the cent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostSplit {
+    /// Times mean GPU utilization.
+    pub useful: Money,
+    /// The rest of what was measured.
+    pub idle: Money,
+    /// Of running instances of which too little is known.
+    pub unmeasured: Money,
+    /// Of stopped instances: volumes and addresses.
+    pub idle_storage: Money,
+}
+
+impl CostSplit {
+    /// Splits a cost of a workload, in whole cents, as its own is split. The mean
+    /// GPU utilization counts, of the instances that reported it, and only when
+    /// that is enough for a verdict: power is no utilization.
+    pub fn of(one: &AuditedWorkload, cost: Money) -> Self {
+        let zero = Money::zero(cost.currency());
+        let nothing = Self {
+            useful: zero,
+            idle: zero,
+            unmeasured: zero,
+            idle_storage: zero,
+        };
+        if !one.workload.key.running {
+            return Self {
+                idle_storage: cost,
+                ..nothing
+            };
+        }
+        let part = |share: Decimal| Money::new(cost.amount() * share, cost.currency()).rounded();
+        let (Some(mean), Some(measured)) = (mean_share(one), measured_share(one)) else {
+            return Self {
+                unmeasured: cost,
+                ..nothing
+            };
+        };
+        let less = |part: Money| Money::new(cost.amount() - part.amount(), cost.currency());
+        let unmeasured = part(Decimal::ONE - measured);
+        let judged = less(unmeasured);
+        let useful = Money::new(judged.amount() * mean, cost.currency()).rounded();
+        Self {
+            useful,
+            idle: Money::new(judged.amount() - useful.amount(), cost.currency()),
+            unmeasured,
+            ..nothing
+        }
+    }
+}
+
+/// Mean GPU utilization, 0–1; absent when it is not known well enough.
+fn mean_share(one: &AuditedWorkload) -> Option<Decimal> {
+    if one.verdict.classification == Classification::InsufficientData {
+        return None;
+    }
+    let summary = one.workload.utilization.as_ref()?;
+    if summary.signal != Signal::GpuUtilization {
+        return None;
+    }
+    let mean = Decimal::from_f64(summary.distribution.mean / 100.0)?;
+    Some(mean.clamp(Decimal::ZERO, Decimal::ONE))
+}
+
+/// The share of its cost that instances with a GPU signal have, 0–1; absent when
+/// that is nothing.
+fn measured_share(one: &AuditedWorkload) -> Option<Decimal> {
+    let workload = &one.workload;
+    let costs = &workload.cost.as_ref()?.instances;
+    let monthly = |index: usize| {
+        costs
+            .get(index)
+            .map_or(Decimal::ZERO, |one| one.monthly().amount())
+    };
+    let total: Decimal = (0..costs.len()).map(monthly).sum();
+    let measured: Decimal = workload
+        .usage
+        .iter()
+        .enumerate()
+        .filter(|(_, usage)| usage.signal.is_some())
+        .map(|(index, _)| monthly(index))
+        .sum();
+    measured
+        .checked_div(total)
+        .filter(|share| *share > Decimal::ZERO)
+}

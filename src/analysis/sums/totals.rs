@@ -1,0 +1,372 @@
+//! Sums over workloads. Rounded parts are added, so rows sum to the cent.
+
+use crate::analysis::AuditedWorkload;
+use crate::domain::{
+    AcceleratorKind, Action, ActionKind, Classification, Currency, Gap, Money, PriceKey,
+    PriceOrigin, PriceQuote, StorageQuote, StorageResource, Unpriced, Workload,
+};
+use crate::savings::{Offers, UnusedCommitment};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Sums of one class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClassTotals {
+    /// Number of workloads.
+    pub workloads: u64,
+    /// Number of instances.
+    pub instances: u64,
+    /// GPUs of running instances.
+    pub gpus: u64,
+    /// Per month, unpriced ones left out; absent when none is priced.
+    pub monthly_cost: Option<Money>,
+}
+
+impl ClassTotals {
+    fn add(&mut self, workload: &Workload, cost: Option<Money>) {
+        self.workloads += 1;
+        self.instances += workload.instances.len() as u64;
+        self.gpus += gpus(workload);
+        self.monthly_cost = plus(self.monthly_cost, cost);
+    }
+}
+
+/// A sum and its next part; absent when neither is known.
+pub(super) fn plus(sum: Option<Money>, part: Option<Money>) -> Option<Money> {
+    match (sum, part) {
+        // Only parts in the currency of the sums get here.
+        (Some(sum), Some(part)) => Some(Money::new(sum.amount() + part.amount(), sum.currency())),
+        (known, None) | (None, known) => known,
+    }
+}
+
+/// Sums over all workloads, in one currency. Money is absent when there are
+/// workloads and none of them is priced: what they cost is unknown, not zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Totals {
+    /// The currency of every sum.
+    pub currency: Currency,
+    /// Instances, stopped ones included.
+    pub instances: u64,
+    /// Stopped ones among them.
+    pub stopped_instances: u64,
+    /// GPUs of running instances.
+    pub gpus: u64,
+    /// Today's cost per month.
+    pub monthly_cost: Option<Money>,
+    /// Cost per month after the plan.
+    pub planned_monthly_cost: Option<Money>,
+    /// Savings that are certain: measured stops and orphaned things.
+    pub monthly_waste: Option<Money>,
+    /// The other savings.
+    pub monthly_optimization: Option<Money>,
+    /// What of today's cost commitments are paid, whether anything runs or not;
+    /// absent when nothing is committed.
+    pub committed_monthly_cost: Option<Money>,
+    /// What of today's cost is paid for and does not run: unused room of capacity
+    /// reservations, unused parts of commitments; absent when there is none.
+    pub unused_monthly_cost: Option<Money>,
+    /// What each kind of action saves, in the order of the plan: from today's
+    /// cost, one after the other, they lead to the planned one.
+    pub by_action: BTreeMap<ActionKind, Money>,
+    /// By class, in its order; stopped workloads have too little data by
+    /// definition.
+    pub by_classification: BTreeMap<Classification, ClassTotals>,
+    /// The running workloads among them.
+    pub running_by_classification: BTreeMap<Classification, ClassTotals>,
+    /// The stopped workloads, which are part of a class above.
+    pub stopped: ClassTotals,
+    /// Running instances without a price, and stopped ones with unpriced parts;
+    /// the priced parts of the latter are in the sums.
+    pub unpriced_instances: u64,
+    /// Workloads that a tag takes out of advice.
+    pub ignored_workloads: u64,
+}
+
+impl Totals {
+    /// Waste and optimization together; absent when nothing is priced.
+    pub fn monthly_savings(&self) -> Option<Money> {
+        plus(self.monthly_waste, self.monthly_optimization)
+    }
+
+    /// Twelve months of the savings; absent when nothing is priced.
+    pub fn annual_savings(&self) -> Option<Money> {
+        let monthly = self.monthly_savings()?;
+        let months = Decimal::from(12);
+        Some(Money::new(monthly.amount() * months, monthly.currency()))
+    }
+
+    /// Savings as a percentage of today's cost; absent when nothing is priced.
+    pub fn savings_percent(&self) -> Option<Decimal> {
+        let (savings, cost) = (
+            self.monthly_savings()?.amount(),
+            self.monthly_cost?.amount(),
+        );
+        (savings * Decimal::ONE_HUNDRED).checked_div(cost)
+    }
+
+    /// Adds up. Where currencies meet, the sums are in dollars, and workloads in
+    /// another currency are left out and become a gap: yuan are not dollars.
+    pub(in crate::analysis) fn of(
+        audited: &[AuditedWorkload],
+        unused: &[UnusedCommitment],
+        gaps: &mut Vec<Gap>,
+    ) -> Self {
+        let of_workloads = audited.iter().filter_map(|one| one.workload.monthly_cost());
+        let of_unused = unused.iter().filter_map(|one| one.monthly_cost);
+        let mut currencies = of_workloads.chain(of_unused).map(Money::currency);
+        let currency = match currencies.next() {
+            Some(first) if currencies.all(|other| other == first) => first,
+            _ => Currency::Usd,
+        };
+        let is_empty = audited.is_empty() && unused.is_empty();
+        let nothing = is_empty.then_some(Money::zero(currency));
+        let mut totals = Self {
+            currency,
+            instances: 0,
+            stopped_instances: 0,
+            gpus: 0,
+            monthly_cost: nothing,
+            planned_monthly_cost: nothing,
+            monthly_waste: nothing,
+            monthly_optimization: nothing,
+            committed_monthly_cost: None,
+            unused_monthly_cost: None,
+            by_action: BTreeMap::new(),
+            by_classification: BTreeMap::new(),
+            running_by_classification: BTreeMap::new(),
+            stopped: ClassTotals::default(),
+            unpriced_instances: 0,
+            ignored_workloads: 0,
+        };
+        for one in audited {
+            totals.add(one, gaps);
+        }
+        for one in unused {
+            totals.add_unused(one, gaps);
+        }
+        totals
+    }
+
+    fn add_unused(&mut self, one: &UnusedCommitment, gaps: &mut Vec<Gap>) {
+        let Some(cost) = one.monthly_cost else {
+            gaps.push(Gap::new(
+                "price",
+                &one.id,
+                format!("{}: {}", one.name, one.detail),
+                Unpriced::NO_SOURCE,
+            ));
+            return;
+        };
+        if !self.is_in_currency(&one.id, cost, gaps) {
+            return;
+        }
+        self.unused_monthly_cost = plus(self.unused_monthly_cost, Some(cost));
+        if one.committed_until.is_some() {
+            self.committed_monthly_cost = plus(self.committed_monthly_cost, Some(cost));
+        }
+        self.add_money(cost, one.planned_monthly_cost(), &one.actions);
+    }
+
+    /// Adds a cost with what the plan does about it.
+    fn add_money(&mut self, cost: Money, planned: Option<Money>, actions: &[Action]) {
+        let zero = Money::zero(self.currency);
+        let (mut waste, mut optimization) = (zero.amount(), zero.amount());
+        for action in actions {
+            let saved = action.monthly_savings().amount();
+            let certain = action.certain().amount();
+            waste += certain;
+            optimization += saved - certain;
+            let step = self.by_action.entry(action.kind()).or_insert(zero);
+            *step = Money::new(step.amount() + saved, self.currency);
+        }
+        let money = |amount| Some(Money::new(amount, self.currency));
+        self.monthly_cost = plus(self.monthly_cost, Some(cost));
+        self.planned_monthly_cost = plus(self.planned_monthly_cost, planned.or(Some(cost)));
+        self.monthly_waste = plus(self.monthly_waste, money(waste));
+        self.monthly_optimization = plus(self.monthly_optimization, money(optimization));
+    }
+
+    fn add(&mut self, one: &AuditedWorkload, gaps: &mut Vec<Gap>) {
+        let cost = one
+            .workload
+            .monthly_cost()
+            .filter(|cost| self.is_in_currency(&one.workload.id(), *cost, gaps));
+        self.count(one, cost);
+        let Some(cost) = cost else {
+            return;
+        };
+        let committed_cost = one
+            .workload
+            .committed_cost()
+            .map(|committed_cost| committed_cost.monthly);
+        self.committed_monthly_cost = plus(self.committed_monthly_cost, committed_cost);
+        self.add_money(cost, one.planned_monthly_cost(), &one.actions);
+    }
+
+    fn is_in_currency(&self, id: &str, cost: Money, gaps: &mut Vec<Gap>) -> bool {
+        if cost.currency() == self.currency {
+            return true;
+        }
+        gaps.push(Gap::new(
+            "sum",
+            id,
+            format!(
+                "costs {} and is excluded from the {} sums",
+                cost.currency(),
+                self.currency
+            ),
+            "audit accounts of each currency separately",
+        ));
+        false
+    }
+
+    fn count(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
+        let workload = &one.workload;
+        let instances = workload.instances.len() as u64;
+        let class = one.verdict.classification;
+        self.instances += instances;
+        self.stopped_instances += workload.stopped_now();
+        self.gpus += gpus(workload);
+        self.ignored_workloads += u64::from(workload.ignored.is_some());
+        self.by_classification
+            .entry(class)
+            .or_default()
+            .add(workload, cost);
+        let is_unpriced = if workload.key.running {
+            let running = self.running_by_classification.entry(class).or_default();
+            running.add(workload, cost);
+            workload.cost.is_none()
+        } else {
+            self.stopped.add(workload, cost);
+            !workload.idle_storage.unpriced.is_empty()
+        };
+        if is_unpriced {
+            self.unpriced_instances += instances;
+        }
+    }
+}
+
+/// GPUs of a running workload: what drivers call GPUs, so neither Neuron
+/// devices nor gate arrays.
+pub(super) fn gpus(workload: &Workload) -> u64 {
+    let is_gpu = workload
+        .shape
+        .as_ref()
+        .is_some_and(|shape| shape.accelerator == AcceleratorKind::Gpu);
+    if workload.key.running && is_gpu {
+        workload.visible_gpus().unwrap_or(0)
+    } else {
+        0
+    }
+}
+
+/// How far the GPUs of running instances are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Funnel {
+    /// GPUs of running instances; a fraction of a device counts as one.
+    pub total_gpus: u64,
+    /// With VRAM at or above 5%, or ever active.
+    pub allocated_gpus: u64,
+    /// Measured and never active, while their VRAM was not measured: they may
+    /// be allocated or not.
+    pub unknown_allocation_gpus: u64,
+    /// Ever active: p99 at or above 1%.
+    pub active_gpus: u64,
+    /// Sum of mean utilization.
+    pub effective_gpus: f64,
+    /// Without a utilization series.
+    pub unmeasured_gpus: u64,
+}
+
+impl Funnel {
+    pub(in crate::analysis) fn of(audited: &[AuditedWorkload]) -> Self {
+        let mut funnel = Self::default();
+        for one in audited {
+            let total = gpus(&one.workload);
+            if total == 0 {
+                continue;
+            }
+            funnel.total_gpus += total;
+            let mut measured = 0;
+            for gpu in one.workload.gpus() {
+                if let Some(utilization) = gpu.utilization {
+                    measured += 1;
+                    funnel.effective_gpus += utilization.mean / 100.0;
+                    funnel.active_gpus += u64::from(gpu.is_active() == Some(true));
+                    match gpu.is_allocated() {
+                        Some(allocated) => funnel.allocated_gpus += u64::from(allocated),
+                        None => funnel.unknown_allocation_gpus += 1,
+                    }
+                }
+            }
+            funnel.unmeasured_gpus += total.saturating_sub(measured);
+        }
+        funnel
+    }
+}
+
+/// The prices that figures rest on, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PriceUse {
+    quotes: BTreeMap<PriceKey, PriceQuote>,
+    storage: BTreeMap<(String, StorageResource), StorageQuote>,
+}
+
+impl PriceUse {
+    pub(in crate::analysis) fn record(&mut self, workload: &Workload, offers: &Offers) {
+        let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
+        for one in costs.filter(|one| one.uses_price()) {
+            self.quotes.insert(one.key.clone(), one.quote.clone());
+        }
+        for (resource, quote) in &workload.idle_storage.quotes {
+            let key = (workload.key.region.clone(), *resource);
+            self.storage.insert(key, quote.clone());
+        }
+        for (key, quote) in offers.rightsize.iter().flat_map(|found| &found.quotes) {
+            self.quotes.insert(key.clone(), quote.clone());
+        }
+        if let Some(found) = &offers.commit {
+            self.quotes.insert(found.key.clone(), found.quote.clone());
+        }
+    }
+
+    /// Notes a price that a figure of the plan rests on.
+    pub(in crate::analysis) fn insert(&mut self, (key, quote): (PriceKey, PriceQuote)) {
+        self.quotes.insert(key, quote);
+    }
+
+    /// The quote of a price that a figure rests on.
+    pub fn quote(&self, key: &PriceKey) -> Option<&PriceQuote> {
+        self.quotes.get(key)
+    }
+
+    /// How many prices came from each origin.
+    pub fn by_origin(&self) -> BTreeMap<PriceOrigin, u64> {
+        let compute = self.quotes.values().map(|quote| quote.origin);
+        let storage = self.storage.values().map(|quote| quote.origin);
+        let mut counts = BTreeMap::new();
+        for origin in compute.chain(storage) {
+            *counts.entry(origin).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    /// The day of the oldest list that a price was read from; absent when no
+    /// price of an instance was used.
+    pub fn oldest_seen_on(&self) -> Option<Date> {
+        self.quotes.values().map(|quote| quote.seen_on).min()
+    }
+
+    /// The oldest effective date; long-standing list prices of storage have
+    /// none. Absent when nothing dated was used.
+    pub fn oldest_effective_date(&self) -> Option<Date> {
+        let compute = self.quotes.values().map(|quote| quote.effective_date);
+        let storage = self
+            .storage
+            .values()
+            .filter_map(|quote| quote.effective_date);
+        compute.chain(storage).min()
+    }
+}

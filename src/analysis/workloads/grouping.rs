@@ -1,0 +1,552 @@
+//! Grouping instances into workloads, with what each costs and uses.
+
+use super::idle_storage::idle_storage_costs;
+use super::kinds;
+use super::lifetime::has_ended;
+use super::parts::{Part, PartSum, PartSums};
+use super::profiled::Profiles;
+use crate::catalog::{self, Prices};
+use crate::domain::{
+    Cause, CauseKind, Classification, CommittedHours, Gap, GpuOffer, Group, HourlyActivity,
+    IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape, InstanceState,
+    InstanceUsage, Lifecycle, Measured, Member, Policy, PriceKey, PriceOption, PurchaseOption,
+    Rejected, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
+    WorkloadKey,
+};
+use crate::rules;
+use crate::usage::{Estate, Timeline, WeekUsage};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a type offers: as the estate recorded it, else as the catalog knows it.
+pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
+    catalog::known_shape(&estate.shapes, instance_type)
+}
+
+/// The key of the price that an instance is billed by; `None` for what is paid
+/// ahead (Capacity Blocks, scheduled instances) and has no hourly price.
+pub fn price_key(instance: &Instance) -> Option<PriceKey> {
+    let (option, zone) = match instance.purchase_option() {
+        PurchaseOption::OnDemand => (PriceOption::OnDemand, None),
+        PurchaseOption::Spot => (PriceOption::Spot, instance.zone.clone()),
+        _ => return None,
+    };
+    Some(PriceKey {
+        region: instance.region.clone(),
+        instance_type: instance.instance_type.clone(),
+        operating_system: instance.operating_system,
+        tenancy: instance.tenancy,
+        option,
+        zone,
+    })
+}
+
+/// What commitments pay for, by instance.
+pub(in crate::analysis) type PaidHours = BTreeMap<InstanceId, CommittedHours>;
+
+/// A workload with its verdict, and its members apart by how each behaves.
+#[derive(Debug)]
+pub(in crate::analysis) struct Grouped {
+    pub workload: Workload,
+    pub verdict: Verdict,
+    /// Its members that are not ignored, by state: those that work last.
+    pub parts: Vec<Part>,
+    /// Whether any member of the same Auto Scaling group or tag works, here or in a workload
+    /// of another type or purchase option.
+    pub has_working_peers: bool,
+}
+
+impl Grouped {
+    /// The members that are neither idle nor idle so far: what every lever but a
+    /// stop is about.
+    pub fn working(&self) -> Option<&Part> {
+        self.parts.iter().find(|part| part.idle.is_none())
+    }
+}
+
+/// Groups the instances of an estate by what they do and how they are paid for;
+/// what stands in the way becomes gaps. Beside them how much all their GPUs are
+/// used by hour of the week.
+pub(in crate::analysis) fn group(
+    estate: &Estate,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    paid: &PaidHours,
+) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
+    let mut gaps = Vec::new();
+    let mut week = week_in_zone(estate, policy);
+    let profiles = Profiles::new(estate, policy);
+    let gather = Gather {
+        estate,
+        prices,
+        policy,
+        paid,
+        profiles: &profiles,
+    };
+    let mut groups: BTreeMap<WorkloadKey, Vec<&Instance>> = BTreeMap::new();
+    for instance in &estate.instances {
+        if instance.launch_time > estate.as_of {
+            let launched = instance.launch_time.to_string();
+            let cause = Cause::of(CauseKind::InstanceLater, [launched.as_str()]);
+            gaps.push(Gap::of("instance", instance.id.as_str(), cause));
+            continue;
+        }
+        if instance.state == InstanceState::ShuttingDown {
+            let cause = Cause::of(CauseKind::InstanceEnding, []);
+            gaps.push(Gap::of("instance", instance.id.as_str(), cause));
+            continue;
+        }
+        groups
+            .entry(gather.key(instance))
+            .or_default()
+            .push(instance);
+    }
+    let mut workloads: Vec<Grouped> = groups
+        .into_iter()
+        .map(|(key, mut instances)| {
+            instances.sort_by(|left, right| left.id.cmp(&right.id));
+            gather.workload(key, &instances, &mut week, &mut gaps)
+        })
+        .collect();
+    let peers = |one: &Grouped| {
+        let key = &one.workload.key;
+        (key.account.clone(), key.region.clone(), key.group.clone())
+    };
+    let works = |one: &&Grouped| one.workload.key.running && one.working().is_some();
+    let working: BTreeSet<_> = workloads.iter().filter(works).map(peers).collect();
+    for one in &mut workloads {
+        one.has_working_peers = working.contains(&peers(one));
+    }
+    (workloads, week, gaps)
+}
+
+/// The week in the zone of the policy, else in UTC.
+fn week_in_zone(estate: &Estate, policy: &Policy) -> WeekUsage {
+    let named = policy.time_zone.as_deref();
+    let (name, zone) = named
+        .and_then(|name| Some((name, catalog::time_zone(name)?)))
+        .unwrap_or(("UTC", TimeZone::UTC));
+    WeekUsage::new(estate.window, estate.period_seconds, &zone, name)
+}
+
+struct Gather<'a> {
+    estate: &'a Estate,
+    prices: &'a Prices<'a>,
+    policy: &'a Policy,
+    paid: &'a PaidHours,
+    profiles: &'a Profiles<'a>,
+}
+
+/// Everything that was measured of a group.
+struct MeasuredGroup {
+    usage: Vec<InstanceUsage>,
+    /// Of each member by itself.
+    states: Vec<Verdict>,
+    activities: Vec<HourlyActivity>,
+    utilization: Option<UtilizationSummary>,
+    activity: HourlyActivity,
+    parts: PartSums,
+}
+
+impl<'a> Gather<'a> {
+    fn key(&self, instance: &Instance) -> WorkloadKey {
+        let running = instance.state.is_running() || !self.has_ended(instance);
+        let covered = self.paid.get(&instance.id).filter(|_| running);
+        let group = if let Some(name) = &instance.auto_scaling_group {
+            Group::AutoScaling(name.clone())
+        } else if let Some(value) = instance
+            .tags
+            .get(&self.policy.workload_tag)
+            .filter(|value| !value.trim().is_empty())
+        {
+            Group::Tag(value.clone())
+        } else {
+            Group::Alone(instance.id.clone())
+        };
+        WorkloadKey {
+            account: instance.account.clone(),
+            region: instance.region.clone(),
+            instance_type: instance.instance_type.clone(),
+            purchase_option: covered.map_or_else(
+                || instance.purchase_option(),
+                CommittedHours::purchase_option,
+            ),
+            running,
+            priced: price_key(instance).is_some_and(|key| self.prices.find(&key).is_ok()),
+            group,
+        }
+    }
+
+    /// Whether a stopped instance will not run again, as far as its past tells.
+    fn has_ended(&self, instance: &Instance) -> bool {
+        let timeline = self.profiles.timeline(instance);
+        let stopped_at = self.stopped_at(instance);
+        has_ended(&timeline, stopped_at, self.estate.as_of, self.policy)
+    }
+
+    fn workload(
+        &self,
+        key: WorkloadKey,
+        instances: &[&Instance],
+        week: &mut WeekUsage,
+        gaps: &mut Vec<Gap>,
+    ) -> Grouped {
+        let id = key.id();
+        let shape = instance_shape(self.estate, &key.instance_type).cloned();
+        if shape.is_none() {
+            gaps.push(Gap::new(
+                "instance type",
+                &id,
+                format!(
+                    "{} is not in the EC2 response or the bundled catalog",
+                    key.instance_type
+                ),
+                "report the type as an issue; it is listed as unknown and unpriced",
+            ));
+        }
+        let found = self.measure(instances, shape.as_ref(), week);
+        let tags = common_tags(instances);
+        let name = name(&key.group, instances);
+        let (kind, kind_basis) = kinds::kind(&tags, &[name.as_str()]);
+        let running = key.running;
+        let (cost, unpriced) = match running.then(|| self.cost(instances, &found.usage)) {
+            Some(Ok(cost)) => (Some(cost), None),
+            Some(Err(unpriced)) => (None, Some(unpriced)),
+            None => (None, None),
+        };
+        if running {
+            usage_gaps(&id, &found.usage, gaps);
+        }
+        let idle_storage = if running {
+            IdleStorageCosts::default()
+        } else {
+            idle_storage_costs(instances, self.prices, self.policy)
+        };
+        for what in &idle_storage.unpriced {
+            gaps.push(Gap::new(
+                "storage price",
+                &id,
+                format!("no price for {what} in {}", key.region),
+                Unpriced::NO_SOURCE,
+            ));
+        }
+        let members: Vec<Member> = instances
+            .iter()
+            .zip(found.states.iter().zip(found.activities))
+            .map(|(instance, (verdict, activity))| Member {
+                id: instance.id.clone(),
+                zone: instance.zone.clone(),
+                is_running: instance.state.is_running(),
+                first_seen: instance.first_seen(),
+                stopped_at: if instance.state.is_running() {
+                    None
+                } else {
+                    self.stopped_at(instance)
+                },
+                price_key: price_key(instance).map_or_else(
+                    || PriceKey::linux_on_demand(&key.region, &key.instance_type),
+                    |key| key.in_zone(None),
+                ),
+                capacity_reservation: instance.capacity_reservation_id.clone(),
+                ignored: ignored(instance),
+                activity,
+                state: verdict.state.filter(|_| running),
+                confidence: verdict.confidence.filter(|_| running),
+            })
+            .collect();
+        let mut workload = Workload {
+            name,
+            kind,
+            kind_basis,
+            instances: instances
+                .iter()
+                .map(|instance| instance.id.clone())
+                .collect(),
+            ignored: members
+                .iter()
+                .all(|member| member.ignored.is_some())
+                .then(|| members.iter().find_map(|member| member.ignored.clone()))
+                .flatten(),
+            restartable: kinds::is_restartable(&tags),
+            tags,
+            price_key: members.first().map_or_else(
+                || PriceKey::linux_on_demand(&key.region, &key.instance_type),
+                |member| member.price_key.clone(),
+            ),
+            members,
+            cost,
+            unpriced,
+            idle_storage,
+            running_share: running_share(&found.usage),
+            utilization: found.utilization,
+            profile: None,
+            activity: found.activity,
+            usage: found.usage,
+            shape,
+            key,
+        };
+        self.profiles.stand_in(&mut workload, instances);
+        let verdict = self.judge(&workload, found.states);
+        let parts = found
+            .parts
+            .parts(&workload, &verdict, self.policy, self.estate.as_of);
+        Grouped {
+            workload,
+            verdict,
+            parts,
+            has_working_peers: false,
+        }
+    }
+
+    /// The verdict on a group: its class over all GPUs, its state from the members.
+    fn judge(&self, workload: &Workload, members: Vec<Verdict>) -> Verdict {
+        if !workload.key.running {
+            return Verdict {
+                classification: Classification::InsufficientData,
+                state: None,
+                confidence: None,
+                reason: "stopped".to_owned(),
+                idle_power_percent: None,
+            };
+        }
+        let mut verdict = rules::classify(workload.measured(), self.policy, self.estate.as_of);
+        if members.len() == 1 || verdict.classification == Classification::InsufficientData {
+            return verdict;
+        }
+        let states: Vec<Option<UsageState>> = members.iter().map(|one| one.state).collect();
+        let rests = |state: &Option<UsageState>| {
+            state.is_some_and(|state| state.is_idle() || state == UsageState::IdleSoFar)
+        };
+        if states.iter().all(rests) {
+            // The most cautious of them; each part says its own.
+            verdict.state = [UsageState::IdleSoFar, UsageState::IdleHeld]
+                .into_iter()
+                .find(|state| states.contains(&Some(*state)))
+                .or(Some(UsageState::Idle));
+            verdict.confidence = members.iter().filter_map(|one| one.confidence).min();
+        } else if states.iter().all(Option::is_none) {
+            verdict.state = None;
+        }
+        verdict
+    }
+
+    /// When an instance stopped: what is still stopping does so now.
+    fn stopped_at(&self, instance: &Instance) -> Option<Timestamp> {
+        if instance.state == InstanceState::Stopping {
+            return Some(self.estate.as_of);
+        }
+        instance.stopped_at()
+    }
+
+    /// Every instance by itself, and the statistics and hours over all their GPUs, and
+    /// over those of each part.
+    fn measure(
+        &self,
+        instances: &[&Instance],
+        shape: Option<&InstanceShape>,
+        week: &mut WeekUsage,
+    ) -> MeasuredGroup {
+        let (window, period) = (self.estate.window, self.estate.period_seconds);
+        let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
+        let mut all = PartSum::new(window, period);
+        let mut found = MeasuredGroup {
+            usage: Vec::with_capacity(instances.len()),
+            states: Vec::with_capacity(instances.len()),
+            activities: Vec::with_capacity(instances.len()),
+            utilization: None,
+            activity: Timeline::new(window, period).activity(None, window.end),
+            parts: PartSums::new(window, period),
+        };
+        for instance in instances {
+            let (measured, timeline) = self.profiles.measure(instance, offer);
+            let verdict = rules::classify(
+                Measured {
+                    shape,
+                    usage: std::slice::from_ref(&measured),
+                    utilization: measured.summary.as_ref(),
+                    first_seen: instance.first_seen(),
+                    profile: None,
+                },
+                self.policy,
+                self.estate.as_of,
+            );
+            let signal = measured.signal;
+            let hours = timeline.activity(signal.map(|(signal, _)| signal), instance.first_seen());
+            all.add(&timeline, signal, instance.first_seen());
+            if ignored(instance).is_none() {
+                found
+                    .parts
+                    .add(verdict.state, &timeline, signal, instance.first_seen());
+            }
+            found.activities.push(hours);
+            found.states.push(verdict);
+            found.usage.push(measured);
+        }
+        if all.is_of_utilization() {
+            week.add(&all.timeline());
+        }
+        let (utilization, activity) = all.figures();
+        MeasuredGroup {
+            utilization,
+            activity,
+            ..found
+        }
+    }
+
+    /// Every instance at its own rate and running time; why not as soon as one
+    /// of them is unpriced.
+    fn cost(
+        &self,
+        instances: &[&Instance],
+        usage: &[InstanceUsage],
+    ) -> Result<WorkloadCost, Unpriced> {
+        let no_source = |reason: String| Unpriced {
+            reason: format!("{reason}: unpriced"),
+            hint: Unpriced::NO_SOURCE,
+        };
+        let mut costs = Vec::with_capacity(instances.len());
+        for (instance, usage) in instances.iter().zip(usage) {
+            let key = price_key(instance).ok_or_else(|| committed(instance))?;
+            let (key, quote) = self
+                .prices
+                .find(&key)
+                .map_err(|missing| no_source(missing.to_string()))?;
+            // Observed for no time at all: launched in the current period, and
+            // it runs.
+            let share = usage.running.share().unwrap_or(Decimal::ONE);
+            let monthly_hours = self.policy.hours_per_month * share;
+            let committed = self.paid.get(&instance.id).cloned();
+            let rate = match &committed {
+                None => quote.rate,
+                Some(paid) => paid.hourly(quote.rate).ok_or_else(|| {
+                    no_source(
+                        "its commitments and its price cannot be combined into one rate".to_owned(),
+                    )
+                })?,
+            };
+            costs.push(InstanceCost {
+                key,
+                quote,
+                committed,
+                hourly: rate,
+                monthly_hours,
+            });
+        }
+        WorkloadCost::of(costs).ok_or_else(|| {
+            no_source("its prices are in two currencies or exceed the supported range".to_owned())
+        })
+    }
+}
+
+/// The reason of the tag that takes an instance out of advice.
+fn ignored(instance: &Instance) -> Option<String> {
+    let reason = instance.tags.get(kinds::IGNORE_TAG)?.trim();
+    let given = if reason.is_empty() {
+        "no reason given"
+    } else {
+        reason
+    };
+    Some(given.to_owned())
+}
+
+/// Why an instance has no hourly price at all.
+fn committed(instance: &Instance) -> Unpriced {
+    let paid = if instance.lifecycle == Lifecycle::Scheduled {
+        "a scheduled instance"
+    } else {
+        "a Capacity Block"
+    };
+    Unpriced {
+        reason: format!("{paid} is prepaid and has no hourly price"),
+        hint: "see the purchase on the bill",
+    }
+}
+
+fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
+    let Some((first, rest)) = instances.split_first() else {
+        return BTreeMap::new();
+    };
+    first
+        .tags
+        .iter()
+        .filter(|(key, value)| {
+            rest.iter()
+                .all(|other| other.tags.get(*key) == Some(*value))
+        })
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+fn name(group: &Group, instances: &[&Instance]) -> String {
+    match group {
+        Group::AutoScaling(name) | Group::Tag(name) => name.clone(),
+        Group::Alone(id) => instances
+            .first()
+            .and_then(|instance| instance.name())
+            .unwrap_or(id.as_str())
+            .to_owned(),
+    }
+}
+
+/// Mean over the instances, so that it agrees with the cost, where every
+/// instance weighs the same however short it was observed.
+fn running_share(usage: &[InstanceUsage]) -> Option<Decimal> {
+    let shares: Vec<Decimal> = usage
+        .iter()
+        .filter_map(|usage| usage.running.share())
+        .collect();
+    shares
+        .iter()
+        .sum::<Decimal>()
+        .checked_div(Decimal::from(shares.len()))
+}
+
+fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {
+    let total = usage.len();
+    let unproved = usage.iter().filter(|usage| !usage.running.proved).count();
+    if unproved > 0 {
+        gaps.push(Gap::new(
+            "running time",
+            id,
+            format!(
+                "no CPUUtilization data for {unproved} of {total} instances: assumed running \
+                 since launch"
+            ),
+            "allow cloudwatch:GetMetricData, or add the series to the estate",
+        ));
+    }
+    let unmeasured = usage.iter().filter(|usage| usage.signal.is_none()).count();
+    if unmeasured > 0 && unmeasured < total {
+        gaps.push(Gap::new(
+            "GPU utilization",
+            id,
+            format!("{unmeasured} of {total} instances report no GPU metric"),
+            "`gpucost metrics setup` prints the CloudWatch agent configuration",
+        ));
+    }
+    let rejected = usage
+        .iter()
+        .fold(Rejected::default(), |sum, usage| sum.plus(usage.rejected));
+    if rejected.total() > 0 {
+        let parts = [
+            (rejected.not_a_number, "not a number"),
+            (rejected.negative, "negative"),
+            (rejected.over_100, "over 100%"),
+            (rejected.duplicate, "duplicate"),
+            (rejected.future, "in the future"),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, reason)| format!("{count} {reason}"))
+            .collect();
+        gaps.push(Gap::new(
+            "metric points",
+            id,
+            format!("{} points dropped: {}", rejected.total(), parts.join(", ")),
+            "check the agent's clock and configuration",
+        ));
+    }
+}

@@ -1,0 +1,101 @@
+//! What a stopped instance still costs: volumes and addresses.
+
+use crate::catalog::Prices;
+use crate::domain::{
+    Currency, IdleStorageCosts, Instance, Money, Policy, StorageQuote, StorageResource,
+};
+use rust_decimal::Decimal;
+
+/// Volumes and addresses of stopped instances, priced where a price is known.
+pub(in crate::analysis) fn idle_storage_costs(
+    instances: &[&Instance],
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> IdleStorageCosts {
+    let mut costs = IdleStorageCosts::default();
+    for instance in instances {
+        costs.volumes += instance.volumes.len() as u64;
+        costs.addresses += instance.addresses.len() as u64;
+        for volume in &instance.volumes {
+            match volume.size_gib {
+                Some(size) => costs.volume_gib += size,
+                None => costs.volumes_of_unknown_size += 1,
+            }
+            let label = format!(
+                "{} {}",
+                volume
+                    .size_gib
+                    .map_or("unknown size".to_owned(), |size| format!("{size} GiB")),
+                volume.volume_type.as_deref().unwrap_or("unknown type"),
+            );
+            let resource = volume
+                .volume_type
+                .as_deref()
+                .and_then(StorageResource::from_name);
+            let quote = resource.and_then(|resource| {
+                Some((resource, prices.get_storage(&instance.region, resource)?))
+            });
+            match (volume.size_gib, quote) {
+                (Some(size), Some((resource, quote))) => {
+                    let units = Decimal::from(size);
+                    add(&mut costs, &label, "GiB-month", units, resource, quote);
+                }
+                _ => costs.unpriced.push(format!("{label} ({})", volume.id)),
+            }
+        }
+        for address in &instance.addresses {
+            let label = format!("public address {}", address.id);
+            let resource = StorageResource::PublicIpv4;
+            match prices.get_storage(&instance.region, resource) {
+                Some(quote) => {
+                    let units = policy.hours_per_month;
+                    add(&mut costs, &label, "hour", units, resource, quote);
+                }
+                None => costs.unpriced.push(label),
+            }
+        }
+    }
+    costs.monthly = if costs.volumes + costs.addresses == 0 {
+        // Nothing attached costs nothing, which is known and not absent.
+        instances
+            .first()
+            .map(|instance| Money::zero(Currency::of_region(&instance.region)))
+    } else {
+        costs.monthly.map(Money::rounded)
+    };
+    costs
+}
+
+fn add(
+    costs: &mut IdleStorageCosts,
+    label: &str,
+    unit: &str,
+    units: Decimal,
+    resource: StorageResource,
+    quote: StorageQuote,
+) {
+    let price = quote.unit_price;
+    let monthly = Money::new(price.amount() * units, price.currency());
+    let sum = match costs.monthly {
+        None => Ok(monthly),
+        Some(sum) => sum.checked_add(monthly),
+    };
+    match sum {
+        Ok(sum) => {
+            costs.monthly = Some(sum);
+            let dated = quote
+                .effective_date
+                .map_or(String::new(), |date| format!(" as of {date}"));
+            costs.priced.push(format!(
+                "{label}: {units} × {}{}/{unit} = {}{}/month ({}{dated})",
+                price.currency().sign(),
+                price.amount().normalize(),
+                price.currency().sign(),
+                monthly.rounded().amount(),
+                quote.source
+            ));
+            costs.quotes.insert(resource, quote);
+        }
+        Err(mismatch) => costs.unpriced.push(format!("{label}: {mismatch}")),
+    }
+}

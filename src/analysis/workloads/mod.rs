@@ -1,0 +1,16 @@
+//! Instances grouped into workloads: what each does, costs and uses, and which of its
+//! members behave alike.
+
+mod grouping;
+mod idle_storage;
+mod kinds;
+mod lifetime;
+mod parts;
+mod profiled;
+
+pub use self::grouping::{instance_shape, price_key};
+pub use self::kinds::{is_restartable, is_vocabulary, kind_of_name};
+pub use self::parts::Part;
+
+pub(super) use self::grouping::{Grouped, PaidHours, group};
+pub(super) use self::idle_storage::idle_storage_costs;

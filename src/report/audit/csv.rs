@@ -1,0 +1,180 @@
+//! `audit --format csv`: one row a workload, the names of the JSON flattened,
+//! text cells that no spreadsheet runs.
+
+use super::json::joined_by_hostname;
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Action, CommittedCost, Money};
+use crate::report::shared::text::{rounded, spreadsheet_safe, tags_cell};
+use rust_decimal::Decimal;
+
+const COLUMNS: &[&str] = &[
+    "id",
+    "name",
+    "account",
+    "region",
+    "kind",
+    "kind_basis",
+    "instances",
+    "instance_type",
+    "gpu_model",
+    "gpu_count",
+    "gpu_vram_mib",
+    "purchase_option",
+    "running",
+    "currency",
+    "monthly_cost",
+    "hourly_cost",
+    "running_share",
+    "cost_per_useful_gpu_hour",
+    "classification",
+    "state",
+    "confidence",
+    "reason",
+    "ignored",
+    "utilization_signal",
+    "utilization_effective",
+    "utilization_mean",
+    "utilization_p50",
+    "utilization_p95",
+    "utilization_p99",
+    "utilization_max",
+    "utilization_idle_share",
+    "utilization_vram_peak_mib",
+    "utilization_vram_p95_mib",
+    "utilization_n_samples",
+    "utilization_expected_samples",
+    "utilization_coverage",
+    "utilization_source",
+    "utilization_joined_by_hostname",
+    "plan_action",
+    "plan_to_instance_type",
+    "plan_to_count",
+    "plan_detail",
+    "plan_monthly_savings",
+    "plan_risk",
+    "plan_planned_monthly_cost",
+    "tags",
+    "committed_monthly_cost",
+    "committed_until",
+    "committed_by",
+];
+
+/// The audit as comma-separated values: a header line, then one row a workload.
+///
+/// # Errors
+/// When a row cannot be written, which memory always can.
+pub fn audit_csv(audit: &Audit) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    for audited in &audit.workloads {
+        writer.write_record(row(audited))?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn row(audited: &AuditedWorkload) -> Vec<String> {
+    let workload = &audited.workload;
+    let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+    let summary = workload.utilization.as_ref();
+    let figure = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
+    let money =
+        |value: Option<Money>| value.map_or(String::new(), |value| rounded(value.amount(), 2));
+    let rate = |value: Option<Decimal>| {
+        value.map_or(String::new(), |value| {
+            value.round_dp(6).normalize().to_string()
+        })
+    };
+    let text = |value: &str| spreadsheet_safe(value);
+    let actions = &audited.actions;
+    let last_target = actions.iter().rev().find_map(Action::target);
+    let joined =
+        |part: &dyn Fn(&Action) -> String| actions.iter().map(part).collect::<Vec<_>>().join("; ");
+    let saved = actions
+        .iter()
+        .map(Action::monthly_savings)
+        .reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()));
+    let committed_cost = workload.committed_cost();
+    let committed_by: Vec<&str> = committed_cost
+        .iter()
+        .flat_map(|committed_cost| committed_cost.commitments.keys().map(String::as_str))
+        .collect();
+    let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
+    vec![
+        text(&workload.id()),
+        text(&workload.name),
+        text(&workload.key.account),
+        text(&workload.key.region),
+        workload.kind.to_string(),
+        workload.kind_basis.to_string(),
+        text(&instances.join(" ")),
+        text(&workload.key.instance_type),
+        text(offer.map_or("", |offer| offer.model.name())),
+        rate(workload.gpu_count()),
+        offer
+            .and_then(|offer| offer.vram_mib)
+            .map_or(String::new(), |mib| mib.to_string()),
+        workload.key.purchase_option.to_string(),
+        workload.key.running.to_string(),
+        workload
+            .monthly_cost()
+            .map_or(String::new(), |cost| cost.currency().to_string()),
+        money(workload.monthly_cost()),
+        rate(workload.cost.as_ref().map(|cost| cost.hourly.amount())),
+        rate(workload.running_share.map(|share| share.round_dp(4))),
+        rate(workload.cost_per_useful_gpu_hour()),
+        audited.verdict.classification.to_string(),
+        audited
+            .verdict
+            .state
+            .map_or(String::new(), |state| state.to_string()),
+        audited
+            .verdict
+            .confidence
+            .map_or(String::new(), |confidence| confidence.to_string()),
+        text(&audited.verdict.reason),
+        text(workload.ignored.as_deref().unwrap_or("")),
+        summary.map_or(String::new(), |summary| summary.signal.to_string()),
+        // Needs SM or tensor activity, which CloudWatch does not carry.
+        String::new(),
+        figure(summary.map(|summary| summary.distribution.mean)),
+        figure(summary.map(|summary| summary.distribution.p50)),
+        figure(summary.map(|summary| summary.distribution.p95)),
+        figure(summary.map(|summary| summary.distribution.p99)),
+        figure(summary.map(|summary| summary.max)),
+        figure(summary.and_then(|summary| summary.idle_share)),
+        figure(workload.vram().map(|vram| vram.peak_mib)),
+        figure(workload.vram().and_then(|vram| vram.p95_mib)),
+        summary.map_or(String::new(), |summary| summary.n_samples.to_string()),
+        summary.map_or(String::new(), |summary| {
+            summary.expected_samples.to_string()
+        }),
+        figure(summary.map(|summary| summary.coverage())),
+        summary.map_or(String::new(), |summary| summary.source.to_string()),
+        summary.map_or(String::new(), |_| joined_by_hostname(workload).to_string()),
+        joined(&|action| action.kind().to_string()),
+        text(last_target.map_or("", |target| &target.instance_type)),
+        last_target.map_or(String::new(), |target| target.count.to_string()),
+        text(&joined(&|action| action.detail().to_owned())),
+        money(saved),
+        actions
+            .iter()
+            .map(Action::risk)
+            .max()
+            .map_or(String::new(), |risk| risk.to_string()),
+        money(audited.planned_monthly_cost()),
+        text(&tags_cell(&workload.tags)),
+        money(
+            committed_cost
+                .as_ref()
+                .map(|committed_cost| committed_cost.monthly),
+        ),
+        committed_cost
+            .as_ref()
+            .and_then(CommittedCost::until)
+            .map_or(String::new(), |day| day.to_string()),
+        text(&committed_by.join(" ")),
+    ]
+}

@@ -1,0 +1,306 @@
+//! `audit --format focus`: the columns of FOCUS 1.0 in their order, then columns of
+//! our own. An estimate of what the hours of the window cost, and no bill.
+
+use crate::analysis::{Audit, Charge, ChargeKind};
+use crate::domain::Money;
+use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
+
+/// The columns of the specification, in its order.
+const COLUMNS: &[&str] = &[
+    "AvailabilityZone",
+    "BilledCost",
+    "BillingAccountId",
+    "BillingAccountName",
+    "BillingCurrency",
+    "BillingPeriodEnd",
+    "BillingPeriodStart",
+    "ChargeCategory",
+    "ChargeClass",
+    "ChargeDescription",
+    "ChargeFrequency",
+    "ChargePeriodEnd",
+    "ChargePeriodStart",
+    "CommitmentDiscountCategory",
+    "CommitmentDiscountId",
+    "CommitmentDiscountName",
+    "CommitmentDiscountStatus",
+    "CommitmentDiscountType",
+    "ConsumedQuantity",
+    "ConsumedUnit",
+    "ContractedCost",
+    "ContractedUnitPrice",
+    "EffectiveCost",
+    "InvoiceIssuerName",
+    "ListCost",
+    "ListUnitPrice",
+    "PricingCategory",
+    "PricingQuantity",
+    "PricingUnit",
+    "ProviderName",
+    "PublisherName",
+    "RegionId",
+    "RegionName",
+    "ResourceId",
+    "ResourceName",
+    "ResourceType",
+    "ServiceCategory",
+    "ServiceName",
+    "SkuId",
+    "SkuPriceId",
+    "SubAccountId",
+    "SubAccountName",
+    "Tags",
+];
+
+/// Ours, after them.
+const OWN_COLUMNS: &[&str] = &[
+    "x_Estimate",
+    "x_WorkloadId",
+    "x_WorkloadKind",
+    "x_InstanceType",
+    "x_InstanceCount",
+    "x_GpuModel",
+    "x_GpuCount",
+    "x_Classification",
+    "x_State",
+    "x_MeanUtilizationPercent",
+    "x_UsefulCost",
+    "x_IdleCost",
+    "x_UnmeasuredCost",
+    "x_IdleCostShare",
+];
+
+const PROVIDER: &str = "AWS";
+const ISSUER: &str = "Amazon Web Services, Inc.";
+/// What every row says that it is.
+const ESTIMATE: &str = "estimate, not a bill";
+
+/// The charges of an audit as FOCUS 1.0 in comma-separated values. A null is an
+/// empty cell; no text is ever empty.
+///
+/// # Errors
+/// When a row cannot be written, which memory always can.
+pub fn focus_csv(audit: &Audit, charges: &[Charge<'_>]) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS.iter().chain(OWN_COLUMNS))?;
+    for charge in charges {
+        let cells = standard(audit, charge).into_iter().chain(own(charge));
+        writer.write_record(cells)?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Cells of the columns of the specification.
+fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
+    let workload = &charge.one.workload;
+    let key = &workload.key;
+    let is_idle_storage = charge.kind == ChargeKind::IdleStorage;
+    let (start, end) = billing_period(audit);
+    let commitment = commitment(charge.kind);
+    let of_commitment = |value: &str| commitment.map_or(String::new(), |_| value.to_owned());
+    let quantity = plain(charge.hours);
+    let unit_price = charge.unit_price.map_or(String::new(), plain);
+    let account = text(if key.account.is_empty() {
+        "unknown"
+    } else {
+        &key.account
+    });
+    let sku = format!(
+        "{}/{}/{}",
+        key.instance_type, workload.price_key.operating_system, workload.price_key.tenancy
+    );
+    let sku = if is_idle_storage { "storage" } else { &sku };
+    vec![
+        charge.zone.as_deref().map_or(String::new(), text),
+        money(charge.billed),
+        account.clone(),
+        String::new(),
+        charge.effective.currency().code().to_owned(),
+        end,
+        start,
+        "Usage".to_owned(),
+        String::new(),
+        description(charge),
+        "Usage-Based".to_owned(),
+        time(audit.window.end),
+        time(audit.window.start),
+        commitment.map_or(String::new(), |(category, _)| category.to_owned()),
+        charge.commitment.as_deref().map_or(String::new(), text),
+        String::new(),
+        of_commitment("Used"),
+        commitment.map_or(String::new(), |(_, kind)| kind.to_owned()),
+        quantity.clone(),
+        "Hours".to_owned(),
+        money(charge.list),
+        unit_price.clone(),
+        money(charge.effective),
+        ISSUER.to_owned(),
+        money(charge.list),
+        unit_price,
+        match charge.kind {
+            ChargeKind::OnDemand | ChargeKind::IdleStorage => "Standard",
+            ChargeKind::Spot => "Dynamic",
+            ChargeKind::Reserved | ChargeKind::SavingsPlan => "Committed",
+        }
+        .to_owned(),
+        quantity,
+        "Hours".to_owned(),
+        PROVIDER.to_owned(),
+        ISSUER.to_owned(),
+        text(&key.region),
+        text(&key.region),
+        text(&workload.id()),
+        text(&workload.name),
+        match workload.instances.len() {
+            1 => "instance",
+            _ => "instances",
+        }
+        .to_owned(),
+        if is_idle_storage {
+            "Storage"
+        } else {
+            "Compute"
+        }
+        .to_owned(),
+        "Amazon Elastic Compute Cloud".to_owned(),
+        text(sku),
+        text(&format!("{}/{sku}/{}", key.region, price_name(charge.kind))),
+        account,
+        String::new(),
+        tags(charge),
+    ]
+}
+
+/// Category and type of a commitment that pays.
+fn commitment(kind: ChargeKind) -> Option<(&'static str, &'static str)> {
+    match kind {
+        ChargeKind::Reserved => Some(("Usage", "Reserved Instance")),
+        ChargeKind::SavingsPlan => Some(("Spend", "Savings Plan")),
+        ChargeKind::OnDemand | ChargeKind::Spot | ChargeKind::IdleStorage => None,
+    }
+}
+
+fn price_name(kind: ChargeKind) -> &'static str {
+    match kind {
+        ChargeKind::Spot => "spot",
+        ChargeKind::IdleStorage => "idle-storage",
+        ChargeKind::OnDemand | ChargeKind::Reserved | ChargeKind::SavingsPlan => "on-demand",
+    }
+}
+
+fn description(charge: &Charge<'_>) -> String {
+    let key = &charge.one.workload.key;
+    let what = match charge.kind {
+        ChargeKind::OnDemand => "on-demand hours of",
+        ChargeKind::Spot => "spot hours of",
+        ChargeKind::Reserved => "hours covered by reserved instances for",
+        ChargeKind::SavingsPlan => "hours covered by a savings plan for",
+        ChargeKind::IdleStorage => "volumes and addresses of stopped",
+    };
+    text(&format!(
+        "Estimate by gpucost: {what} {}",
+        key.instance_type
+    ))
+}
+
+/// Cells of our own columns.
+fn own(charge: &Charge<'_>) -> Vec<String> {
+    let one = charge.one;
+    let workload = &one.workload;
+    let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+    let split = &charge.split;
+    let measured = split.useful.amount() + split.idle.amount();
+    let is_measured = !measured.is_zero();
+    let of_measured = |part: Money| {
+        if is_measured {
+            money(part)
+        } else {
+            String::new()
+        }
+    };
+    // The mean that the split rests on, and none that it does not.
+    let mean = workload
+        .utilization
+        .as_ref()
+        .filter(|_| is_measured)
+        .and_then(|summary| Decimal::from_f64(summary.distribution.mean));
+    vec![
+        ESTIMATE.to_owned(),
+        text(&workload.id()),
+        workload.kind.to_string(),
+        text(&workload.key.instance_type),
+        workload.instances.len().to_string(),
+        offer.map_or(String::new(), |offer| text(offer.model.name())),
+        workload.gpu_count().map_or(String::new(), plain),
+        if workload.key.running {
+            one.verdict.classification.to_string()
+        } else {
+            "stopped".to_owned()
+        },
+        one.verdict
+            .state
+            .map_or(String::new(), |state| state.to_string()),
+        mean.map_or(String::new(), |mean| rounded(mean, 4)),
+        of_measured(split.useful),
+        of_measured(split.idle),
+        money(split.unmeasured),
+        split
+            .idle
+            .amount()
+            .checked_div(measured)
+            .map_or(String::new(), |share| rounded(share, 4)),
+    ]
+}
+
+/// A text cell; what is empty is null.
+fn text(value: &str) -> String {
+    spreadsheet_safe(value)
+}
+
+fn money(amount: Money) -> String {
+    rounded(amount.amount(), 2)
+}
+
+/// A quantity or a rate with as many decimals as it has, ten at most and two at
+/// least: readers without a schema take a column of whole numbers for counts.
+fn plain(value: Decimal) -> String {
+    let value = value.round_dp(10).normalize();
+    rounded(value, value.scale().max(2))
+}
+
+/// The months that the window touches: from the first day of its first month to
+/// the first day after its last one.
+fn billing_period(audit: &Audit) -> (String, String) {
+    let first = |instant: Timestamp| -> Date {
+        let date = instant.to_zoned(TimeZone::UTC).date();
+        date.first_of_month()
+    };
+    let start = first(audit.window.start);
+    // The end is not part of the window.
+    let last = Timestamp::from_second(audit.window.end.as_second() - 1);
+    let last = first(last.unwrap_or(audit.window.end));
+    let end = last.saturating_add(1.month());
+    (format!("{start}T00:00:00Z"), format!("{end}T00:00:00Z"))
+}
+
+fn time(instant: Timestamp) -> String {
+    instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Tags as a JSON object. It begins with a brace, so that no spreadsheet runs it,
+/// and what could drive a terminal is escaped as JSON escapes it.
+fn tags(charge: &Charge<'_>) -> String {
+    let tags = &charge.one.workload.tags;
+    if tags.is_empty() {
+        return String::new();
+    }
+    serde_json::to_string(tags).map_or(String::new(), |text| json_escaped(&text))
+}

@@ -1,0 +1,125 @@
+//! A page that cannot be broken by what it says: literals are markup, every value
+//! is text.
+
+use crate::report::shared::text::{count, safe};
+use std::fmt::{self, Display, Write};
+
+/// Characters of a name before it is cut.
+pub(super) const NAME: usize = 80;
+/// Characters of a sentence before it is cut.
+pub(super) const SENTENCE: usize = 800;
+
+/// A page as it grows.
+#[derive(Debug, Default)]
+pub(super) struct Page(String);
+
+impl Page {
+    /// Markup as it stands. Only what is written in this program is `'static`, so
+    /// nothing that an estate says gets here.
+    pub(super) fn markup(&mut self, markup: &'static str) {
+        self.0.push_str(markup);
+    }
+
+    /// A value as text, in an element or between the quotes of an attribute.
+    pub(super) fn text(&mut self, value: impl Display) {
+        // Writing to a string cannot fail.
+        let _ = write!(Escaped(&mut self.0), "{value}");
+    }
+
+    /// The finished page.
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+}
+
+struct Escaped<'a>(&'a mut String);
+
+impl Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in safe(text).chars() {
+            match c {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                '`' => self.0.push_str("&#96;"),
+                c => self.0.push(c),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends to a page: a literal is markup, any other expression is text.
+macro_rules! html {
+    ($page:expr $(,)?) => {};
+    ($page:expr, $markup:literal $(, $($rest:tt)*)?) => {
+        $page.markup($markup);
+        html!($page, $($($rest)*)?);
+    };
+    ($page:expr, $text:expr $(, $($rest:tt)*)?) => {
+        $page.text(&$text);
+        html!($page, $($($rest)*)?);
+    };
+}
+pub(super) use html;
+
+/// The beginning of a text, and how much was left out of it.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let left_out = text[end..].chars().count() as u64;
+            format!("{}… ({} more characters)", &text[..end], count(left_out))
+        }
+    }
+}
+
+/// The name of a place in the page: the id of what stands there, so that a link
+/// outlives a run, or its number where the id is too long or strange for a link.
+pub(super) fn anchor(kind: &str, id: &str, number: usize) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/".contains(c);
+    if !id.is_empty() && id.len() <= 120 && id.chars().all(is_plain) {
+        format!("{kind}-{id}")
+    } else {
+        // No plain id has a tilde.
+        format!("{kind}~{number}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_text_wherever_they_stand() {
+        let name = "\"><script>alert('1')</script>`&\n\u{202e}";
+        let mut page = Page::default();
+        html!(page, "<b title=\"", name, "\">", 3 + 4, name, "</b>");
+        let escaped = "&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&#96;&amp;\
+            \\u{a}\\u{202e}";
+        assert_eq!(
+            page.finish(),
+            format!("<b title=\"{escaped}\">7{escaped}</b>")
+        );
+    }
+
+    #[test]
+    fn a_cut_says_how_much_is_missing() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("模型模型", 2), "模型… (2 more characters)");
+        let long = "x".repeat(10_000);
+        let shown = cut(&long, NAME);
+        assert_eq!(shown, format!("{}… (9,920 more characters)", &long[..NAME]));
+    }
+
+    #[test]
+    fn anchors_are_ids_that_a_link_can_carry() {
+        let group = "111122223333/us-east-1/p3.8xlarge/on-demand/tag:train";
+        assert_eq!(anchor("workload", group, 3), format!("workload-{group}"));
+        for strange in ["", "a b", "tag:\"x\"", "tag:模", "a~b", "a#b", "a%b"] {
+            assert_eq!(anchor("workload", strange, 3), "workload~3");
+        }
+    }
+}

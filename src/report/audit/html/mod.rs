@@ -1,0 +1,120 @@
+//! `audit --format html`: one file for readers away from a terminal. No network,
+//! no framework; it follows the reader's light or dark theme and prints.
+
+mod charts;
+mod findings;
+mod groups;
+mod headline;
+mod heat;
+mod markup;
+mod workloads;
+
+use self::markup::{NAME, Page, cut, html};
+use crate::analysis::{Audit, Groups};
+use crate::usage::EstateSource;
+
+use crate::report::shared::text::counted;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// What the page may do: its own style and its own script, by their SHA-256, and
+/// nothing else. Whatever slipped into the page besides would not run.
+const CONTENT_SECURITY_POLICY: &str = concat!(
+    "default-src 'none'; ",
+    "style-src 'sha256-EBZO6CBK1FK8xaMhRevJjzAvP1iqOWLod6S1IBxot7g='; ",
+    "script-src 'sha256-9pgApVeMZlICRMZLQ58tAssLWV7r43kzYyHiEoCfkfg='; ",
+    "base-uri 'none'; form-action 'none'"
+);
+
+/// The audit as a page that stands alone, with its groups where they were asked for.
+pub fn audit_html(audit: &Audit, by: Option<&Groups>) -> String {
+    let mut page = Page::default();
+    let title = format!(
+        "GPU cost audit of {}, {}",
+        cut(&subject(audit), NAME),
+        audit.as_of.strftime("%Y-%m-%d")
+    );
+    html!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\""
+    );
+    page.markup(CONTENT_SECURITY_POLICY);
+    html!(
+        page,
+        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+        "<meta name=\"color-scheme\" content=\"light dark\">\n",
+        "<meta name=\"generator\" content=\"gpucost ",
+        env!("CARGO_PKG_VERSION").to_owned(),
+        "\">\n<title>",
+        title,
+        "</title>\n<style>"
+    );
+    page.markup(STYLE);
+    html!(page, "</style>\n</head>\n<body>\n");
+    header(audit, by.is_some(), &mut page);
+    html!(page, "<main>\n");
+    headline::tiles(audit, &mut page);
+    headline::waterfall(audit, &mut page);
+    charts::breakdowns(audit, &mut page);
+    if let Some(by) = by {
+        groups::groups(by, &mut page);
+    }
+    heat::week(audit, &mut page);
+    workloads::table(audit, &mut page);
+    workloads::plans(audit, &mut page);
+    workloads::unused(audit, &mut page);
+    workloads::purchases(audit, &mut page);
+    findings::findings(audit, &mut page);
+    findings::gaps(audit, &mut page);
+    findings::prices(audit, &mut page);
+    html!(page, "</main>\n<script>");
+    page.markup(SCRIPT);
+    html!(page, "</script>\n</body>\n</html>\n");
+    page.finish()
+}
+
+/// What was audited, in a few words.
+fn subject(audit: &Audit) -> String {
+    match (audit.source, audit.accounts.as_slice()) {
+        (EstateSource::Demo, _) => "the demo estate".to_owned(),
+        (_, [one]) => format!("account {one}"),
+        (_, many) => counted(many.len() as u64, "account", "accounts"),
+    }
+}
+
+fn header(audit: &Audit, is_grouped: bool, page: &mut Page) {
+    let regions = match audit.regions.as_slice() {
+        [] => "no region".to_owned(),
+        [one] => cut(one, NAME),
+        many => counted(many.len() as u64, "region", "regions"),
+    };
+    let day = "%Y-%m-%d %H:%M UTC";
+    html!(
+        page,
+        "<header>\n<h1>GPU cost audit</h1>\n<p class=\"scope\">",
+        cut(&subject(audit), NAME),
+        " · ",
+        regions,
+        " · <time>",
+        audit.window.start.strftime(day),
+        "</time> to <time>",
+        audit.window.end.strftime(day),
+        "</time></p>\n<nav aria-label=\"Sections\"><a href=\"#waterfall\">Waterfall</a> ",
+        "<a href=\"#costs\">Costs</a> "
+    );
+    if is_grouped {
+        html!(page, "<a href=\"#groups\">Groups</a> ");
+    }
+    html!(
+        page,
+        "<a href=\"#week\">Week</a> <a href=\"#workloads\">Workloads</a> <a href=\"#plan\">Plan</a> ",
+        "<a href=\"#findings\">Findings</a> <a href=\"#gaps\">Gaps</a> ",
+        "<a href=\"#prices\">Prices</a></nav>\n</header>\n"
+    );
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

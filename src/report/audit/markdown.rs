@@ -1,0 +1,374 @@
+//! `audit --format markdown`.
+
+use super::table::evidence;
+use crate::analysis::{Audit, AuditedWorkload, Groups};
+use crate::domain::{Action, Finding, Money};
+use crate::report::groups::markdown::groups_section;
+use crate::report::shared::markdown::escape::{code, text};
+use crate::report::shared::markdown::gaps::{OF_GAPS, gap_row};
+use crate::report::shared::markdown::page::{Column, Page, Row, Section, figures, words};
+use crate::report::shared::next::Invocation;
+use crate::report::shared::text::{
+    ABSENT, count, counted, minute, money, money_or_absent, percent, rounded,
+};
+use crate::savings::{Purchase, UnusedCommitment};
+use crate::usage::EstateSource;
+use rust_decimal::Decimal;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const OF_ACTIONS: &[Column] = &[
+    figures("monthly savings"),
+    words("workload"),
+    words("action"),
+    words("to"),
+    words("risk"),
+];
+const OF_PURCHASES: &[Column] = &[
+    figures("monthly savings"),
+    figures("count"),
+    words("type"),
+    words("region"),
+    words("what"),
+];
+const OF_FINDINGS: &[Column] = &[
+    words("severity"),
+    words("rule"),
+    words("workload"),
+    words("what"),
+    words("why"),
+    figures("individual savings"),
+];
+const OF_WORKLOADS: &[Column] = &[
+    words("workload"),
+    words("region"),
+    words("type"),
+    figures("count"),
+    words("kind"),
+    words("class"),
+    words("state"),
+    figures("mean GPU use"),
+    figures("per month"),
+    figures("planned"),
+];
+const OF_UNUSED: &[Column] = &[
+    words("commitment"),
+    words("kind"),
+    words("what"),
+    figures("per month"),
+    figures("planned"),
+];
+const OF_IGNORED: &[Column] = &[words("workload"), words("reason in tag")];
+
+/// The audit as a comment on a pull request, with its groups where they were asked
+/// for; `invocation` is what led to it.
+pub fn audit_markdown(audit: &Audit, groups: Option<&Groups>, invocation: &Invocation) -> String {
+    let ignored = audit.workloads.iter().filter_map(ignored_row).collect();
+    let gaps = audit.gaps.len() as u64;
+    let not_seen = counted(gaps, "data gap", "data gaps");
+    let mut sections: Vec<Section> = groups.map(groups_section).into_iter().collect();
+    sections.extend([
+        folded(
+            "Plan: these savings add up",
+            OF_ACTIONS,
+            plan(audit),
+            ("action", "actions"),
+        ),
+        folded(
+            "To buy, after all actions above",
+            OF_PURCHASES,
+            audit.purchases.iter().map(purchase_row).collect(),
+            ("purchase", "purchases"),
+        ),
+        folded(
+            "Findings, largest savings first: savings are per finding; they overlap and do \
+             not add up",
+            OF_FINDINGS,
+            findings(audit),
+            ("finding", "findings"),
+        ),
+        folded(
+            "Workloads",
+            OF_WORKLOADS,
+            audit.workloads.iter().map(workload_row).collect(),
+            ("workload", "workloads"),
+        ),
+        folded(
+            "Paid for but not running: included in the cost",
+            OF_UNUSED,
+            audit.unused.iter().map(unused_row).collect(),
+            ("commitment", "commitments"),
+        ),
+        folded(
+            "Ignored because of a tag",
+            OF_IGNORED,
+            ignored,
+            ("workload", "workloads"),
+        ),
+        folded(
+            &format!("Incomplete: {not_seen}"),
+            OF_GAPS,
+            audit.gaps.iter().map(gap_row).collect(),
+            ("gap", "gaps"),
+        ),
+    ]);
+    let page = Page {
+        head: head(audit),
+        sections,
+        foot: foot(audit),
+        again: invocation.short_command("audit", "--format wide"),
+    };
+    page.text()
+}
+
+fn folded(
+    title: &str,
+    columns: &'static [Column],
+    rows: Vec<Row>,
+    noun: (&'static str, &'static str),
+) -> Section {
+    Section {
+        title: title.to_owned(),
+        folded: true,
+        columns: columns.into(),
+        rows,
+        noun,
+    }
+}
+
+/// The headline, what it is about, and where the money goes.
+fn head(audit: &Audit) -> String {
+    let mut head = String::from("<!-- gpucost audit -->\n");
+    // Writing to a string cannot fail.
+    let _ = write!(head, "### {}\n\n", headline(audit));
+    let _ = write!(head, "{}\n\n", scope(audit));
+    let _ = money_table(audit, &mut head);
+    let _ = funnel(audit, &mut head);
+    head
+}
+
+fn headline(audit: &Audit) -> String {
+    let totals = &audit.totals;
+    let Some(cost) = totals.monthly_cost else {
+        return "GPU cost is unknown".to_owned();
+    };
+    let saved = totals
+        .monthly_savings()
+        .filter(|saved| !saved.amount().is_zero());
+    match saved {
+        None => format!(
+            "GPUs cost {} per month; the plan changes nothing",
+            money(cost)
+        ),
+        Some(saved) => {
+            let share = totals
+                .savings_percent()
+                .map_or(String::new(), |share| format!(" ({}%)", rounded(share, 1)));
+            format!(
+                "The plan saves {} per month{share} of {} for GPUs",
+                money(saved),
+                money(cost)
+            )
+        }
+    }
+}
+
+fn scope(audit: &Audit) -> String {
+    let regions = match audit.regions.as_slice() {
+        [] => "no region".to_owned(),
+        [one] => code(one),
+        many => format!("{} regions", many.len()),
+    };
+    let source = match (audit.source, audit.accounts.as_slice()) {
+        (EstateSource::Demo, _) => "The demo estate".to_owned(),
+        (_, [one]) => format!("Account {}", code(one)),
+        (_, many) => counted(many.len() as u64, "account", "accounts"),
+    };
+    let days = audit.window.seconds() as f64 / 86_400.0;
+    let end = minute(audit.as_of);
+    format!("{source}, {regions}, {days:.0} days to {end}")
+}
+
+fn money_table(audit: &Audit, out: &mut String) -> std::fmt::Result {
+    let totals = &audit.totals;
+    let running = totals.instances.saturating_sub(totals.stopped_instances);
+    let mut seen = format!(
+        "{}, {} stopped, {}",
+        counted(running, "running instance", "running instances"),
+        count(totals.stopped_instances),
+        counted(totals.gpus, "GPU", "GPUs")
+    );
+    if totals.unpriced_instances > 0 {
+        write!(seen, ", {} unpriced", count(totals.unpriced_instances))?;
+    }
+    writeln!(out, "| | per month | |\n| --- | --: | --- |")?;
+    let rows: [(&str, Option<Money>, &str); 4] = [
+        ("Cost", totals.monthly_cost, &seen),
+        (
+            "Waste",
+            totals.monthly_waste,
+            "certain savings: stop or release",
+        ),
+        (
+            "Optimization",
+            totals.monthly_optimization,
+            "additional optimization savings",
+        ),
+        ("After the plan", totals.planned_monthly_cost, ""),
+    ];
+    for (label, amount, note) in rows {
+        writeln!(out, "| {label} | {} | {note} |", money_or_absent(amount))?;
+    }
+    writeln!(out)
+}
+
+fn funnel(audit: &Audit, out: &mut String) -> std::fmt::Result {
+    let funnel = &audit.funnel;
+    write!(
+        out,
+        "GPUs: {} total → {} allocated → {} active → {:.1} effective",
+        count(funnel.total_gpus),
+        count(funnel.allocated_gpus),
+        count(funnel.active_gpus),
+        funnel.effective_gpus,
+    )?;
+    if funnel.unmeasured_gpus > 0 {
+        write!(out, " ({} unmeasured)", count(funnel.unmeasured_gpus))?;
+    }
+    out.push_str("\n\n");
+    Ok(())
+}
+
+/// Every action, those of the workload that saves most first.
+fn plan(audit: &Audit) -> Vec<Row> {
+    let mut planned: Vec<&AuditedWorkload> = audit.workloads.iter().collect();
+    planned.sort_by_cached_key(|audited| {
+        let actions = audited.actions.iter();
+        let saved: Decimal = actions.map(|one| one.monthly_savings().amount()).sum();
+        (Reverse(saved), audited.workload.id())
+    });
+    let of_workloads = planned.into_iter().flat_map(|audited| {
+        let actions = audited.actions.iter();
+        actions.map(|action| action_row(&audited.workload.name, action))
+    });
+    let of_unused = audit.unused.iter().flat_map(|one| {
+        let actions = one.actions.iter();
+        actions.map(|action| action_row(&one.id, action))
+    });
+    of_workloads.chain(of_unused).collect()
+}
+
+fn action_row(name: &str, action: &Action) -> Row {
+    let saved = action.monthly_savings();
+    let to = action.target().map_or_else(
+        || ABSENT.to_owned(),
+        |target| format!("{} × {}", target.count, code(&target.instance_type)),
+    );
+    Row::of_cells(&[
+        money(saved),
+        code(name),
+        action.kind().to_string(),
+        to,
+        action.risk().to_string(),
+    ])
+    .worth(saved)
+}
+
+fn purchase_row(purchase: &Purchase) -> Row {
+    Row::of_cells(&[
+        money(purchase.monthly_savings),
+        purchase.count.to_string(),
+        code(&purchase.key.instance_type),
+        code(&purchase.key.region),
+        text(&purchase.term.name),
+    ])
+    .worth(purchase.monthly_savings)
+}
+
+fn findings(audit: &Audit) -> Vec<Row> {
+    let names: BTreeMap<String, &str> = audit
+        .workloads
+        .iter()
+        .map(|audited| (audited.workload.id(), audited.workload.name.as_str()))
+        .collect();
+    let row = |finding: &Finding| {
+        let name = names.get(finding.workload()).copied();
+        finding_row(finding, name.unwrap_or(finding.workload()))
+    };
+    audit.findings.iter().map(row).collect()
+}
+
+fn finding_row(finding: &Finding, name: &str) -> Row {
+    let why = finding
+        .evidence()
+        .first()
+        .map_or(String::new(), |decisive| {
+            text(&format!("{} ({})", evidence(decisive), finding.confidence))
+        });
+    Row::of_cells(&[
+        finding.severity.to_string(),
+        code(finding.rule()),
+        code(name),
+        text(&finding.title),
+        why,
+        money_or_absent(finding.monthly_savings),
+    ])
+}
+
+fn workload_row(audited: &AuditedWorkload) -> Row {
+    let workload = &audited.workload;
+    let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
+    let class = if workload.key.running {
+        audited.verdict.classification.name()
+    } else {
+        "stopped"
+    };
+    let mean = workload.utilization.as_ref();
+    Row::of_cells(&[
+        code(&workload.name),
+        code(&workload.key.region),
+        code(&workload.key.instance_type),
+        count(workload.instances.len() as u64),
+        workload.kind.to_string(),
+        class.to_owned(),
+        or_absent(audited.verdict.state.map(|state| state.to_string())),
+        or_absent(mean.map(|summary| percent(summary.distribution.mean))),
+        money_or_absent(workload.monthly_cost()),
+        money_or_absent(audited.planned_monthly_cost()),
+    ])
+}
+
+fn unused_row(one: &UnusedCommitment) -> Row {
+    Row::of_cells(&[
+        code(&one.id),
+        one.kind.to_owned(),
+        text(&one.name),
+        money_or_absent(one.monthly_cost),
+        money_or_absent(one.planned_monthly_cost()),
+    ])
+}
+
+fn ignored_row(audited: &AuditedWorkload) -> Option<Row> {
+    let workload = &audited.workload;
+    let reason = workload.ignored.as_deref()?;
+    Some(Row::of_cells(&[code(&workload.name), text(reason)]))
+}
+
+/// Where the prices come from.
+fn foot(audit: &Audit) -> String {
+    let origins: Vec<String> = audit
+        .prices
+        .by_origin()
+        .iter()
+        .map(|(origin, number)| format!("{number} {origin}"))
+        .collect();
+    if origins.is_empty() {
+        return String::new();
+    }
+    let oldest = audit
+        .prices
+        .oldest_effective_date()
+        .map_or(String::new(), |date| format!(", oldest from {date}"));
+    format!("Prices: {}{oldest}\n", origins.join(", "))
+}

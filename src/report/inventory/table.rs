@@ -1,0 +1,102 @@
+//! `gpucost inventory` for people.
+
+use super::{addresses, idle_storage_monthly, volume_gib};
+use crate::analysis::{ListedInstance, Listing};
+use crate::domain::InstanceShape;
+use crate::report::shared::gaps::gap_section;
+use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::style::TableStyle;
+use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent};
+
+/// The inventory for a terminal: what matters first, the name last, because it
+/// gives way where the columns end; then what could not be seen.
+pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
+    let mut header = vec!["ID", "$/HOUR", "BOUGHT AS", "TYPE", "GPU", "REGION"];
+    if style.wide {
+        header.extend([
+            "ACCOUNT",
+            "ZONE",
+            "OS",
+            "LAUNCHED",
+            "GROUP",
+            "VOLUMES",
+            "ADDRESSES",
+            "IDLE $/MONTH",
+            "PRICE DATE",
+        ]);
+    }
+    header.push("NAME");
+    let mut table = PlainTable::new(&header, if style.wide { vec![1, 13] } else { vec![1] });
+    for listed in &listing.instances {
+        let mut row = table_row(listed);
+        if style.wide {
+            row.extend(wide_cells(listed));
+        }
+        row.push(fit(listed.instance.name().unwrap_or(ABSENT), 48));
+        table.row(row);
+    }
+    let mut out = table.text(style);
+    // Writing to a string cannot fail.
+    let _ = gap_section(&listing.gaps, style, &mut out);
+    out.push_str(&format!(
+        "{} in {}\n",
+        counted(listing.instances.len() as u64, "instance", "instances"),
+        counted(listing.estate.regions.len() as u64, "region", "regions"),
+    ));
+    out
+}
+
+fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {
+    let instance = listed.instance;
+    let is_running = instance.state.is_running();
+    let price = match &listed.quote {
+        Some(quote) => format!(
+            "{}{}",
+            quote.rate.currency().sign(),
+            quote.rate.amount().round_dp(6).normalize()
+        ),
+        None if is_running => "unpriced".to_owned(),
+        None => ABSENT.to_owned(),
+    };
+    vec![
+        fit(instance.id.as_str(), 19),
+        price,
+        if is_running {
+            instance.purchase_option().to_string()
+        } else {
+            instance.state.to_string()
+        },
+        fit(&instance.instance_type, 18),
+        fit(&gpu(listed.shape), 20),
+        fit(&instance.region, 16),
+    ]
+}
+
+fn wide_cells(listed: &ListedInstance<'_>) -> [String; 9] {
+    let instance = listed.instance;
+    let text = |value: Option<&str>, width| fit(value.unwrap_or(ABSENT), width);
+    let addresses = addresses(instance).filter(|ids| !ids.is_empty());
+    [
+        fit(&instance.account, 16),
+        text(instance.zone.as_deref(), 18),
+        instance.operating_system.to_string(),
+        instance.launch_time.strftime("%Y-%m-%d %H:%M").to_string(),
+        text(instance.auto_scaling_group.as_deref(), 24),
+        volume_gib(instance).map_or(ABSENT.to_owned(), |gib| format!("{gib} GiB")),
+        text(addresses.as_deref(), 40),
+        money_or_absent(idle_storage_monthly(listed.idle_storage.as_ref())),
+        listed.quote.as_ref().map_or(ABSENT.to_owned(), |quote| {
+            format!("{} ({})", quote.effective_date, quote.origin)
+        }),
+    ]
+}
+
+fn gpu(shape: Option<&InstanceShape>) -> String {
+    let Some(shape) = shape else {
+        return "unknown type".to_owned();
+    };
+    match &shape.gpu {
+        Some(offer) => format!("{} × {}", offer.share, offer.model),
+        None => shape.accelerator.name().to_owned(),
+    }
+}

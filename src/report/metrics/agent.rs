@@ -1,0 +1,110 @@
+//! `gpucost metrics setup`: the CloudWatch agent configuration that makes GPU
+//! metrics carry the instance id and the GPU's index, and whom it is for.
+
+use super::instances;
+use crate::analysis::Audit;
+use crate::domain::{AcceleratorKind, GpuModel, InstanceShape, InstanceUsage, Signal, Workload};
+use crate::report::shared::text::{json_document, safe};
+use serde_json::json;
+
+/// The configuration. JSON has no comments, so the instances stand beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSetup {
+    /// The agent's configuration as a JSON document.
+    pub configuration: String,
+    /// Running instances with NVIDIA GPUs whose utilization is not reported, in
+    /// words.
+    pub lacking: Vec<String>,
+    /// Running instances without a GPU signal that it does nothing for, in
+    /// words, each with what applies instead.
+    pub beyond: Vec<String>,
+}
+
+/// The agent configuration for the running instances of an audit.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_json::Error> {
+    let mut setup = AgentSetup {
+        configuration: json_document(&configuration(namespace))?,
+        lacking: Vec::new(),
+        beyond: Vec::new(),
+    };
+    for (workload, usage) in instances(audit) {
+        let signal = usage.signal.map(|(signal, _)| signal);
+        if signal == Some(Signal::GpuUtilization) {
+            continue;
+        }
+        let line = described(workload, usage);
+        match other_agent(workload.shape.as_ref()) {
+            Some(advice) => setup.beyond.push(format!("{line}: {advice}")),
+            None if signal.is_some() => setup
+                .lacking
+                .push(format!("{line}, only power reported so far")),
+            None => setup.lacking.push(line),
+        }
+    }
+    Ok(setup)
+}
+
+fn described(workload: &Workload, usage: &InstanceUsage) -> String {
+    let of = [
+        &workload.name,
+        &workload.key.instance_type,
+        &workload.key.region,
+    ];
+    let of: Vec<String> = of.iter().map(|name| safe(name)).collect();
+    format!("{} ({})", safe(usage.instance.as_str()), of.join(", "))
+}
+
+/// What reports on accelerators that nvidia-smi, which the CloudWatch agent
+/// asks, does not know; `None` for those that it knows: NVIDIA's.
+fn other_agent(shape: Option<&InstanceShape>) -> Option<&'static str> {
+    let Some(shape) = shape else {
+        return Some("unknown type; nvidia-smi support for its accelerator is unknown");
+    };
+    match shape.accelerator {
+        AcceleratorKind::Gpu => {
+            let model = shape.gpu.as_ref().map(|offer| &offer.model);
+            let is_amd = model.is_some_and(is_radeon);
+            is_amd.then_some("AMD GPU; not collected by the CloudWatch agent")
+        }
+        AcceleratorKind::Neuron => {
+            Some("Neuron devices; reported by neuron-monitor, which gpucost does not read")
+        }
+        AcceleratorKind::Inference | AcceleratorKind::Media | AcceleratorKind::Fpga => {
+            Some("no GPU; accelerator not collected by the CloudWatch agent")
+        }
+        AcceleratorKind::Cpu => Some("no accelerator"),
+    }
+}
+
+fn is_radeon(model: &GpuModel) -> bool {
+    model.name().starts_with("Radeon")
+}
+
+fn configuration(namespace: &str) -> serde_json::Value {
+    json!({
+        "agent": { "metrics_collection_interval": 60 },
+        "metrics": {
+            "namespace": namespace,
+            "append_dimensions": {
+                "InstanceId": "${aws:InstanceId}",
+                "InstanceType": "${aws:InstanceType}"
+            },
+            "metrics_collected": {
+                "nvidia_gpu": {
+                    "measurement": [
+                        "utilization_gpu",
+                        "memory_used",
+                        "memory_total",
+                        "power_draw",
+                        "temperature_gpu",
+                        "encoder_stats_session_count"
+                    ],
+                    "metrics_collection_interval": 60
+                }
+            }
+        }
+    })
+}

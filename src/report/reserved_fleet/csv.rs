@@ -1,0 +1,89 @@
+//! `gpucost reserved` of a fleet as comma-separated values.
+
+use super::json::{family, reserved};
+use crate::analysis::ReservedFleet;
+use crate::report::shared::text::spreadsheet_safe;
+use serde_json::Value;
+
+/// Columns of a pool, then those of an option, under the names that JSON has.
+const POOL_COLUMNS: &[&str] = &[
+    "region",
+    "family",
+    "instance_type",
+    "operating_system",
+    "tenancy",
+    "currency",
+    "hours",
+    "peak",
+    "on_demand_hourly",
+    "on_demand_date",
+    "on_demand_peak_hourly",
+    "on_demand_mean_hourly",
+    "capacity_block_hourly",
+];
+const OPTION_COLUMNS: &[&str] = &[
+    "term_years",
+    "payment",
+    "best",
+    "count",
+    "commitment_hourly",
+    "effective_hourly",
+    "upfront_total",
+    "break_even_utilization",
+    "break_even_month",
+    "full_use_share",
+    "monthly_savings",
+    "committed_total",
+    "downside_when_halved",
+    "basis",
+    "date",
+    "origin",
+];
+
+/// The pools of a fleet as CSV: a row for each pool and what is sold to it, and
+/// one without an offer where nothing is. What is committed to already is in the
+/// JSON only.
+///
+/// # Errors
+/// When a row cannot be written.
+pub fn reserved_fleet_csv(fleet: &ReservedFleet) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(["offer"].iter().chain(POOL_COLUMNS).chain(OPTION_COLUMNS))?;
+    let reserved = fleet.reserved.iter().map(|pool| {
+        let pool = serde_json::to_value(reserved(pool));
+        ("reserved", pool)
+    });
+    let families = fleet.families.iter().map(|pool| {
+        let pool = serde_json::to_value(family(pool));
+        ("ec2-instance-savings-plan", pool)
+    });
+    for (offer, pool) in reserved.chain(families) {
+        let pool = pool.map_err(std::io::Error::from)?;
+        let sold = pool["options"].as_array().cloned().unwrap_or_default();
+        let sold = if sold.is_empty() {
+            vec![Value::Null]
+        } else {
+            sold
+        };
+        for option in sold {
+            let cells = POOL_COLUMNS.iter().map(|name| cell(&pool[*name]));
+            let of_option = OPTION_COLUMNS.iter().map(|name| cell(&option[*name]));
+            let row = std::iter::once(offer.to_owned())
+                .chain(cells)
+                .chain(of_option);
+            writer.write_record(row)?;
+        }
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => spreadsheet_safe(text),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,9 @@
+//! What every report uses: text, tables, gaps, the page of Markdown, and what to type
+//! next.
+
+pub(super) mod gaps;
+pub(super) mod markdown;
+pub(super) mod next;
+pub(super) mod plain_table;
+pub(super) mod style;
+pub mod text;

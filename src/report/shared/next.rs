@@ -1,0 +1,98 @@
+//! What to type next: commands that read the same things again.
+
+use super::style::TableStyle;
+use super::text::shell_word;
+use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
+
+/// A command longer than this is shown without its flags where room is bounded.
+const LONGEST_COMMAND: usize = 400;
+
+/// What the user typed to choose what a report is about, in words of a command
+/// line that are not quoted yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// Flags that every command takes, such as `--from` and its file.
+    pub scope: Vec<String>,
+    /// Flags of `audit` alone, such as `--risk`.
+    pub audit: Vec<String>,
+}
+
+impl Invocation {
+    /// The flags that lead to the same estate, each with a blank before it; none where they
+    /// are very long.
+    pub fn estate_flags(&self) -> String {
+        let words = self.scope.iter();
+        let flags: String = words.map(|word| format!(" {}", shell_word(word))).collect();
+        if flags.len() <= LONGEST_COMMAND {
+            flags
+        } else {
+            String::new()
+        }
+    }
+
+    /// A whole command, quoted for a shell.
+    pub(in crate::report) fn command(&self, name: &str, for_audit: bool, rest: &str) -> String {
+        let audit = self.audit.iter().filter(|_| for_audit);
+        let words: Vec<String> = self
+            .scope
+            .iter()
+            .chain(audit)
+            .map(|w| shell_word(w))
+            .collect();
+        let parts = ["gpucost", name, &words.join(" "), rest];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(" ")
+    }
+
+    /// The same for a report of bounded size: without what the user typed when
+    /// that is very long.
+    pub(in crate::report) fn short_command(&self, name: &str, rest: &str) -> String {
+        let command = self.command(name, true, rest);
+        if command.len() <= LONGEST_COMMAND {
+            command
+        } else {
+            Self::default().command(name, true, rest)
+        }
+    }
+}
+
+/// The section NEXT. A command is never cut, so that it can be copied: what it
+/// is for goes below it where the columns end.
+pub(in crate::report) fn next_section(
+    invocation: &Invocation,
+    unmeasured_gpus: bool,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    writeln!(out, "{}", style.heading("NEXT"))?;
+    let mut steps = vec![
+        (
+            invocation.command("audit", true, "--format wide"),
+            "all workloads with figures",
+        ),
+        (
+            invocation.command("audit", true, "--format json"),
+            "full report with all evidence",
+        ),
+    ];
+    if unmeasured_gpus {
+        steps.push((
+            invocation.command("metrics setup", false, ""),
+            "the agent configuration for unmeasured GPUs",
+        ));
+    }
+    let width = |(command, _): &(String, &str)| command.width();
+    let widest = steps.iter().map(width).max().unwrap_or(0);
+    let longest = steps.iter().map(|(_, why)| why.width()).max().unwrap_or(0);
+    let beside = 2 + widest + 6 + longest <= style.width;
+    for (command, why) in steps {
+        if beside {
+            let padding = " ".repeat(widest - command.width() + 6);
+            writeln!(out, "  {command}{padding}{why}")?;
+        } else {
+            writeln!(out, "  {command}\n      {why}")?;
+        }
+    }
+    Ok(())
+}

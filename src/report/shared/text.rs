@@ -1,0 +1,228 @@
+//! Text for people: money with separators, names that cannot hurt a terminal
+//! or a spreadsheet, lines that fit.
+
+use crate::domain::{Money, is_unsafe, separated};
+use jiff::Timestamp;
+use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub use crate::domain::{safe, shell_word, spreadsheet_safe};
+
+/// What stands for an absent value in tables.
+pub const ABSENT: &str = "—";
+
+/// An amount with sign, thousands separators and cents, such as `$16,029.08`.
+pub fn money(money: Money) -> String {
+    money.to_string()
+}
+
+/// A decimal number with so many decimals, half away from zero: formatting one
+/// by itself cuts instead of rounding.
+pub(in crate::report) fn rounded(value: Decimal, decimals: u32) -> String {
+    let value = value.round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero);
+    format!("{value:.0$}", decimals as usize)
+}
+
+/// An amount that may be absent.
+pub fn money_or_absent(amount: Option<Money>) -> String {
+    amount.map_or_else(|| ABSENT.to_owned(), money)
+}
+
+/// A count with thousands separators.
+pub fn count(number: u64) -> String {
+    separated(&number.to_string())
+}
+
+/// An instant to the minute, such as `2026-11-01 00:00 UTC`.
+pub fn minute(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// A percentage with one decimal, such as `17.3%`.
+pub fn percent(value: f64) -> String {
+    format!("{value:.1}%")
+}
+
+/// A count and its noun, in the plural unless it is one.
+pub fn counted(number: u64, singular: &str, plural: &str) -> String {
+    format!(
+        "{} {}",
+        count(number),
+        if number == 1 { singular } else { plural }
+    )
+}
+
+/// A name that is safe and at most `width` columns wide, cut with `…`.
+pub fn fit(name: &str, width: usize) -> String {
+    let shown = safe(name);
+    if shown.width() <= width {
+        return shown;
+    }
+    let mut cut = String::new();
+    let mut used = 0;
+    for c in shown.chars() {
+        let columns = c.width().unwrap_or(0);
+        if used + columns + 1 > width {
+            break;
+        }
+        used += columns;
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
+}
+
+/// Words wrapped to lines of at most `width` columns; longer words are cut.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in safe(text).split_whitespace() {
+        let word = fit(word, width);
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// Tags in one cell: `key=value`, separated by semicolons.
+pub(in crate::report) fn tags_cell(tags: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = tags
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    pairs.join(";")
+}
+
+/// A JSON document, indented, with everything unsafe in strings escaped.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn json_document(document: &impl Serialize) -> Result<String, serde_json::Error> {
+    let text = serde_json::to_string_pretty(document)?;
+    let mut escaped = json_escaped(&text);
+    escaped.push('\n');
+    Ok(escaped)
+}
+
+/// JSON text with everything unsafe in its strings escaped.
+pub(in crate::report) fn json_escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        // Outside of strings a document has no such characters but line feeds.
+        if c != '\n' && is_unsafe(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Monthly money as a JSON number with cents.
+pub(in crate::report) fn json_money(money: Money) -> Option<f64> {
+    money.rounded().amount().to_f64()
+}
+
+/// The currency that the amounts of a row are in, by its code; absent where the row has
+/// no amount.
+pub(in crate::report) fn currency_code(amount: Option<Money>) -> Option<&'static str> {
+    amount.map(|amount| amount.currency().code())
+}
+
+/// An hourly rate as a JSON number with up to six decimals.
+pub(in crate::report) fn json_rate(rate: Decimal) -> Option<f64> {
+    rate.round_dp(6).normalize().to_f64()
+}
+
+/// A figure as a JSON number with up to four decimals.
+pub(in crate::report) fn json_figure(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Currency;
+
+    fn usd(text: &str) -> String {
+        money(Money::new(text.parse().expect("a decimal"), Currency::Usd))
+    }
+
+    #[test]
+    fn money_has_separators_and_cents() {
+        assert_eq!(usd("200563.19"), "$200,563.19");
+        assert_eq!(usd("0"), "$0.00");
+        assert_eq!(usd("999.995"), "$1,000.00");
+        assert_eq!(usd("-1234.5"), "-$1,234.50");
+        assert_eq!(usd("1000000"), "$1,000,000.00");
+    }
+
+    #[test]
+    fn decimals_are_rounded_and_not_cut() {
+        let read = |text: &str| -> Decimal { text.parse().expect("a decimal") };
+        assert_eq!(rounded(read("34.178"), 1), "34.2");
+        assert_eq!(rounded(read("0.00839"), 4), "0.0084");
+        assert_eq!(rounded(read("-0.25"), 1), "-0.3");
+        assert_eq!(rounded(read("7"), 2), "7.00");
+    }
+
+    #[test]
+    fn names_cannot_drive_a_terminal() {
+        assert_eq!(safe("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(safe("x\u{202e}gpj.exe"), "x\\u{202e}gpj.exe");
+        assert_eq!(safe("two\nlines"), "two\\u{a}lines");
+        assert_eq!(safe("Grüße 模型"), "Grüße 模型");
+    }
+
+    #[test]
+    fn words_of_a_shell_are_quoted_where_they_must_be() {
+        assert_eq!(shell_word("estate.json.gz"), "estate.json.gz");
+        assert_eq!(shell_word("my estate.json"), "'my estate.json'");
+        assert_eq!(shell_word("it's; rm $x"), "'it'\\''s; rm $x'");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(
+            shell_word("a'\\\u{1b}1\u{9b}"),
+            "$'a\\'\\\\\\0331\\302\\233'"
+        );
+    }
+
+    #[test]
+    fn names_are_cut_by_columns_not_bytes() {
+        assert_eq!(fit("模型模型", 5), "模型…");
+        assert_eq!(fit("short", 5), "short");
+        assert_eq!(fit("longer", 5), "long…");
+    }
+
+    #[test]
+    fn formulas_are_disarmed() {
+        assert_eq!(spreadsheet_safe("=HYPERLINK(\"x\")"), "'=HYPERLINK(\"x\")");
+        assert_eq!(spreadsheet_safe("-1"), "'-1");
+        assert_eq!(spreadsheet_safe("\t=1"), "'\\u{9}=1");
+        assert_eq!(spreadsheet_safe("  @SUM(A1)"), "'  @SUM(A1)");
+        assert_eq!(spreadsheet_safe("i-123"), "i-123");
+    }
+
+    #[test]
+    fn json_escapes_what_a_terminal_would_run() {
+        let text = json_document(&["\u{9b}2J\u{202e}"]).expect("valid");
+        assert_eq!(text, "[\n  \"\\u009b2J\\u202e\"\n]\n");
+        let back: Vec<String> = serde_json::from_str(&text).expect("valid");
+        assert_eq!(back, ["\u{9b}2J\u{202e}"]);
+    }
+
+    #[test]
+    fn wrapped_lines_fit() {
+        let lines = wrap("one two three four", 9);
+        assert_eq!(lines, ["one two", "three", "four"]);
+    }
+}

@@ -1,0 +1,398 @@
+//! Commitments as JSON: the estate's key `commitments`, and the same list in a
+//! file of its own, of what a payer account bought.
+
+use super::error::InvalidValue;
+use super::fields::{Of, Wire, decimal, named, time};
+use crate::domain::{
+    CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
+    OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+    shown,
+};
+use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json_file};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize, de};
+use std::collections::BTreeSet;
+use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+/// Instances of one purchase: more is an error.
+const MOST_INSTANCES: u32 = 1_000_000;
+/// Money committed for one instance, likewise.
+const MOST_UPFRONT: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+
+/// One commitment; amounts are decimals as text.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    expecting = "a commitment as an object with `kind`"
+)]
+pub(super) enum CommitmentWire {
+    ReservedInstances(ReservedWire),
+    SavingsPlan(PlanWire),
+    CapacityReservation(CapacityWire),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "reserved instances as an object")]
+pub(super) struct ReservedWire {
+    id: String,
+    region: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    zone: Option<String>,
+    instance_type: String,
+    #[serde(default = "linux")]
+    operating_system: String,
+    #[serde(default = "shared")]
+    tenancy: String,
+    count: u32,
+    #[serde(default = "standard")]
+    class: String,
+    payment: String,
+    start: String,
+    end: String,
+    #[serde(default = "usd")]
+    currency: String,
+    #[serde(default = "nothing")]
+    upfront: String,
+    #[serde(default = "nothing")]
+    recurring_hourly: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a savings plan as an object")]
+pub(super) struct PlanWire {
+    id: String,
+    plan: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    family: Option<String>,
+    #[serde(default = "usd")]
+    currency: String,
+    commitment_hourly: String,
+    term: String,
+    start: String,
+    end: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a capacity reservation as an object")]
+pub(super) struct CapacityWire {
+    id: String,
+    region: String,
+    zone: String,
+    instance_type: String,
+    #[serde(default = "linux")]
+    operating_system: String,
+    #[serde(default = "shared")]
+    tenancy: String,
+    total: u32,
+    available: u32,
+    #[serde(default)]
+    capacity_block: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    committed_until: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
+}
+
+fn linux() -> String {
+    "linux".to_owned()
+}
+
+fn shared() -> String {
+    "shared".to_owned()
+}
+
+fn standard() -> String {
+    "standard".to_owned()
+}
+
+fn usd() -> String {
+    "USD".to_owned()
+}
+
+fn nothing() -> String {
+    "0".to_owned()
+}
+
+/// The wire form, in the order of kinds and ids.
+pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
+    let reserved = commitments.reserved_instances.iter().map(|one| {
+        CommitmentWire::ReservedInstances(ReservedWire {
+            id: one.id.clone(),
+            region: one.region.clone(),
+            zone: one.zone.clone(),
+            instance_type: one.instance_type.clone(),
+            operating_system: one.operating_system.name().to_owned(),
+            tenancy: one.tenancy.name().to_owned(),
+            count: one.count,
+            class: one.class.name().to_owned(),
+            payment: one.payment.name().to_owned(),
+            start: one.start.to_string(),
+            end: one.end.to_string(),
+            currency: one.currency.code().to_owned(),
+            upfront: one.upfront.to_string(),
+            recurring_hourly: one.recurring_hourly.to_string(),
+        })
+    });
+    let plans = commitments.savings_plans.iter().map(|one| {
+        CommitmentWire::SavingsPlan(PlanWire {
+            id: one.id.clone(),
+            plan: one.kind.name().to_owned(),
+            region: one.region.clone(),
+            family: one.family.clone(),
+            currency: one.currency.code().to_owned(),
+            commitment_hourly: one.commitment_hourly.to_string(),
+            term: one.term.to_string(),
+            start: one.start.to_string(),
+            end: one.end.to_string(),
+        })
+    });
+    let capacity = commitments.capacity_reservations.iter().map(|one| {
+        CommitmentWire::CapacityReservation(CapacityWire {
+            id: one.id.clone(),
+            region: one.region.clone(),
+            zone: one.zone.clone(),
+            instance_type: one.instance_type.clone(),
+            operating_system: one.operating_system.name().to_owned(),
+            tenancy: one.tenancy.name().to_owned(),
+            total: one.total,
+            available: one.available,
+            capacity_block: one.capacity_block,
+            start: one.start.map(|time| time.to_string()),
+            committed_until: one.committed_until.map(|time| time.to_string()),
+            end: one.end.map(|time| time.to_string()),
+        })
+    });
+    reserved.chain(plans).chain(capacity).collect()
+}
+
+impl Wire for CommitmentWire {
+    type Value = (String, Commitments);
+
+    /// The commitment alone, with its id.
+    fn value<E: de::Error>(self) -> Result<Self::Value, E> {
+        let mut one = Commitments::default();
+        let id = match self {
+            Self::ReservedInstances(wire) => {
+                let id = wire.id.clone();
+                one.reserved_instances.push(reserved(wire)?);
+                id
+            }
+            Self::SavingsPlan(wire) => {
+                let id = wire.id.clone();
+                one.savings_plans.push(plan(wire)?);
+                id
+            }
+            Self::CapacityReservation(wire) => {
+                let id = wire.id.clone();
+                one.capacity_reservations.push(capacity(wire)?);
+                id
+            }
+        };
+        Ok((id, one))
+    }
+}
+
+fn reserved<E: de::Error>(wire: ReservedWire) -> Result<ReservedInstances, E> {
+    let (start, end) = term(&wire.id, &wire.start, &wire.end)?;
+    Ok(ReservedInstances {
+        operating_system: system(&wire.operating_system)?,
+        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
+        count: instances("count", &wire.id, wire.count, 1)?,
+        class: named("offering class", &wire.class, OfferingClass::from_name)?,
+        payment: named("payment", &wire.payment, PaymentOption::from_name)?,
+        start,
+        end,
+        currency: named("currency", &wire.currency, Currency::from_code)?,
+        upfront: amount("upfront", &wire.upfront, MOST_UPFRONT)?,
+        recurring_hourly: amount("recurring_hourly", &wire.recurring_hourly, MOST_PER_HOUR)?,
+        id: wire.id,
+        region: wire.region,
+        zone: wire.zone,
+        instance_type: wire.instance_type,
+    })
+}
+
+fn plan<E: de::Error>(wire: PlanWire) -> Result<SavingsPlan, E> {
+    let (start, end) = term(&wire.id, &wire.start, &wire.end)?;
+    let kind = named("savings plan", &wire.plan, SavingsPlanKind::from_name)?;
+    let is_bound = wire.region.is_some() && wire.family.is_some();
+    if kind == SavingsPlanKind::Ec2Instance && !is_bound {
+        return Err(E::custom(format!(
+            "savings plan {} of kind {kind} needs `region` and `family`",
+            wire.id
+        )));
+    }
+    Ok(SavingsPlan {
+        kind,
+        currency: named("currency", &wire.currency, Currency::from_code)?,
+        commitment_hourly: amount("commitment_hourly", &wire.commitment_hourly, MOST_PER_HOUR)?,
+        term: named("term", &wire.term, CommitmentTerm::from_name)?,
+        start,
+        end,
+        id: wire.id,
+        region: wire.region,
+        family: wire.family,
+    })
+}
+
+fn capacity<E: de::Error>(wire: CapacityWire) -> Result<CapacityReservation, E> {
+    let total = instances("total", &wire.id, wire.total, 0)?;
+    Ok(CapacityReservation {
+        operating_system: system(&wire.operating_system)?,
+        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
+        total,
+        available: if wire.available <= total {
+            wire.available
+        } else {
+            return Err(E::custom(format!(
+                "`available` of {} is {}, more than its total of {total}",
+                wire.id, wire.available
+            )));
+        },
+        capacity_block: wire.capacity_block,
+        start: wire.start.as_deref().map(time).transpose()?,
+        committed_until: wire.committed_until.as_deref().map(time).transpose()?,
+        end: wire.end.as_deref().map(time).transpose()?,
+        id: wire.id,
+        region: wire.region,
+        zone: wire.zone,
+        instance_type: wire.instance_type,
+    })
+}
+
+fn system<E: de::Error>(name: &str) -> Result<OperatingSystem, E> {
+    named("operating system", name, OperatingSystem::from_name)
+}
+
+fn term<E: de::Error>(id: &str, start: &str, end: &str) -> Result<(Timestamp, Timestamp), E> {
+    let (start, end) = (time(start)?, time(end)?);
+    if start >= end {
+        return Err(E::custom(format!("`end` of {id} is not after its `start`")));
+    }
+    Ok((start, end))
+}
+
+fn instances<E: de::Error>(field: &str, id: &str, count: u32, least: u32) -> Result<u32, E> {
+    if !(least..=MOST_INSTANCES).contains(&count) {
+        return Err(E::custom(format!(
+            "`{field}` of {id} is not between {least} and {MOST_INSTANCES}: {count}"
+        )));
+    }
+    Ok(count)
+}
+
+fn amount<E: de::Error>(field: &str, text: &str, most: Decimal) -> Result<Decimal, E> {
+    let amount: Decimal = decimal(field, text)?;
+    if amount.is_sign_negative() || amount > most {
+        return Err(E::custom(format!(
+            "`{field}` is not between 0 and {most}: {amount}"
+        )));
+    }
+    Ok(amount)
+}
+
+/// Why a file of commitments could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitmentsError {
+    /// It could not be read.
+    #[error("cannot read the commitments file {}", shown(path))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is no JSON, or ends early.
+    #[error("{} is not a complete list of commitments", shown(path))]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// Something in it is not as it must be.
+    #[error("invalid commitments file {}{}", shown(path), at(place))]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The keys that lead there; empty when it is about the whole.
+        place: String,
+        /// What was found and what was expected.
+        source: InvalidValue,
+    },
+}
+
+fn at(place: &str) -> String {
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{place}`")
+    }
+}
+
+/// The list as it stands in a file or an estate.
+pub(super) struct List(pub Commitments);
+
+/// An account has at most some thousands.
+const MOST_COMMITMENTS: usize = 100_000;
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let all = AtMost::<Of<CommitmentWire>, MOST_COMMITMENTS>::deserialize(deserializer)?;
+        let mut ids = BTreeSet::new();
+        let mut read = Commitments::default();
+        for Of((id, one)) in all.0 {
+            if !ids.insert(id.clone()) {
+                return Err(de::Error::custom(format!("duplicate commitment {id}")));
+            }
+            read.reserved_instances.extend(one.reserved_instances);
+            read.savings_plans.extend(one.savings_plans);
+            read.capacity_reservations.extend(one.capacity_reservations);
+        }
+        let mut sorted = Commitments::default();
+        sorted.add(read);
+        Ok(Self(sorted))
+    }
+}
+
+/// Reads a file that holds what an estate holds under `commitments`.
+///
+/// # Errors
+/// When it cannot be read, is no such list, or something in it is wrong.
+pub fn read_commitments(path: &Path) -> Result<Commitments, CommitmentsError> {
+    read_json_file(path, LONGEST_TEXT, PhantomData::<List>)
+        .map_err(|source| CommitmentsError::Io {
+            path: path.to_owned(),
+            source,
+        })?
+        .map(|List(found)| found)
+        .map_err(|error| explain(path, error))
+}
+
+/// Bytes of one text: an id has a hundred.
+const LONGEST_TEXT: usize = 1 << 16;
+
+fn explain(path: &Path, error: JsonError) -> CommitmentsError {
+    let path = path.to_owned();
+    let JsonError { place, source } = error;
+    if source.is_io() {
+        let source = source.into();
+        return CommitmentsError::Io { path, source };
+    }
+    if !source.is_data() {
+        return CommitmentsError::Malformed { path, source };
+    }
+    CommitmentsError::Wrong {
+        path,
+        place,
+        source: InvalidValue::of(&source.to_string()),
+    }
+}

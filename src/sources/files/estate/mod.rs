@@ -1,0 +1,16 @@
+//! Recorded estates as JSON: reading, writing, and the demos, which are estates too.
+//! Commitments are a key of an estate, and a file of their own as well.
+
+mod commitments;
+mod demo;
+mod error;
+mod fields;
+mod read;
+mod wire;
+mod write;
+
+pub use self::commitments::{CommitmentsError, read_commitments};
+pub use self::demo::{Demo, demo_estate};
+pub use self::error::InvalidValue;
+pub use self::read::{EstateError, parse_estate, read_estate};
+pub use self::write::write_estate;

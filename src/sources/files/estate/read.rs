@@ -1,0 +1,440 @@
+//! Reading an estate: every error is named with its place, nothing is guessed.
+
+use super::commitments;
+use super::error::InvalidValue;
+use super::fields::{MOST_PERIODS, Of, api, named, series, time};
+use super::wire::{
+    GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
+    TagFilterWire,
+};
+use crate::domain::{
+    Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, Window, shown,
+};
+use crate::sources::files::ESTATE_VERSION;
+use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json, read_json_file};
+use crate::usage::{ApiUsage, Estate, EstateSource, Series, TagFilter, Usages};
+use flate2::read::GzDecoder;
+use jiff::{SignedDuration, Timestamp};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes of one text: a tag has 256, a plan's document none.
+const LONGEST_TEXT: usize = 1 << 20;
+/// Values of all series, repetitions counted: 10,000 instances for a fortnight of
+/// five minutes.
+const MOST_VALUES: u64 = 500_000_000;
+/// Cells that are held until the window is known, 24 bytes each.
+const MOST_UNPLACED: usize = 20_000_000;
+const MOST_INSTANCES: usize = 1_000_000;
+const MOST_PRICES: usize = 2_000_000;
+/// Accounts, regions, types.
+const MOST_NAMES: usize = 100_000;
+
+/// Why an estate could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EstateError {
+    /// The file could not be opened or read.
+    #[error("cannot read the estate {}", shown(path))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is not an estate, or ends early.
+    #[error("{} is not a complete estate", shown(path))]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// It is complete, and something in it is not as it must be.
+    #[error("invalid estate {}{}", shown(path), at(place))]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The keys that lead there; empty when it is about the whole.
+        place: String,
+        /// What was found and what was expected.
+        source: InvalidValue,
+    },
+    /// A newer program wrote it.
+    #[error(
+        "{} has estate version {found}; this program reads version {ESTATE_VERSION}",
+        shown(path)
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version it has.
+        found: String,
+    },
+}
+
+fn at(place: &str) -> String {
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{place}`")
+    }
+}
+
+/// Reads an estate file, plain or gzip-compressed.
+///
+/// # Errors
+/// When it cannot be read, is not a complete estate, or is of another version.
+pub fn read_estate(path: &Path) -> Result<Estate, EstateError> {
+    read_json_file(path, LONGEST_TEXT, EstateSeed)
+        .map_err(|source| EstateError::Io {
+            path: path.to_owned(),
+            source,
+        })?
+        .map_err(|error| explain(path, error))
+}
+
+/// Reads an estate that ships inside the binary.
+pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
+    read_json(GzDecoder::new(document), LONGEST_TEXT, EstateSeed)
+        .map_err(|error| explain(Path::new("the demo"), error))
+}
+
+/// Reads an estate from JSON text.
+///
+/// # Errors
+/// With line and column, when it is not a complete estate.
+pub fn parse_estate(reader: impl Read) -> Result<Estate, serde_json::Error> {
+    read_json(reader, LONGEST_TEXT, EstateSeed).map_err(|error| error.source)
+}
+
+/// Marks the message of another version inside a JSON error, which is the only
+/// kind of error that a streaming reader can raise.
+const OTHER_VERSION: &str = "estate version ";
+
+fn explain(path: &Path, error: JsonError) -> EstateError {
+    let JsonError { place, source } = error;
+    // Compressed text that ends early, or is not compressed, is an incomplete estate.
+    let is_broken = matches!(
+        source.io_error_kind(),
+        Some(io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof)
+    );
+    if source.is_io() && !is_broken {
+        return EstateError::Io {
+            path: path.to_owned(),
+            source: source.into(),
+        };
+    }
+    let text = source.to_string();
+    if let Some(rest) = text.strip_prefix(OTHER_VERSION) {
+        return EstateError::Newer {
+            path: path.to_owned(),
+            found: rest.split(' ').next().unwrap_or_default().to_owned(),
+        };
+    }
+    let lacks_key = text.starts_with("missing field");
+    // Without its own keys, or as another kind of value, it is no estate.
+    let is_other = place.is_empty() && (lacks_key || text.starts_with("invalid type"));
+    if source.is_data() && !is_other {
+        EstateError::Wrong {
+            path: path.to_owned(),
+            place,
+            source: InvalidValue::of(&text),
+        }
+    } else {
+        EstateError::Malformed {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+struct EstateSeed;
+
+impl<'de> DeserializeSeed<'de> for EstateSeed {
+    type Value = Estate;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Estate, D::Error> {
+        deserializer.deserialize_map(EstateVisitor)
+    }
+}
+
+/// An edge of the window, on a whole second: its grid has no fractions.
+fn edge<E: de::Error>(text: &str) -> Result<Timestamp, E> {
+    let edge = time(text)?;
+    Timestamp::from_second(edge.as_second()).map_err(E::custom)
+}
+
+struct EstateVisitor;
+
+/// The parts of a document as they arrive.
+#[derive(Default)]
+struct Parts {
+    version: Option<String>,
+    as_of: Option<Timestamp>,
+    window_start: Option<Timestamp>,
+    window_end: Option<Timestamp>,
+    period_seconds: Option<u32>,
+    source: Option<EstateSource>,
+    accounts: Vec<String>,
+    regions: Vec<String>,
+    tag_filters: Vec<TagFilter>,
+    instances: Vec<Instance>,
+    out_of_scope: Vec<Instance>,
+    shapes: Vec<InstanceShape>,
+    metrics: Vec<Series>,
+    unplaced: Vec<SeriesWire<'static>>,
+    /// Values of all series, repetitions counted, and cells of those not placed yet.
+    values: u64,
+    cells: usize,
+    profiles: Vec<ProfiledRun>,
+    prices: PriceBook,
+    commitments: Commitments,
+    gaps: Vec<Gap>,
+    api: ApiUsage,
+}
+
+impl<'de> Visitor<'de> for EstateVisitor {
+    type Value = Estate;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an estate, a JSON object with `estate_version`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Estate, A::Error> {
+        let mut parts = Parts::default();
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "estate_version" => {
+                    let version: String = map.next_value()?;
+                    if version != ESTATE_VERSION {
+                        return Err(de::Error::custom(format!("{OTHER_VERSION}{version} ")));
+                    }
+                    parts.version = Some(version);
+                }
+                "as_of" => parts.as_of = Some(time(&map.next_value::<String>()?)?),
+                "window_start" => parts.window_start = Some(edge(&map.next_value::<String>()?)?),
+                "window_end" => parts.window_end = Some(edge(&map.next_value::<String>()?)?),
+                "period_seconds" => {
+                    let period: u32 = map.next_value()?;
+                    if period == 0 {
+                        return Err(de::Error::custom("`period_seconds` must be at least 1"));
+                    }
+                    parts.period_seconds = Some(period);
+                }
+                "source" => {
+                    let name: String = map.next_value()?;
+                    parts.source = Some(named("source", &name, EstateSource::from_name)?);
+                }
+                "accounts" => parts.accounts = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
+                "regions" => parts.regions = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
+                "tag_filters" => {
+                    let all = map.next_value::<AtMost<Of<TagFilterWire>, MOST_NAMES>>()?;
+                    parts.tag_filters.extend(all.0.into_iter().map(|one| one.0));
+                }
+                "instances" => {
+                    let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
+                    parts.instances.extend(all.0.into_iter().map(|one| one.0));
+                }
+                "out_of_scope" => {
+                    let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
+                    parts
+                        .out_of_scope
+                        .extend(all.0.into_iter().map(|one| one.0));
+                }
+                "shapes" => {
+                    let all = map.next_value::<AtMost<Of<ShapeWire>, MOST_NAMES>>()?;
+                    parts.shapes.extend(all.0.into_iter().map(|one| one.0));
+                }
+                "metrics" => map.next_value_seed(MetricsSeed(&mut parts))?,
+                "profiles" => {
+                    let all = map.next_value::<AtMost<Of<ProfileWire>, MOST_INSTANCES>>()?;
+                    parts.profiles.extend(all.0.into_iter().map(|one| one.0));
+                }
+                "prices" => {
+                    let all = map.next_value::<AtMost<Of<PriceWire>, MOST_PRICES>>()?;
+                    for Of((key, quote, history)) in all.0 {
+                        if let Some(history) = history {
+                            parts.prices.insert_spot_history(key.clone(), history);
+                        }
+                        parts.prices.insert(key, quote);
+                    }
+                }
+                "storage_prices" => {
+                    let all = map.next_value::<AtMost<Of<StoragePriceWire>, MOST_NAMES>>()?;
+                    for Of((region, resource, quote)) in all.0 {
+                        parts.prices.insert_storage(&region, resource, quote);
+                    }
+                }
+                "gaps" => {
+                    let all = map.next_value::<AtMost<Of<GapWire>, MOST_INSTANCES>>()?;
+                    parts.gaps.extend(all.0.into_iter().map(|one| one.0));
+                }
+                "api" => parts.api = api(map.next_value()?)?,
+                "commitments" => parts.commitments = map.next_value::<commitments::List>()?.0,
+                "gpucost_version" => {
+                    map.next_value::<de::IgnoredAny>()?;
+                }
+                other => {
+                    return Err(de::Error::custom(format!("unknown key `{other}`")));
+                }
+            }
+        }
+        parts.into_estate()
+    }
+}
+
+/// Streams the series: each is placed on its grid as soon as it is read, when
+/// the window is known by then, so that a large file is never held twice.
+struct MetricsSeed<'a>(&'a mut Parts);
+
+impl<'de> DeserializeSeed<'de> for MetricsSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MetricsSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of series")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+        // Only what the document has stated already counts: a default would put
+        // points on another grid than the one that follows.
+        let grid = match (
+            self.0.window_start,
+            self.0.window_end,
+            self.0.period_seconds,
+        ) {
+            (Some(start), Some(end), Some(period)) => Some((Window { start, end }, period)),
+            _ => None,
+        };
+        while let Some(()) = all.next_element_seed(SeriesSeed(self.0, grid))? {}
+        Ok(())
+    }
+}
+
+/// One series, placed where the grid is known.
+struct SeriesSeed<'a>(&'a mut Parts, Option<(Window, u32)>);
+
+impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let Self(parts, grid) = self;
+        let wire = SeriesWire::deserialize(deserializer)?;
+        let values = wire.values.iter().map(|cell| u64::from(cell.times));
+        parts.values += values.sum::<u64>();
+        if parts.values > MOST_VALUES {
+            return Err(de::Error::custom(format!(
+                "an estate has at most {MOST_VALUES} values"
+            )));
+        }
+        match grid {
+            Some((window, period)) => parts.metrics.push(series(wire, window, period)?),
+            None => {
+                parts.cells += wire.values.len();
+                if parts.cells > MOST_UNPLACED {
+                    return Err(de::Error::custom(
+                        "`window_start`, `window_end` and `period_seconds` must precede this \
+                         many `metrics`",
+                    ));
+                }
+                parts.unplaced.push(wire);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A fortnight, for documents that state no window.
+const DEFAULT_LOOKBACK: SignedDuration = SignedDuration::from_hours(14 * 24);
+const DEFAULT_PERIOD_SECONDS: u32 = 300;
+
+impl Parts {
+    /// Window and period, once the document has stated when it ends.
+    fn grid(&self) -> Option<(Window, u32)> {
+        let period = self.period_seconds.unwrap_or(DEFAULT_PERIOD_SECONDS);
+        let window = match (self.window_start, self.window_end) {
+            (Some(start), Some(end)) => Window { start, end },
+            _ => Window::before(self.as_of?, DEFAULT_LOOKBACK, period).ok()?,
+        };
+        Some((window, period))
+    }
+
+    fn into_estate<E: de::Error>(mut self) -> Result<Estate, E> {
+        if self.version.is_none() {
+            return Err(E::missing_field("estate_version"));
+        }
+        let as_of = self.as_of.ok_or_else(|| E::missing_field("as_of"))?;
+        let (window, period) = self
+            .grid()
+            .ok_or_else(|| E::custom("`as_of` is out of range"))?;
+        if window.seconds() <= 0 || window.seconds() / i64::from(period) > MOST_PERIODS as i64 {
+            return Err(E::custom(
+                "`window_start` must be before `window_end`, by at most a million periods",
+            ));
+        }
+        for wire in std::mem::take(&mut self.unplaced) {
+            self.metrics.push(series(wire, window, period)?);
+        }
+        let mut ids = BTreeSet::new();
+        for instance in self.instances.iter().chain(&self.out_of_scope) {
+            if !ids.insert(instance.id.clone()) {
+                return Err(E::custom(format!("duplicate instance {}", instance.id)));
+            }
+        }
+        if let Some(orphan) = self.metrics.iter().find(|s| !ids.contains(&s.instance)) {
+            return Err(E::custom(format!(
+                "a series of {} belongs to {}, which is not among the instances",
+                orphan.metric, orphan.instance
+            )));
+        }
+        if let Some(orphan) = self.profiles.iter().find(|p| !ids.contains(&p.instance)) {
+            return Err(E::custom(format!(
+                "a profile belongs to {}, which is not among the instances",
+                orphan.instance
+            )));
+        }
+        let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
+            given.extend(
+                self.instances
+                    .iter()
+                    .map(|instance| field(instance).clone()),
+            );
+            given.sort();
+            given.dedup();
+            given
+        };
+        Ok(Estate {
+            as_of,
+            window,
+            source: self.source.unwrap_or(EstateSource::Estate),
+            accounts: collect(self.accounts, |instance| &instance.account),
+            regions: collect(self.regions, |instance| &instance.region),
+            tag_filters: self.tag_filters,
+            period_seconds: period,
+            instances: self.instances,
+            out_of_scope: self.out_of_scope,
+            shapes: self
+                .shapes
+                .into_iter()
+                .map(|shape| (shape.instance_type.clone(), shape))
+                .collect(),
+            usage: Usages::default(),
+            metrics: self.metrics,
+            profiles: self.profiles,
+            prices: self.prices,
+            commitments: self.commitments,
+            gaps: self.gaps,
+            api: self.api,
+        })
+    }
+}

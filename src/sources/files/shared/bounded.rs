@@ -1,0 +1,328 @@
+//! Reading with an end: how much a document may hold before it is refused, so that
+//! no file, however it was made, fills the memory.
+
+use super::plain_text::open;
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::marker::PhantomData;
+use std::path::Path;
+
+/// Bytes of text in any document, unpacked: an estate of 10,000 instances has half.
+pub(super) const MOST_BYTES: u64 = 4 << 30;
+/// Bytes of a report that is read as a whole.
+pub(in crate::sources::files) const MOST_REPORT_BYTES: u64 = 256 << 20;
+/// Bytes of a file that somebody writes by hand.
+const MOST_WRITTEN_BYTES: u64 = 64 << 20;
+
+/// An input with more than is read.
+pub(super) fn too_large(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// A text that ends with an error where it is longer than it may be.
+#[derive(Debug)]
+pub(in crate::sources::files) struct Bounded<R> {
+    inner: R,
+    most: u64,
+    read: u64,
+}
+
+impl<R> Bounded<R> {
+    /// With at most so many bytes.
+    pub(in crate::sources::files) fn new(inner: R, most: u64) -> Self {
+        Self {
+            inner,
+            most,
+            read: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.read(out)?;
+        self.read += bytes as u64;
+        if self.read > self.most {
+            return Err(too_large(format!("it is larger than {}", size(self.most))));
+        }
+        Ok(bytes)
+    }
+}
+
+fn size(bytes: u64) -> String {
+    const GIB: u64 = 1 << 30;
+    if bytes >= GIB {
+        format!("{} GiB", bytes / GIB)
+    } else {
+        format!("{} MiB", bytes >> 20)
+    }
+}
+
+/// All of a file that somebody writes by hand: settings, a policy, prices.
+///
+/// # Errors
+/// When it cannot be read, or is larger than any such file.
+pub(crate) fn read_written(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    Bounded::new(File::open(path)?, MOST_WRITTEN_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same as text.
+///
+/// # Errors
+/// Also when it is not UTF-8.
+pub(crate) fn read_written_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_written(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+/// JSON on its way to the parser, without numbers and texts of any length: a
+/// parser holds one of them whole.
+pub(in crate::sources::files) struct JsonText<R> {
+    inner: R,
+    buffer: Box<[u8]>,
+    at: usize,
+    end: usize,
+    most: usize,
+    /// Bytes of the number or text that is being read.
+    length: usize,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl<R: Read> JsonText<R> {
+    const BUFFER_BYTES: usize = 1 << 16;
+
+    /// With numbers and texts of at most so many bytes.
+    pub(in crate::sources::files) fn new(inner: R, most: usize) -> Self {
+        Self {
+            inner,
+            buffer: vec![0; Self::BUFFER_BYTES].into(),
+            at: 0,
+            end: 0,
+            most,
+            length: 0,
+            in_text: false,
+            is_escaped: false,
+        }
+    }
+
+    fn follow(&mut self, byte: u8) {
+        if self.in_text {
+            self.length += 1;
+            if self.is_escaped {
+                self.is_escaped = false;
+            } else if byte == b'\\' {
+                self.is_escaped = true;
+            } else if byte == b'"' {
+                self.in_text = false;
+                self.length = 0;
+            }
+        } else if byte == b'"' {
+            self.in_text = true;
+            self.length = 0;
+        } else if byte.is_ascii_whitespace() || b",:[]{}".contains(&byte) {
+            self.length = 0;
+        } else {
+            self.length += 1;
+        }
+    }
+}
+
+impl<R: Read> Read for JsonText<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.end {
+            self.at = 0;
+            self.end = self.inner.read(&mut self.buffer)?;
+        }
+        let bytes = out.len().min(self.end - self.at);
+        for (place, index) in out.iter_mut().zip(self.at..self.at + bytes) {
+            *place = self.buffer[index];
+            self.follow(*place);
+        }
+        if self.length > self.most {
+            return Err(too_large(format!(
+                "a string or number in it is longer than {} bytes",
+                self.most
+            )));
+        }
+        self.at += bytes;
+        Ok(bytes)
+    }
+}
+
+/// What a JSON document is wrong about, and where.
+#[derive(Debug)]
+pub(in crate::sources::files) struct JsonError {
+    /// The keys that lead there, such as `instances[3].id`; empty at the top.
+    pub place: String,
+    /// What the parser says, with line and column.
+    pub source: serde_json::Error,
+}
+
+/// Reads a JSON document of which one text or number has at most so many bytes.
+///
+/// # Errors
+/// With the place, where it is not JSON or not what the seed reads.
+pub(in crate::sources::files) fn read_json<'de, S: DeserializeSeed<'de>>(
+    input: impl Read,
+    longest: usize,
+    seed: S,
+) -> Result<S::Value, JsonError> {
+    let mut document = serde_json::Deserializer::from_reader(JsonText::new(input, longest));
+    let mut track = serde_path_to_error::Track::new();
+    let read = seed.deserialize(serde_path_to_error::Deserializer::new(
+        &mut document,
+        &mut track,
+    ));
+    read.and_then(|value| document.end().map(|()| value))
+        .map_err(|source| {
+            let place = track.path().to_string();
+            JsonError {
+                place: if place == "." { String::new() } else { place },
+                source,
+            }
+        })
+}
+
+/// Reads a JSON file, plain or gzip-compressed.
+///
+/// # Errors
+/// Those of the file within those of JSON.
+pub(in crate::sources::files) fn read_json_file<'de, S: DeserializeSeed<'de>>(
+    path: &Path,
+    longest: usize,
+    seed: S,
+) -> io::Result<Result<S::Value, JsonError>> {
+    Ok(read_json(open(path)?, longest, seed))
+}
+
+/// A list of at most `N` elements.
+#[derive(Debug, serde::Serialize)]
+#[serde(transparent)]
+pub(in crate::sources::files) struct AtMost<T, const N: usize>(pub Vec<T>);
+
+impl<T, const N: usize> Default for AtMost<T, N> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for AtMost<T, N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        at_most::<_, _, N>(deserializer).map(Self)
+    }
+}
+
+/// A list of at most `N` elements, for `deserialize_with`.
+///
+/// # Errors
+/// When it has more.
+pub(in crate::sources::files) fn at_most<'de, D, T, const N: usize>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    deserializer.deserialize_seq(Elements::<T, N>(PhantomData))
+}
+
+struct Elements<T, const N: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for Elements<T, N> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.next_element()? {
+            if elements.len() == N {
+                return Err(de::Error::custom(format!(
+                    "a list here has at most {N} elements"
+                )));
+            }
+            elements.push(element);
+        }
+        Ok(elements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn read(text: &str, longest: usize) -> Result<Value, JsonError> {
+        read_json(text.as_bytes(), longest, PhantomData::<Value>)
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused_and_others_are_not() {
+        let longest = "x".repeat(20);
+        let of = |text: &str| read(&format!("{{\"a\": [\"{text}\", 1]}}"), 21);
+        assert!(of(&longest).is_ok());
+        assert!(of(&"\\\"".repeat(10)).is_ok());
+        for text in [format!("{longest}xx"), "\\\"".repeat(11)] {
+            let error = of(&text).expect_err("too long");
+            assert!(error.source.is_io(), "{}", error.source);
+            assert!(error.source.to_string().contains("longer than 21 bytes"));
+        }
+        assert!(read(&"7".repeat(22), 21).is_err());
+    }
+
+    #[test]
+    fn an_input_without_an_end_ends() {
+        let endless = std::io::repeat(b' ');
+        let error = Bounded::new(endless, 1 << 20)
+            .read_to_end(&mut Vec::new())
+            .expect_err("it has no end");
+        assert_eq!(error.to_string(), "it is larger than 1 MiB");
+        let mut whole = Vec::new();
+        let exact: &[u8] = &[b'x'; 8];
+        assert_eq!(Bounded::new(exact, 8).read_to_end(&mut whole).ok(), Some(8));
+    }
+
+    #[test]
+    fn a_list_has_its_length() {
+        let list = |text: &str| {
+            read_json(text.as_bytes(), 9, PhantomData::<AtMost<u8, 2>>).map(|list| list.0)
+        };
+        assert_eq!(list("[1, 2]").ok(), Some(vec![1, 2]));
+        let error = list("[1, 2, 3]").expect_err("one too many");
+        assert!(
+            error
+                .source
+                .to_string()
+                .starts_with("a list here has at most 2")
+        );
+    }
+
+    #[test]
+    fn the_place_is_told_by_keys_and_indexes() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Outer {
+            #[allow(dead_code)]
+            a: Vec<Inner>,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        struct Inner {
+            #[allow(dead_code)]
+            b: u8,
+        }
+        for (text, place) in [
+            ("{\"a\": [{\"b\": 1}, {\"b\": \"x\"}]}", "a[1].b"),
+            ("{\"a\": [{\"b\": 1}, {}]}", "a[1]"),
+            ("{}", ""),
+        ] {
+            let error = read_json(text.as_bytes(), 9, PhantomData::<Outer>).expect_err("wrong");
+            assert_eq!(error.place, place, "{text}");
+        }
+    }
+}

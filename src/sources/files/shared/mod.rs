@@ -1,0 +1,7 @@
+//! What all files have in common: reading with an end, however it is packed, and writing
+//! whole or not at all.
+
+pub(super) mod bounded;
+pub(super) mod own_file;
+pub(super) mod plain_text;
+pub(super) mod write;
