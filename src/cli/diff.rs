@@ -9,7 +9,7 @@ use crate::analysis::{AuditDiff, CommonScope, PastAudit};
 use crate::config::SettingsFile;
 use crate::domain::shown;
 use crate::report::{diff_json, diff_markdown, diff_table};
-use crate::sources::files::{ReportError, read_estate, read_report};
+use crate::sources::files::{Keep, ReportError, read_estate, read_report};
 use clap::{Args, ValueEnum};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ fn past(
         Ok(past) => Ok(past),
         Err(ReportError::Estate { .. }) => {
             let accepted = audit::risk(args.risk, settings, io)?;
-            let mut found = read_estate(path).map_err(|error| {
+            let mut found = read_estate(path, Keep::Usage).map_err(|error| {
                 Failure::new(ExitCode::Input, error)
                     .with_hint("see docs/estate.md for the contents of an estate")
             })?;

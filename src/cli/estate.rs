@@ -14,8 +14,8 @@ use crate::domain::{Commitments, PriceBook};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{
-    CommitmentsError, EstateError, read_commitments, read_estate, read_own_prices, write_estate,
-    write_whole,
+    CommitmentsError, EstateError, Keep, read_commitments, read_estate, read_own_prices,
+    write_estate, write_whole,
 };
 use crate::usage::Estate;
 use jiff::SignedDuration;
@@ -148,7 +148,12 @@ fn obtain(
     let mut estate = if let Some(choice) = args.demo {
         choice.demo().estate().map_err(unreadable)?
     } else if let Some(path) = &args.from {
-        read_estate(path).map_err(unreadable)?
+        let keep = if args.save.is_some() {
+            Keep::Points
+        } else {
+            Keep::Usage
+        };
+        read_estate(path, keep).map_err(unreadable)?
     } else {
         live(args, settings, metrics, io)?
     };
@@ -164,6 +169,7 @@ fn obtain(
     if let Some(path) = &args.save {
         save(&estate, path).map_err(|error| unwritable(path, error))?;
     }
+    estate.reduce();
     add_own_prices(&mut estate.prices, settings, args.redact)?;
     Ok(estate)
 }

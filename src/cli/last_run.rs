@@ -5,7 +5,7 @@ use super::args::EstateArgs;
 use super::exit::{ExitCode, Failure};
 use super::price_cache::folder;
 use crate::domain::shown;
-use crate::sources::files::{read_estate, write_estate, write_private};
+use crate::sources::files::{Keep, read_estate, write_estate, write_private};
 use crate::usage::Estate;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -57,5 +57,6 @@ pub(super) fn read(io: &Io<'_>) -> Result<Estate, Failure> {
     let path = path(io)
         .filter(|path| path.exists())
         .ok_or_else(|| Failure::input("no saved estate from a previous audit").with_hint(HINT))?;
-    read_estate(&path).map_err(|error| Failure::new(ExitCode::Input, error).with_hint(HINT))
+    read_estate(&path, Keep::Usage)
+        .map_err(|error| Failure::new(ExitCode::Input, error).with_hint(HINT))
 }

@@ -145,6 +145,58 @@ impl Points {
         (points, rejected)
     }
 
+    /// Cleans values that follow each other period by period from an instant on, each
+    /// with how often it is repeated; absent where there is none. As [`Points::clean`]
+    /// of every one of them with its time.
+    pub fn regular(
+        from: Timestamp,
+        values: impl IntoIterator<Item = (Option<f64>, u32)>,
+        (metric, _): (Metric, Statistic),
+        window: Window,
+        period_seconds: u32,
+    ) -> (Self, Rejected) {
+        let period = i64::from(period_seconds.max(1));
+        let mut rejected = Rejected::default();
+        let mut points = Self::empty(window, period_seconds);
+        let offset = from.as_second() - window.start.as_second();
+        // Places of the grid, counted from the first value: the first one in the window
+        // and the first one after it.
+        let places = |seconds: i64| (seconds.max(0) + period - 1) / period;
+        let (begins, ends) = (places(-offset), places(window.seconds() - offset));
+        let place = offset.div_euclid(period);
+        let mut next = 0;
+        for (value, times) in values {
+            let (first, last) = (next, next + i64::from(times));
+            next = last;
+            let Some(value) = value else {
+                continue;
+            };
+            rejected.future += (last - first.max(ends)).max(0) as u64;
+            let (first, last) = (first.max(begins), last.min(ends));
+            let inside = (last - first).max(0);
+            if !(value as f32).is_finite() {
+                rejected.not_a_number += inside as u64;
+            } else if value < 0.0 {
+                rejected.negative += inside as u64;
+            } else if metric.is_percent() && value > 100.0 {
+                rejected.over_100 += inside as u64;
+            } else if inside > 0 {
+                let index = u32::try_from(place + first).unwrap_or(u32::MAX);
+                points.push_repeated(index, value as f32, inside as u32);
+            }
+        }
+        (points, rejected)
+    }
+
+    /// Appends a value so many times, which is at least once.
+    fn push_repeated(&mut self, index: u32, value: f32, times: u32) {
+        self.push(index, value);
+        match self.runs.last_mut() {
+            Some(run) if run.is_constant() => run.count += times - 1,
+            _ => (index + 1..index + times).for_each(|place| self.push(place, value)),
+        }
+    }
+
     /// Appends a value; indices must ascend.
     pub(super) fn push(&mut self, index: u32, value: f32) {
         let follows = |run: &&mut Run| run.first + run.count == index;
@@ -338,6 +390,39 @@ mod tests {
         assert_eq!(points.values().count(), expected.len());
         let held: usize = points.runs.iter().map(|run| run.values.len()).sum();
         assert!(held <= Run::LONGEST + 20, "{held}");
+    }
+
+    #[test]
+    fn regular_values_are_cleaned_as_points_with_times() {
+        // From 1,000 seconds before the window to 2,000 after it, off its grid.
+        let cells = [
+            (Some(5.0), 2),
+            (Some(-1.0), 1),
+            (Some(40.0), 30),
+            (None, 1),
+            (Some(101.0), 1),
+            (Some(7.5), 2),
+            (Some(f64::NAN), 1),
+            (Some(8.0), 60),
+        ];
+        for (offset, period) in [(-1_000, 100), (-950, 100), (0, 100), (50, 60)] {
+            let each = cells
+                .iter()
+                .flat_map(|(value, times)| std::iter::repeat_n(*value, *times as usize));
+            let raw = (0..).zip(each).filter_map(|(index, value)| {
+                Some((at(3_000 + offset + index * i64::from(period)), value?))
+            });
+            let what = (Metric::GpuUtilization, Statistic::Average);
+            let (points, rejected) = Points::clean(raw, what, window(), period);
+            let from = at(3_000 + offset);
+            let (found, dropped) = Points::regular(from, cells, what, window(), period);
+            assert_eq!(
+                found.iter().collect::<Vec<_>>(),
+                points.iter().collect::<Vec<_>>(),
+                "{offset} {period}"
+            );
+            assert_eq!(dropped, rejected, "{offset} {period}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::cli::estates::one;
 use crate::cli::world::World;
-use gpucost::sources::files::{read_commitments, read_estate};
+use gpucost::sources::files::{Keep, read_commitments, read_estate};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -286,6 +286,6 @@ fn every_piece_of_a_list_is_read_or_refused_never_a_panic() {
     let mut estate = one();
     estate["commitments"] = example();
     let path = world.estate("estate.json", &estate);
-    let read = read_estate(Path::new(&path)).expect("an estate");
+    let read = read_estate(Path::new(&path), Keep::Points).expect("an estate");
     assert_eq!(read.commitments, found);
 }

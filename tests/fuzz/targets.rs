@@ -6,8 +6,8 @@ use crate::fuzz::{corpus, mutate};
 use fastrand::Rng;
 use gpucost::config::{read_policy, read_settings};
 use gpucost::sources::files::{
-    ReadOptions, open_samples, read_commitments, read_estate, read_own_prices, read_price_cache,
-    read_report, read_terraform_plan,
+    Keep, ReadOptions, open_samples, read_commitments, read_estate, read_own_prices,
+    read_price_cache, read_report, read_terraform_plan,
 };
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn estate() -> Target {
             text.replace(from, &to).into_bytes()
         },
         read: |path| {
-            let Ok(estate) = read_estate(path) else {
+            let Ok(estate) = read_estate(path, Keep::Points) else {
                 return false;
             };
             survives_a_round_trip(&estate);

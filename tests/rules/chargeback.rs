@@ -6,7 +6,7 @@ use crate::rules::fixtures::root;
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditedWorkload, GroupKey, GroupSums, Groups, audit, charges};
 use gpucost::domain::{Classification, Money, Policy, Risk};
-use gpucost::sources::files::read_estate;
+use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::prelude::ToPrimitive;
@@ -153,7 +153,7 @@ proptest! {
 }
 
 fn demo() -> Estate {
-    read_estate(&root().join("fixtures/demo/estate.json.gz")).expect("the demo")
+    read_estate(&root().join("fixtures/demo/estate.json.gz"), Keep::Points).expect("the demo")
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::rules::builder::audited;
 use gpucost::analysis::Audit;
 use gpucost::domain::{Comparator, Evidence, Finding, Gap};
 use gpucost::rules::RULES;
-use gpucost::sources::files::read_estate;
+use gpucost::sources::files::{Keep, read_estate};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub fn path(rule: &str, situation: &str) -> PathBuf {
 /// The audit of a situation.
 pub fn audit_of(rule: &str, situation: &str) -> Audit {
     let path = path(rule, situation);
-    let estate = read_estate(&path).unwrap_or_else(|error| panic!("{error:?}"));
+    let estate = read_estate(&path, Keep::Points).unwrap_or_else(|error| panic!("{error:?}"));
     audited(&estate)
 }
 

@@ -6,12 +6,13 @@ use crate::rules::fixtures::{decimal, dollars, only, root};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{Finding, Metric, Policy, Risk, Statistic};
 use gpucost::savings::{NoSchedule, NoSharing, SharingMode, off_in_unused_hours, share};
-use gpucost::sources::files::read_estate;
+use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use std::sync::LazyLock;
 
-static DEMO: LazyLock<Estate> =
-    LazyLock::new(|| read_estate(&root().join("fixtures/demo/estate.json.gz")).expect("the demo"));
+static DEMO: LazyLock<Estate> = LazyLock::new(|| {
+    read_estate(&root().join("fixtures/demo/estate.json.gz"), Keep::Points).expect("the demo")
+});
 
 static DEMO_AUDIT: LazyLock<Audit> = LazyLock::new(|| audited(&DEMO));
 

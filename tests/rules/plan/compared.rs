@@ -6,13 +6,13 @@ use crate::rules::fixtures::root;
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, Ending, PastAudit, audit};
 use gpucost::domain::{ActionKind, Money, Policy, Risk};
-use gpucost::sources::files::read_estate;
+use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 fn demo() -> Estate {
-    read_estate(&root().join("fixtures/demo/estate.json.gz")).expect("the demo")
+    read_estate(&root().join("fixtures/demo/estate.json.gz"), Keep::Points).expect("the demo")
 }
 
 /// The audits before and after the plan.

@@ -12,7 +12,7 @@ use gpucost::domain::{
     Policy, Risk,
 };
 use gpucost::savings::{Purchase, Rejection, existing_coverage};
-use gpucost::sources::files::read_estate;
+use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -413,7 +413,7 @@ fn planned_before_commitments(one: &AuditedWorkload) -> Option<Decimal> {
 }
 
 fn read(path: &Path) -> Estate {
-    read_estate(path).unwrap_or_else(|error| panic!("{error:?}"))
+    read_estate(path, Keep::Points).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 #[test]

@@ -195,8 +195,13 @@ pub(super) fn series<E: de::Error>(
             "{name} has {periods} values; the maximum is {MOST_PERIODS}"
         )));
     }
-    let raw = match (wire.start.as_deref(), &wire.timestamps) {
-        (Some(start), None) => regular(time(start)?, wire.period_seconds, &wire.values),
+    let statistic = named("statistic", &wire.statistic, Statistic::from_name)?;
+    let what = (metric, statistic);
+    let (points, rejected) = match (wire.start.as_deref(), &wire.timestamps) {
+        (Some(start), None) => {
+            let cells = wire.values.iter().map(|cell| (cell.value, cell.times));
+            Points::regular(time(start)?, cells, what, window, wire.period_seconds)
+        }
         (None, Some(AtMost(stamps))) => {
             let values: Vec<Option<f64>> = expand(&wire.values).collect();
             if values.len() != stamps.len() {
@@ -212,7 +217,7 @@ pub(super) fn series<E: de::Error>(
                     .map_err(|error| E::custom(format!("{name}: {error}")))?;
                 raw.extend(value.map(|value| (instant, value)));
             }
-            raw
+            Points::clean(raw, what, window, wire.period_seconds)
         }
         _ => {
             return Err(E::custom(format!(
@@ -220,8 +225,6 @@ pub(super) fn series<E: de::Error>(
             )));
         }
     };
-    let statistic = named("statistic", &wire.statistic, Statistic::from_name)?;
-    let (points, rejected) = Points::clean(raw, (metric, statistic), window, wire.period_seconds);
     Ok(Series {
         instance: InstanceId::new(wire.instance),
         gpu: wire.gpu,
@@ -282,17 +285,6 @@ fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {
     cells
         .iter()
         .flat_map(|cell| std::iter::repeat_n(cell.value, cell.times as usize))
-}
-
-fn regular(start: Timestamp, period_seconds: u32, cells: &[Cell]) -> Vec<(Timestamp, f64)> {
-    expand(cells)
-        .enumerate()
-        .filter_map(|(index, value)| {
-            let offset = i64::try_from(index).ok()? * i64::from(period_seconds);
-            let instant = Timestamp::from_second(start.as_second() + offset).ok()?;
-            Some((instant, value?))
-        })
-        .collect()
 }
 
 fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuote, Option<SpotHistory>), E> {

@@ -1,6 +1,7 @@
 //! Recorded estates as JSON: reading, writing, and the demos, which are estates too.
 //! Commitments are a key of an estate, and a file of their own as well.
 
+mod cells;
 mod commitments;
 mod demo;
 mod error;
@@ -12,5 +13,5 @@ mod write;
 pub use self::commitments::{CommitmentsError, read_commitments};
 pub use self::demo::{Demo, demo_estate};
 pub use self::error::InvalidValue;
-pub use self::read::{EstateError, parse_estate, read_estate};
+pub use self::read::{EstateError, Keep, parse_estate, read_estate};
 pub use self::write::write_estate;

@@ -1,5 +1,6 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
+use super::cells::cells;
 use super::commitments;
 use super::error::InvalidValue;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
@@ -8,14 +9,15 @@ use super::wire::{
     TagFilterWire,
 };
 use crate::domain::{
-    Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, Window, shown,
+    Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, SeriesSource, Window, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json, read_json_file};
-use crate::usage::{ApiUsage, Estate, EstateSource, Series, TagFilter, Usages};
+use crate::usage::{ApiUsage, Estate, EstateSource, Series, TagFilter, UsageBuilder};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
@@ -83,23 +85,39 @@ fn at(place: &str) -> String {
     }
 }
 
+/// What is kept of the series of an estate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Their points: for an estate that is written again.
+    #[default]
+    Points,
+    /// What they amount to, as they are read: memory does not grow with points.
+    Usage,
+}
+
 /// Reads an estate file, plain or gzip-compressed.
 ///
 /// # Errors
 /// When it cannot be read, is not a complete estate, or is of another version.
-pub fn read_estate(path: &Path) -> Result<Estate, EstateError> {
-    read_json_file(path, LONGEST_TEXT, EstateSeed)
+pub fn read_estate(path: &Path, keep: Keep) -> Result<Estate, EstateError> {
+    let mut parts = Parts::new(keep);
+    read_json_file(path, LONGEST_TEXT, EstateSeed(&mut parts))
         .map_err(|source| EstateError::Io {
             path: path.to_owned(),
             source,
         })?
-        .map_err(|error| explain(path, error))
+        .map_err(|error| explain(path, error, &parts))
 }
 
 /// Reads an estate that ships inside the binary.
 pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
-    read_json(GzDecoder::new(document), LONGEST_TEXT, EstateSeed)
-        .map_err(|error| explain(Path::new("the demo"), error))
+    let mut parts = Parts::new(Keep::Points);
+    read_json(
+        GzDecoder::new(document),
+        LONGEST_TEXT,
+        EstateSeed(&mut parts),
+    )
+    .map_err(|error| explain(Path::new("the demo"), error, &parts))
 }
 
 /// Reads an estate from JSON text.
@@ -107,15 +125,12 @@ pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
 /// # Errors
 /// With line and column, when it is not a complete estate.
 pub fn parse_estate(reader: impl Read) -> Result<Estate, serde_json::Error> {
-    read_json(reader, LONGEST_TEXT, EstateSeed).map_err(|error| error.source)
+    let mut parts = Parts::new(Keep::Points);
+    read_json(reader, LONGEST_TEXT, EstateSeed(&mut parts)).map_err(|error| error.source)
 }
 
-/// Marks the message of another version inside a JSON error, which is the only
-/// kind of error that a streaming reader can raise.
-const OTHER_VERSION: &str = "estate version ";
-
-fn explain(path: &Path, error: JsonError) -> EstateError {
-    let JsonError { place, source } = error;
+fn explain(path: &Path, error: JsonError, parts: &Parts) -> EstateError {
+    let JsonError { mut place, source } = error;
     // Compressed text that ends early, or is not compressed, is an incomplete estate.
     let is_broken = matches!(
         source.io_error_kind(),
@@ -127,13 +142,16 @@ fn explain(path: &Path, error: JsonError) -> EstateError {
             source: source.into(),
         };
     }
-    let text = source.to_string();
-    if let Some(rest) = text.strip_prefix(OTHER_VERSION) {
+    if let Some(found) = &parts.other_version {
         return EstateError::Newer {
             path: path.to_owned(),
-            found: rest.split(' ').next().unwrap_or_default().to_owned(),
+            found: found.clone(),
         };
     }
+    if let Some(inner) = &parts.place_in_series {
+        place = format!("{place}.{inner}");
+    }
+    let text = source.to_string();
     let lacks_key = text.starts_with("missing field");
     // Without its own keys, or as another kind of value, it is no estate.
     let is_other = place.is_empty() && (lacks_key || text.starts_with("invalid type"));
@@ -151,13 +169,14 @@ fn explain(path: &Path, error: JsonError) -> EstateError {
     }
 }
 
-struct EstateSeed;
+/// What an error is about is left in the parts.
+struct EstateSeed<'a>(&'a mut Parts);
 
-impl<'de> DeserializeSeed<'de> for EstateSeed {
+impl<'de> DeserializeSeed<'de> for EstateSeed<'_> {
     type Value = Estate;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Estate, D::Error> {
-        deserializer.deserialize_map(EstateVisitor)
+        deserializer.deserialize_map(self)
     }
 }
 
@@ -167,12 +186,14 @@ fn edge<E: de::Error>(text: &str) -> Result<Timestamp, E> {
     Timestamp::from_second(edge.as_second()).map_err(E::custom)
 }
 
-struct EstateVisitor;
-
 /// The parts of a document as they arrive.
 #[derive(Default)]
 struct Parts {
     version: Option<String>,
+    /// The version of a document of another one.
+    other_version: Option<String>,
+    /// Where in a series an error is.
+    place_in_series: Option<String>,
     as_of: Option<Timestamp>,
     window_start: Option<Timestamp>,
     window_end: Option<Timestamp>,
@@ -184,7 +205,9 @@ struct Parts {
     instances: Vec<Instance>,
     out_of_scope: Vec<Instance>,
     shapes: Vec<InstanceShape>,
+    keep: Keep,
     metrics: Vec<Series>,
+    usage: Option<UsageBuilder>,
     unplaced: Vec<SeriesWire<'static>>,
     /// Values of all series, repetitions counted, and cells of those not placed yet.
     values: u64,
@@ -196,7 +219,7 @@ struct Parts {
     api: ApiUsage,
 }
 
-impl<'de> Visitor<'de> for EstateVisitor {
+impl<'de> Visitor<'de> for EstateSeed<'_> {
     type Value = Estate;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -204,13 +227,14 @@ impl<'de> Visitor<'de> for EstateVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Estate, A::Error> {
-        let mut parts = Parts::default();
+        let parts = self.0;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "estate_version" => {
                     let version: String = map.next_value()?;
                     if version != ESTATE_VERSION {
-                        return Err(de::Error::custom(format!("{OTHER_VERSION}{version} ")));
+                        parts.other_version = Some(version);
+                        return Err(de::Error::custom("another estate version"));
                     }
                     parts.version = Some(version);
                 }
@@ -248,7 +272,7 @@ impl<'de> Visitor<'de> for EstateVisitor {
                     let all = map.next_value::<AtMost<Of<ShapeWire>, MOST_NAMES>>()?;
                     parts.shapes.extend(all.0.into_iter().map(|one| one.0));
                 }
-                "metrics" => map.next_value_seed(MetricsSeed(&mut parts))?,
+                "metrics" => map.next_value_seed(MetricsSeed(parts))?,
                 "profiles" => {
                     let all = map.next_value::<AtMost<Of<ProfileWire>, MOST_INSTANCES>>()?;
                     parts.profiles.extend(all.0.into_iter().map(|one| one.0));
@@ -282,7 +306,7 @@ impl<'de> Visitor<'de> for EstateVisitor {
                 }
             }
         }
-        parts.into_estate()
+        std::mem::take(parts).into_estate()
     }
 }
 
@@ -321,6 +345,14 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
     }
 }
 
+/// What a parser says, without the line and column of a part of the document.
+fn without_line(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place)
+        .map_or(text.clone(), str::to_owned)
+}
+
 /// One series, placed where the grid is known.
 struct SeriesSeed<'a>(&'a mut Parts, Option<(Window, u32)>);
 
@@ -329,7 +361,13 @@ impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let Self(parts, grid) = self;
-        let wire = SeriesWire::deserialize(deserializer)?;
+        let wire = SeriesWire::<Box<RawValue>>::deserialize(deserializer)?;
+        let wire = wire.with_values(|raw| {
+            cells(raw.get()).map_err(|error| {
+                parts.place_in_series = Some(format!("values{}", error.place));
+                de::Error::custom(without_line(&error.source))
+            })
+        })?;
         let values = wire.values.iter().map(|cell| u64::from(cell.times));
         parts.values += values.sum::<u64>();
         if parts.values > MOST_VALUES {
@@ -338,7 +376,7 @@ impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
             )));
         }
         match grid {
-            Some((window, period)) => parts.metrics.push(series(wire, window, period)?),
+            Some((window, period)) => parts.add(series(wire, window, period)?, window, period),
             None => {
                 parts.cells += wire.values.len();
                 if parts.cells > MOST_UNPLACED {
@@ -359,6 +397,24 @@ const DEFAULT_LOOKBACK: SignedDuration = SignedDuration::from_hours(14 * 24);
 const DEFAULT_PERIOD_SECONDS: u32 = 300;
 
 impl Parts {
+    fn new(keep: Keep) -> Self {
+        Self {
+            keep,
+            ..Self::default()
+        }
+    }
+
+    /// Profiled runs are cut by run, which needs their points.
+    fn add(&mut self, series: Series, window: Window, period_seconds: u32) {
+        if self.keep == Keep::Usage && series.source != SeriesSource::Profile {
+            let usage = &mut self.usage;
+            let usage = usage.get_or_insert_with(|| UsageBuilder::new(window, period_seconds));
+            usage.add(&series);
+        } else {
+            self.metrics.push(series);
+        }
+    }
+
     /// Window and period, once the document has stated when it ends.
     fn grid(&self) -> Option<(Window, u32)> {
         let period = self.period_seconds.unwrap_or(DEFAULT_PERIOD_SECONDS);
@@ -383,18 +439,26 @@ impl Parts {
             ));
         }
         for wire in std::mem::take(&mut self.unplaced) {
-            self.metrics.push(series(wire, window, period)?);
+            self.add(series(wire, window, period)?, window, period);
         }
+        let usage = self
+            .usage
+            .take()
+            .map(UsageBuilder::finish)
+            .unwrap_or_default();
         let mut ids = BTreeSet::new();
         for instance in self.instances.iter().chain(&self.out_of_scope) {
             if !ids.insert(instance.id.clone()) {
                 return Err(E::custom(format!("duplicate instance {}", instance.id)));
             }
         }
-        if let Some(orphan) = self.metrics.iter().find(|s| !ids.contains(&s.instance)) {
+        let measured = self.metrics.iter().map(|series| &series.instance);
+        if let Some(orphan) = measured
+            .chain(usage.instances())
+            .find(|id| !ids.contains(id))
+        {
             return Err(E::custom(format!(
-                "a series of {} belongs to {}, which is not among the instances",
-                orphan.metric, orphan.instance
+                "a series belongs to {orphan}, which is not among the instances"
             )));
         }
         if let Some(orphan) = self.profiles.iter().find(|p| !ids.contains(&p.instance)) {
@@ -428,7 +492,7 @@ impl Parts {
                 .into_iter()
                 .map(|shape| (shape.instance_type.clone(), shape))
                 .collect(),
-            usage: Usages::default(),
+            usage,
             metrics: self.metrics,
             profiles: self.profiles,
             prices: self.prices,

@@ -263,7 +263,7 @@ pub(super) struct RejectedWire {
 /// `timestamps` (seconds since the epoch) of the same number.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a series object")]
-pub(super) struct SeriesWire<'a> {
+pub(super) struct SeriesWire<'a, V = Vec<Cell>> {
     pub instance: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<u16>,
@@ -279,8 +279,32 @@ pub(super) struct SeriesWire<'a> {
     pub start: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<AtMost<i64, MOST_CELLS>>,
-    #[serde(deserialize_with = "at_most::<_, _, MOST_CELLS>")]
-    pub values: Vec<Cell>,
+    pub values: V,
+}
+
+impl<'a, V> SeriesWire<'a, V> {
+    /// The same with its values read.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    pub(super) fn with_values<E>(
+        self,
+        read: impl FnOnce(V) -> Result<Vec<Cell>, E>,
+    ) -> Result<SeriesWire<'a>, E> {
+        Ok(SeriesWire {
+            values: read(self.values)?,
+            instance: self.instance,
+            gpu: self.gpu,
+            metric: self.metric,
+            statistic: self.statistic,
+            source: self.source,
+            joined_by: self.joined_by,
+            rejected: self.rejected,
+            period_seconds: self.period_seconds,
+            start: self.start,
+            timestamps: self.timestamps,
+        })
+    }
 }
 
 /// Volumes or addresses that one instance may have.

@@ -2,7 +2,7 @@
 //! by a refresh.
 
 use crate::domain::PriceOrigin;
-use crate::sources::files::{EstateError, read_estate, write_estate, write_whole};
+use crate::sources::files::{EstateError, Keep, read_estate, write_estate, write_whole};
 use crate::usage::Estate;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// When it is there and cannot be read, is incomplete, or a newer program wrote
 /// it.
 pub fn read_price_cache(path: &Path) -> Result<Option<Estate>, EstateError> {
-    let mut estate = match read_estate(path) {
+    let mut estate = match read_estate(path, Keep::Usage) {
         Err(EstateError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(None);
         }

@@ -79,8 +79,11 @@ pub(crate) fn read_written_text(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// JSON on its way to the parser, without numbers and texts of any length: a
-/// parser holds one of them whole.
+/// Bytes of a list without objects: a million values of a series in full precision.
+const LONGEST_LIST: usize = 32 << 20;
+
+/// JSON on its way to the parser, without numbers, texts and plain lists of any
+/// length: a parser holds one of them whole.
 pub(in crate::sources::files) struct JsonText<R> {
     inner: R,
     buffer: Box<[u8]>,
@@ -89,6 +92,8 @@ pub(in crate::sources::files) struct JsonText<R> {
     most: usize,
     /// Bytes of the number or text that is being read.
     length: usize,
+    /// Bytes since an object began or ended.
+    since_object: usize,
     in_text: bool,
     is_escaped: bool,
 }
@@ -105,12 +110,14 @@ impl<R: Read> JsonText<R> {
             end: 0,
             most,
             length: 0,
+            since_object: 0,
             in_text: false,
             is_escaped: false,
         }
     }
 
     fn follow(&mut self, byte: u8) {
+        self.since_object += 1;
         if self.in_text {
             self.length += 1;
             if self.is_escaped {
@@ -124,8 +131,11 @@ impl<R: Read> JsonText<R> {
         } else if byte == b'"' {
             self.in_text = true;
             self.length = 0;
-        } else if byte.is_ascii_whitespace() || b",:[]{}".contains(&byte) {
+        } else if byte.is_ascii_whitespace() || b",:[]".contains(&byte) {
             self.length = 0;
+        } else if byte == b'{' || byte == b'}' {
+            self.length = 0;
+            self.since_object = 0;
         } else {
             self.length += 1;
         }
@@ -147,6 +157,12 @@ impl<R: Read> Read for JsonText<R> {
             return Err(too_large(format!(
                 "a string or number in it is longer than {} bytes",
                 self.most
+            )));
+        }
+        if self.since_object > LONGEST_LIST {
+            return Err(too_large(format!(
+                "a list in it is longer than {}",
+                size(LONGEST_LIST as u64)
             )));
         }
         self.at += bytes;
