@@ -4,7 +4,8 @@
 use super::workloads::{idle_storage_costs, instance_shape, price_key};
 use crate::catalog::Prices;
 use crate::domain::{
-    Gap, IdleStorageCosts, Instance, InstanceShape, InstanceState, Policy, PriceQuote,
+    Cause, CauseKind, Gap, GapSubject, IdleStorageCosts, Instance, InstanceShape, InstanceState,
+    Policy, PriceQuote,
 };
 use crate::usage::Estate;
 use jiff::civil::Date;
@@ -75,15 +76,8 @@ fn listed<'a>(
     let place = instance.id.as_str();
     let shape = instance_shape(estate, &instance.instance_type);
     if shape.is_none() {
-        gaps.push(Gap::new(
-            "instance type",
-            place,
-            format!(
-                "{} is not in the EC2 response or the bundled catalog",
-                instance.instance_type
-            ),
-            "report the type as an issue; it is listed as unknown and unpriced",
-        ));
+        let cause = Cause::of(CauseKind::TypeUnknown, [&instance.instance_type]);
+        gaps.push(Gap::of(GapSubject::InstanceType, place, cause));
     }
     let quote = if instance.state.is_running() {
         quote(instance, prices, gaps)
@@ -96,12 +90,8 @@ fn listed<'a>(
     );
     let idle_storage = is_stopped.then(|| idle_storage_costs(&[instance], prices, policy));
     for what in idle_storage.iter().flat_map(|costs| &costs.unpriced) {
-        gaps.push(Gap::new(
-            "storage price",
-            place,
-            format!("no price for {what} in {}", instance.region),
-            ASK_FOR_PRICES,
-        ));
+        let cause = Cause::of(CauseKind::NoStoragePriceRead, [what, &instance.region]);
+        gaps.push(Gap::of(GapSubject::StoragePrice, place, cause));
     }
     ListedInstance {
         instance,
@@ -111,20 +101,14 @@ fn listed<'a>(
     }
 }
 
-/// What to do about a missing price.
-const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pricing API";
-
 fn quote(instance: &Instance, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> Option<PriceQuote> {
-    let (reason, hint) = match price_key(instance) {
-        None => (
-            "is prepaid and has no hourly price".to_owned(),
-            "see the purchase on the bill",
-        ),
+    let cause = match price_key(instance) {
+        None => Cause::of(CauseKind::Prepaid, []),
         Some(key) => match prices.get(&key) {
             Ok(quote) => return Some(quote),
-            Err(missing) => (format!("{missing}: unpriced"), ASK_FOR_PRICES),
+            Err(missing) => Cause::of(CauseKind::NoPriceRead, [&missing.0.to_string()]),
         },
     };
-    gaps.push(Gap::new("price", instance.id.as_str(), reason, hint));
+    gaps.push(Gap::of(GapSubject::Price, instance.id.as_str(), cause));
     None
 }

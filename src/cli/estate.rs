@@ -10,7 +10,7 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
 use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Commitments, PriceBook};
+use crate::domain::{Commitments, GapSubject, PriceBook};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{
@@ -127,7 +127,7 @@ pub(super) fn estate_without_metrics(
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     let mut estate = obtain(args, settings, false, &[], io)?;
-    estate.gaps.retain(|gap| gap.what != "metrics");
+    estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
     Ok(estate)
 }
 

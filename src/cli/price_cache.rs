@@ -2,7 +2,7 @@
 
 use super::Io;
 use crate::catalog::fresher_than_bundled;
-use crate::domain::{Cause, CauseKind, Gap};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::sources::files::{EstateError, read_price_cache};
 use crate::usage::Estate;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(super) fn gap(error: &EstateError) -> Gap {
     let cause =
         std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     let cause = Cause::of(CauseKind::CacheNotRead, [&format!("{error}{cause}")]);
-    Gap::of("price cache", "this machine", cause)
+    Gap::of(GapSubject::PriceCache, "this machine", cause)
 }
 
 /// What to do about a cache that cannot be read.

@@ -21,6 +21,7 @@ mod prose;
 mod samples;
 mod shape;
 mod spot;
+mod subject;
 mod terraform;
 mod time;
 mod usage;
@@ -29,7 +30,9 @@ mod verdict;
 mod workload;
 
 pub use advice::{Action, ActionKind, Risk, Target};
-pub use cause::{ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FailureKind};
+pub use cause::{
+    ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FIGURES, FailureKind, POINT_REJECTIONS,
+};
 pub use commitment::{
     CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
     SavingsPlanKind,
@@ -62,6 +65,7 @@ pub use prose::{after_number, decimals_apart, floored, separated};
 pub use samples::Samples;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spot::SpotHistory;
+pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
 pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
 };

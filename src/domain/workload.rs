@@ -2,10 +2,10 @@
 
 use super::instance::named_enum;
 use super::{
-    CommittedCost, CommittedHours, Gap, GpuUsage, HourlyActivity, HourlyRate, InstanceId,
-    InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey, PriceQuote,
-    ProfileBasis, PurchaseOption, Samples, StorageQuote, StorageResource, UtilizationSummary,
-    VramSummary,
+    Cause, CommittedCost, CommittedHours, Gap, GapSubject, GpuUsage, HourlyActivity, HourlyRate,
+    InstanceId, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
+    PriceQuote, ProfileBasis, PurchaseOption, Samples, StorageQuote, StorageResource,
+    UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -214,21 +214,14 @@ pub struct WorkloadCost {
 /// Why a running workload has no price.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unpriced {
-    /// What is missing, such as `no price for …: unpriced`.
-    pub reason: String,
-    /// What to do about it.
-    pub hint: &'static str,
+    /// The reason, such as `no price for …: unpriced`.
+    pub cause: Cause,
 }
 
 impl Unpriced {
-    /// What to do where no price list has a price: whether they were asked
-    /// cannot be seen here, and more asking may not help.
-    pub const NO_SOURCE: &str =
-        "record the price in the estate file (`--save`), with the origin `user`";
-
     /// The gap of a workload.
     pub fn gap(&self, workload: &str) -> Gap {
-        Gap::new("price", workload, &self.reason, self.hint)
+        Gap::of(GapSubject::Price, workload, self.cause.clone())
     }
 }
 

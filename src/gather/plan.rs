@@ -187,7 +187,7 @@ fn resolve(
             }
             ([], Some(_)) => {
                 let cause = Cause::of(CauseKind::OnlyRollUp, []);
-                gaps.push(Gap::of(metric.name(), instance.id.as_str(), cause));
+                gaps.push(Gap::of(metric, instance.id.as_str(), cause));
             }
             (per_gpu, _) => {
                 for ((_, gpu, _), (_, joined_by, dimensions)) in per_gpu {

@@ -4,7 +4,7 @@ use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
 use crate::analysis::{is_restartable, price_key};
 use crate::catalog::{bundled_quote, family, known_shape, shapes, smaller_types};
 use crate::domain::{
-    AcceleratorKind, Cause, CauseKind, CommitmentTerm, Gap, Instance, InstanceShape,
+    AcceleratorKind, Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instance, InstanceShape,
     OperatingSystem, PriceBook, PriceKey, PriceOption, PurchaseOption, StorageResource, Window,
 };
 use crate::sources::aws::{self, Session, WantedPrices};
@@ -70,14 +70,14 @@ async fn region_prices(
                 let missing = missing_types(region, &wanted, &found_types);
                 if !missing.is_empty() {
                     let cause = Cause::of(CauseKind::PricesNotListed, [&missing.join(", ")]);
-                    gaps.push(Gap::of("live price", place, cause));
+                    gaps.push(Gap::of(GapSubject::LivePrice, place, cause));
                 }
             }
             Err(error) => {
                 let instead = "the price cache, or else the bundled price catalog, is used where a \
                                price is available";
                 let cause = error.cause_of(CauseKind::CallFailed, instead);
-                gaps.push(Gap::of("live prices", place, cause));
+                gaps.push(Gap::of(GapSubject::LivePrices, place, cause));
             }
         }
     }
@@ -93,7 +93,7 @@ async fn region_prices(
                 let instead =
                     "the price cache, or else the bundled average, is used where available";
                 let cause = error.cause_of(CauseKind::CallFailed, instead);
-                gaps.push(Gap::of("spot prices", place, cause));
+                gaps.push(Gap::of(GapSubject::SpotPrices, place, cause));
             }
         }
     }
@@ -107,7 +107,7 @@ async fn region_prices(
             }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
-                gaps.push(Gap::of("storage prices", place, cause));
+                gaps.push(Gap::of(GapSubject::StoragePrices, place, cause));
             }
         }
     }
@@ -284,7 +284,7 @@ pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> 
         .map(|(region, types)| {
             let types: Vec<&str> = types.into_iter().collect();
             let cause = Cause::of(CauseKind::PricesNotAsked, [&types.join(", ")]);
-            Gap::of("live prices", region, cause)
+            Gap::of(GapSubject::LivePrices, region, cause)
         })
         .collect()
 }

@@ -3,8 +3,8 @@
 use super::prices::accelerated_types;
 use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
 use crate::domain::{
-    Commitments, Gap, HourlyRate, OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote,
-    Tenancy, Window,
+    Cause, CauseKind, Commitments, Gap, GapSubject, HourlyRate, OperatingSystem, PriceBook,
+    PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsError, AwsOptions, RegionClients, Session, WantedPrices};
 use crate::usage::{Estate, EstateSource, Usages};
@@ -54,11 +54,11 @@ impl Part {
         }
     }
 
-    fn what(self) -> &'static str {
+    fn subject(self) -> GapSubject {
         match self {
-            Self::Listed => "live prices",
-            Self::Spot => "spot prices",
-            Self::SavingsPlans => "savings plan rates",
+            Self::Listed => GapSubject::LivePrices,
+            Self::Spot => GapSubject::SpotPrices,
+            Self::SavingsPlans => GapSubject::SavingsPlanRates,
         }
     }
 }
@@ -193,12 +193,8 @@ fn merged(
         match answer {
             // Prices change; that all of a region end at once is a fault.
             Ok(found) if found.is_empty() && book.iter().any(|(key, _)| is_of_part(key)) => {
-                gaps.push(Gap::new(
-                    part.what(),
-                    &region,
-                    "empty response; previous prices are kept",
-                    "check the region name and run again",
-                ));
+                let cause = Cause::of(CauseKind::PricesEmpty, []);
+                gaps.push(Gap::of(part.subject(), &region, cause));
                 listed += usize::from(part == Part::Listed);
             }
             Ok(found) => {
@@ -209,12 +205,8 @@ fn merged(
                 listed += usize::from(part == Part::Listed);
             }
             Err(error) => {
-                gaps.push(Gap::new(
-                    part.what(),
-                    region,
-                    format!("{error}; previous prices are kept"),
-                    error.hint(),
-                ));
+                let cause = error.cause_of(CauseKind::CallFailed, "previous prices are kept");
+                gaps.push(Gap::of(part.subject(), region, cause));
                 if part == Part::Listed {
                     first.get_or_insert(error);
                 }

@@ -6,7 +6,8 @@ use super::plan::{MetricsPlan, batches, plan_metrics};
 use super::prices::{add_known_prices, prices, prices_not_asked_for};
 use crate::catalog::known_shape;
 use crate::domain::{
-    Cause, CauseKind, Commitments, FailureKind, Gap, Instance, InstanceShape, PriceBook, Window,
+    Cause, CauseKind, Commitments, FailureKind, Gap, GapSubject, Instance, InstanceShape,
+    PriceBook, Window,
 };
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
@@ -191,7 +192,7 @@ pub(super) async fn region_names(
         Err(error) if error.kind == FailureKind::Denied => {
             let home = session.home_region().to_owned();
             let cause = error.cause_of(CauseKind::RegionsNotListed, &home);
-            gaps.push(Gap::of("regions", "account", cause));
+            gaps.push(Gap::of(GapSubject::Regions, "account", cause));
             Ok(vec![home])
         }
         Err(error) => Err(error),
@@ -228,7 +229,7 @@ async fn inventories(
             }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
-                gaps.push(Gap::of("region", &clients.region, cause));
+                gaps.push(Gap::of(GapSubject::Region, &clients.region, cause));
                 first_error.get_or_insert(error);
             }
         }
@@ -275,20 +276,26 @@ async fn discovered(
         }
         Err(error) => {
             let cause = error.cause_of(CauseKind::CallFailed, "the bundled catalog is used");
-            region.gaps.push(Gap::of("instance types", &place, cause));
+            region
+                .gaps
+                .push(Gap::of(GapSubject::InstanceTypes, &place, cause));
         }
     }
     match metrics {
         None => {
             let cause = Cause::of(CauseKind::MetricsNotAsked, []);
-            region.gaps.push(Gap::of("metrics", &place, cause));
+            region
+                .gaps
+                .push(Gap::of(GapSubject::Metrics, &place, cause));
         }
         Some(found) => {
             let found = match found {
                 Ok(found) => found,
                 Err(error) => {
                     let cause = error.cause_of(CauseKind::CallFailed, "");
-                    region.gaps.push(Gap::of("metrics", &place, cause));
+                    region
+                        .gaps
+                        .push(Gap::of(GapSubject::Metrics, &place, cause));
                     if error.kind != FailureKind::Denied {
                         return region;
                     }
@@ -350,7 +357,7 @@ async fn metrics(regions: &[Region], window: Window) -> (Vec<Series>, Vec<Gap>) 
             Ok(found) => series.extend(found),
             Err(error) => {
                 let cause = error.cause_of(CauseKind::SeriesNotRead, &asked.to_string());
-                gaps.push(Gap::of("metrics", region, cause));
+                gaps.push(Gap::of(GapSubject::Metrics, region, cause));
             }
         }
     }

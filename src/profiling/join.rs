@@ -6,15 +6,12 @@
 
 use super::{Profiled, RunFacts};
 use crate::domain::{
-    Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, Metric,
-    ProfiledRun, Rejected, SeriesSource, Statistic,
+    Cause, CauseKind, Directory, Gap, GapSubject, HostMatch, Instance, InstanceId, JoinedBy,
+    Metric, ProfiledRun, Rejected, SeriesSource, Statistic,
 };
 use crate::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
-
-/// What a gap about a profile is about.
-const WHAT: &str = "profile data";
 
 /// A run with the name of its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +50,9 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
     for (named, home) in profiles.into_iter().zip(homes) {
         match home {
             Ok(home) => found.push((home, named)),
-            Err(cause) => estate.gaps.push(Gap::of(WHAT, named.name, cause)),
+            Err(cause) => estate
+                .gaps
+                .push(Gap::of(GapSubject::ProfileData, named.name, cause)),
         }
     }
     let mut points: BTreeMap<SeriesKey, (JoinedBy, Vec<(Timestamp, f64)>)> = BTreeMap::new();
@@ -314,6 +313,6 @@ fn outside_gap(named: &NamedProfile) -> Option<Gap> {
             CauseKind::ProfileOutside,
             counts.each_ref().map(String::as_str),
         );
-        Gap::of(WHAT, named.name.as_str(), cause)
+        Gap::of(GapSubject::ProfileData, named.name.as_str(), cause)
     })
 }

@@ -1,7 +1,7 @@
 //! The rules, and running them over a workload.
 
 use super::{Need, Subject};
-use crate::domain::{Finding, Gap, Severity};
+use crate::domain::{Cause, CauseKind, Detail, Finding, Gap, Severity};
 
 /// What a rule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,14 +56,15 @@ pub struct Silence {
 impl Silence {
     /// What they lacked, with their names.
     pub fn gap(&self) -> Gap {
-        Gap {
-            reason: format!(
-                "{}; silent: {}",
-                self.missing_data.reason,
-                self.rules.join(", ")
-            ),
-            ..self.missing_data.clone()
-        }
+        let missing = &self.missing_data;
+        let Some(cause) = missing.cause.as_deref() else {
+            return missing.clone();
+        };
+        let cause = cause.map(|detail, text| match detail {
+            Detail::Rules => self.rules.join(", "),
+            _ => text.to_owned(),
+        });
+        Gap::of(missing.what.clone(), missing.place.as_str(), cause)
     }
 }
 
@@ -95,10 +96,10 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
 /// What kept rules silent about a workload.
 fn missing_data(subject: &Subject<'_>, need: Need) -> Gap {
     let unpriced = subject.workload.unpriced.as_ref();
-    let (reason, hint) = match (need, unpriced) {
-        (Need::Utilization, _) => (subject.verdict.reason.as_str(), need.hint()),
-        (Need::Price, Some(unpriced)) => (unpriced.reason.as_str(), unpriced.hint),
-        _ => ("not reported or unknown", need.hint()),
+    let cause = match (need, unpriced) {
+        (Need::Utilization, _) => Cause::of(CauseKind::NoVerdict, [&subject.verdict.reason, ""]),
+        (Need::Price, Some(unpriced)) => unpriced.cause.clone(),
+        _ => need.unreported(),
     };
-    Gap::new(need.what(), subject.workload.id(), reason, hint)
+    Gap::of(need.subject(), subject.workload.id(), cause)
 }

@@ -1,8 +1,9 @@
 //! What a rule is asked about, and the parts rules share.
 
 use crate::domain::{
-    Comparator, Confidence, Evidence, GpuUsage, Group, Member, Metric, Observation, Policy,
-    Recommendation, Signal, Statistic, Unpriced, UtilizationSummary, Verdict, Workload,
+    Cause, CauseKind, Comparator, Confidence, Evidence, GapSubject, GpuUsage, Group, Member,
+    Metric, Observation, Policy, Recommendation, Signal, Statistic, UtilizationSummary, Verdict,
+    Workload,
 };
 use crate::savings::{NamedMembers, Offers};
 use jiff::Timestamp;
@@ -43,29 +44,25 @@ pub enum Need {
 
 impl Need {
     /// What is missing, for the gap.
-    pub fn what(self) -> &'static str {
+    pub fn subject(self) -> GapSubject {
         match self {
-            Self::Utilization => "GPU utilization",
-            Self::PerGpuUtilization => "utilization per GPU",
-            Self::Maxima => "GPU utilization maxima",
-            Self::HourlyMaxima => "hourly GPU utilization maxima",
-            Self::Vram => "VRAM use",
-            Self::Price => "price",
+            Self::Utilization => GapSubject::GpuUtilization,
+            Self::PerGpuUtilization => GapSubject::UtilizationPerGpu,
+            Self::Maxima => GapSubject::GpuUtilizationMaxima,
+            Self::HourlyMaxima => GapSubject::HourlyGpuUtilizationMaxima,
+            Self::Vram => GapSubject::VramUse,
+            Self::Price => GapSubject::Price,
         }
     }
 
-    /// What to do about it.
-    pub fn hint(self) -> &'static str {
-        match self {
-            Self::Maxima | Self::HourlyMaxima => {
-                "request the statistic `maximum` in addition to `average`, or add it to the \
-                 estate"
-            }
-            Self::Utilization | Self::PerGpuUtilization | Self::Vram => {
-                "`gpucost metrics setup` prints the CloudWatch agent configuration"
-            }
-            Self::Price => Unpriced::NO_SOURCE,
-        }
+    /// Why it is missing, where nothing tells more.
+    pub fn unreported(self) -> Cause {
+        let kind = match self {
+            Self::Maxima | Self::HourlyMaxima => CauseKind::MaximaNotReported,
+            Self::Utilization | Self::PerGpuUtilization | Self::Vram => CauseKind::NotReported,
+            Self::Price => CauseKind::PriceUnknown,
+        };
+        Cause::of(kind, [""])
     }
 }
 

@@ -11,7 +11,7 @@ use gpucost::analysis::gate::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, MissingData,
     Place, Suppressed, Suppression, Violation,
 };
-use gpucost::domain::{Currency, Money, Severity};
+use gpucost::domain::{Currency, GapSubject, Money, Severity};
 use gpucost::report::{
     CostChange, GateBrief, Invocation, gate_github, gate_junit, gate_markdown, gate_sarif,
     gate_slack,
@@ -147,7 +147,7 @@ fn report(names: &[String]) -> GateReport {
     };
     let missing_data = |name: &String| MissingData {
         place: name.clone(),
-        what: name.clone(),
+        what: GapSubject::named(name),
         reason: name.clone(),
         hint: name.clone(),
         rules: vec!["policy/budget".to_owned(), "idle-gpu".to_owned()],

@@ -143,7 +143,7 @@ fn commitments(whose: &str) -> Value {
     ])
 }
 
-/// A gap of every cause, and those of earlier versions, which are words alone.
+/// A gap of every cause of gathering, and those of earlier versions, which are words alone.
 fn gaps() -> Value {
     let gap = |what: &str, place: &str, cause: Value| {
         let mut gap = json!({

@@ -3,7 +3,7 @@
 use super::DEMO;
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    ActionKind, Classification, Confidence, KindBasis, Money, Policy, Risk, UsageState,
+    ActionKind, Classification, Confidence, GapSubject, KindBasis, Money, Policy, Risk, UsageState,
     WorkloadKind,
 };
 use std::collections::BTreeSet;
@@ -265,7 +265,7 @@ fn a_busy_cpu_never_stands_in_for_the_gpu() {
     let id = one.workload.id();
     let own: Vec<_> = AUDIT.gaps.iter().filter(|gap| gap.place == id).collect();
     assert_eq!(own.len(), 1, "{own:?}");
-    assert_eq!(own[0].what, "GPU utilization");
+    assert_eq!(own[0].what, GapSubject::GpuUtilization);
     // Everything else was seen.
     assert_eq!(AUDIT.gaps.len(), 1, "{:?}", AUDIT.gaps);
 }

@@ -151,7 +151,7 @@ fn mig_instances_are_rows_after_their_gpu() {
         "power is told by the GPU, so that its absence on an instance is no gap"
     );
     let gaps = source.gaps();
-    let gap = gaps.iter().find(|gap| gap.what == "utilization");
+    let gap = gaps.iter().find(|gap| gap.what.name() == "utilization");
     let reason = &gap.expect("utilization is missing").reason;
     assert!(reason.contains("MIG"), "{reason}");
 }
@@ -229,7 +229,7 @@ fn an_old_driver_is_read_by_its_older_calls() {
     assert_eq!((holders[0].pid, holders[0].vram_mib), (77, Some(8_000)));
     let gaps = source.gaps();
     let reason = |what: &str| {
-        let gap = gaps.iter().find(|gap| gap.what == what);
+        let gap = gaps.iter().find(|gap| gap.what.name() == what);
         gap.map(|gap| gap.reason.as_str())
     };
     assert_eq!(
@@ -244,10 +244,10 @@ fn an_old_driver_is_read_by_its_older_calls() {
         reason("multiprocessor, tensor and memory bandwidth activity (GPM)"),
         Some("driver 470.82.01 does not provide this call")
     );
-    let gpm = gaps.iter().find(|gap| gap.what.contains("GPM"));
+    let gpm = gaps.iter().find(|gap| gap.what.name().contains("GPM"));
     // A V100 has no such counters, whatever the driver.
     assert!(!gpm.expect("a gap").hint.contains("update"), "{gpm:?}");
-    let energy = gaps.iter().find(|gap| gap.what == "energy counter");
+    let energy = gaps.iter().find(|gap| gap.what.name() == "energy counter");
     assert_eq!(energy.expect("a gap").hint, "update the NVIDIA driver");
     assert_eq!(reason("memory in use"), None, "the older call tells it");
     assert_eq!(reason("processes"), None);
@@ -271,11 +271,11 @@ fn what_a_fraction_of_a_gpu_does_not_tell_is_absent_and_not_asked_twice() {
     assert_eq!(gpu.utilization_percent, Some(31.0));
     assert_eq!(gpu.power_w, None, "asked once, refused, left alone");
     let gaps = source.gaps();
-    let names: Vec<&str> = gaps.iter().map(|gap| gap.what.as_str()).collect();
+    let names: Vec<String> = gaps.iter().map(|gap| gap.what.to_string()).collect();
     for name in ["power draw", "temperature", "clocks", "XID errors"] {
-        assert_eq!(names.iter().filter(|n| **n == name).count(), 1, "{names:?}");
+        assert_eq!(names.iter().filter(|n| *n == name).count(), 1, "{names:?}");
     }
-    let processes = gaps.iter().find(|gap| gap.what == "processes");
+    let processes = gaps.iter().find(|gap| gap.what.name() == "processes");
     let processes = processes.expect("processes are missing");
     assert_eq!(
         processes.reason,
@@ -361,7 +361,7 @@ fn narrow_counters(generation: u32) -> Stage {
 
 fn traffic_gap(source: &impl GpuSource) -> Option<(String, String)> {
     let gaps = source.gaps().into_iter();
-    let mut traffic = gaps.filter(|gap| gap.what == "PCIe traffic");
+    let mut traffic = gaps.filter(|gap| gap.what.name() == "PCIe traffic");
     traffic.next().map(|gap| (gap.reason, gap.hint))
 }
 

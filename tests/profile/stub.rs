@@ -137,5 +137,5 @@ pub fn reading(samples: &[GpuSample], row: usize) -> &GpuReading {
 /// The metrics that are missing, each with its place.
 pub fn missing(source: &NvmlSource) -> Vec<(String, String)> {
     let gaps = source.gaps().into_iter();
-    gaps.map(|gap| (gap.what, gap.place)).collect()
+    gaps.map(|gap| (gap.what.to_string(), gap.place)).collect()
 }

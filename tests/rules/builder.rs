@@ -276,6 +276,6 @@ impl Judged {
 
     /// Whether any gap names what is missing.
     pub fn has_gap(&self, what: &str) -> bool {
-        self.audit.gaps.iter().any(|gap| gap.what == what)
+        self.audit.gaps.iter().any(|gap| gap.what.name() == what)
     }
 }

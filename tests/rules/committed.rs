@@ -4,8 +4,9 @@
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
 use gpucost::analysis::{Audit, AuditedWorkload, assess_commitments};
 use gpucost::domain::{
-    ActionKind, CommitmentTerm, Currency, OfferingClass, OperatingSystem, PaymentOption, Policy,
-    PurchaseOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+    ActionKind, CommitmentTerm, Currency, GapSubject, OfferingClass, OperatingSystem,
+    PaymentOption, Policy, PurchaseOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
+    Tenancy,
 };
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
@@ -113,7 +114,12 @@ fn an_hour_costs_what_pays_for_it() {
     assert_eq!(amount(totals.monthly_waste), decimal("244.79"));
     assert_eq!(amount(totals.planned_monthly_cost), decimal("462.66"));
     assert_eq!(amount(totals.committed_monthly_cost), decimal("462.66"));
-    assert!(found.gaps.iter().all(|gap| gap.what != "commitments"));
+    assert!(
+        found
+            .gaps
+            .iter()
+            .all(|gap| gap.what != GapSubject::Commitments)
+    );
 }
 
 #[test]
@@ -175,7 +181,7 @@ fn a_savings_plan_pays_for_what_it_reaches() {
     let gaps: Vec<&str> = found
         .gaps
         .iter()
-        .filter(|gap| gap.what == "commitments")
+        .filter(|gap| gap.what == GapSubject::Commitments)
         .map(|gap| gap.place.as_str())
         .collect();
     assert_eq!(gaps, ["i-2"]);

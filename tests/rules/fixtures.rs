@@ -75,7 +75,7 @@ pub fn silence<'a>(audit: &'a Audit, what: &str, rule: &str) -> &'a Gap {
     audit
         .gaps
         .iter()
-        .find(|gap| gap.what == what && is_named_silent(gap, rule))
+        .find(|gap| gap.what.name() == what && is_named_silent(gap, rule))
         .unwrap_or_else(|| panic!("no gap `{what}` names {rule}: {:#?}", audit.gaps))
 }
 

@@ -4,9 +4,9 @@
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, window};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
-    CapacityReservation, CommitmentTerm, Commitments, Currency, Finding, InstanceId, Lifecycle,
-    OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption, ReservedInstances,
-    SavingsPlan, SavingsPlanKind, Tenancy,
+    CapacityReservation, CommitmentTerm, Commitments, Currency, Finding, GapSubject, InstanceId,
+    Lifecycle, OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption,
+    ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use gpucost::rules::{COMMITMENT_RULES, commitment_findings};
 use gpucost::savings::{Coverage, Unused, existing_coverage};
@@ -297,7 +297,12 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
         .collect();
     assert_eq!(savings, [("idle-gpu", None)]);
     // All of it is known: nomissing input.
-    assert!(found.gaps.iter().all(|gap| gap.what != "commitments"));
+    assert!(
+        found
+            .gaps
+            .iter()
+            .all(|gap| gap.what != GapSubject::Commitments)
+    );
     let end = half_owned().commitments.reserved_instances[0].end;
     let day = end.to_zoned(jiff::tz::TimeZone::UTC).date();
     assert_eq!(committed_cost.in_words(), format!("ri-1 until {day}"));
@@ -313,7 +318,11 @@ fn what_is_paid_ahead_saves_nothing_and_the_rest_does() {
     free.commitments = Commitments::default();
     let free = audited(&free);
     assert!(free.workloads.iter().all(|one| one.actions.len() == 1));
-    assert!(free.gaps.iter().all(|gap| gap.what != "commitments"));
+    assert!(
+        free.gaps
+            .iter()
+            .all(|gap| gap.what != GapSubject::Commitments)
+    );
 }
 
 #[test]

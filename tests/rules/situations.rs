@@ -4,7 +4,9 @@
 use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, judge};
 use crate::rules::fixtures::{audit_of, decimal, dollars, holds, of, only, rule_ids, silence};
 use gpucost::analysis::Audit;
-use gpucost::domain::{ActionKind, Comparator, Confidence, Finding, FindingKind, Money, Severity};
+use gpucost::domain::{
+    ActionKind, Comparator, Confidence, Finding, FindingKind, GapSubject, Money, Severity,
+};
 use rust_decimal::Decimal;
 
 /// What the decisive evidence must say.
@@ -429,7 +431,7 @@ fn storage_of_unknown_size_has_no_dollars_and_is_named() {
     let gap = audit
         .gaps
         .iter()
-        .find(|gap| gap.what == "storage price")
+        .find(|gap| gap.what == GapSubject::StoragePrice)
         .expect("a gap");
     assert!(gap.reason.contains("vol-unread"), "{}", gap.reason);
     assert!(gap.reason.contains("no price for"), "{}", gap.reason);

@@ -7,7 +7,8 @@ use crate::rules::builder::{
 use crate::rules::fixtures::{audit_of, holds, of, silence};
 use gpucost::analysis::audit;
 use gpucost::domain::{
-    Address, Classification, Confidence, InstanceState, Metric, Money, Policy, Risk, Statistic,
+    Address, Classification, Confidence, GapSubject, InstanceState, Metric, Money, Policy, Risk,
+    Statistic,
 };
 
 #[test]
@@ -257,7 +258,11 @@ fn an_unpriced_workload_is_one_gap_with_a_hint_that_applies() {
         (in_region(busy().tag("gpucost:ignore", "demo")), false),
     ] {
         let audit = audited(&estate(vec![machine]));
-        let prices: Vec<_> = audit.gaps.iter().filter(|g| g.what == "price").collect();
+        let prices: Vec<_> = audit
+            .gaps
+            .iter()
+            .filter(|g| g.what == GapSubject::Price)
+            .collect();
         let [gap] = prices.as_slice() else {
             panic!("one gap: {prices:?}");
         };

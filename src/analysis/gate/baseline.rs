@@ -3,7 +3,7 @@
 use super::{BaselineState, Scope};
 use crate::analysis::diff::differences_of_scope;
 use crate::analysis::{Audit, CommonScope, PastAudit};
-use crate::domain::{Classification, Currency, Money, Signal};
+use crate::domain::{Classification, Currency, GapSubject, Money, Signal};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub struct Baseline {
     /// Its workloads, by id.
     pub workloads: BTreeMap<String, PastWorkload>,
     /// What it could not see, and where.
-    pub gaps: BTreeSet<(String, String)>,
+    pub gaps: BTreeSet<(GapSubject, String)>,
     /// Savings per month that were certain; absent when nothing was priced, and
     /// when that of this scope is not known.
     pub monthly_waste: Option<Money>,
@@ -101,8 +101,8 @@ impl Baseline {
     }
 
     /// Whether the earlier audit could not see it either.
-    pub(super) fn lacked(&self, what: &str, place: &str) -> bool {
-        self.gaps.contains(&(what.to_owned(), place.to_owned()))
+    pub(super) fn lacked(&self, what: &GapSubject, place: &str) -> bool {
+        self.gaps.contains(&(what.clone(), place.to_owned()))
     }
 }
 

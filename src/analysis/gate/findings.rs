@@ -4,20 +4,13 @@ use super::baseline::{Baseline, Past};
 use super::judged::{Judge, Judged, Words, open_silences, place, unseen_instances, unseen_storage};
 use super::{Forbidden, GatePolicy, Violation, policy_rule};
 use crate::analysis::Audit;
-use crate::domain::{Finding, Gap, Money, Severity};
+use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Money, Severity};
 use crate::rules::{COMMITMENT_RULES, RULES};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Gaps that keep findings about commitments away.
-const COMMITMENTS: [&str; 4] = [
-    "reserved instances",
-    "capacity reservations",
-    "savings plans",
-    "commitment",
-];
 const STOPPED_WITH_STORAGE: &str = "stopped-with-storage";
 
 /// Every ban on findings.
@@ -151,15 +144,25 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
         unseen_storage(audit).for_each(|gap| judge.missing_data_for(gap, STOPPED_WITH_STORAGE));
     }
     if COMMITMENT_RULES.iter().any(|rule| ban.awaits(rule)) {
-        let of_commitments = |gap: &&Gap| COMMITMENTS.contains(&gap.what.as_str());
         let rule = ban.rule.as_deref().unwrap_or("*");
         audit
             .gaps
             .iter()
-            .filter(of_commitments)
+            .filter(|gap| is_of_commitments(gap))
             .for_each(|gap| judge.missing_data_for(gap, rule));
     }
     unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
+}
+
+/// Whether a gap keeps findings about commitments away.
+fn is_of_commitments(gap: &Gap) -> bool {
+    matches!(
+        gap.what,
+        GapSubject::ReservedInstances
+            | GapSubject::CapacityReservations
+            | GapSubject::SavingsPlans
+            | GapSubject::Commitment
+    )
 }
 
 /// How old a price may be.
@@ -204,12 +207,8 @@ pub(super) fn age_of_prices(
             }
         }
         None if is_unpriced => {
-            judge.missing_data(&Gap::new(
-                "price",
-                "everything",
-                "no instance is priced",
-                "`gpucost pricing refresh` reads prices where the account is allowed to",
-            ));
+            let cause = Cause::of(CauseKind::NothingPriced, []);
+            judge.missing_data(&Gap::of(GapSubject::Price, "everything", cause));
         }
         None => judge.observed("no instance price was used"),
     }

@@ -4,7 +4,7 @@ use super::baseline::Past;
 use super::report::SAME_ESTATE;
 use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Gap, Money, Severity, shell_word};
+use crate::domain::{Gap, GapSubject, Money, Severity, shell_word};
 
 /// One rule with everything that speaks against it.
 pub(super) struct Judged {
@@ -206,14 +206,17 @@ pub(super) fn unseen_instances(audit: &Audit) -> impl Iterator<Item = &Gap> {
 
 /// Whether a gap of the inventory may concern a region.
 pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
-    let of_one_region = matches!(gap.what.as_str(), "region" | "volumes" | "addresses");
+    let of_one_region = gap.what == GapSubject::Region || is_of_storage(gap);
     !of_one_region || gap.place == region
 }
 
 /// Gaps in what stands beside stopped instances.
 pub(super) fn unseen_storage(audit: &Audit) -> impl Iterator<Item = &Gap> {
-    let is_storage = |gap: &&Gap| matches!(gap.what.as_str(), "volumes" | "addresses");
-    audit.gaps.iter().filter(is_storage)
+    audit.gaps.iter().filter(|gap| is_of_storage(gap))
+}
+
+fn is_of_storage(gap: &Gap) -> bool {
+    matches!(gap.what, GapSubject::Volumes | GapSubject::Addresses)
 }
 
 /// Rules about idleness: what is seen to work is not idle, whatever else they lack.

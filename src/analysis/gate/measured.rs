@@ -6,7 +6,8 @@ use super::report::SAME_ESTATE;
 use super::{GatePolicy, UtilizationFloor, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    AcceleratorKind, Gap, KindBasis, Severity, Signal, WorkloadKind, decimals_apart, floored,
+    AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind,
+    decimals_apart, floored,
 };
 use crate::rules::Need;
 
@@ -114,16 +115,14 @@ fn runs_gpus(audited: &AuditedWorkload) -> bool {
 /// The mean GPU utilization of a workload that was measured enough.
 fn judged_mean(audited: &AuditedWorkload) -> Result<f64, Gap> {
     let workload = &audited.workload;
-    let missing_data = |reason: &str| {
-        let need = Need::Utilization;
-        Gap::new(need.what(), workload.id(), reason, need.hint())
-    };
+    let missing_data = |cause| Gap::of(Need::Utilization.subject(), workload.id(), cause);
     if audited.verdict.confidence.is_none() {
-        return Err(missing_data(&audited.verdict.reason));
+        let cause = Cause::of(CauseKind::NoVerdict, [&audited.verdict.reason, ""]);
+        return Err(missing_data(cause));
     }
     match &workload.utilization {
         Some(summary) if summary.signal == Signal::GpuUtilization => Ok(summary.distribution.mean),
-        _ => Err(missing_data("only power was measured")),
+        _ => Err(missing_data(Cause::of(CauseKind::OnlyPower, []))),
     }
 }
 
@@ -166,7 +165,7 @@ pub(super) fn coverage(
                 limit,
                 steps: vec![
                     format!("`gpucost metrics{SAME_ESTATE}` shows which instances report nothing"),
-                    Need::Utilization.hint().to_owned(),
+                    Need::Utilization.unreported().hint(),
                 ],
                 before: then.map(|then| format!("{}%", floored(then, decimals_apart(then, least)))),
                 ..Words::default()

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
 use crate::catalog::shapes;
-use crate::domain::{Gap, Missing, Money, PlanAction, PlannedInstances, Severity, shell_word};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Missing, Money, PlanAction, PlannedInstances, Severity,
+    shell_word,
+};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 
@@ -88,8 +91,8 @@ struct Asked<'a> {
     allowance: &'a Allowance,
     names: fn(&PlannedInstances) -> Names<'_>,
     step: fn(&str) -> String,
-    /// What to do where a name is not known.
-    unknown: &'static str,
+    /// What is missing where a name is not known, and why.
+    unknown: (GapSubject, CauseKind),
 }
 
 /// Names that instances have, and why they may have others.
@@ -165,9 +168,9 @@ impl PlanGate<'_> {
                             after = plus(after, cost);
                             Some(cost)
                         }
-                        (Err(reason), Some(cost)) => {
+                        (Err(cause), Some(cost)) => {
                             perhaps += cost.amount();
-                            open.push(Gap::new("scope", row.address.clone(), reason, SCOPE));
+                            open.push(Gap::of(GapSubject::Scope, row.address.as_str(), cause));
                             None
                         }
                         (_, None) => {
@@ -211,7 +214,7 @@ impl PlanGate<'_> {
         }
         // What may belong to the scope does no harm where there is room for all of it.
         let has_room = after.amount() + perhaps <= limit.amount();
-        let matters = |gap: &&Gap| gap.what != "scope" || !has_room;
+        let matters = |gap: &&Gap| gap.what != GapSubject::Scope || !has_room;
         open.iter()
             .filter(matters)
             .for_each(|gap| judge.missing_data(gap));
@@ -235,8 +238,8 @@ impl PlanGate<'_> {
                 None if !instances.more_tags => ("is missing", "tag missing"),
                 Some(None) | None => {
                     kept.open += 1;
-                    let reason = format!("the tag {key} is known only after apply");
-                    judge.missing_data(&Gap::new("tags", row.address.clone(), reason, TAGS));
+                    let cause = Cause::of(CauseKind::TagNotPlanned, [key]);
+                    judge.missing_data(&Gap::of(GapSubject::Tags, row.address.as_str(), cause));
                     continue;
                 }
             };
@@ -272,7 +275,7 @@ impl PlanGate<'_> {
             allowance: &self.policy.types,
             names: |instances| (&instances.types, instances.more_types.as_ref()),
             step: types_that_would_do,
-            unknown: "set it in the configuration, or add a suppression",
+            unknown: (GapSubject::InstanceType, CauseKind::NotPlanned),
         })
     }
 
@@ -286,7 +289,7 @@ impl PlanGate<'_> {
                 Err(missing) => (&[], Some(missing)),
             },
             step: |_| "use an allowed region, or allow this region".to_owned(),
-            unknown: "set it with `--region`",
+            unknown: (GapSubject::Region, CauseKind::RegionNotPlanned),
         })
     }
 
@@ -298,8 +301,9 @@ impl PlanGate<'_> {
             kept.of += 1;
             let (names, missing) = (asked.names)(&side.instances);
             if let Some(missing) = missing {
-                let (place, reason) = (row.address.clone(), missing.to_string());
-                judge.missing_data(&Gap::new(asked.noun, place, reason, asked.unknown));
+                let (subject, kind) = &asked.unknown;
+                let cause = Cause::of(*kind, [&missing.to_string()]);
+                judge.missing_data(&Gap::of(subject.clone(), row.address.as_str(), cause));
             }
             let mut is_refused = false;
             for name in names {
@@ -383,8 +387,6 @@ impl PlanGate<'_> {
     }
 }
 
-const SCOPE: &str = "check where the scope is known, or add a budget for everything";
-const TAGS: &str = "set the tag on the resource itself";
 const STEPS: [&str; 2] = [
     "`gpucost rightsize --type g5.xlarge --util-p95 50 --vram-peak 4GiB` and `gpucost spot \
      --type g5.xlarge`, with your type and values, find cheaper options",
@@ -404,22 +406,25 @@ fn types_that_would_do(instance_type: &str) -> String {
 }
 
 /// Whether a scope holds the instances, or why that is not known.
-fn holds(scope: &Scope, side: &PlannedSide) -> Result<bool, String> {
+fn holds(scope: &Scope, side: &PlannedSide) -> Result<bool, Cause> {
     let instances = &side.instances;
     match scope {
         Scope::Everything => Ok(true),
         Scope::Account(account) => match &instances.account {
             Some(own) => Ok(own == account),
-            None => Err("the plan does not specify its account".to_owned()),
+            None => Err(Cause::of(CauseKind::AccountNotPlanned, [])),
         },
         Scope::Region(region) => match &instances.region {
             Ok(own) => Ok(own == region),
-            Err(missing) => Err(format!("its region is unknown: {missing}")),
+            Err(missing) => Err(Cause::of(
+                CauseKind::ScopeRegionNotPlanned,
+                [&missing.to_string()],
+            )),
         },
         Scope::Tag { key, value } => match instances.tags.get(key) {
             Some(Some(own)) => Ok(own == value),
             None if !instances.more_tags => Ok(false),
-            Some(None) | None => Err(format!("the tag {key} is known only after apply")),
+            Some(None) | None => Err(Cause::of(CauseKind::ScopeTagNotPlanned, [key])),
         },
     }
 }
@@ -427,16 +432,11 @@ fn holds(scope: &Scope, side: &PlannedSide) -> Result<bool, String> {
 fn unpriced(row: &PlannedRow, side: &PlannedSide, limit: Money) -> Gap {
     match &side.monthly {
         Err(gap) => gap.clone(),
-        Ok(cost) => Gap::new(
-            "budget",
-            row.address.clone(),
-            format!(
-                "costs are in {} but the budget is in {}",
-                cost.currency(),
-                limit.currency()
-            ),
-            format!("add a [[budget]] with `currency = \"{}\"`", cost.currency()),
-        ),
+        Ok(cost) => {
+            let currencies = [cost.currency().code(), limit.currency().code()];
+            let cause = Cause::of(CauseKind::PlannedNotInBudget, currencies);
+            Gap::of(GapSubject::Budget, row.address.as_str(), cause)
+        }
     }
 }
 

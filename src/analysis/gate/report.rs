@@ -2,7 +2,7 @@
 //! what was accepted.
 
 use super::Suppression;
-use crate::domain::{Money, Severity, named_enum};
+use crate::domain::{GapSubject, Money, Severity, named_enum};
 use std::fmt;
 
 named_enum! {
@@ -199,8 +199,8 @@ pub struct Suppressed {
 pub struct MissingData {
     /// Where: a workload's id, a region, an account.
     pub place: String,
-    /// What is missing, such as `price`.
-    pub what: String,
+    /// What is missing.
+    pub what: GapSubject,
     /// Why it is missing.
     pub reason: String,
     /// What to do about it.

@@ -7,7 +7,7 @@ use super::judged::{
 };
 use super::{Budget, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Currency, Gap, Money, Severity, Unpriced};
+use crate::domain::{Cause, CauseKind, Currency, Gap, GapSubject, Money, Severity};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
@@ -113,19 +113,18 @@ fn judge_currencies(
         }
     }
     for (currency, workloads) in open.into_values() {
-        let cost = if workloads == 1 {
-            "1 workload costs".to_owned()
-        } else {
-            format!("{workloads} workloads cost")
-        };
-        judge.missing_data(&Gap::new(
-            "budget",
+        let cause = Cause::of(
+            CauseKind::CostsNotInBudget,
+            [
+                &workloads.to_string(),
+                currency.code(),
+                budget.monthly_limit.currency().code(),
+            ],
+        );
+        judge.missing_data(&Gap::of(
+            GapSubject::Budget,
             budget.scope.to_string(),
-            format!(
-                "{cost} {currency} but its budget is in {}",
-                budget.monthly_limit.currency()
-            ),
-            format!("add a [[budget]] with `currency = \"{currency}\"`"),
+            cause,
         ));
     }
 }
@@ -145,8 +144,8 @@ fn unpriced(audited: &AuditedWorkload) -> Vec<Gap> {
         return vec![unpriced.gap(&workload.id())];
     }
     let missing = |what: &String| {
-        let reason = format!("no price for {what} in {}", workload.key.region);
-        Gap::new("storage price", workload.id(), reason, Unpriced::NO_SOURCE)
+        let cause = Cause::of(CauseKind::NoStoragePrice, [what, &workload.key.region]);
+        Gap::of(GapSubject::StoragePrice, workload.id(), cause)
     };
     workload.idle_storage.unpriced.iter().map(missing).collect()
 }
@@ -179,12 +178,10 @@ fn waste_amount(
     let limit_words = format!("{limit} per month");
     let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
     match audit.totals.monthly_waste {
-        Some(waste) if waste.currency() != limit.currency() => judge.missing_data(&Gap::new(
-            "waste",
-            EVERYTHING,
-            format!("the sum is in {}", waste.currency()),
-            format!("set the limit with `currency = \"{}\"`", waste.currency()),
-        )),
+        Some(waste) if waste.currency() != limit.currency() => {
+            let cause = Cause::of(CauseKind::WasteNotInLimit, [waste.currency().code()]);
+            judge.missing_data(&Gap::of(GapSubject::Waste, EVERYTHING, cause));
+        }
         Some(waste) => {
             judge.observed(format!("{waste} per month"));
             if waste.amount() > limit.amount() {
@@ -297,7 +294,7 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>) {
     }
     unseen_instances(audit)
         .chain(unseen_storage(audit))
-        .chain(audit.gaps.iter().filter(|gap| gap.what == "sum"))
+        .chain(audit.gaps.iter().filter(|gap| gap.what == GapSubject::Sum))
         .for_each(|gap| judge.missing_data(gap));
 }
 

@@ -6,7 +6,7 @@ use super::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport,
     MissingData, Place, Suppressed, Suppression, Violation, order, policy_rule, sort,
 };
-use crate::domain::Severity;
+use crate::domain::{GapSubject, Severity};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -98,7 +98,7 @@ struct Settling<'a> {
     used: BTreeSet<usize>,
     /// Fingerprints so far: two bans on one finding are one matter.
     seen: BTreeSet<String>,
-    missing_data: BTreeMap<(String, String, String, String), BTreeSet<String>>,
+    missing_data: BTreeMap<(String, GapSubject, String, String), BTreeSet<String>>,
     settled: Settled,
 }
 

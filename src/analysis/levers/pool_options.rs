@@ -4,8 +4,8 @@
 use super::reserved::{FamilyPool, PoolOption, ReservedPool};
 use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentTerm, Gap, Instalments, Money, PaymentOption, Policy, PriceKey, PriceOption,
-    PriceQuote,
+    Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instalments, Money, PaymentOption, Policy,
+    PriceKey, PriceOption, PriceQuote,
 };
 use crate::savings::{
     BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolRates, TypeUsage,
@@ -207,11 +207,11 @@ fn plan_option(
     }
     let pool = PlanPool::new(&full).ok()??;
     for (key, missing) in unrated {
-        gaps.push(Gap::new(
-            "savings plan rate",
+        let cause = Cause::of(CauseKind::NoRate, [&missing.0.to_string()]);
+        gaps.push(Gap::of(
+            GapSubject::SavingsPlanRate,
             &key.instance_type,
-            format!("{missing}: its usage is excluded from savings plans of the family"),
-            "`gpucost pricing refresh` reads savings plan rates",
+            cause,
         ));
     }
     let halved: Vec<TypeUsage> = full

@@ -7,8 +7,8 @@ use crate::analysis::plan::{Owned, unknown_rate};
 use crate::analysis::workloads::{self, Grouped, PaidHours};
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, CommitmentTerm, Gap, Instalments, InstanceId, Member, Money, Policy,
-    PriceKey, PriceQuote, PurchaseOption, Window, Workload,
+    CapacityReservation, Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instalments,
+    InstanceId, Member, Money, Policy, PriceKey, PriceQuote, PurchaseOption, Window, Workload,
 };
 use crate::savings::{
     CommitmentUse, ConcurrentUsage, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
@@ -267,17 +267,17 @@ impl Fleet<'_> {
             .map(|member| member.activity.len())
             .min()
             .unwrap_or(0);
-        Gap::new(
-            "usage",
-            workload.id(),
-            format!(
-                "{short} of {} instances were observed for only about {least} full hours; a \
-                 commitment requires {:.0}",
-                workload.members.len(),
-                self.policy.commit_min_days * 24.0
-            ),
-            "run again after a longer period, or lower `commit_min_days` in the policy",
-        )
+        let needed = self.policy.commit_min_days * 24.0;
+        let cause = Cause::of(
+            CauseKind::UsageShort,
+            [
+                &short.to_string(),
+                &workload.members.len().to_string(),
+                &least.to_string(),
+                &format!("{needed:.0}"),
+            ],
+        );
+        Gap::of(GapSubject::Usage, workload.id(), cause)
     }
 
     /// How much of each hour an instance ran and nobody covered, in billionths. Where the

@@ -216,7 +216,7 @@ fn not_to_be_moved(workload: &Workload) -> Option<String> {
         PurchaseOption::OnDemand => workload
             .unpriced
             .as_ref()
-            .map(|unpriced| unpriced.reason.clone()),
+            .map(|unpriced| unpriced.cause.to_string()),
         PurchaseOption::Spot => Some("already on spot".to_owned()),
         ahead => Some(format!("billed as {ahead}")),
     }

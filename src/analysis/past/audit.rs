@@ -2,7 +2,9 @@
 //! back from a file or taken from the audit itself.
 
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, CauseKind, Currency, Finding, Gap, Money, Window, hides_instances};
+use crate::domain::{
+    Action, CauseKind, Currency, Finding, Gap, GapSubject, Money, Window, hides_instances,
+};
 use crate::savings::UnusedCommitment;
 use crate::usage::TagFilter;
 use jiff::Timestamp;
@@ -120,23 +122,22 @@ pub struct PastUnused {
 /// A gap of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastGap {
-    /// What was missing, such as `GPU metrics`.
-    pub what: String,
+    /// What was missing.
+    pub what: GapSubject,
     /// Where: a region, an instance, a workload.
     pub place: String,
-    /// The name of its cause; absent when it has none, and in reports that do not say it
-    /// yet.
-    pub cause: Option<String>,
+    /// Its cause; absent when it has none that this program knows, and in reports that do
+    /// not say it yet.
+    pub cause: Option<CauseKind>,
 }
 
 impl PastGap {
     /// What it leaves unread.
     pub fn unread(&self) -> Option<Unread<'_>> {
-        let cause = self.cause.as_deref().and_then(CauseKind::from_name);
-        match self.what.as_str() {
-            what if !hides_instances(what, cause) => None,
-            "region" => Some(Unread::Region(&self.place)),
-            "instance" => Some(Unread::Instance(&self.place)),
+        match &self.what {
+            what if !hides_instances(what, self.cause) => None,
+            GapSubject::Region => Some(Unread::Region(&self.place)),
+            GapSubject::Instance => Some(Unread::Instance(&self.place)),
             _ => None,
         }
     }
@@ -266,10 +267,7 @@ fn gap(gap: &Gap) -> PastGap {
     PastGap {
         what: gap.what.clone(),
         place: gap.place.clone(),
-        cause: gap
-            .cause
-            .as_ref()
-            .map(|cause| cause.kind().name().to_owned()),
+        cause: gap.cause.as_ref().map(|cause| cause.kind()),
     }
 }
 

@@ -7,8 +7,8 @@ use crate::analysis::levers::is_launchable;
 use crate::analysis::workloads::Grouped;
 use crate::catalog::bundled_interruption_band;
 use crate::domain::{
-    ActionKind, Currency, Gap, HourlyRate, Money, PriceKey, PriceOption, PurchaseOption, Verdict,
-    Workload,
+    ActionKind, Cause, CauseKind, Currency, Gap, GapSubject, HourlyRate, Money, PriceKey,
+    PriceOption, PurchaseOption, Verdict, Workload,
 };
 use crate::savings::{
     Alternatives, Checkpointing, Committable, Offers, ResizeOffer, Schedule, ScheduleOffer,
@@ -178,16 +178,8 @@ impl Planner<'_> {
 
 /// The gap of instances that a savings plan of unknown rate may cover.
 pub(in crate::analysis) fn unknown_rate(plan: &str, key: &PriceKey, workload: &Workload) -> Gap {
-    Gap::new(
-        "savings plan rate",
-        workload.id(),
-        format!(
-            "the savings plan {plan} has no known rate for {}: it may cover it, so no \
-             additional commitment is planned",
-            key.instance_type
-        ),
-        "`gpucost pricing refresh` reads savings plan rates",
-    )
+    let cause = Cause::of(CauseKind::RateUnknown, [plan, &key.instance_type]);
+    Gap::of(GapSubject::SavingsPlanRate, workload.id(), cause)
 }
 
 /// How a workload runs today; absent when it does not, or has no price.

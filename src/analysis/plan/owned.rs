@@ -5,8 +5,8 @@ use crate::analysis::PriceUse;
 use crate::analysis::workloads::PaidHours;
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Finding, Gap, Member, Policy, PriceKey, PriceOption, PurchaseOption,
-    SavingsPlan, Workload,
+    CapacityReservation, Cause, CauseKind, Finding, Gap, GapSubject, Member, Policy, PriceKey,
+    PriceOption, PurchaseOption, SavingsPlan, Workload,
 };
 use crate::rules::commitment_findings;
 use crate::savings::{Coverage, Unused, UnusedCommitment, existing_coverage};
@@ -115,13 +115,6 @@ pub(in crate::analysis) fn unweighed(workload: &Workload, is_stopped: bool) -> O
     if !is_mixed || workload.ignored.is_some() || is_stopped {
         return None;
     }
-    Some(Gap::new(
-        "commitments",
-        workload.id(),
-        format!(
-            "some of its hours are committed by {}: savings from moving the others are unknown",
-            committed_cost.in_words()
-        ),
-        "`gpucost reserved` shows their utilization; decide when they end",
-    ))
+    let cause = Cause::of(CauseKind::PartlyCommitted, [&committed_cost.in_words()]);
+    Some(Gap::of(GapSubject::Commitments, workload.id(), cause))
 }

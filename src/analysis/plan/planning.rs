@@ -7,8 +7,8 @@ use crate::analysis::workloads::Grouped;
 use crate::analysis::workloads::Part;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, CommitmentTerm, Gap, Money, Policy, PriceBasis, PriceKey, PriceOption,
-    PurchaseOption, Risk, Verdict, Workload,
+    Action, ActionKind, Cause, CauseKind, CommitmentTerm, Gap, Money, Policy, PriceBasis, PriceKey,
+    PriceOption, PurchaseOption, Risk, Verdict, Workload,
 };
 use crate::savings::{
     Alternatives, Offers, Plan, Stop, TermOffer, Terms, nothing_less_would_do, off_in_unused_hours,
@@ -359,10 +359,6 @@ fn maybe_paid(action: &Action, plan: &str) -> Action {
 fn missing_measurement(workload: &Workload, policy: &Policy) -> Option<Gap> {
     let missing_data = crate::savings::Demand::of(workload, policy).err()?;
     let what = missing_data.measurement()?;
-    Some(Gap::new(
-        what,
-        workload.id(),
-        format!("{missing_data}; not evaluated: right-sizing, sharing"),
-        "`gpucost metrics setup` prints the CloudWatch agent configuration",
-    ))
+    let cause = Cause::of(CauseKind::NotMeasured, [missing_data.name()]);
+    Some(Gap::of(what, workload.id(), cause))
 }

@@ -2,8 +2,8 @@
 
 use crate::analysis::AuditedWorkload;
 use crate::domain::{
-    AcceleratorKind, Action, ActionKind, Classification, Currency, Gap, Money, PriceKey,
-    PriceOrigin, PriceQuote, StorageQuote, StorageResource, Unpriced, Workload,
+    AcceleratorKind, Action, ActionKind, Cause, CauseKind, Classification, Currency, Gap,
+    GapSubject, Money, PriceKey, PriceOrigin, PriceQuote, StorageQuote, StorageResource, Workload,
 };
 use crate::savings::{Offers, UnusedCommitment};
 use jiff::civil::Date;
@@ -151,12 +151,8 @@ impl Totals {
 
     fn add_unused(&mut self, one: &UnusedCommitment, gaps: &mut Vec<Gap>) {
         let Some(cost) = one.monthly_cost else {
-            gaps.push(Gap::new(
-                "price",
-                &one.id,
-                format!("{}: {}", one.name, one.detail),
-                Unpriced::NO_SOURCE,
-            ));
+            let cause = Cause::of(CauseKind::UnusedUnpriced, [&one.name, &one.detail]);
+            gaps.push(Gap::of(GapSubject::Price, &one.id, cause));
             return;
         };
         if !self.is_in_currency(&one.id, cost, gaps) {
@@ -209,16 +205,9 @@ impl Totals {
         if cost.currency() == self.currency {
             return true;
         }
-        gaps.push(Gap::new(
-            "sum",
-            id,
-            format!(
-                "costs {} and is excluded from the {} sums",
-                cost.currency(),
-                self.currency
-            ),
-            "audit accounts of each currency separately",
-        ));
+        let currencies = [cost.currency().code(), self.currency.code()];
+        let cause = Cause::of(CauseKind::NotInSum, currencies);
+        gaps.push(Gap::of(GapSubject::Sum, id, cause));
         false
     }
 

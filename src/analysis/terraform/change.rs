@@ -4,8 +4,8 @@
 use super::planned_prices::{is_accelerated, may_be_accelerated, price};
 use crate::catalog::Prices;
 use crate::domain::{
-    Currency, Gap, Money, PlanAction, PlannedInstances, PlannedResource, PriceKey, PriceQuote,
-    TerraformPlan,
+    Cause, CauseKind, Currency, Gap, GapSubject, Money, PlanAction, PlannedInstances,
+    PlannedResource, PriceKey, PriceQuote, TerraformPlan,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -96,13 +96,11 @@ impl PlannedRow {
         let priced = sides.filter(|side| side.monthly.is_ok() && side.count != Some(0));
         priced.filter_map(|side| {
             let missing = side.instances.assumed.as_ref()?;
-            let reason = format!("{missing}; priced with the usual values");
-            let hint = "check a plan that includes its configuration and launch template";
-            Some(Gap::new(
-                "market, system and tenancy",
-                self.address.clone(),
-                reason,
-                hint,
+            let cause = Cause::of(CauseKind::UsualAssumed, [&missing.to_string()]);
+            Some(Gap::of(
+                GapSubject::MarketSystemAndTenancy,
+                self.address.as_str(),
+                cause,
             ))
         })
     }
@@ -252,10 +250,8 @@ pub fn price_plan(
         templates
             .filter(|(_, name)| is_accelerated(name))
             .map(|(address, name)| {
-                let reason =
-                    format!("it launches {name}, but nothing in the plan uses the template");
-                let hint = "check what uses it: its instances are not included in these figures";
-                Gap::new("launch template", address.clone(), reason, hint)
+                let cause = Cause::of(CauseKind::TemplateUnused, [name]);
+                Gap::of(GapSubject::LaunchTemplate, address.as_str(), cause)
             }),
     );
     gaps.sort();

@@ -3,8 +3,8 @@
 use super::PlannedSide;
 use crate::catalog::{Prices, family_names, shape};
 use crate::domain::{
-    AcceleratorKind, Currency, Gap, Missing, Money, Planned, PlannedInstances, PriceKey,
-    PriceOption, PriceQuote, Tenancy,
+    AcceleratorKind, Cause, CauseKind, Currency, Gap, GapSubject, Missing, Money, Planned,
+    PlannedInstances, PriceKey, PriceOption, PriceQuote, Tenancy,
 };
 use rust_decimal::Decimal;
 
@@ -73,11 +73,6 @@ pub(super) fn price(
     }
 }
 
-const AFTER_APPLY: &str = "set it in the configuration, or add a suppression";
-const REGION: &str = "set it with `--region`";
-const READ_PRICES: &str =
-    "`gpucost pricing refresh` reads prices; you can set a custom price in the settings file";
-
 fn cost(
     address: &str,
     instances: &PlannedInstances,
@@ -85,48 +80,39 @@ fn cost(
     hours_per_month: Decimal,
     quotes: &mut Vec<(PriceKey, u64, PriceQuote)>,
 ) -> Result<Money, Gap> {
-    let missing = |what: &'static str, hint: &'static str| {
-        move |why: Missing| Gap::new(what, address, why.to_string(), hint)
+    let missing = |what: GapSubject, kind: CauseKind| {
+        move |why: Missing| Gap::of(what, address, Cause::of(kind, [&why.to_string()]))
     };
+    let unsaid = |what: GapSubject| missing(what, CauseKind::NotPlanned);
     let count = instances
         .count
         .clone()
-        .map_err(missing("number of instances", AFTER_APPLY))?;
-    let region = instances.region.clone().map_err(missing("region", REGION));
+        .map_err(unsaid(GapSubject::InstanceCount))?;
+    let region = instances.region.clone();
+    let region = region.map_err(missing(GapSubject::Region, CauseKind::RegionNotPlanned));
     if count == 0 {
         return Ok(Money::zero(Currency::of_region(&region?)));
     }
-    let instance_type = only_type(instances).map_err(missing("instance type", AFTER_APPLY))?;
+    let instance_type = only_type(instances).map_err(unsaid(GapSubject::InstanceType))?;
     let region = &region?;
     let operating_system = instances
         .operating_system
         .clone()
-        .map_err(missing("operating system", AFTER_APPLY))?;
+        .map_err(unsaid(GapSubject::OperatingSystem))?;
     let tenancy = instances
         .tenancy
         .clone()
-        .map_err(missing("tenancy", AFTER_APPLY))?;
+        .map_err(unsaid(GapSubject::Tenancy))?;
     let payment = instances
         .payment
         .clone()
-        .map_err(missing("market", AFTER_APPLY))?;
+        .map_err(unsaid(GapSubject::Market))?;
+    let unpriced = |cause| Gap::of(GapSubject::Price, address, cause);
     if tenancy == Tenancy::Host {
-        let reason = "a dedicated host is billed per host";
-        return Err(Gap::new(
-            "price",
-            address,
-            reason,
-            "check the price of the host separately",
-        ));
+        return Err(unpriced(Cause::of(CauseKind::HostBilled, [])));
     }
     if payment.capacity_block > 0 {
-        let reason = "a Capacity Block is prepaid per block";
-        return Err(Gap::new(
-            "price",
-            address,
-            reason,
-            "check the price of the block",
-        ));
+        return Err(unpriced(Cause::of(CauseKind::BlockBilled, [])));
     }
     let key = PriceKey {
         operating_system,
@@ -150,17 +136,13 @@ fn cost(
             key = key.in_zone(instances.zone.as_deref());
         }
         let (key, quote) = prices.find(&key).map_err(|none| {
-            let what = if shape(instance_type).is_some() {
-                none.to_string()
+            unpriced(if shape(instance_type).is_some() {
+                Cause::of(CauseKind::NoPlannedPrice, [&none.0.to_string()])
             } else if is_accelerated(instance_type) {
-                format!(
-                    "{instance_type} is not in the bundled catalog, and appears to be \
-                         accelerated"
-                )
+                Cause::of(CauseKind::AcceleratedNotBundled, [instance_type])
             } else {
-                format!("{instance_type} is not in the bundled catalog")
-            };
-            Gap::new("price", address, what, READ_PRICES)
+                Cause::of(CauseKind::TypeNotBundled, [instance_type])
+            })
         })?;
         hourly += quote.rate.amount() * Decimal::from(number);
         currency = Some(quote.rate.currency());

@@ -7,11 +7,11 @@ use super::parts::{Part, PartSum, PartSums};
 use super::profiled::Profiles;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Cause, CauseKind, Classification, CommittedHours, Gap, GpuOffer, Group, HourlyActivity,
-    IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape, InstanceState,
-    InstanceUsage, Lifecycle, Measured, Member, Policy, PriceKey, PriceOption, PurchaseOption,
-    Rejected, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
-    WorkloadKey,
+    Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
+    HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape,
+    InstanceState, InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Policy, PriceKey,
+    PriceOption, PurchaseOption, Rejected, Unpriced, UsageState, UtilizationSummary, Verdict,
+    Workload, WorkloadCost, WorkloadKey,
 };
 use crate::rules;
 use crate::usage::{Estate, Timeline, WeekUsage};
@@ -90,12 +90,12 @@ pub(in crate::analysis) fn group(
         if instance.launch_time > estate.as_of {
             let launched = instance.launch_time.to_string();
             let cause = Cause::of(CauseKind::InstanceLater, [launched.as_str()]);
-            gaps.push(Gap::of("instance", instance.id.as_str(), cause));
+            gaps.push(Gap::of(GapSubject::Instance, instance.id.as_str(), cause));
             continue;
         }
         if instance.state == InstanceState::ShuttingDown {
             let cause = Cause::of(CauseKind::InstanceEnding, []);
-            gaps.push(Gap::of("instance", instance.id.as_str(), cause));
+            gaps.push(Gap::of(GapSubject::Instance, instance.id.as_str(), cause));
             continue;
         }
         groups
@@ -196,15 +196,8 @@ impl<'a> Gather<'a> {
         let id = key.id();
         let shape = instance_shape(self.estate, &key.instance_type).cloned();
         if shape.is_none() {
-            gaps.push(Gap::new(
-                "instance type",
-                &id,
-                format!(
-                    "{} is not in the EC2 response or the bundled catalog",
-                    key.instance_type
-                ),
-                "report the type as an issue; it is listed as unknown and unpriced",
-            ));
+            let cause = Cause::of(CauseKind::TypeUnknown, [&key.instance_type]);
+            gaps.push(Gap::of(GapSubject::InstanceType, &id, cause));
         }
         let found = self.measure(instances, shape.as_ref(), week);
         let tags = common_tags(instances);
@@ -225,12 +218,8 @@ impl<'a> Gather<'a> {
             idle_storage_costs(instances, self.prices, self.policy)
         };
         for what in &idle_storage.unpriced {
-            gaps.push(Gap::new(
-                "storage price",
-                &id,
-                format!("no price for {what} in {}", key.region),
-                Unpriced::NO_SOURCE,
-            ));
+            let cause = Cause::of(CauseKind::NoStoragePrice, [what, &key.region]);
+            gaps.push(Gap::of(GapSubject::StoragePrice, &id, cause));
         }
         let members: Vec<Member> = instances
             .iter()
@@ -402,17 +391,15 @@ impl<'a> Gather<'a> {
         instances: &[&Instance],
         usage: &[InstanceUsage],
     ) -> Result<WorkloadCost, Unpriced> {
-        let no_source = |reason: String| Unpriced {
-            reason: format!("{reason}: unpriced"),
-            hint: Unpriced::NO_SOURCE,
+        let unpriced = |kind| Unpriced {
+            cause: Cause::of(kind, [""]),
         };
         let mut costs = Vec::with_capacity(instances.len());
         for (instance, usage) in instances.iter().zip(usage) {
             let key = price_key(instance).ok_or_else(|| committed(instance))?;
-            let (key, quote) = self
-                .prices
-                .find(&key)
-                .map_err(|missing| no_source(missing.to_string()))?;
+            let (key, quote) = self.prices.find(&key).map_err(|missing| Unpriced {
+                cause: Cause::of(CauseKind::NoPrice, [&missing.0.to_string(), ""]),
+            })?;
             // Observed for no time at all: launched in the current period, and
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
@@ -420,11 +407,9 @@ impl<'a> Gather<'a> {
             let committed = self.paid.get(&instance.id).cloned();
             let rate = match &committed {
                 None => quote.rate,
-                Some(paid) => paid.hourly(quote.rate).ok_or_else(|| {
-                    no_source(
-                        "its commitments and its price cannot be combined into one rate".to_owned(),
-                    )
-                })?,
+                Some(paid) => paid
+                    .hourly(quote.rate)
+                    .ok_or_else(|| unpriced(CauseKind::PriceNotCombined))?,
             };
             costs.push(InstanceCost {
                 key,
@@ -434,9 +419,7 @@ impl<'a> Gather<'a> {
                 monthly_hours,
             });
         }
-        WorkloadCost::of(costs).ok_or_else(|| {
-            no_source("its prices are in two currencies or exceed the supported range".to_owned())
-        })
+        WorkloadCost::of(costs).ok_or_else(|| unpriced(CauseKind::PricesNotAdded))
     }
 }
 
@@ -453,14 +436,13 @@ fn ignored(instance: &Instance) -> Option<String> {
 
 /// Why an instance has no hourly price at all.
 fn committed(instance: &Instance) -> Unpriced {
-    let paid = if instance.lifecycle == Lifecycle::Scheduled {
-        "a scheduled instance"
+    let kind = if instance.lifecycle == Lifecycle::Scheduled {
+        CauseKind::ScheduledPrepaid
     } else {
-        "a Capacity Block"
+        CauseKind::BlockPrepaid
     };
     Unpriced {
-        reason: format!("{paid} is prepaid and has no hourly price"),
-        hint: "see the purchase on the bill",
+        cause: Cause::of(kind, [""]),
     }
 }
 
@@ -505,48 +487,38 @@ fn running_share(usage: &[InstanceUsage]) -> Option<Decimal> {
 
 fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {
     let total = usage.len();
+    let some = |kind, part: usize| Cause::of(kind, [&part.to_string(), &total.to_string()]);
     let unproved = usage.iter().filter(|usage| !usage.running.proved).count();
     if unproved > 0 {
-        gaps.push(Gap::new(
-            "running time",
-            id,
-            format!(
-                "no CPUUtilization data for {unproved} of {total} instances: assumed running \
-                 since launch"
-            ),
-            "allow cloudwatch:GetMetricData, or add the series to the estate",
-        ));
+        let cause = some(CauseKind::RunningTimeAssumed, unproved);
+        gaps.push(Gap::of(GapSubject::RunningTime, id, cause));
     }
     let unmeasured = usage.iter().filter(|usage| usage.signal.is_none()).count();
     if unmeasured > 0 && unmeasured < total {
-        gaps.push(Gap::new(
-            "GPU utilization",
-            id,
-            format!("{unmeasured} of {total} instances report no GPU metric"),
-            "`gpucost metrics setup` prints the CloudWatch agent configuration",
-        ));
+        let cause = some(CauseKind::GpuMetricsPartial, unmeasured);
+        gaps.push(Gap::of(GapSubject::GpuUtilization, id, cause));
     }
     let rejected = usage
         .iter()
         .fold(Rejected::default(), |sum, usage| sum.plus(usage.rejected));
     if rejected.total() > 0 {
-        let parts = [
-            (rejected.not_a_number, "not a number"),
-            (rejected.negative, "negative"),
-            (rejected.over_100, "over 100%"),
-            (rejected.duplicate, "duplicate"),
-            (rejected.future, "in the future"),
+        let counts = [
+            rejected.not_a_number,
+            rejected.negative,
+            rejected.over_100,
+            rejected.duplicate,
+            rejected.future,
         ];
-        let parts: Vec<String> = parts
+        let parts: Vec<String> = counts
             .iter()
-            .filter(|(count, _)| *count > 0)
+            .zip(POINT_REJECTIONS)
+            .filter(|(count, _)| **count > 0)
             .map(|(count, reason)| format!("{count} {reason}"))
             .collect();
-        gaps.push(Gap::new(
-            "metric points",
-            id,
-            format!("{} points dropped: {}", rejected.total(), parts.join(", ")),
-            "check the agent's clock and configuration",
-        ));
+        let cause = Cause::of(
+            CauseKind::PointsDropped,
+            [&rejected.total().to_string(), &parts.join(", ")],
+        );
+        gaps.push(Gap::of(GapSubject::MetricPoints, id, cause));
     }
 }

@@ -6,10 +6,9 @@ use super::summary::{self, Pricing};
 use crate::cli::Io;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::config::SettingsFile;
-use crate::domain::Gap;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::profiling::{Cadence, Profiler, RunEnd};
 use crate::report::elapsed_words;
-use crate::report::text::count;
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{ReadOptions, SamplesError, open_samples};
 use std::path::Path;
@@ -65,27 +64,23 @@ pub(super) fn summarise(
 /// The longest time without a sample, as a gap.
 fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
     let hole = cadence.longest_hole()?;
-    let hint = if is_ours {
-        "the sampler was stopped, or its host was overloaded; profile a run without interruptions"
+    let kind = if is_ours {
+        CauseKind::SamplerPaused
     } else {
-        "if the log covers several runs, read each separately; if its samples are meant to \
-         be that far apart, pass --interval"
+        CauseKind::LogPaused
     };
     let pace = cadence.pace();
     let missed = pace.missed?;
-    Some(Gap::new(
-        "samples",
-        place,
-        format!(
-            "{} of {} expected samples are missing; the longest gap, {}, begins {} after the \
-             start",
-            count(missed),
-            count(pace.taken.saturating_add(missed)),
-            elapsed_words(hole.seconds),
-            elapsed_words(hole.from_seconds)
-        ),
-        hint,
-    ))
+    let cause = Cause::of(
+        kind,
+        [
+            &missed.to_string(),
+            &pace.taken.saturating_add(missed).to_string(),
+            &elapsed_words(hole.seconds),
+            &elapsed_words(hole.from_seconds),
+        ],
+    );
+    Some(Gap::of(GapSubject::Samples, place, cause))
 }
 
 fn unreadable(error: SamplesError) -> Failure {

@@ -2,7 +2,7 @@
 
 use super::args::ProfileArgs;
 use crate::cli::Io;
-use crate::domain::Gap;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::sources::aws::{InstancePlace, instance_place};
 
 /// Finds the host's place; what cannot be found out is a gap.
@@ -24,11 +24,11 @@ pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> Inst
         // Whoever says where the host is need not be on EC2.
         Err(_) if named.instance_type.is_some() => named,
         Err(reason) => {
-            gaps.push(Gap::new(
-                "instance type",
+            let cause = Cause::of(CauseKind::MetadataNotRead, [&reason]);
+            gaps.push(Gap::of(
+                GapSubject::InstanceType,
                 "instance metadata",
-                &reason,
-                "pass `--type` and `--region` to get a price",
+                cause,
             ));
             named
         }

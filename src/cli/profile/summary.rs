@@ -9,7 +9,8 @@ use crate::cli::rightsize_flags::{known, unknown};
 use crate::cli::{Io, audit, output, pricing};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, HourlyRate, Policy, PriceBook, PriceKey, PriceOption, Risk, WorkloadKind,
+    Cause, CauseKind, Gap, GapSubject, HourlyRate, Policy, PriceBook, PriceKey, PriceOption, Risk,
+    WorkloadKind,
 };
 use crate::profiling::{GpuIdentity, RunProfile};
 use crate::report::{ProfileReport, TableStyle, profile_json, profile_table};
@@ -65,45 +66,31 @@ impl Pricing {
         let Some(name) = &place.instance_type else {
             return;
         };
+        let mut lacks = |what: GapSubject, cause| gaps.push(Gap::of(what, name, cause));
         let found = known(name);
         if let Ok((shape, _)) = &found {
             let reasons = contradictions(gpus, shape);
             if !reasons.is_empty() {
-                gaps.push(Gap::new(
-                    "price",
-                    name,
-                    reasons.join("; "),
-                    "pass the instance type of the run with `--type`; the price of another \
-                     type does not apply",
-                ));
+                let cause = Cause::of(CauseKind::OtherGpus, [&reasons.join("; ")]);
+                lacks(GapSubject::Price, cause);
                 return;
             }
             if let Some((seen, devices)) = unnamed_gpus(gpus, shape) {
-                gaps.push(Gap::new(
-                    "GPUs",
-                    name,
-                    format!("only {seen} of {devices} in this run; the price covers all of them"),
-                    "profile all GPUs of the host to evaluate other types; in a container, \
-                     start it with `--gpus all`",
-                ));
+                let cause = Cause::of(
+                    CauseKind::GpusNotProfiled,
+                    [&seen.to_string(), &devices.to_string()],
+                );
+                lacks(GapSubject::HostGpus, cause);
             }
         }
         let region = place.region.as_deref().unwrap_or(pricing::HOME_REGION);
         if place.region.is_none() {
-            gaps.push(Gap::new(
-                "region",
-                name,
-                format!("unknown; prices are for {region}"),
-                "pass `--region`",
-            ));
+            let cause = Cause::of(CauseKind::RegionAssumed, [region]);
+            lacks(GapSubject::Region, cause);
         }
         let Ok((shape, _)) = found else {
-            gaps.push(Gap::new(
-                "price",
-                name,
-                "the price catalog has no GPU type with this name",
-                "pass `--type`",
-            ));
+            let cause = Cause::of(CauseKind::TypeNotListed, []);
+            lacks(GapSubject::Price, cause);
             return;
         };
         let mut key = PriceKey::linux_on_demand(region, &shape.instance_type);
@@ -118,12 +105,10 @@ impl Pricing {
                     kind: self.kind,
                 });
             }
-            Err(reason) => gaps.push(Gap::new(
-                "price",
-                name,
-                reason.to_string(),
-                "set a custom price in gpucost.toml, see docs/pricing.md",
-            )),
+            Err(missing) => {
+                let cause = Cause::of(CauseKind::NoRunPrice, [&missing.0.to_string()]);
+                lacks(GapSubject::Price, cause);
+            }
         }
     }
 

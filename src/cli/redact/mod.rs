@@ -7,17 +7,19 @@ mod vocabulary;
 
 use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::{
-    ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Detail, FALLBACKS,
-    FailureKind, Gap, GpuModel, Instance, InstanceId, InstanceShape, PriceBook, PriceKey,
-    ProfiledRun, ReservedInstances, SavingsPlan, StorageResource, Volume,
+    ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Currency, Detail, FALLBACKS,
+    FIGURES, FailureKind, Gap, GapSubject, GpuModel, Instance, InstanceId, InstanceShape,
+    PriceBook, PriceKey, ProfiledRun, ReservedInstances, SavingsPlan, StorageResource, Volume,
 };
+use crate::rules::RULES;
+use crate::savings::MissingData;
 use crate::sources::aws::{ACTIONS, is_known_code};
 use crate::usage::{Estate, Series, TagFilter};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use vocabulary::{
-    MASKED, is_common_key, is_family, is_given_id, is_price_source, is_region, is_subject, is_type,
-    is_zone, state_transition,
+    MASKED, is_common_key, is_family, is_given_id, is_price_source, is_region, is_rejection,
+    is_time_span, is_type, is_zone, state_transition,
 };
 
 /// Digits of the masks of ids: ids are sorted as text, and their masks in the same
@@ -409,15 +411,14 @@ impl Masks {
 
     /// A gap keeps the words of its cause; one that has none keeps what it is about.
     fn gap(&mut self, gap: &Gap) -> Gap {
-        let what = if is_subject(&gap.what) {
-            gap.what.as_str()
-        } else {
-            MASKED
+        let what = match &gap.what {
+            GapSubject::Other(_) => GapSubject::Other(MASKED.into()),
+            known => known.clone(),
         };
         let place = self.place(&gap.what, &gap.place);
         match &gap.cause {
             Some(cause) => Gap::of(what, place, self.cause(cause)),
-            None => Gap::new(
+            None => Gap::in_words(
                 what,
                 place,
                 MASKED,
@@ -426,7 +427,7 @@ impl Masks {
         }
     }
 
-    fn place(&mut self, what: &str, place: &str) -> String {
+    fn place(&mut self, what: &GapSubject, place: &str) -> String {
         const PLACES: [&str; 2] = ["account", "this machine"];
         let knows = |masks: &Self, named| {
             let given = masks.given.get(&named);
@@ -436,8 +437,8 @@ impl Masks {
             return place.to_owned();
         }
         let named = match what {
-            "commitment" => Named::Commitment,
-            "instance" => Named::Instance,
+            GapSubject::Commitment => Named::Commitment,
+            GapSubject::Instance => Named::Instance,
             _ if is_region(place) || knows(self, Named::Region) => Named::Region,
             _ if Named::Instance.may_stay(place) || knows(self, Named::Instance) => Named::Instance,
             _ => Named::Place,
@@ -458,7 +459,7 @@ impl Masks {
             Detail::Action => kept(text, ACTIONS.contains(&text)),
             Detail::Failure => kept(text, FailureKind::from_name(text).is_some()),
             Detail::Code => kept(text, is_known_code(text)),
-            Detail::Foreign => kept(text, false),
+            Detail::Foreign | Detail::Words => kept(text, false),
             Detail::Fallback => kept(text, FALLBACKS.contains(&text)),
             Detail::Field => kept(text, ANSWER_FIELDS.contains(&text)),
             Detail::Count => kept(text, text.parse::<u64>().is_ok()),
@@ -470,8 +471,25 @@ impl Masks {
             Detail::Instance => self.masked(Named::Instance, text),
             Detail::Host => self.masked(Named::Host, text),
             Detail::Time => kept(text, text.parse::<Timestamp>().is_ok()),
+            Detail::Rules => kept(text, each(text, is_rule)),
+            Detail::Demand => kept(text, MissingData::from_name(text).is_some()),
+            Detail::Figures => kept(text, each(text, |one| FIGURES.contains(&one))),
+            Detail::Rejections => kept(text, each(text, is_rejection)),
+            Detail::Currency => kept(text, Currency::from_code(text).is_some()),
+            Detail::Commitment => self.masked(Named::Commitment, text),
+            Detail::Tag => kept(text, is_common_key(text)),
+            Detail::Elapsed => kept(text, is_time_span(text)),
         })
     }
+}
+
+/// Whether every part of a list is of a sort.
+fn each(list: &str, is_of: impl Fn(&str) -> bool) -> bool {
+    list.split(", ").all(is_of)
+}
+
+fn is_rule(id: &str) -> bool {
+    RULES.iter().any(|rule| rule.meta().id == id)
 }
 
 #[cfg(test)]
@@ -498,7 +516,7 @@ mod tests {
             "",
         ];
         let denied = Cause::of(CauseKind::CallFailed, details);
-        let gap = masks.gap(&Gap::of("volumes", "eu-west-1", denied));
+        let gap = masks.gap(&Gap::of(GapSubject::Volumes, "eu-west-1", denied));
         assert_eq!(
             (gap.place.as_str(), gap.reason.as_str(), gap.hint.as_str()),
             (
@@ -508,17 +526,66 @@ mod tests {
             )
         );
         let nobody = Cause::of(CauseKind::ProfileOfNone, ["falcon 7"]);
-        let gap = masks.gap(&Gap::of("profile data", "/home/mallory/run.jsonl", nobody));
+        let run = Gap::of(GapSubject::ProfileData, "/home/mallory/run.jsonl", nobody);
+        let gap = masks.gap(&run);
         assert_eq!(gap.place, "place-1");
         assert!(gap.reason.starts_with("the host name host-1 matches no"));
-        let text = Gap::new(
-            "metrics of falcon",
+        let text = Gap::in_words(
+            GapSubject::named("metrics of falcon"),
             "falcon",
             "mallory said so",
             "ask mallory",
         );
         let gap = masks.gap(&text);
-        assert_eq!((gap.what.as_str(), gap.place.as_str()), (MASKED, "place-2"));
+        assert_eq!(gap.what.name(), MASKED);
+        assert_eq!(gap.place, "place-2");
         assert!(!format!("{gap:?}").contains("mallory"));
+    }
+
+    #[test]
+    fn details_stay_only_where_they_are_of_their_sort() {
+        let mut masks = Masks::default();
+        let mut told = |kind: CauseKind, text: &str| {
+            let details = vec![text.to_owned(); kind.details().len()];
+            let cause = Cause::new(kind, details).expect("as many details");
+            masks.cause(&cause).to_string()
+        };
+        for (kind, text) in [
+            (CauseKind::NotReported, "idle-gpu, unused-gpus"),
+            (CauseKind::FiguresNotReported, "power, video encoder"),
+            (CauseKind::WasteNotInLimit, "EUR"),
+            (CauseKind::SamplerPaused, "2m 05s"),
+            (
+                CauseKind::NotMeasured,
+                "GPU utilization is not reported for all instances",
+            ),
+            (CauseKind::PointsDropped, "3 negative, 1 over 100%"),
+            (CauseKind::TagNotPlanned, "team"),
+            (CauseKind::LineTruncated, "7"),
+        ] {
+            assert!(told(kind, text).contains(text), "{kind}: {text}");
+        }
+        for kind in CauseKind::ALL {
+            let shown = told(*kind, "the falcon 7");
+            assert!(!shown.contains("falcon"), "{kind}: {shown}");
+        }
+    }
+
+    #[test]
+    fn every_subject_of_this_program_stays() {
+        let mut masks = Masks::default();
+        for (subject, stays) in [
+            ("price", true),
+            ("gpu_utilization", true),
+            ("power draw", true),
+            ("utilization.gpu, power.draw", true),
+            ("GPU 0, GPU 1 slice 2", true),
+            ("price of falcon", false),
+            ("GPU 0, falcon", false),
+        ] {
+            let gap = Gap::in_words(GapSubject::named(subject), "falcon", "", "");
+            let shown = masks.gap(&gap).what;
+            assert_eq!(shown.name(), if stays { subject } else { MASKED });
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! program. Everything else is masked.
 
 use crate::catalog::{has_form_of_type, leading_region};
-use crate::domain::Metric;
+use crate::domain::POINT_REJECTIONS;
 use crate::sources::aws::ACTIONS;
 
 /// Instead of a text that is not shown.
@@ -69,28 +69,17 @@ pub(super) fn is_given_id(prefix: &str, id: &str) -> bool {
     })
 }
 
-/// Whether it is what a gap can be about.
-pub(super) fn is_subject(what: &str) -> bool {
-    const SUBJECTS: &[&str] = &[
-        "addresses",
-        "capacity reservations",
-        "commitment",
-        "instance",
-        "instance types",
-        "live price",
-        "live prices",
-        "metrics",
-        "price cache",
-        "profile data",
-        "region",
-        "regions",
-        "reserved instances",
-        "savings plans",
-        "spot prices",
-        "storage prices",
-        "volumes",
-    ];
-    is_among(SUBJECTS, what) || Metric::from_name(what).is_some()
+/// Whether it is a count with why so many points were dropped.
+pub(super) fn is_rejection(text: &str) -> bool {
+    text.split_once(' ').is_some_and(|(count, reason)| {
+        count.parse::<u64>().is_ok() && is_among(&POINT_REJECTIONS, reason)
+    })
+}
+
+/// Whether it is a time span as reports show it, such as `2m 05s`.
+pub(super) fn is_time_span(text: &str) -> bool {
+    let is_of_span = |c: char| c.is_ascii_digit() || " .hms".contains(c);
+    text.chars().all(is_of_span)
 }
 
 /// Whether it says which list or interface a price was read from.

@@ -125,7 +125,7 @@ impl Page {
     fn cost(&mut self, workload: &Workload) {
         self.heading("cost");
         if let Some(unpriced) = &workload.unpriced {
-            self.line(&format!("{}; {}", unpriced.reason, unpriced.hint));
+            self.line(&format!("{}; {}", unpriced.cause, unpriced.cause.hint()));
         }
         for priced in &workload.idle_storage.priced {
             self.line(priced);

@@ -188,7 +188,7 @@ pub(in crate::report) fn suppressed(suppressed: &Suppressed) -> SuppressedView {
 
 pub(in crate::report) fn missing_data(missing_data: &MissingData) -> MissingDataView {
     MissingDataView {
-        what: missing_data.what.clone(),
+        what: missing_data.what.to_string(),
         place: missing_data.place.clone(),
         reason: missing_data.reason.clone(),
         hint: missing_data.hint.clone(),

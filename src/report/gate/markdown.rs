@@ -296,7 +296,7 @@ fn suppressed_row(suppressed: &Suppressed) -> Row {
 fn missing_data_row(missing_data: &MissingData) -> Row {
     let rules: Vec<String> = missing_data.rules.iter().map(|rule| code(rule)).collect();
     Row::of_cells(&[
-        text(&missing_data.what),
+        text(&missing_data.what.name()),
         code(&missing_data.place),
         text(&missing_data.reason),
         text(&missing_data.hint),

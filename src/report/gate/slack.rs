@@ -118,7 +118,7 @@ fn missing_data(missing_data: &MissingData) -> String {
     format!(
         "*not evaluated* {}\n{} of {}: {}\n→ {}",
         code(&missing_data.rules.join(", ")),
-        sentence(&missing_data.what),
+        sentence(&missing_data.what.name()),
         code(&missing_data.place),
         sentence(&missing_data.reason),
         sentence(&missing_data.hint)

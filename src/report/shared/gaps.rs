@@ -17,7 +17,7 @@ pub(in crate::report) struct GapView {
     place: String,
     reason: String,
     hint: String,
-    /// The name of its cause; `null` where it has none of its own.
+    /// The name of its cause; `null` where an estate states its reason in its own words.
     cause: Option<&'static str>,
 }
 
@@ -26,7 +26,7 @@ impl GapView {
     pub(in crate::report) fn list(gaps: &[Gap]) -> Vec<Self> {
         gaps.iter()
             .map(|gap| Self {
-                what: gap.what.clone(),
+                what: gap.what.to_string(),
                 place: gap.place.clone(),
                 reason: gap.reason.clone(),
                 hint: gap.hint.clone(),

@@ -1,8 +1,8 @@
 //! What a workload uses of the type it runs on, wherever that is known from.
 
 use crate::domain::{
-    ACTIVE_PERCENT, Distribution, GpuShare, GpuUsage, Group, InstanceUsage, Policy, Workload,
-    WorkloadKind, named_enum,
+    ACTIVE_PERCENT, Distribution, GapSubject, GpuShare, GpuUsage, Group, InstanceUsage, Policy,
+    Workload, WorkloadKind, named_enum,
 };
 
 named_enum! {
@@ -96,12 +96,12 @@ named_enum! {
 
 impl MissingData {
     /// What is missing where that is a measurement; absent for facts of the type.
-    pub fn measurement(self) -> Option<&'static str> {
+    pub fn measurement(self) -> Option<GapSubject> {
         match self {
-            Self::Signal => Some("GPU utilization"),
-            Self::PerGpu => Some("utilization per GPU"),
-            Self::Vram => Some("VRAM use"),
-            Self::Cpu => Some("CPU utilization"),
+            Self::Signal => Some(GapSubject::GpuUtilization),
+            Self::PerGpu => Some(GapSubject::UtilizationPerGpu),
+            Self::Vram => Some(GapSubject::VramUse),
+            Self::Cpu => Some(GapSubject::CpuUtilization),
             Self::Shape | Self::Price | Self::Fraction => None,
         }
     }

@@ -6,7 +6,7 @@ use super::inventory::{ACCELERATED_TYPES, filter};
 use super::pages::Pages;
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
-    CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, Gap,
+    CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, Gap, GapSubject,
     OfferingClass, OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
     Tenancy,
 };
@@ -41,16 +41,16 @@ const NONE: &str = "none are assumed";
 pub async fn region_commitments(clients: &RegionClients, account: &str) -> (Commitments, Vec<Gap>) {
     let (reserved, capacity) = tokio::join!(reserved(clients), capacity(clients, account));
     let mut gaps = Vec::new();
-    let mut take = |what: &str, error: AwsError| {
+    let mut take = |what: GapSubject, error: AwsError| {
         let cause = error.cause_of(CauseKind::CallFailed, NONE);
         gaps.push(Gap::of(what, &clients.region, cause));
     };
     let (reserved_instances, mut unread) = reserved.unwrap_or_else(|error| {
-        take("reserved instances", error);
+        take(GapSubject::ReservedInstances, error);
         Default::default()
     });
     let (capacity_reservations, unread_capacity) = capacity.unwrap_or_else(|error| {
-        take("capacity reservations", error);
+        take(GapSubject::CapacityReservations, error);
         Default::default()
     });
     unread.extend(unread_capacity);
@@ -71,7 +71,7 @@ pub async fn savings_plans(session: &Session) -> (Commitments, Vec<Gap>) {
         Ok(found) => (commitments.savings_plans, gaps) = found,
         Err(error) => {
             let cause = error.cause_of(CauseKind::CallFailed, NONE);
-            gaps.push(Gap::of("savings plans", "account", cause));
+            gaps.push(Gap::of(GapSubject::SavingsPlans, "account", cause));
         }
     }
     (commitments, gaps)
@@ -93,7 +93,7 @@ fn sorted<T>(all: impl Iterator<Item = Result<T, Gap>>) -> (Vec<T>, Vec<Gap>) {
 
 fn unreadable(id: &str, field: &str) -> Gap {
     let cause = Cause::of(CauseKind::CommitmentNotReadable, [field]);
-    Gap::of("commitment", id, cause)
+    Gap::of(GapSubject::Commitment, id, cause)
 }
 
 /// EC2 gives all of them at once.

@@ -4,7 +4,7 @@ use super::error::{AwsError, Failed, UNREADABLE};
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
-    Address, Cause, CauseKind, Gap, Instance, InstanceId, InstanceState, Lifecycle,
+    Address, Cause, CauseKind, Gap, GapSubject, Instance, InstanceId, InstanceState, Lifecycle,
     OperatingSystem, Tenancy, Volume,
 };
 use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
@@ -112,7 +112,7 @@ async fn one_by_one(
                     let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
                     inventory.gaps.extend(
                         half.into_iter()
-                            .map(|id| Gap::of("instance", id, cause.clone())),
+                            .map(|id| Gap::of(GapSubject::Instance, id, cause.clone())),
                     );
                 } else {
                     parts.extend([part, half]);
@@ -165,7 +165,7 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
     let id = found.instance_id().unwrap_or("unknown id");
     let unreadable = |field: &str| {
         let cause = Cause::of(CauseKind::InstanceNotReadable, [field]);
-        Gap::of("instance", id, cause)
+        Gap::of(GapSubject::Instance, id, cause)
     };
     let state_name = found
         .state()
@@ -269,7 +269,9 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
     }
     match volumes(clients, &volume_ids).await {
         Ok(known) => fill_volumes(inventory, &known),
-        Err(error) => inventory.gaps.push(gap("volumes", clients, &error)),
+        Err(error) => inventory
+            .gaps
+            .push(gap(GapSubject::Volumes, clients, &error)),
     }
     match addresses(clients, &instance_ids).await {
         Ok(found) => {
@@ -283,11 +285,13 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
                 }
             }
         }
-        Err(error) => inventory.gaps.push(gap("addresses", clients, &error)),
+        Err(error) => inventory
+            .gaps
+            .push(gap(GapSubject::Addresses, clients, &error)),
     }
 }
 
-fn gap(what: &str, clients: &RegionClients, error: &AwsError) -> Gap {
+fn gap(what: GapSubject, clients: &RegionClients, error: &AwsError) -> Gap {
     let cause = error.cause_of(CauseKind::CallFailed, "");
     Gap::of(what, &clients.region, cause)
 }

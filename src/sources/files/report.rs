@@ -2,7 +2,7 @@
 //! what a newer layout may mean is not guessed.
 
 use crate::analysis::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload};
-use crate::domain::{Currency, Money, Window, shown};
+use crate::domain::{CauseKind, Currency, GapSubject, Money, Window, shown};
 use crate::sources::files::shared::bounded::{Bounded, MOST_REPORT_BYTES};
 use crate::sources::files::shared::plain_text::open;
 use crate::usage::TagFilter;
@@ -378,9 +378,9 @@ impl Filter {
 impl Gap {
     fn past(self) -> PastGap {
         PastGap {
-            what: self.what,
+            what: GapSubject::named(&self.what),
             place: self.place,
-            cause: self.cause,
+            cause: self.cause.as_deref().and_then(CauseKind::from_name),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! it is gone ends the sample, and every answer can be recorded.
 
 use super::calls::Call;
+use crate::domain::DriverMetric;
 use nvml_wrapper::error::NvmlError;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -64,7 +65,7 @@ pub(super) struct Probe {
     /// Calls that are not made again.
     refused: BTreeMap<Call, Refusal>,
     /// Metrics that were told at least once.
-    reported: BTreeSet<&'static str>,
+    reported: BTreeSet<DriverMetric>,
     /// Why the device is gone, since this sample.
     loss: Option<String>,
     /// Why a call of this sample failed without more being known.
@@ -137,7 +138,7 @@ impl Probe {
     /// Takes note of an answer that came in several calls.
     pub(super) fn note<T: Serialize>(&mut self, call: Call, value: &T) {
         self.has_answered = true;
-        self.reported.insert(call.metric);
+        self.reported.extend(call.metric);
         if let Some(answers) = &mut self.answers {
             let value = serde_json::to_value(value).unwrap_or(Value::Null);
             answers.insert(call.name, value);
@@ -146,7 +147,9 @@ impl Probe {
 
     /// Not to be asked again, without an error from the driver.
     pub(super) fn refuse(&mut self, call: Call, refusal: Refusal) {
-        self.reported.remove(call.metric);
+        if let Some(metric) = call.metric {
+            self.reported.remove(&metric);
+        }
         self.refused.insert(call, refusal);
     }
 
@@ -172,7 +175,7 @@ impl Probe {
     }
 
     /// Metrics that were told at least once.
-    pub(super) fn reported(&self) -> &BTreeSet<&'static str> {
+    pub(super) fn reported(&self) -> &BTreeSet<DriverMetric> {
         &self.reported
     }
 
@@ -182,10 +185,13 @@ impl Probe {
     }
 
     /// Metrics for which a call was refused, and why.
-    pub(super) fn refusals(&self) -> BTreeMap<&'static str, Refusal> {
+    pub(super) fn refusals(&self) -> BTreeMap<DriverMetric, Refusal> {
         let mut refusals = BTreeMap::new();
         for (call, refusal) in &self.refused {
-            let first = refusals.entry(call.metric).or_insert(*refusal);
+            let Some(metric) = call.metric else {
+                continue;
+            };
+            let first = refusals.entry(metric).or_insert(*refusal);
             *first = (*first).min(*refusal);
         }
         refusals

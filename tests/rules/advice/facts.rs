@@ -6,7 +6,7 @@ use crate::rules::builder::{
     A10G_MIB, Machine, PERIOD_SECONDS, PERIODS, estate, first, flat, judge, last, window,
 };
 use crate::rules::fixtures::{decimal, dollars, of, only};
-use gpucost::domain::{ActionKind, JoinedBy, Metric, Risk, SeriesSource, Statistic};
+use gpucost::domain::{ActionKind, GapSubject, JoinedBy, Metric, Risk, SeriesSource, Statistic};
 use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 
@@ -32,7 +32,7 @@ fn twelve_samples_of_four_thousand_do_not_say_never_used() {
     assert_eq!(moved(&fleet, Risk::High), None);
     let mut gaps = audit.gaps.iter();
     assert!(
-        gaps.any(|gap| gap.what == "utilization per GPU"),
+        gaps.any(|gap| gap.what == GapSubject::UtilizationPerGpu),
         "{:#?}",
         audit.gaps
     );
@@ -79,7 +79,7 @@ fn a_fortnight_of_memory_sizes_and_an_unmeasured_network_is_a_step() {
     let found = moved(&fleet, Risk::Medium);
     assert_eq!(found, to("g6.xlarge", 1, "598.02"));
     let audit = at(&fleet, Risk::Medium);
-    assert!(!audit.gaps.iter().any(|gap| gap.what == "VRAM use"));
+    assert!(!audit.gaps.iter().any(|gap| gap.what == GapSubject::VramUse));
     // 10 Gbit/s today and 2.5 there: at low nothing moves.
     let steps = &only(&audit, "overprovisioned-gpu").recommendation.steps;
     let steps = steps.join("\n");

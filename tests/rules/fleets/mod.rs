@@ -216,5 +216,5 @@ fn warns(action: &Action, words: &str) -> bool {
 }
 
 fn has_gap(audit: &Audit, what: &str) -> bool {
-    audit.gaps.iter().any(|gap| gap.what == what)
+    audit.gaps.iter().any(|gap| gap.what.name() == what)
 }

@@ -10,9 +10,9 @@ use crate::rules::builder::{Machine, as_of, audited, estate};
 use crate::rules::fixtures::decimal;
 use gpucost::analysis::{AuditedWorkload, PoolOption, ReservedFleet, assess_commitments, audit};
 use gpucost::domain::{
-    ActionKind, CommitmentTerm, Currency, HourlyRate, Lifecycle, Money, OperatingSystem, Policy,
-    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, PurchaseOption, Risk, SavingsPlan,
-    SavingsPlanKind, Tenancy,
+    ActionKind, CommitmentTerm, Currency, GapSubject, HourlyRate, Lifecycle, Money,
+    OperatingSystem, Policy, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    PurchaseOption, Risk, SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
@@ -326,7 +326,12 @@ fn nothing_is_bought_beside_a_plan_of_unknown_rate() {
     let fleet = assessed(&one);
     let mut options = fleet.reserved.iter().flat_map(|pool| &pool.options);
     assert!(options.all(|one| one.amount.is_zero()));
-    assert!(fleet.gaps.iter().any(|gap| gap.what == "savings plan rate"));
+    assert!(
+        fleet
+            .gaps
+            .iter()
+            .any(|gap| gap.what == GapSubject::SavingsPlanRate)
+    );
 }
 
 #[test]

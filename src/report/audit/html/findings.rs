@@ -127,7 +127,7 @@ pub(super) fn gaps(audit: &Audit, page: &mut Page) {
         html!(
             page,
             "<li><b>",
-            cut(&gap.what, NAME),
+            cut(&gap.what.name(), NAME),
             "</b> of ",
             cut(&gap.place, NAME),
             ": ",

@@ -15,7 +15,7 @@ pub(in crate::report) const OF_GAPS: &[Column] = &[
 /// One of its rows.
 pub(in crate::report) fn gap_row(gap: &Gap) -> Row {
     Row::of_cells(&[
-        text(&gap.what),
+        text(&gap.what.name()),
         code(&gap.place),
         text(&gap.reason),
         text(&gap.hint),

@@ -5,11 +5,12 @@ use super::wire::{
     ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire,
 };
 use crate::domain::{
-    AcceleratorKind, Address, Architecture, Cause, CauseKind, Currency, Gap, GpuModel, GpuOffer,
-    GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape, InstanceState,
-    JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem, PriceBasis,
-    PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected, SampleCounts,
-    SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, Tenancy, Volume, Window,
+    AcceleratorKind, Address, Architecture, Cause, CauseKind, Currency, Gap, GapSubject, GpuModel,
+    GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
+    InstanceState, JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem,
+    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected,
+    SampleCounts, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, Tenancy,
+    Volume, Window,
 };
 use crate::sources::files::shared::bounded::AtMost;
 use crate::usage::{ApiUsage, Points, Series, TagFilter};
@@ -399,14 +400,15 @@ fn tag_filter<E: de::Error>(wire: TagFilterWire) -> Result<TagFilter, E> {
 }
 
 fn gap<E: de::Error>(wire: GapWire) -> Result<Gap, E> {
+    let what = GapSubject::named(&wire.what);
     let Some(cause) = wire.cause else {
-        return Ok(Gap::new(wire.what, wire.place, wire.reason, wire.hint));
+        return Ok(Gap::in_words(what, wire.place, wire.reason, wire.hint));
     };
     let kind = named("cause", &cause.kind, CauseKind::from_name)?;
     let needed = kind.details().len();
     let cause = Cause::new(kind, cause.details)
         .ok_or_else(|| E::custom(format!("the cause `{kind}` needs {needed} `details`")))?;
-    Ok(Gap::of(wire.what, wire.place, cause))
+    Ok(Gap::of(what, wire.place, cause))
 }
 
 pub(super) fn api<E: de::Error>(wire: ApiWire) -> Result<ApiUsage, E> {

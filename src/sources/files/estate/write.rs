@@ -212,7 +212,7 @@ fn gaps(estate: &Estate) -> Vec<GapWire> {
         .gaps
         .iter()
         .map(|gap| GapWire {
-            what: gap.what.clone(),
+            what: gap.what.to_string(),
             place: gap.place.clone(),
             reason: gap.reason.clone(),
             hint: gap.hint.clone(),

@@ -2,6 +2,7 @@
 
 use super::super::samples::Told;
 use super::figure::{Figure, throttle_bit};
+use crate::domain::LogColumn;
 
 /// What stands in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,22 +174,22 @@ const POWER: &[Figure] = &[
 ];
 
 /// What a summary or its diagnosis rests on, as columns of which one is enough.
-const EXPECTED: &[(&str, &[Figure])] = &[
-    ("utilization.gpu", &[Figure::Utilization]),
-    ("utilization.memory", &[Figure::MemoryUtilization]),
-    ("memory.used", &[Figure::VramUsed]),
-    ("memory.total", &[Figure::VramTotal]),
-    ("power.draw", POWER),
-    ("power.limit", LIMITS),
+const EXPECTED: &[(LogColumn, &[Figure])] = &[
+    (LogColumn::Utilization, &[Figure::Utilization]),
+    (LogColumn::MemoryUtilization, &[Figure::MemoryUtilization]),
+    (LogColumn::MemoryUsed, &[Figure::VramUsed]),
+    (LogColumn::MemoryTotal, &[Figure::VramTotal]),
+    (LogColumn::PowerDraw, POWER),
+    (LogColumn::PowerLimit, LIMITS),
 ];
 
-/// The names of columns that a reader of a summary would miss.
-pub(super) fn missing(columns: &[Column]) -> Vec<&'static str> {
-    let missing_data = |of: &&(&str, &[Figure])| !has_any(columns, of.1);
+/// The columns that a reader of a summary would miss.
+pub(super) fn missing(columns: &[Column]) -> Vec<LogColumn> {
+    let missing_data = |of: &&(LogColumn, &[Figure])| !has_any(columns, of.1);
     EXPECTED
         .iter()
         .filter(missing_data)
-        .map(|(name, _)| *name)
+        .map(|(column, _)| *column)
         .collect()
 }
 
@@ -235,7 +236,7 @@ mod tests {
             let is_read = !matches!(column.field, Field::Unknown | Field::Unused);
             assert!(is_read, "{}", column.name);
         }
-        assert_eq!(missing(&columns), Vec::<&str>::new());
+        assert_eq!(missing(&columns), Vec::<LogColumn>::new());
         assert!(tells(&columns, Told::Throttle) && tells(&columns, Told::SmClock));
         let page = include_str!("../../../../docs/profile.md");
         assert!(page.contains(LOG_COLUMNS), "{LOG_COLUMNS}");

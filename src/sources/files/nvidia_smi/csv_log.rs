@@ -6,7 +6,7 @@ use super::csv_rows::{Event, Layout, Row, Rows};
 use super::repeats::Repeats;
 use super::samples::{Roster, Survey, clock, clock_gaps, sample};
 use super::time::{LogClock, LogTime};
-use crate::domain::Gap;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::profiling::{GpuSample, RunEnd, RunFacts, Sample};
 use jiff::SignedDuration;
 
@@ -372,18 +372,14 @@ impl CsvLog {
         let place = place(self.input.path());
         let columns = &self.layout.columns;
         let mut gaps = Vec::new();
+        let mut add = |what: GapSubject, cause| gaps.push(Gap::of(what, place.as_str(), cause));
         let without = missing(columns);
         if !without.is_empty() {
-            let (columns, them) = match without.len() {
-                1 => ("no such column", "it"),
-                _ => ("no such columns", "them"),
+            let kind = match without.len() {
+                1 => CauseKind::ColumnMissing,
+                _ => CauseKind::ColumnsMissing,
             };
-            gaps.push(Gap::new(
-                without.join(", "),
-                place.clone(),
-                format!("the log has {columns}"),
-                format!("add {them} to --query-gpu"),
-            ));
+            add(GapSubject::MissingColumns(without), Cause::of(kind, []));
         }
         let unknown: Vec<String> = columns
             .iter()
@@ -391,38 +387,19 @@ impl CsvLog {
             .map(|column| quoted(&column.name))
             .collect();
         if !unknown.is_empty() {
-            gaps.push(Gap::new(
-                "columns",
-                place.clone(),
-                format!("unknown: {}", unknown.join(", ")),
-                "use the names of --query-gpu, or omit them",
-            ));
+            let cause = Cause::of(CauseKind::ColumnsUnknown, [&unknown.join(", ")]);
+            add(GapSubject::Columns, cause);
         }
         if let Some(guessed) = &self.layout.guessed {
-            gaps.push(Gap::new(
-                "column names",
-                place.clone(),
-                format!("the log has no header; inferred from the values: {guessed}"),
-                "pass them with --read-columns, as given to --query-gpu",
-            ));
+            let cause = Cause::of(CauseKind::HeaderMissing, [guessed]);
+            add(GapSubject::ColumnNames, cause);
         }
         if self.roster.shares_indices() {
-            gaps.push(Gap::new(
-                "index",
-                place.clone(),
-                "several GPUs have the same one; they are distinguished by uuid, bus id, \
-                 serial number or host, and numbered in order",
-                "one host per log is expected; read the log of each host separately",
-            ));
+            add(GapSubject::Index, Cause::of(CauseKind::IndexShared, []));
         }
         if !has(columns, Field::Time) {
-            gaps.push(Gap::new(
-                "timestamp",
-                place,
-                "the log has no such column; the sample interval comes only from --interval, \
-                 and the date is unknown",
-                "add it to --query-gpu",
-            ));
+            let cause = Cause::of(CauseKind::TimestampMissing, []);
+            add(GapSubject::Timestamp, cause);
         }
         gaps
     }

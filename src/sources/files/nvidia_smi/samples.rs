@@ -1,9 +1,8 @@
 //! From rows to samples: which row is of which GPU, and which rows are one sample.
 
 use super::super::samples::{ReadOptions, place};
-use super::tally::counted;
 use super::time::LogClock;
-use crate::domain::Gap;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::profiling::{GpuIdentity, GpuSample, HostReading, MigSlot, Sample};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -241,21 +240,12 @@ pub(super) fn clock(options: &ReadOptions) -> LogClock {
 pub(super) fn clock_gaps(clock: &LogClock, options: &ReadOptions, path: &Path) -> Vec<Gap> {
     let mut gaps = Vec::new();
     if clock.has_local && options.zone.is_none() {
-        gaps.push(Gap::new(
-            "time zone",
-            place(path),
-            "timestamps have no time zone and are read as UTC",
-            "set the time zone with --read-zone, such as Europe/Berlin",
-        ));
+        let cause = Cause::of(CauseKind::NoTimeZone, []);
+        gaps.push(Gap::of(GapSubject::TimeZone, place(path), cause));
     }
     if clock.steps_back > 0 {
-        let times = counted(clock.steps_back, "time", "times");
-        gaps.push(Gap::new(
-            "times",
-            place(path),
-            format!("the clock goes back {times}; reading continues as if it had not"),
-            "if daylight saving time ended, set the time zone with --read-zone",
-        ));
+        let cause = Cause::of(CauseKind::ClockGoesBack, [&clock.steps_back.to_string()]);
+        gaps.push(Gap::of(GapSubject::Times, place(path), cause));
     }
     gaps
 }

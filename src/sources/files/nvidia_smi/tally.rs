@@ -2,7 +2,7 @@
 
 use super::super::samples::quoted;
 use super::figure::Figures;
-use crate::domain::Gap;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 
 /// Rows that are left out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,13 +17,10 @@ impl LeftOut {
         self.first_line = Some(self.first_line.map_or(line, |first| first.min(line)));
     }
 
-    /// A gap's reason; `None` when there are none.
-    fn reason(&self, why: &str) -> Option<String> {
+    /// A gap's cause; `None` when there are none.
+    fn cause(&self, kind: CauseKind) -> Option<Cause> {
         let line = self.first_line?;
-        let count = counted(self.rows, "row is", "rows are");
-        Some(format!(
-            "{count} omitted: {why}; the first is on line {line}"
-        ))
+        Some(Cause::of(kind, [&self.rows.to_string(), &line.to_string()]))
     }
 }
 
@@ -104,75 +101,40 @@ impl Tally {
 
     pub(super) fn gaps(&self, place: &str) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        let mut add = |what: &str, reason: String, hint: &str| {
-            gaps.push(Gap::new(what, place, reason, hint));
-        };
+        let mut add = |what: GapSubject, cause| gaps.push(Gap::of(what, place, cause));
+        let of_count = |kind, count: u64| Cause::of(kind, [&count.to_string()]);
         if let Some((line, text)) = &self.first_junk {
-            let count = counted(self.junk, "line is", "lines are");
-            add(
-                "lines",
-                format!("{count} not part of the log; the first is line {line}: `{text}`"),
-                "keep warnings out of the log: 2>warnings.txt",
+            let cause = Cause::of(
+                CauseKind::LinesNotOfLog,
+                [&self.junk.to_string(), &line.to_string(), text],
             );
+            add(GapSubject::Lines, cause);
         }
         if self.unreadable > 0 {
-            let count = counted(self.unreadable, "cell is", "cells are");
-            add(
-                "figures",
-                format!("{count} not valid for the column"),
-                "check that the column names match the query",
-            );
+            let cause = of_count(CauseKind::CellsNotValid, self.unreadable);
+            add(GapSubject::Figures, cause);
         }
         if self.impossible > 0 {
-            let count = counted(self.impossible, "figure", "figures");
-            add(
-                "figures",
-                format!("{count} out of range, such as a share above 100%; omitted"),
-                "check that the column names match the query",
-            );
+            let cause = of_count(CauseKind::FiguresNotPossible, self.impossible);
+            add(GapSubject::Figures, cause);
         }
-        let by_itself = "read the log of each host separately, or also query `index` and \
-                         `uuid`, so that every row identifies its GPU";
-        let other = "the log has another row with the same time and GPU";
-        if let Some(reason) = self.conflicts.reason(other) {
-            add("rows", reason, by_itself);
-        }
-        let other = "the clock goes back to a time already logged for the same GPU";
-        if let Some(reason) = self.repeats.reason(other) {
-            add(
-                "rows",
-                reason,
-                "if the log covers several hosts or runs, read each separately; if daylight \
-                 saving time ended, set the time zone with --read-zone",
-            );
-        }
-        let other = "several GPUs have the same index, and nothing else identifies them";
-        if let Some(reason) = self.ambiguous.reason(other) {
-            add("rows", reason, by_itself);
+        for (rows, kind) in [
+            (&self.conflicts, CauseKind::RowsConflict),
+            (&self.repeats, CauseKind::RowsRepeat),
+            (&self.ambiguous, CauseKind::RowsAmbiguous),
+        ] {
+            if let Some(cause) = rows.cause(kind) {
+                add(GapSubject::Rows, cause);
+            }
         }
         if self.short_samples > 0 {
-            let count = counted(self.short_samples, "sample has", "samples have");
-            add(
-                "samples",
-                format!("{count} a different number of rows than the others; omitted"),
-                "also query `index` or `uuid`, so that every row identifies its GPU",
-            );
+            let cause = of_count(CauseKind::SamplesUneven, self.short_samples);
+            add(GapSubject::Samples, cause);
         }
         if let Some(line) = self.torn_line {
-            add(
-                "the last sample",
-                format!(
-                    "the log ends within the sample that begins on line {line}; the sample \
-                     is omitted"
-                ),
-                "no action needed if nvidia-smi was killed; otherwise copy the log again",
-            );
+            let cause = of_count(CauseKind::LogTruncated, line);
+            add(GapSubject::LastSample, cause);
         }
         gaps
     }
-}
-
-/// A count and its words.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

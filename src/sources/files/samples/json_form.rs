@@ -3,7 +3,7 @@
 use super::wire::SampleWire;
 use super::wire_run::{EndWire, HeaderWire, VersionWire};
 use super::{Input, Line, Lines, Log, SAMPLES_VERSION, SamplesError};
-use crate::domain::{Gap, is_unsafe};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, is_unsafe};
 use crate::profiling::{RunEnd, RunFacts, Sample};
 use serde::Serialize;
 use std::io;
@@ -190,17 +190,12 @@ impl Log for JsonLog {
 
 /// The gap of a file that stops in the middle of a line.
 pub(super) fn torn_gap(path: &Path, line: Option<u64>, is_cut: bool) -> Option<Gap> {
-    let reason = match line {
-        Some(line) => format!("the last line ({line}) is truncated"),
-        None if is_cut => "the compressed file is truncated".to_owned(),
+    let cause = match line {
+        Some(line) => Cause::of(CauseKind::LineTruncated, [&line.to_string()]),
+        None if is_cut => Cause::of(CauseKind::FileTruncated, []),
         None => return None,
     };
-    Some(Gap::new(
-        "the last sample",
-        place(path),
-        reason,
-        "no action needed if the sampler was killed; otherwise copy the file again",
-    ))
+    Some(Gap::of(GapSubject::LastSample, place(path), cause))
 }
 
 /// A file as gaps name it.

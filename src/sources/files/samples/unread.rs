@@ -1,6 +1,6 @@
 //! What no sample of a whole file told: absent, which is not zero.
 
-use crate::domain::Gap;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuLabel};
 use crate::profiling::{GpuIdentity, GpuReading, GpuSample, Sample};
 
 /// A figure of a GPU that a file may have.
@@ -124,7 +124,7 @@ impl Unread {
         may_tell: impl Fn(Told) -> bool,
         place: &str,
     ) -> Vec<Gap> {
-        let mut groups: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+        let mut groups: Vec<(Vec<&str>, Vec<GpuLabel>)> = Vec::new();
         for (row, gpu) in self.rows.iter().zip(gpus) {
             let Some(reported) = row else {
                 continue;
@@ -135,9 +135,9 @@ impl Unread {
                 .filter(|(figure, reported)| !**reported && !figure.is_of(gpu) && may_tell(*figure))
                 .map(|(figure, _)| figure.words())
                 .collect();
-            let label = match &gpu.mig {
-                Some(slot) => format!("GPU {} slice {}", gpu.index, slot.index),
-                None => format!("GPU {}", gpu.index),
+            let label = GpuLabel {
+                index: gpu.index,
+                slice: gpu.mig.as_ref().map(|slot| slot.index),
             };
             match groups.iter_mut().find(|(known, _)| *known == missing) {
                 Some((_, labels)) => labels.push(label),
@@ -148,14 +148,22 @@ impl Unread {
         groups
             .into_iter()
             .map(|(missing, labels)| {
-                Gap::new(
-                    labels.join(", "),
-                    place,
-                    format!("no sample reports {}", missing.join(", ")),
-                    "no action needed where the driver has no value; the sampler's messages \
-                     from that run give the reason",
-                )
+                let cause = Cause::of(CauseKind::FiguresNotReported, [&missing.join(", ")]);
+                Gap::of(GapSubject::Gpus(labels), place, cause)
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::FIGURES;
+
+    #[test]
+    fn every_figure_is_one_that_causes_know() {
+        for figure in Told::ALL {
+            assert!(FIGURES.contains(&figure.words()), "{figure:?}");
+        }
     }
 }

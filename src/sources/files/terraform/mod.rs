@@ -15,7 +15,9 @@ use self::instances::instances;
 use self::sieve::Node;
 use self::templates::Templates;
 use self::view::View;
-use crate::domain::{Gap, Missing, PlanAction, Planned, PlannedResource, TerraformPlan};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedResource, TerraformPlan,
+};
 use crate::sources::files::shared::bounded::JsonText;
 use crate::sources::files::shared::plain_text::plain_text;
 use serde::Deserialize;
@@ -235,20 +237,12 @@ fn region_of_zone(zone: &str) -> Option<String> {
 fn gaps(document: &Document) -> Vec<Gap> {
     let mut gaps = Vec::new();
     if document.errored {
-        gaps.push(Gap::new(
-            "plan",
-            "everything",
-            "planning ended with an error; resources may be missing",
-            "fix the error and plan again",
-        ));
+        let cause = Cause::of(CauseKind::PlanErrored, []);
+        gaps.push(Gap::of(GapSubject::Plan, "everything", cause));
     }
     if document.deferred {
-        gaps.push(Gap::new(
-            "plan",
-            "everything",
-            "some changes are deferred to another run and are not in the plan",
-            "also check the plan of that run",
-        ));
+        let cause = Cause::of(CauseKind::PlanDeferred, []);
+        gaps.push(Gap::of(GapSubject::Plan, "everything", cause));
     }
     gaps
 }

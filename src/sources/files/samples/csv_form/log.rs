@@ -4,7 +4,7 @@ use super::super::json_form::torn_gap;
 use super::super::{Input, Line, Lines, Log, SamplesError, cells, place, quoted};
 use super::columns;
 use super::row::{Names, Row};
-use crate::domain::Gap;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::profiling::{RunEnd, RunFacts, Sample};
 use std::path::{Path, PathBuf};
 
@@ -189,12 +189,8 @@ impl Log for CsvLog {
             .into_iter()
             .collect();
         if !self.unknown.is_empty() {
-            gaps.push(Gap::new(
-                "columns",
-                place(&self.path),
-                format!("unknown: {}", self.unknown.join(", ")),
-                "no action needed for columns that you added",
-            ));
+            let cause = Cause::of(CauseKind::ForeignColumns, [&self.unknown.join(", ")]);
+            gaps.push(Gap::of(GapSubject::Columns, place(&self.path), cause));
         }
         gaps
     }

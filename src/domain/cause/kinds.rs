@@ -1,0 +1,424 @@
+//! The causes, each with what its details are, its words and what to do about it.
+
+use super::Detail;
+use crate::domain::named_enum;
+
+macro_rules! causes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal [$($detail:ident)*] $words:expr, $hint:expr;)+) => {
+        named_enum! {
+            /// The causes.
+            CauseKind { $($(#[$doc])* $variant = $name,)+ }
+        }
+
+        impl CauseKind {
+            /// What its details are, in order.
+            pub fn details(self) -> &'static [Detail] {
+                match self { $(Self::$variant => &[$(Detail::$detail),*],)+ }
+            }
+
+            /// Its words, in the form that [`super::words::filled`] reads.
+            pub(super) fn words(self) -> &'static str {
+                match self { $(Self::$variant => $words,)+ }
+            }
+
+            /// What to do about it, in the same form; empty for a call that failed.
+            pub(super) fn hint(self) -> &'static str {
+                match self { $(Self::$variant => $hint,)+ }
+            }
+        }
+    };
+}
+
+const ANOTHER_PLACE: &str = "audit the account and region where the run was recorded; a run on \
+                             EC2 includes its instance ID unless recorded with `--no-imds`, and \
+                             a run in a container is matched by its GPUs to a run on the host";
+const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pricing API";
+// Whether price lists were asked cannot be seen where this is said, and more asking may
+// not help.
+const RECORD_PRICE: &str = "record the price in the estate file (`--save`), with the origin `user`";
+const REFRESH_PRICES: &str =
+    "`gpucost pricing refresh` reads prices; you can set a custom price in the settings file";
+const REFRESH_RATES: &str = "`gpucost pricing refresh` reads savings plan rates";
+const SEE_BILL: &str = "see the purchase on the bill";
+const SET_UP_METRICS: &str = "`gpucost metrics setup` prints the CloudWatch agent configuration";
+const ADD_MAXIMA: &str =
+    "request the statistic `maximum` in addition to `average`, or add it to the estate";
+const CONFIGURE: &str = "set it in the configuration, or add a suppression";
+const ADD_BUDGET: &str = "add a [[budget]] with `currency = \"{1}\"`";
+const NAME_COLUMNS: &str = "check that the column names match the query";
+const NAME_GPUS: &str = "read the log of each host separately, or also query `index` and `uuid`, so \
+                         that every row identifies its GPU";
+const COPY_FILE: &str = "no action needed if the sampler was killed; otherwise copy the file again";
+const SAMPLES_MISSING: &str = "{,} of {,} expected samples are missing; the longest gap, {}, begins \
+                               {} after the start";
+const HIDDEN_BY_MIG: &str = "{} does not report it for this GPU while MIG is enabled";
+const NO_SUCH_CALL: &str = "{} does not provide this call";
+const NOT_ALLOWED: &str = "{} does not allow it for this user";
+const WRAPS: &str =
+    "its counter wraps after 4 GiB, which the link can transfer between two samples";
+const KNOW_SCOPE: &str = "check where the scope is known, or add a budget for everything";
+const NOTHING_TO_DO: &str = "no action possible on this host; verdicts are made without it and \
+                             say so";
+
+causes! {
+    /// A call failed.
+    CallFailed = "call-failed" [Action Failure Code Foreign Fallback]
+        "{call}{?; }", "";
+    /// The list of regions could not be read.
+    RegionsNotListed = "regions-not-listed" [Action Failure Code Foreign Region]
+        "{call}; only {} is read", "";
+    /// A batch of series could not be read.
+    SeriesNotRead = "series-not-read" [Action Failure Code Foreign Count]
+        "{call}; {} series are missing", "";
+    /// Metrics were not asked for.
+    MetricsNotAsked = "metrics-not-asked" []
+        "not requested", "run without `--metrics-source none`";
+    /// Prices were not asked for, and the bundled catalog has none.
+    PricesNotAsked = "prices-not-asked" [Types]
+        "not requested, and the bundled catalog has none for {}",
+        ASK_FOR_PRICES;
+    /// The price list has none.
+    PricesNotListed = "prices-not-listed" [Types]
+        "the price list has none for {}; the bundled catalog is used where it has one",
+        "the type may be available through Capacity Blocks only";
+    /// The price cache cannot be read.
+    CacheNotRead = "cache-not-read" [Foreign]
+        "{}; the bundled catalog is used", "run `gpucost pricing refresh` to recreate it";
+    /// An answer describes an instance without a field that can be read.
+    InstanceNotReadable = "instance-not-readable" [Field]
+        "the EC2 response has no readable {}", "report it with `gpucost inventory -v`";
+    /// An instance was launched after the instant that is audited.
+    InstanceLater = "instance-later" [Time]
+        "launched {} after the audit's as-of time", "run the audit with a later time";
+    /// An instance is being terminated.
+    InstanceEnding = "instance-ending" []
+        "shutting down: neither running nor stopped", "run the audit again after termination";
+    /// An answer describes a commitment without a field that can be read.
+    CommitmentNotReadable = "commitment-not-readable" [Field]
+        "the response has no readable {}; it is omitted",
+        "declare it in a file for `--commitments`";
+    /// Only a value over all GPUs of an instance is published.
+    OnlyRollUp = "only-roll-up" []
+        "only an aggregate over its GPUs is published",
+        "keep the `index` dimension in the agent's aggregation";
+    /// A profiled run names an instance that is not audited.
+    ProfileOfOther = "profile-of-other" [Instance]
+        "instance {} is not in the audit", ANOTHER_PLACE;
+    /// A profiled run does not say where it was taken.
+    ProfileOfNobody = "profile-of-nobody" []
+        "it has no instance ID or host name, and no file that has one covers all of its GPUs",
+        ANOTHER_PLACE;
+    /// Several instances have the name of the host of a profiled run.
+    ProfileOfSeveral = "profile-of-several" [Host]
+        "the host name {} matches several instances, no instance ID is given, and no file \
+         that has one covers all of its GPUs", ANOTHER_PLACE;
+    /// No instance has the name of the host of a profiled run.
+    ProfileOfNone = "profile-of-none" [Host]
+        "the host name {} matches no audited instance, no instance ID is given, and no file \
+         that has one covers all of its GPUs", ANOTHER_PLACE;
+    /// A profiled run was taken in another region.
+    ProfileElsewhere = "profile-elsewhere" [Region Instance Region]
+        "it was recorded in {}, but {} is in {}", ANOTHER_PLACE;
+    /// A profiled run was taken on another type.
+    ProfileOnOtherType = "profile-on-other-type" [Types Instance Types]
+        "it was recorded on {}, but {} is now {}", "profile a run on the current type";
+    /// Samples of a profiled run are outside the window.
+    ProfileOutside = "profile-outside" [Count Count Count Count]
+        "{} of {} samples are outside the window: {} before it, {} after it",
+        "widen the window with `--lookback`, end it later with `--as-of`, or check the host clock";
+
+    /// What was read of a region's prices is empty.
+    PricesEmpty = "prices-empty" []
+        "empty response; previous prices are kept", "check the region name and run again";
+
+    /// A workload has too little data for a verdict.
+    NoVerdict = "no-verdict" [Words Rules]
+        "{}{?; silent: }", SET_UP_METRICS;
+    /// A metric is not reported.
+    NotReported = "not-reported" [Rules]
+        "not reported or unknown{?; silent: }", SET_UP_METRICS;
+    /// The maxima of a metric are not reported.
+    MaximaNotReported = "maxima-not-reported" [Rules]
+        "not reported or unknown{?; silent: }", ADD_MAXIMA;
+    /// A measurement is missing without which no other type or share can be proposed.
+    NotMeasured = "not-measured" [Demand]
+        "{}; not evaluated: right-sizing, sharing", SET_UP_METRICS;
+    /// A workload is measured by power alone.
+    OnlyPower = "only-power" []
+        "only power was measured", SET_UP_METRICS;
+    /// Some instances of a workload report no GPU metric.
+    GpuMetricsPartial = "gpu-metrics-partial" [Count Count]
+        "{} of {} instances report no GPU metric", SET_UP_METRICS;
+    /// Nothing tells when some instances of a workload ran.
+    RunningTimeAssumed = "running-time-assumed" [Count Count]
+        "no CPUUtilization data for {} of {} instances: assumed running since launch",
+        "allow cloudwatch:GetMetricData, or add the series to the estate";
+    /// Points of series are not valid.
+    PointsDropped = "points-dropped" [Count Rejections]
+        "{} points dropped: {}", "check the agent's clock and configuration";
+    /// Instances were observed for too short a time to commit to them.
+    UsageShort = "usage-short" [Count Count Count Count]
+        "{} of {} instances were observed for only about {} full hours; a commitment requires {}",
+        "run again after a longer period, or lower `commit_min_days` in the policy";
+
+    /// No source knows the type of an instance.
+    TypeUnknown = "type-unknown" [Types]
+        "{} is not in the EC2 response or the bundled catalog",
+        "report the type as an issue; it is listed as unknown and unpriced";
+    /// A workload has no price, and nothing says why.
+    PriceUnknown = "price-unknown" [Rules]
+        "not reported or unknown{?; silent: }", RECORD_PRICE;
+    /// No source has the price of an instance.
+    NoPrice = "no-price" [Words Rules]
+        "no price for {}: unpriced{?; silent: }", RECORD_PRICE;
+    /// The same where the Pricing API may have it.
+    NoPriceRead = "no-price-read" [Words]
+        "no price for {}: unpriced", ASK_FOR_PRICES;
+    /// What pays for an instance ahead and its price have no rate in common.
+    PriceNotCombined = "price-not-combined" [Rules]
+        "its commitments and its price cannot be combined into one rate: unpriced{?; silent: }",
+        RECORD_PRICE;
+    /// The prices of instances have no sum.
+    PricesNotAdded = "prices-not-added" [Rules]
+        "its prices are in two currencies or exceed the supported range: unpriced{?; silent: }",
+        RECORD_PRICE;
+    /// An instance is paid for ahead.
+    Prepaid = "prepaid" []
+        "is prepaid and has no hourly price", SEE_BILL;
+    /// A workload is paid for ahead as scheduled instances.
+    ScheduledPrepaid = "scheduled-prepaid" [Rules]
+        "a scheduled instance is prepaid and has no hourly price{?; silent: }", SEE_BILL;
+    /// A workload is paid for ahead as a Capacity Block.
+    BlockPrepaid = "block-prepaid" [Rules]
+        "a Capacity Block is prepaid and has no hourly price{?; silent: }", SEE_BILL;
+    /// No source has the price of a volume or an address.
+    NoStoragePrice = "no-storage-price" [Words Region]
+        "no price for {} in {}", RECORD_PRICE;
+    /// The same where the Pricing API may have it.
+    NoStoragePriceRead = "no-storage-price-read" [Words Region]
+        "no price for {} in {}", ASK_FOR_PRICES;
+    /// What is paid for and not used has no price.
+    UnusedUnpriced = "unused-unpriced" [Words Words]
+        "{}: {}", RECORD_PRICE;
+    /// A cost is in another currency than the sums.
+    NotInSum = "not-in-sum" [Currency Currency]
+        "costs {} and is excluded from the {} sums", "audit accounts of each currency separately";
+    /// Nothing that is audited has a price.
+    NothingPriced = "nothing-priced" []
+        "no instance is priced",
+        "`gpucost pricing refresh` reads prices where the account is allowed to";
+
+    /// A savings plan may cover a type, at a rate that is not known.
+    RateUnknown = "rate-unknown" [Commitment Types]
+        "the savings plan {} has no known rate for {}: it may cover it, so no additional \
+         commitment is planned", REFRESH_RATES;
+    /// A type has no rate under the savings plans that are compared.
+    NoRate = "no-rate" [Words]
+        "no price for {}: its usage is excluded from savings plans of the family", REFRESH_RATES;
+    /// Commitments cover some hours of a workload.
+    PartlyCommitted = "partly-committed" [Words]
+        "some of its hours are committed by {}: savings from moving the others are unknown",
+        "`gpucost reserved` shows their utilization; decide when they end";
+
+    /// Workloads of a budget cost in a currency that no budget of the scope is in.
+    CostsNotInBudget = "costs-not-in-budget" [Count Currency Currency]
+        "{workload costs|workloads cost} {} but its budget is in {}", ADD_BUDGET;
+    /// A planned resource costs in another currency than its budget.
+    PlannedNotInBudget = "planned-not-in-budget" [Currency Currency]
+        "costs are in {} but the budget is in {}", "add a [[budget]] with `currency = \"{0}\"`";
+    /// The waste is in another currency than its limit.
+    WasteNotInLimit = "waste-not-in-limit" [Currency]
+        "the sum is in {}", "set the limit with `currency = \"{0}\"`";
+
+    /// Planning ended with an error.
+    PlanErrored = "plan-errored" []
+        "planning ended with an error; resources may be missing", "fix the error and plan again";
+    /// A plan leaves changes to another run.
+    PlanDeferred = "plan-deferred" []
+        "some changes are deferred to another run and are not in the plan",
+        "also check the plan of that run";
+    /// A plan does not state something.
+    NotPlanned = "not-planned" [Words]
+        "{}", CONFIGURE;
+    /// A plan does not state a region.
+    RegionNotPlanned = "region-not-planned" [Words]
+        "{}", "set it with `--region`";
+    /// The usual values stand in for what a plan does not show.
+    UsualAssumed = "usual-assumed" [Words]
+        "{}; priced with the usual values",
+        "check a plan that includes its configuration and launch template";
+    /// Nothing in a plan uses a launch template.
+    TemplateUnused = "template-unused" [Types]
+        "it launches {}, but nothing in the plan uses the template",
+        "check what uses it: its instances are not included in these figures";
+    /// A dedicated host has a price of its own.
+    HostBilled = "host-billed" []
+        "a dedicated host is billed per host", "check the price of the host separately";
+    /// A Capacity Block has a price of its own.
+    BlockBilled = "block-billed" []
+        "a Capacity Block is prepaid per block", "check the price of the block";
+    /// No source has the price of a planned resource.
+    NoPlannedPrice = "no-planned-price" [Words]
+        "no price for {}", REFRESH_PRICES;
+    /// The catalog does not know a planned type.
+    TypeNotBundled = "type-not-bundled" [Types]
+        "{} is not in the bundled catalog", REFRESH_PRICES;
+    /// The same of a type that is accelerated by its name.
+    AcceleratedNotBundled = "accelerated-not-bundled" [Types]
+        "{} is not in the bundled catalog, and appears to be accelerated", REFRESH_PRICES;
+    /// A plan does not tell whether the account of a scope holds a resource.
+    AccountNotPlanned = "account-not-planned" []
+        "the plan does not specify its account", KNOW_SCOPE;
+    /// The same of the region of a scope.
+    ScopeRegionNotPlanned = "scope-region-not-planned" [Words]
+        "its region is unknown: {}", KNOW_SCOPE;
+    /// The same of the tag of a scope.
+    ScopeTagNotPlanned = "scope-tag-not-planned" [Tag]
+        "the tag {} is known only after apply", KNOW_SCOPE;
+    /// A plan does not tell the value of a tag that is required.
+    TagNotPlanned = "tag-not-planned" [Tag]
+        "the tag {} is known only after apply", "set the tag on the resource itself";
+
+    /// The instance metadata service does not answer.
+    MetadataNotRead = "metadata-not-read" [Foreign]
+        "{}", "pass `--type` and `--region` to get a price";
+    /// The GPUs of a run are not those of its type.
+    OtherGpus = "other-gpus" [Words]
+        "{}",
+        "pass the instance type of the run with `--type`; the price of another type does not \
+         apply";
+    /// A run has some GPUs of its type only.
+    GpusNotProfiled = "gpus-not-profiled" [Count Count]
+        "only {} of {} in this run; the price covers all of them",
+        "profile all GPUs of the host to evaluate other types; in a container, start it with \
+         `--gpus all`";
+    /// The region of a run is not known.
+    RegionAssumed = "region-assumed" [Region]
+        "unknown; prices are for {}", "pass `--region`";
+    /// The type of a run is not in the catalog.
+    TypeNotListed = "type-not-listed" []
+        "the price catalog has no GPU type with this name", "pass `--type`";
+    /// No source has the price of the type of a run.
+    NoRunPrice = "no-run-price" [Words]
+        "no price for {}", "set a custom price in gpucost.toml, see docs/pricing.md";
+
+    /// A driver does not report a metric of a divided GPU.
+    MetricHiddenByMig = "metric-hidden-by-mig" [Foreign]
+        HIDDEN_BY_MIG,
+        "memory and processes of each MIG instance are reported; for more, disable MIG or use a \
+         GPU with GPM (Hopper or newer)";
+    /// A GPU does not have a metric.
+    MetricNotSupported = "metric-not-supported" [Foreign]
+        "{} does not support it on this GPU", NOTHING_TO_DO;
+    /// A driver is too old for a metric.
+    MetricOfNewerDriver = "metric-of-newer-driver" [Foreign]
+        NO_SUCH_CALL, "update the NVIDIA driver";
+    /// A driver does not allow the user to read a metric.
+    MetricNotAllowed = "metric-not-allowed" [Foreign]
+        NOT_ALLOWED, "run as root, or request the permission";
+    /// As [`Self::MetricHiddenByMig`], of counters that no driver reports of the model.
+    CountersHiddenByMig = "counters-hidden-by-mig" [Foreign]
+        HIDDEN_BY_MIG, NOTHING_TO_DO;
+    /// As [`Self::MetricOfNewerDriver`], of counters that no driver reports of the model.
+    CountersOfNewerDriver = "counters-of-newer-driver" [Foreign]
+        NO_SUCH_CALL, NOTHING_TO_DO;
+    /// As [`Self::MetricNotAllowed`], of counters that no driver reports of the model.
+    CountersNotAllowed = "counters-not-allowed" [Foreign]
+        NOT_ALLOWED, NOTHING_TO_DO;
+    /// A counter can wrap between samples that are further apart than so many milliseconds.
+    CounterWraps = "counter-wraps" [Count]
+        WRAPS, "sample more often: `--interval {0}ms`";
+    /// A counter can wrap between samples at any interval.
+    CounterWrapsAlways = "counter-wraps-always" []
+        WRAPS, NOTHING_TO_DO;
+    /// A counter can wrap between samples, and how fast is not known.
+    CounterWrapsPerhaps = "counter-wraps-perhaps" []
+        "its counter wraps after 4 GiB, and the link capacity is unknown", NOTHING_TO_DO;
+
+    /// The sampler of a run paused.
+    SamplerPaused = "sampler-paused" [Count Count Elapsed Elapsed]
+        SAMPLES_MISSING,
+        "the sampler was stopped, or its host was overloaded; profile a run without interruptions";
+    /// A log of another program has a hole.
+    LogPaused = "log-paused" [Count Count Elapsed Elapsed]
+        SAMPLES_MISSING,
+        "if the log covers several runs, read each separately; if its samples are meant to be \
+         that far apart, pass --interval";
+    /// No sample of a file reports some figures.
+    FiguresNotReported = "figures-not-reported" [Figures]
+        "no sample reports {}",
+        "no action needed where the driver has no value; the sampler's messages from that run \
+         give the reason";
+    /// A file ends within a line.
+    LineTruncated = "line-truncated" [Count]
+        "the last line ({}) is truncated", COPY_FILE;
+    /// A compressed file ends early.
+    FileTruncated = "file-truncated" []
+        "the compressed file is truncated", COPY_FILE;
+    /// A file of samples has columns of others.
+    ForeignColumns = "foreign-columns" [Foreign]
+        "unknown: {}", "no action needed for columns that you added";
+
+    /// The times of a log have no time zone.
+    NoTimeZone = "no-time-zone" []
+        "timestamps have no time zone and are read as UTC",
+        "set the time zone with --read-zone, such as Europe/Berlin";
+    /// The clock of a log goes back.
+    ClockGoesBack = "clock-goes-back" [Count]
+        "the clock goes back {time|times}; reading continues as if it had not",
+        "if daylight saving time ended, set the time zone with --read-zone";
+    /// Lines of a log are not of it.
+    LinesNotOfLog = "lines-not-of-log" [Count Count Foreign]
+        "{line is|lines are} not part of the log; the first is line {}: `{}`",
+        "keep warnings out of the log: 2>warnings.txt";
+    /// Cells of a log do not fit their columns.
+    CellsNotValid = "cells-not-valid" [Count]
+        "{cell is|cells are} not valid for the column", NAME_COLUMNS;
+    /// Figures of a log cannot be.
+    FiguresNotPossible = "figures-not-possible" [Count]
+        "{figure|figures} out of range, such as a share above 100%; omitted", NAME_COLUMNS;
+    /// Rows of a log contradict each other.
+    RowsConflict = "rows-conflict" [Count Count]
+        "{row is|rows are} omitted: the log has another row with the same time and GPU; the first \
+         is on line {}", NAME_GPUS;
+    /// Rows of a log are of a time that it had before.
+    RowsRepeat = "rows-repeat" [Count Count]
+        "{row is|rows are} omitted: the clock goes back to a time already logged for the same \
+         GPU; the first is on line {}",
+        "if the log covers several hosts or runs, read each separately; if daylight saving time \
+         ended, set the time zone with --read-zone";
+    /// Rows of a log do not say of which GPU they are.
+    RowsAmbiguous = "rows-ambiguous" [Count Count]
+        "{row is|rows are} omitted: several GPUs have the same index, and nothing else identifies \
+         them; the first is on line {}", NAME_GPUS;
+    /// Samples of a log do not have a row for each GPU.
+    SamplesUneven = "samples-uneven" [Count]
+        "{sample has|samples have} a different number of rows than the others; omitted",
+        "also query `index` or `uuid`, so that every row identifies its GPU";
+    /// A log ends within a sample.
+    LogTruncated = "log-truncated" [Count]
+        "the log ends within the sample that begins on line {}; the sample is omitted",
+        "no action needed if nvidia-smi was killed; otherwise copy the log again";
+    /// A log lacks a column.
+    ColumnMissing = "column-missing" []
+        "the log has no such column", "add it to --query-gpu";
+    /// A log lacks columns.
+    ColumnsMissing = "columns-missing" []
+        "the log has no such columns", "add them to --query-gpu";
+    /// A log lacks the column of times.
+    TimestampMissing = "timestamp-missing" []
+        "the log has no such column; the sample interval comes only from --interval, and the date \
+         is unknown", "add it to --query-gpu";
+    /// Columns of a log are not known.
+    ColumnsUnknown = "columns-unknown" [Foreign]
+        "unknown: {}", "use the names of --query-gpu, or omit them";
+    /// The columns of a log have no names.
+    HeaderMissing = "header-missing" [Foreign]
+        "the log has no header; inferred from the values: {}",
+        "pass them with --read-columns, as given to --query-gpu";
+    /// Several GPUs of a log have one index.
+    IndexShared = "index-shared" []
+        "several GPUs have the same one; they are distinguished by uuid, bus id, serial number or \
+         host, and numbered in order",
+        "one host per log is expected; read the log of each host separately";
+}

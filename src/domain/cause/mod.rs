@@ -1,0 +1,225 @@
+//! Why something is not known: a closed set of causes, each with its words and with
+//! what its details name. A gap that keeps its cause can be redacted without a search
+//! in its text.
+
+mod failure;
+mod kinds;
+mod vocabulary;
+mod words;
+
+pub use failure::FailureKind;
+pub use kinds::CauseKind;
+pub use vocabulary::{ANSWER_FIELDS, FALLBACKS, FIGURES, POINT_REJECTIONS};
+
+use words::filled;
+
+/// What a detail of a cause says, and so whether it may leave the house.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// An IAM action of this program, such as `ec2:DescribeInstances`; empty
+    /// before the first call.
+    Action,
+    /// The name of a [`FailureKind`].
+    Failure,
+    /// A service's error code, or this program's own words for a failure.
+    Code,
+    /// What a service, the system or a file says, in its own words.
+    Foreign,
+    /// What is done without it.
+    Fallback,
+    /// A field of a service's answer.
+    Field,
+    /// A number.
+    Count,
+    /// A region.
+    Region,
+    /// Instance types, separated by `, `.
+    Types,
+    /// An instance's id.
+    Instance,
+    /// A host's name.
+    Host,
+    /// An instant, RFC 3339.
+    Time,
+    /// What this program says of names and numbers, such as a price's key: the names
+    /// are not told from the words.
+    Words,
+    /// Rules that are silent, separated by `, `; empty where nobody asks for them.
+    Rules,
+    /// A measurement that right-sizing lacks, as it names it.
+    Demand,
+    /// [`FIGURES`], separated by `, `.
+    Figures,
+    /// Counts, each with one of [`POINT_REJECTIONS`], separated by `, `.
+    Rejections,
+    /// A currency's code.
+    Currency,
+    /// A commitment's id.
+    Commitment,
+    /// A tag's key.
+    Tag,
+    /// A time span for people, such as `2m 05s`.
+    Elapsed,
+}
+
+/// A cause with its details.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cause {
+    kind: CauseKind,
+    details: Vec<String>,
+}
+
+impl Cause {
+    /// A cause with the details that its kind has.
+    pub fn of<const N: usize>(kind: CauseKind, details: [&str; N]) -> Self {
+        debug_assert_eq!(N, kind.details().len(), "{kind}");
+        Self {
+            kind,
+            details: details.map(str::to_owned).into(),
+        }
+    }
+
+    /// A cause that was recorded; `None` unless there is a detail for each that its kind has.
+    pub fn new(kind: CauseKind, details: Vec<String>) -> Option<Self> {
+        (details.len() == kind.details().len()).then_some(Self { kind, details })
+    }
+
+    /// Which cause.
+    pub fn kind(&self) -> CauseKind {
+        self.kind
+    }
+
+    /// Its details with what each says.
+    pub fn details(&self) -> impl Iterator<Item = (Detail, &str)> {
+        let kinds = self.kind.details().iter().copied();
+        kinds.zip(self.details.iter().map(String::as_str))
+    }
+
+    /// The same with other details.
+    pub fn map(&self, mut change: impl FnMut(Detail, &str) -> String) -> Self {
+        Self {
+            kind: self.kind,
+            details: self
+                .details()
+                .map(|(kind, text)| change(kind, text))
+                .collect(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        let [action, failure] = match (self.kind.details().first(), self.details.as_slice()) {
+            (Some(Detail::Action), [action, failure, ..]) => [action, failure],
+            _ => return filled(self.kind.hint(), &self.details),
+        };
+        let hint = FailureKind::from_name(failure)
+            .unwrap_or(FailureKind::Other)
+            .hint(action);
+        match self.kind {
+            CauseKind::RegionsNotListed => format!("{hint}, or specify regions with `--region`"),
+            _ => hint,
+        }
+    }
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&filled(self.kind.words(), &self.details))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_show_every_detail_in_order() {
+        let outside = Cause::of(CauseKind::ProfileOutside, ["3", "40", "1", "2"]);
+        assert_eq!(
+            outside.to_string(),
+            "3 of 40 samples are outside the window: 1 before it, 2 after it"
+        );
+        let details = [
+            "ec2:DescribeVolumes",
+            "denied",
+            "UnauthorizedOperation",
+            "no",
+            "",
+        ];
+        let failed = Cause::of(CauseKind::CallFailed, details);
+        assert_eq!(
+            failed.to_string(),
+            "ec2:DescribeVolumes: UnauthorizedOperation: no"
+        );
+        assert_eq!(
+            failed.hint(),
+            "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the full policy"
+        );
+        let details = ["ec2:DescribeRegions", "denied", "", "", "us-east-1"];
+        let regions = Cause::of(CauseKind::RegionsNotListed, details);
+        assert_eq!(
+            regions.to_string(),
+            "ec2:DescribeRegions; only us-east-1 is read"
+        );
+        assert_eq!(Cause::new(CauseKind::OnlyRollUp, vec![String::new()]), None);
+    }
+
+    #[test]
+    fn every_detail_shows_in_the_words_or_the_hint() {
+        for kind in CauseKind::ALL {
+            let details: Vec<String> = (0..kind.details().len())
+                .map(|place| format!("detail-{place}"))
+                .collect();
+            let cause = Cause::new(*kind, details.clone()).expect("as many details");
+            let text = format!("{cause}\n{}", cause.hint());
+            for (detail, shown) in kind.details().iter().zip(&details) {
+                // How a call failed decides its hint.
+                let is_shown = *detail == Detail::Failure || text.contains(shown);
+                assert!(is_shown, "{kind}: {shown}");
+            }
+            assert!(!text.contains(['{', '}']), "{kind}: {text}");
+        }
+    }
+
+    #[test]
+    fn every_cause_asks_for_no_more_than_its_details() {
+        for kind in CauseKind::ALL {
+            let is_call = kind.details().first() == Some(&Detail::Action);
+            let words = kind.words();
+            let asked = words.matches('{').count() + if is_call { 3 } else { 0 };
+            assert!(asked <= kind.details().len(), "{kind}");
+            assert_eq!(words.starts_with("{call}"), is_call, "{kind}");
+            assert_eq!(kind.hint().is_empty(), is_call, "{kind}");
+            for place in kind.hint().split('{').skip(1) {
+                let (place, _) = place.split_once('}').expect("a whole form");
+                let place: usize = place.parse().expect("a place");
+                assert!(place < kind.details().len(), "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for kind in CauseKind::ALL {
+            assert_eq!(CauseKind::from_name(kind.name()), Some(*kind));
+        }
+    }
+
+    #[test]
+    fn numbers_take_their_words() {
+        let one = Cause::of(CauseKind::RowsConflict, ["1", "7"]);
+        assert_eq!(
+            one.to_string(),
+            "1 row is omitted: the log has another row with the same time and GPU; the first is \
+             on line 7"
+        );
+        let euros = Cause::of(CauseKind::CostsNotInBudget, ["2", "EUR", "USD"]);
+        assert_eq!(
+            (euros.to_string().as_str(), euros.hint().as_str()),
+            (
+                "2 workloads cost EUR but its budget is in USD",
+                "add a [[budget]] with `currency = \"EUR\"`"
+            )
+        );
+    }
+}

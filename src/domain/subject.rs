@@ -1,0 +1,404 @@
+//! What a gap is about.
+
+use super::instance::named_enum;
+use super::metric::Metric;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+macro_rules! subjects {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
+        /// What is missing, in order of name.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum GapSubject {
+            $($(#[$doc])* $variant,)+
+            /// A metric of an instance or of its GPUs.
+            Metric(Metric),
+            /// What a driver tells of a GPU.
+            Driver(DriverMetric),
+            /// Columns that a log of `nvidia-smi` lacks.
+            MissingColumns(Vec<LogColumn>),
+            /// GPUs of a host.
+            Gpus(Vec<GpuLabel>),
+            /// Words of an estate or a report that this program has no name for: those of
+            /// another version, or of a file that was written by hand.
+            Other(Box<str>),
+        }
+
+        impl GapSubject {
+            /// Every name that stands for itself.
+            #[cfg(test)]
+            const NAMES: &[&str] = &[$($name,)+];
+
+            /// The name used in files and reports.
+            pub fn name(&self) -> Cow<'_, str> {
+                match self {
+                    $(Self::$variant => Cow::Borrowed($name),)+
+                    Self::Metric(metric) => Cow::Borrowed(metric.name()),
+                    Self::Driver(metric) => Cow::Borrowed(metric.name()),
+                    Self::MissingColumns(columns) => Cow::Owned(listed(columns)),
+                    Self::Gpus(gpus) => Cow::Owned(listed(gpus)),
+                    Self::Other(words) => Cow::Borrowed(words),
+                }
+            }
+
+            fn plain(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+subjects! {
+    /// Public addresses of a region.
+    Addresses = "addresses",
+    /// A budget of a policy.
+    Budget = "budget",
+    /// Capacity reservations of a region.
+    CapacityReservations = "capacity reservations",
+    /// The header of a log.
+    ColumnNames = "column names",
+    /// Columns of a log.
+    Columns = "columns",
+    /// One commitment.
+    Commitment = "commitment",
+    /// What the commitments of a workload leave open.
+    Commitments = "commitments",
+    /// CPU utilization of a workload.
+    CpuUtilization = "CPU utilization",
+    /// Figures of a log.
+    Figures = "figures",
+    /// GPU utilization of a workload.
+    GpuUtilization = "GPU utilization",
+    /// Its maxima.
+    GpuUtilizationMaxima = "GPU utilization maxima",
+    /// GPUs of a host that a run does not name.
+    HostGpus = "GPUs",
+    /// Maxima of GPU utilization by the hour.
+    HourlyGpuUtilizationMaxima = "hourly GPU utilization maxima",
+    /// The indices of GPUs in a log.
+    Index = "index",
+    /// One instance.
+    Instance = "instance",
+    /// How many instances a planned resource runs.
+    InstanceCount = "number of instances",
+    /// A type: its specification, or which it is.
+    InstanceType = "instance type",
+    /// Specifications of the types of a region.
+    InstanceTypes = "instance types",
+    /// The end of a file of samples.
+    LastSample = "the last sample",
+    /// A launch template of a plan.
+    LaunchTemplate = "launch template",
+    /// Lines of a log.
+    Lines = "lines",
+    /// The price list's prices of some types.
+    LivePrice = "live price",
+    /// The price list of a region.
+    LivePrices = "live prices",
+    /// How a planned resource is paid for.
+    Market = "market",
+    /// How it is paid for, and what it runs on.
+    MarketSystemAndTenancy = "market, system and tenancy",
+    /// Points of series.
+    MetricPoints = "metric points",
+    /// The metrics of a region.
+    Metrics = "metrics",
+    /// The operating system of a planned resource.
+    OperatingSystem = "operating system",
+    /// A Terraform plan.
+    Plan = "plan",
+    /// A price of compute.
+    Price = "price",
+    /// The user's own copy of the price catalog.
+    PriceCache = "price cache",
+    /// A file of samples beside an estate.
+    ProfileData = "profile data",
+    /// A region, or which it is.
+    Region = "region",
+    /// The list of regions.
+    Regions = "regions",
+    /// Reserved instances of a region.
+    ReservedInstances = "reserved instances",
+    /// Rows of a log.
+    Rows = "rows",
+    /// How long instances ran.
+    RunningTime = "running time",
+    /// Samples of a run.
+    Samples = "samples",
+    /// The rate of a type under a savings plan.
+    SavingsPlanRate = "savings plan rate",
+    /// Savings plan rates of a region.
+    SavingsPlanRates = "savings plan rates",
+    /// Savings plans of the account.
+    SavingsPlans = "savings plans",
+    /// Whether a planned resource belongs to the scope of a budget.
+    Scope = "scope",
+    /// Spot prices of a region.
+    SpotPrices = "spot prices",
+    /// A price of storage.
+    StoragePrice = "storage price",
+    /// Prices of storage of a region.
+    StoragePrices = "storage prices",
+    /// A cost in the sums.
+    Sum = "sum",
+    /// Tags of a planned resource.
+    Tags = "tags",
+    /// The tenancy of a planned resource.
+    Tenancy = "tenancy",
+    /// The time zone of a log.
+    TimeZone = "time zone",
+    /// The times of a log.
+    Times = "times",
+    /// The column of times of a log.
+    Timestamp = "timestamp",
+    /// How many hours instances were observed.
+    Usage = "usage",
+    /// Utilization of each GPU.
+    UtilizationPerGpu = "utilization per GPU",
+    /// Volumes of a region.
+    Volumes = "volumes",
+    /// VRAM in use.
+    VramUse = "VRAM use",
+    /// The waste of an audit.
+    Waste = "waste",
+}
+
+named_enum! {
+    /// What NVML tells of a GPU, in the words of reports.
+    DriverMetric {
+        /// The name of the device; in MIG mode it holds the profile.
+        Name = "name",
+        /// The unique id.
+        UniqueId = "unique id",
+        /// GPU instance and compute instance of a MIG device.
+        MigInstanceIds = "MIG instance ids",
+        /// Power limit in force.
+        PowerLimit = "power limit",
+        /// Power limit out of the factory.
+        DefaultPowerLimit = "default power limit",
+        /// Generation and lanes of the PCIe link.
+        PcieLink = "PCIe link",
+        /// Utilization of kernels and of memory.
+        Utilization = "utilization",
+        /// Memory in use.
+        MemoryInUse = "memory in use",
+        /// Power draw.
+        PowerDraw = "power draw",
+        /// Energy since the driver was loaded.
+        EnergyCounter = "energy counter",
+        /// Temperature of the core.
+        Temperature = "temperature",
+        /// Clocks of multiprocessors and of memory.
+        Clocks = "clocks",
+        /// Why clocks are throttled.
+        ThrottleReasons = "throttle reasons",
+        /// Utilization of the video encoder.
+        EncoderUtilization = "encoder utilization",
+        /// Utilization of the video decoder.
+        DecoderUtilization = "decoder utilization",
+        /// Bytes over PCIe.
+        PcieTraffic = "PCIe traffic",
+        /// Processes on the GPU.
+        Processes = "processes",
+        /// The driver's own samples of utilization.
+        UtilizationSamples = "utilization between two samples (from the driver's buffer)",
+        /// Errors of the GPU.
+        XidErrors = "XID errors",
+        /// All counters of the multiprocessors.
+        Activity = "multiprocessor, tensor and memory bandwidth activity (GPM)",
+        /// Activity of the graphics engine.
+        GraphicsActivity = "graphics engine activity",
+        /// Activity of the multiprocessors.
+        MultiprocessorActivity = "multiprocessor activity",
+        /// Occupancy of the multiprocessors.
+        MultiprocessorOccupancy = "multiprocessor occupancy",
+        /// Activity of the tensor cores.
+        TensorActivity = "tensor activity",
+        /// Activity of the memory.
+        MemoryBandwidthActivity = "memory bandwidth activity",
+        /// Bytes over NVLink.
+        NvlinkTraffic = "NVLink traffic",
+    }
+}
+
+named_enum! {
+    /// What a summary of a log of `nvidia-smi` rests on, by its names in `--query-gpu`.
+    LogColumn {
+        /// Percent of time in which a kernel ran.
+        Utilization = "utilization.gpu",
+        /// Percent of time in which memory was read or written.
+        MemoryUtilization = "utilization.memory",
+        /// Memory in use, MiB.
+        MemoryUsed = "memory.used",
+        /// Memory, MiB.
+        MemoryTotal = "memory.total",
+        /// Power draw, watts.
+        PowerDraw = "power.draw",
+        /// Power limit, watts.
+        PowerLimit = "power.limit",
+    }
+}
+
+/// A GPU of a host, or a MIG instance of it, such as `GPU 0 slice 1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GpuLabel {
+    /// Its index on the host.
+    pub index: u16,
+    /// The position of the MIG instance on it; absent for the whole GPU.
+    pub slice: Option<u16>,
+}
+
+impl GpuLabel {
+    fn named(name: &str) -> Option<Self> {
+        let numbers = name.strip_prefix("GPU ")?;
+        let found = match numbers.split_once(" slice ") {
+            None => Self {
+                index: numbers.parse().ok()?,
+                slice: None,
+            },
+            Some((index, slice)) => Self {
+                index: index.parse().ok()?,
+                slice: Some(slice.parse().ok()?),
+            },
+        };
+        (found.to_string() == name).then_some(found)
+    }
+}
+
+impl fmt::Display for GpuLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.slice {
+            None => write!(f, "GPU {}", self.index),
+            Some(slice) => write!(f, "GPU {} slice {slice}", self.index),
+        }
+    }
+}
+
+impl GapSubject {
+    /// What a file names.
+    pub fn named(name: &str) -> Self {
+        Self::plain(name)
+            .or_else(|| Metric::from_name(name).map(Self::Metric))
+            .or_else(|| DriverMetric::from_name(name).map(Self::Driver))
+            .or_else(|| each(name, LogColumn::from_name).map(Self::MissingColumns))
+            .or_else(|| each(name, GpuLabel::named).map(Self::Gpus))
+            .unwrap_or_else(|| Self::Other(name.into()))
+    }
+}
+
+fn listed(all: &[impl fmt::Display]) -> String {
+    let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}
+
+/// The reverse of [`listed`].
+fn each<T>(names: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    names.split(", ").map(read).collect()
+}
+
+impl From<Metric> for GapSubject {
+    fn from(metric: Metric) -> Self {
+        Self::Metric(metric)
+    }
+}
+
+impl From<DriverMetric> for GapSubject {
+    fn from(metric: DriverMetric) -> Self {
+        Self::Driver(metric)
+    }
+}
+
+impl fmt::Display for GapSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl Ord for GapSubject {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name().cmp(&other.name())
+    }
+}
+
+impl PartialOrd for GapSubject {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_of_one_subject_and_read_back() {
+        let metrics = Metric::ALL.iter().map(|metric| metric.name());
+        let driver = DriverMetric::ALL.iter().map(|metric| metric.name());
+        let names: Vec<&str> = GapSubject::NAMES
+            .iter()
+            .copied()
+            .chain(metrics)
+            .chain(driver)
+            .collect();
+        let unique: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(unique.len(), names.len());
+        for name in names {
+            let subject = GapSubject::named(name);
+            assert_eq!(subject.name(), name);
+            assert!(!matches!(subject, GapSubject::Other(_)), "{name}");
+        }
+    }
+
+    #[test]
+    fn lists_are_read_back() {
+        let columns = vec![LogColumn::Utilization, LogColumn::PowerDraw];
+        let columns = GapSubject::MissingColumns(columns);
+        assert_eq!(columns.to_string(), "utilization.gpu, power.draw");
+        let whole = GpuLabel {
+            index: 0,
+            slice: None,
+        };
+        let slice = GpuLabel {
+            index: 12,
+            slice: Some(3),
+        };
+        let gpus = GapSubject::Gpus(vec![whole, slice]);
+        assert_eq!(gpus.to_string(), "GPU 0, GPU 12 slice 3");
+        for subject in [columns, gpus] {
+            assert_eq!(GapSubject::named(&subject.name()), subject);
+        }
+    }
+
+    #[test]
+    fn other_words_stay_as_they_are() {
+        for words in [
+            "",
+            "GPU metrics",
+            "GPU 07",
+            "GPU +1",
+            "power.draw,",
+            "price ",
+        ] {
+            assert_eq!(GapSubject::named(words), GapSubject::Other(words.into()));
+            assert_eq!(GapSubject::named(words).name(), words);
+        }
+    }
+
+    #[test]
+    fn subjects_are_in_order_of_name() {
+        let mut all: Vec<GapSubject> = ["volumes", "a thing", "GPUs", "price", "gpu_utilization"]
+            .map(GapSubject::named)
+            .into();
+        all.sort();
+        let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            names,
+            ["GPUs", "a thing", "gpu_utilization", "price", "volumes"]
+        );
+    }
+}
