@@ -150,13 +150,17 @@ mod tests {
     fn a_sketch_stays_small() {
         let mut vram = Sketch::new(Scale::Mebibytes);
         let mut percent = Sketch::new(Scale::Percent);
+        let mut whole = Sketch::new(Scale::Percent);
         for step in 0..300_000 {
             vram.add(Some(f64::from(step)));
-            percent.add(Some(f64::from(step % 1601) / 16.0));
+            percent.add(Some(f64::from(step % 10_001) / 100.0));
+            whole.add(Some(f64::from(step % 101)));
         }
-        // 2 × 1 024 and 9 × 1 024 counters of four bytes, and the struct.
-        assert!(percent.size_bytes() < 9_000, "{}", percent.size_bytes());
-        assert!(vram.size_bytes() < 42_000, "{}", vram.size_bytes());
+        // Eight bytes for each of at most 16,384 steps, and the struct.
+        let most = 16_384 * 8 + 100;
+        assert!(percent.size_bytes() < most, "{}", percent.size_bytes());
+        assert!(vram.size_bytes() < most, "{}", vram.size_bytes());
+        assert!(whole.size_bytes() < 128 * 8 + 100, "{}", whole.size_bytes());
     }
 
     fn sorted(mut values: Vec<f64>) -> Vec<f64> {

@@ -4,6 +4,7 @@ use super::Timeline;
 use crate::domain::Window;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use std::sync::Arc;
 
 /// Hours of a week.
 pub const HOURS_OF_A_WEEK: usize = 168;
@@ -31,7 +32,7 @@ impl WeekHour {
 pub struct WeekUsage {
     zone: String,
     /// The hour of the week in which each period of the window begins.
-    hour_of_period: Vec<u8>,
+    hour_of_period: Arc<[u8]>,
     hours: Vec<WeekHour>,
 }
 

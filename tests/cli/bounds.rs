@@ -83,7 +83,7 @@ fn what_would_fill_the_memory_is_refused() {
     );
     fs::write(at("policy.toml"), "[waste]\npercent_limit = 10\n").expect("writable");
     let refused = [
-        ("audit --from values.gz", "at most 1000000 elements"),
+        ("audit --from values.gz", "longer than 32 MiB"),
         ("audit --from accounts.gz", "at most 100000 elements"),
         ("audit --from text.gz", "longer than 1048576 bytes"),
         ("audit --from number.gz", "longer than 1048576 bytes"),

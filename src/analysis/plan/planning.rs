@@ -15,6 +15,7 @@ use crate::savings::{
     one_year_no_upfront, plan, rightsizing, share,
 };
 use crate::usage::{Estate, Timeline};
+use rayon::prelude::*;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -62,11 +63,21 @@ impl Planner<'_> {
         let mut gaps = Vec::new();
         let mut offers = Vec::with_capacity(groups.len());
         let mut alternatives = Vec::with_capacity(groups.len());
-        for group in groups {
-            let found = self.offers(group, &mut gaps);
-            prices_used.record(&group.workload, &found.whole);
-            alternatives.push(self.alternatives(group, &found.whole, &mut prices_used, &mut gaps));
+        let weighed: Vec<_> = groups
+            .par_iter()
+            .map(|group| {
+                let (mut used, mut gaps) = (PriceUse::default(), Vec::new());
+                let found = self.offers(group, &mut gaps);
+                used.record(&group.workload, &found.whole);
+                let alternatives = self.alternatives(group, &found.whole, &mut used, &mut gaps);
+                (found, alternatives, used, gaps)
+            })
+            .collect();
+        for (found, weighed, used, own_gaps) in weighed {
             offers.push(found);
+            alternatives.push(weighed);
+            prices_used.merge(used);
+            gaps.extend(own_gaps);
         }
         let mut composed = plan(
             &alternatives,

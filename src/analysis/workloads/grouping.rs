@@ -17,6 +17,7 @@ use crate::rules;
 use crate::usage::{Estate, Timeline, WeekUsage};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use rayon::prelude::*;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,13 +104,21 @@ pub(in crate::analysis) fn group(
             .or_default()
             .push(instance);
     }
-    let mut workloads: Vec<Grouped> = groups
-        .into_iter()
+    let measured: Vec<_> = groups
+        .into_par_iter()
         .map(|(key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
-            gather.workload(key, &instances, &mut week, &mut gaps)
+            let (mut own_week, mut own_gaps) = (week.clone(), Vec::new());
+            let found = gather.workload(key, &instances, &mut own_week, &mut own_gaps);
+            (found, own_week, own_gaps)
         })
         .collect();
+    let mut workloads = Vec::with_capacity(measured.len());
+    for (found, own_week, own_gaps) in measured {
+        week.merge(&own_week);
+        gaps.extend(own_gaps);
+        workloads.push(found);
+    }
     let peers = |one: &Grouped| {
         let key = &one.workload.key;
         (key.account.clone(), key.region.clone(), key.group.clone())
