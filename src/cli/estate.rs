@@ -10,16 +10,16 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
 use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Commitments, GapSubject, PriceBook};
+use crate::domain::{Commitments, GapSubject, InstanceId, PriceBook};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{
-    CommitmentsError, EstateError, Keep, read_commitments, read_estate, read_own_prices,
-    write_estate, write_whole,
+    CommitmentsError, EstateError, Keep, Recorder, Recording, read_commitments, read_estate,
+    read_own_prices, write_estate, write_recorded, write_whole,
 };
 use crate::usage::Estate;
 use jiff::SignedDuration;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -145,6 +145,7 @@ fn obtain(
         Some(path) => bought(path)?,
         None => Commitments::default(),
     };
+    let mut recorded = None;
     let mut estate = if let Some(choice) = args.demo {
         choice.demo().estate().map_err(unreadable)?
     } else if let Some(path) = &args.from {
@@ -155,19 +156,36 @@ fn obtain(
         };
         read_estate(path, keep).map_err(unreadable)?
     } else {
-        live(args, settings, metrics, io)?
+        let is_kept = metrics && !args.no_cache;
+        let recorder = (is_kept || args.save.is_some()).then(Recorder::default);
+        let (estate, recorder) = live(args, settings, metrics, recorder, io)?;
+        recorded = recorder.map(Recorder::finish);
+        estate
     };
     estate.commitments.add(bought);
     if metrics && args.demo.is_none() && args.from.is_none() {
-        last_run::keep(&estate, args, io);
+        last_run::keep(&estate, recorded.as_ref(), args, io);
     }
     profile_data::join(&mut estate, samples)?;
     scope.keep(&mut estate);
+    let mut masks = BTreeMap::new();
     if args.redact {
-        redact(&mut estate, kept_keys(settings, keys));
+        masks = redact(&mut estate, kept_keys(settings, keys));
     }
     if let Some(path) = &args.save {
-        save(&estate, path).map_err(|error| unwritable(path, error))?;
+        let recorded = recorded
+            .transpose()
+            .map_err(|error| unwritable(path, error))?;
+        let name = |id: InstanceId| match masks.get(id.as_str()) {
+            Some(mask) => InstanceId::new(mask.as_str()),
+            None => id,
+        };
+        save(
+            &estate,
+            recorded.as_ref().map(|one| (one, &name as _)),
+            path,
+        )
+        .map_err(|error| unwritable(path, error))?;
     }
     estate.reduce();
     add_own_prices(&mut estate.prices, settings, args.redact)?;
@@ -231,15 +249,21 @@ fn unreadable(error: EstateError) -> Failure {
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }
 
-fn save(estate: &Estate, path: &Path) -> std::io::Result<()> {
+type Recorded<'a> = (&'a Recording, &'a dyn Fn(InstanceId) -> InstanceId);
+
+fn save(estate: &Estate, recorded: Option<Recorded<'_>>, path: &Path) -> std::io::Result<()> {
     let compressed = path.extension().is_some_and(|extension| extension == "gz");
+    let write = |out: &mut dyn std::io::Write| match recorded {
+        Some((recording, name)) => write_recorded(estate, recording, name, out),
+        None => write_estate(estate, out),
+    };
     write_whole(path, |out| {
         if compressed {
             let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
-            write_estate(estate, &mut encoder)?;
+            write(&mut encoder)?;
             encoder.finish().map(|_| ())
         } else {
-            write_estate(estate, out)
+            write(out)
         }
     })
 }
@@ -319,8 +343,9 @@ fn live(
     args: &EstateArgs,
     settings: &SettingsFile,
     metrics: bool,
+    mut recorder: Option<Recorder>,
     io: &mut Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Result<(Estate, Option<Recorder>), Failure> {
     let mut options = options(args, settings, io)?;
     options.metrics &= metrics;
     let mut unread = None;
@@ -331,9 +356,9 @@ fn live(
         }
     }
     let gathered = live::wait_for(&args.out, &options.aws.notice, io, async |progress| {
-        gather(&options, progress).await
+        gather(&options, recorder.as_mut(), progress).await
     });
     let mut estate = gathered?;
     estate.gaps.extend(unread);
-    Ok(estate)
+    Ok((estate, recorder))
 }

@@ -5,10 +5,13 @@ use super::args::EstateArgs;
 use super::exit::{ExitCode, Failure};
 use super::price_cache::folder;
 use crate::domain::shown;
-use crate::sources::files::{Keep, read_estate, write_estate, write_private};
+use crate::sources::files::{
+    Keep, Recording, read_estate, write_estate, write_private, write_recorded,
+};
 use crate::usage::Estate;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use std::io;
 use std::path::PathBuf;
 
 const FILE: &str = "last-estate.json.gz";
@@ -19,7 +22,12 @@ fn path(io: &Io<'_>) -> Option<PathBuf> {
 
 /// Keeps an estate where only the user may read it, unless told not to. That it
 /// could not be kept is a warning: the audit itself is whole.
-pub(super) fn keep(estate: &Estate, args: &EstateArgs, io: &mut Io<'_>) {
+pub(super) fn keep(
+    estate: &Estate,
+    recorded: Option<&io::Result<Recording>>,
+    args: &EstateArgs,
+    io: &mut Io<'_>,
+) {
     let Some(path) = path(io).filter(|_| !args.no_cache) else {
         return;
     };
@@ -29,7 +37,15 @@ pub(super) fn keep(estate: &Estate, args: &EstateArgs, io: &mut Io<'_>) {
         .and_then(|()| {
             write_private(&path, |out| {
                 let mut encoder = GzEncoder::new(out, Compression::fast());
-                write_estate(estate, &mut encoder)?;
+                match recorded {
+                    None => write_estate(estate, &mut encoder)?,
+                    Some(Ok(recording)) => {
+                        write_recorded(estate, recording, &|id| id, &mut encoder)?;
+                    }
+                    Some(Err(error)) => {
+                        return Err(io::Error::new(error.kind(), error.to_string()));
+                    }
+                }
                 encoder.finish().map(|_| ())
             })
         });

@@ -12,7 +12,8 @@ use crate::domain::{
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
 };
-use crate::usage::{Estate, EstateSource, Points, Series, Usages};
+use crate::sources::files::Recorder;
+use crate::usage::{Estate, EstateSource, Points, Series, UsageBuilder, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
@@ -92,13 +93,16 @@ pub(super) struct Region {
     gaps: Vec<Gap>,
 }
 
-/// Gathers an estate from an AWS account. `progress` is reported what is going on.
+/// Gathers an estate from an AWS account. Series are reduced as they arrive; with their
+/// points they go to a recorder, where one is given. `progress` is reported what is going
+/// on.
 ///
 /// # Errors
 /// When there are no usable credentials, no region could be read, or the calls
 /// would cost more than accepted.
 pub async fn gather(
     options: &GatherOptions,
+    recorder: Option<&mut Recorder>,
     progress: &dyn Fn(&str),
 ) -> Result<Estate, GatherError> {
     let period_seconds = if options.lookback <= FIVE_MINUTES_KEPT {
@@ -128,11 +132,11 @@ pub async fn gather(
     progress(&format!("{queries} metrics and prices"));
     let read_on = options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date();
     let (measured, priced, (commitments, commitment_gaps)) = tokio::join!(
-        metrics(&regions, window),
+        metrics(&regions, (window, period_seconds), recorder),
         prices(&session, &regions, options, window, read_on),
         commitments(&session, &regions, &identity.account)
     );
-    let (series, metric_gaps) = measured;
+    let (usage, metric_gaps) = measured;
     let (mut book, price_gaps) = priced;
     gaps.extend(metric_gaps);
     gaps.extend(price_gaps);
@@ -168,8 +172,8 @@ pub async fn gather(
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes,
-        usage: Usages::default(),
-        metrics: series,
+        usage,
+        metrics: Vec::new(),
         profiles: Vec::new(),
         prices: book,
         commitments,
@@ -334,34 +338,43 @@ fn check_cost(regions: &[Region], options: &GatherOptions) -> Result<(), GatherE
     }
 }
 
-async fn metrics(regions: &[Region], window: Window) -> (Vec<Series>, Vec<Gap>) {
+async fn metrics(
+    regions: &[Region],
+    (window, period_seconds): (Window, u32),
+    mut recorder: Option<&mut Recorder>,
+) -> (Usages, Vec<Gap>) {
     let calls = regions.iter().flat_map(|region| {
         batches(region.plan.queries.clone(), &region.instances, window)
             .into_iter()
             .map(move |batch| (&region.clients, batch))
     });
-    let answers: Vec<_> = stream::iter(calls)
+    let mut answers = stream::iter(calls)
         .map(|(clients, batch)| async move {
             // Cleaned as it comes: raw points weigh four times as much.
             let answer = aws::fetch(clients, &batch, window).await;
             let series = answer.map(|values| to_series(&batch, values, window));
             (clients.region.clone(), batch.len(), series)
         })
-        .buffered(BATCHES_AT_ONCE)
-        .collect()
-        .await;
-    let mut series = Vec::new();
+        .buffered(BATCHES_AT_ONCE);
+    let mut usage = UsageBuilder::new(window, period_seconds);
     let mut gaps = Vec::new();
-    for (region, asked, answer) in answers {
+    while let Some((region, asked, answer)) = answers.next().await {
         match answer {
-            Ok(found) => series.extend(found),
+            Ok(found) => {
+                for series in found {
+                    usage.add(&series);
+                    if let Some(recorder) = &mut recorder {
+                        recorder.add(&series);
+                    }
+                }
+            }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::SeriesNotRead, &asked.to_string());
                 gaps.push(Gap::of(GapSubject::Metrics, region, cause));
             }
         }
     }
-    (series, gaps)
+    (usage.finish(), gaps)
 }
 
 /// What the account committed to in every region, those without instances

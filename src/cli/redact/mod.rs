@@ -97,13 +97,15 @@ struct Masks {
 }
 
 /// Masks everything in an estate that can name somebody. Tags stay where a key is
-/// common or among those kept; of their values those that verdicts rest on.
-pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) {
+/// common or among those kept; of their values those that verdicts rest on. Answers the
+/// masks of instances by their ids.
+pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> BTreeMap<String, String> {
     let mut masks = Masks {
         kept_keys,
         ..Masks::default()
     };
     masks.estate(estate);
+    masks.given.remove(&Named::Instance).unwrap_or_default()
 }
 
 impl Masks {

@@ -7,6 +7,7 @@ mod demo;
 mod error;
 mod fields;
 mod read;
+mod recording;
 mod wire;
 mod write;
 
@@ -14,4 +15,5 @@ pub use self::commitments::{CommitmentsError, read_commitments};
 pub use self::demo::{Demo, demo_estate};
 pub use self::error::InvalidValue;
 pub use self::read::{EstateError, Keep, parse_estate, read_estate};
-pub use self::write::write_estate;
+pub use self::recording::{Recorder, Recording};
+pub use self::write::{write_estate, write_recorded};

@@ -1,15 +1,18 @@
 //! Writing an estate: one JSON document, metrics streamed, no credential.
 
 use super::commitments;
+use super::recording::Recording;
 use super::wire::{
     AddressWire, ApiWire, CauseWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
     RejectedWire, SampleCountsWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire,
     TagFilterWire, VolumeWire,
 };
-use crate::domain::{Instance, InstanceShape, PriceBasis, ProfiledRun, Rejected, SpotHistory};
+use crate::domain::{
+    Instance, InstanceId, InstanceShape, PriceBasis, ProfiledRun, Rejected, SpotHistory,
+};
 use crate::sources::files::ESTATE_VERSION;
 use crate::usage::{Estate, Points, Series, TagFilter};
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::{Error, SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -19,14 +22,38 @@ use std::io::{self, Write};
 /// # Errors
 /// Whatever the writer meets.
 pub fn write_estate(estate: &Estate, out: &mut dyn Write) -> io::Result<()> {
+    write_document(estate, None, out)
+}
+
+/// Writes an estate with the series that were recorded of it. `name` tells under which
+/// id an instance is known in the estate.
+///
+/// # Errors
+/// Whatever the writer and the recording meet.
+pub fn write_recorded(
+    estate: &Estate,
+    recording: &Recording,
+    name: &dyn Fn(InstanceId) -> InstanceId,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_document(estate, Some((recording, name)), out)
+}
+
+type Recorded<'a> = (&'a Recording, &'a dyn Fn(InstanceId) -> InstanceId);
+
+fn write_document(
+    estate: &Estate,
+    recorded: Option<Recorded<'_>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::new(&mut *out);
-    Document(estate)
+    Document(estate, recorded)
         .serialize(&mut serializer)
         .map_err(io::Error::from)?;
     out.write_all(b"\n")
 }
 
-struct Document<'a>(&'a Estate);
+struct Document<'a>(&'a Estate, Option<Recorded<'a>>);
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -53,7 +80,7 @@ impl Serialize for Document<'_> {
         }
         let shapes: Vec<_> = estate.shapes.values().map(shape_wire).collect();
         map.serialize_entry("shapes", &shapes)?;
-        map.serialize_entry("metrics", &Metrics(&estate.metrics))?;
+        map.serialize_entry("metrics", &Metrics(estate, self.1))?;
         // Without any, programs that know no profiles can read it too.
         if !estate.profiles.is_empty() {
             let runs: Vec<_> = estate.profiles.iter().map(profile_wire).collect();
@@ -224,19 +251,26 @@ fn gaps(estate: &Estate) -> Vec<GapWire> {
         .collect()
 }
 
-struct Metrics<'a>(&'a [Series]);
+struct Metrics<'a>(&'a Estate, Option<Recorded<'a>>);
 
 impl Serialize for Metrics<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
-        for series in self.0 {
+        let Self(estate, recorded) = self;
+        let mut all = serializer.serialize_seq(None)?;
+        if let Some((recording, name)) = recorded {
+            let unreadable = S::Error::custom::<io::Error>;
+            for series in recording.series_of(estate, name).map_err(unreadable)? {
+                all.serialize_element(&series.map_err(unreadable)?)?;
+            }
+        }
+        for series in &estate.metrics {
             all.serialize_element(&series_wire(series))?;
         }
         all.end()
     }
 }
 
-fn series_wire(series: &Series) -> SeriesWire<'_> {
+pub(super) fn series_wire(series: &Series) -> SeriesWire<'_> {
     SeriesWire {
         instance: Cow::Borrowed(series.instance.as_str()),
         gpu: series.gpu,
