@@ -3,7 +3,9 @@
 //!
 //! Facts are gathered first, judged by pure code second, printed third. The
 //! modules below are layers, top to bottom: a file imports only from layers
-//! above its own or from its own folder. `tests/layers` enforces it.
+//! above its own or from its own folder. So what reads facts knows nothing of
+//! what judges them. What judges them does not read either: a pure layer
+//! imports from pure layers alone. `tests/layers` enforces both.
 
 // Denied rather than forbidden: `sources::nvml::raw` makes the few calls of the
 // driver's library that no safe wrapper has.
@@ -16,6 +18,10 @@ pub mod catalog;
 
 pub mod usage;
 
+pub mod sources;
+
+pub mod gather;
+
 pub mod savings;
 
 pub mod profiling;
@@ -23,10 +29,6 @@ pub mod profiling;
 pub mod rules;
 
 pub mod analysis;
-
-pub mod sources;
-
-pub mod gather;
 
 pub mod report;
 

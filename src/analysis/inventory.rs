@@ -1,7 +1,7 @@
 //! The instances one by one: what each is, what its hours cost while it runs,
 //! and what it keeps costing once stopped.
 
-use super::workloads::{idle_storage_costs, instance_shape, price_key};
+use super::workloads::{idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, IdleStorageCosts, Instance, InstanceShape, InstanceState,
@@ -102,7 +102,7 @@ fn listed<'a>(
 }
 
 fn quote(instance: &Instance, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> Option<PriceQuote> {
-    let cause = match price_key(instance) {
+    let cause = match instance.price_key() {
         None => Cause::of(CauseKind::Prepaid, []),
         Some(key) => match prices.get(&key) {
             Ok(quote) => return Some(quote),

@@ -22,12 +22,10 @@ pub use levers::{
     Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_commitments,
     assess_fleet, assess_type, best_option,
 };
-pub use past::{
-    CommonScope, PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload,
-};
+pub use past::CommonScope;
 pub use prices::{
-    AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, nearest_names,
-    providers, unknown_names,
+    AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
+    unknown_names,
 };
 pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 pub use sums::{
@@ -35,15 +33,18 @@ pub use sums::{
     GroupSums, Groups, PriceUse, Totals, charges, cost_by, prevailing_tags,
 };
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
-pub use workloads::{Part, instance_shape, is_restartable, is_vocabulary, kind_of_name, price_key};
+pub use workloads::{Part, instance_shape, is_vocabulary, kind_of_name};
 
 use self::plan::{Owned, Planned, Planner, unweighed};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
-use crate::domain::{Action, Finding, Gap, Money, Policy, Risk, Verdict, Window, Workload};
+use crate::domain::{
+    Action, ApiUsage, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Verdict, Window,
+    Workload,
+};
 use crate::rules::{self, Silence, Subject};
 use crate::savings::{Alternatives, Offers, Purchase, UnusedCommitment};
-use crate::usage::{ApiUsage, Estate, EstateSource, TagFilter, WeekUsage};
+use crate::usage::{Estate, WeekUsage};
 use jiff::Timestamp;
 
 /// One workload with its verdict and its part of the plan.

@@ -2,9 +2,9 @@
 
 use super::diff::unreadable;
 use super::exit::Failure;
+use crate::analysis::Audit;
 use crate::analysis::gate::Baseline;
-use crate::analysis::{Audit, PastAudit};
-use crate::domain::shown;
+use crate::domain::{PastAudit, shown};
 use crate::sources::files::read_report;
 use std::path::Path;
 

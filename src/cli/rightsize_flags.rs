@@ -3,11 +3,11 @@
 use super::args::{EstateArgs, Format, RiskChoice, kind};
 use super::exit::Failure;
 use super::pricing;
-use crate::analysis::{instance_cost, nearest_names};
+use crate::analysis::instance_cost;
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
 use crate::domain::{
     ACTIVE_PERCENT, AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Policy, PriceKey,
-    WorkloadCost, WorkloadKind,
+    WorkloadCost, WorkloadKind, nearest_names,
 };
 use crate::savings::{Bound, Demand};
 use clap::Args;

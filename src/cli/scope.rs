@@ -3,10 +3,10 @@
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
 use super::demo::DemoChoice;
 use super::exit::Failure;
-use crate::domain::{Instance, InstanceId, PurchaseOption};
+use crate::domain::{Instance, InstanceId, PurchaseOption, TagFilter};
 use crate::report::Invocation;
 use crate::sources::files::Demo;
-use crate::usage::{Estate, TagFilter};
+use crate::usage::Estate;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 //! meant.
 
 use super::settings::Problem;
-use crate::analysis::nearest_names;
+use crate::domain::nearest_names;
 use rust_decimal::Decimal;
 use std::ops::Range;
 use toml::Spanned;

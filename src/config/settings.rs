@@ -2,9 +2,8 @@
 //! thresholds of the policy.
 
 use super::reader::Reader;
-use crate::analysis::nearest_names;
 use crate::catalog;
-use crate::domain::{Policy, Risk, shown};
+use crate::domain::{Policy, Risk, nearest_names, shown};
 use crate::sources::files::read_written_text;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;

@@ -1,6 +1,7 @@
 //! Instances and what hangs on them: identity and facts only. Verdicts and
 //! costs live elsewhere.
 
+use super::{PriceKey, PriceOption};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -290,6 +291,24 @@ impl Instance {
             Lifecycle::Scheduled => PurchaseOption::Reserved,
             Lifecycle::OnDemand | Lifecycle::InterruptibleReservation => PurchaseOption::OnDemand,
         }
+    }
+
+    /// The key of the price that it is billed by; `None` for what is paid ahead
+    /// (Capacity Blocks, scheduled instances) and has no hourly price.
+    pub fn price_key(&self) -> Option<PriceKey> {
+        let (option, zone) = match self.purchase_option() {
+            PurchaseOption::OnDemand => (PriceOption::OnDemand, None),
+            PurchaseOption::Spot => (PriceOption::Spot, self.zone.clone()),
+            _ => return None,
+        };
+        Some(PriceKey {
+            region: self.region.clone(),
+            instance_type: self.instance_type.clone(),
+            operating_system: self.operating_system,
+            tenancy: self.tenancy,
+            option,
+            zone,
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod committed;
 mod directory;
 mod finding;
 mod gap;
+mod gathering;
 mod gpu;
 mod hours;
 mod instance;
@@ -14,14 +15,19 @@ mod member;
 mod metric;
 mod money;
 mod names;
+mod past;
 mod policy;
 mod price;
 mod profiled;
 mod prose;
+mod reading;
+mod run;
 mod samples;
 mod shape;
+mod spelling;
 mod spot;
 mod subject;
+mod tags;
 mod terraform;
 mod time;
 mod usage;
@@ -44,6 +50,7 @@ pub use finding::{
     Severity,
 };
 pub use gap::{Gap, hides_instances};
+pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourCell, HourlyActivity};
 pub(crate) use instance::named_enum;
@@ -55,6 +62,7 @@ pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
+pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};
 pub use policy::Policy;
 pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,
@@ -62,10 +70,19 @@ pub use price::{
 };
 pub use profiled::{ProfileBasis, ProfiledRun, SampleCounts};
 pub use prose::{after_number, decimals_apart, floored, separated};
+pub use reading::{
+    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
+    ThrottleReasons,
+};
+pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use samples::Samples;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
-pub use spot::SpotHistory;
+pub use spelling::nearest_names;
+pub(crate) use spelling::plain_name;
+pub use spot::{SpotHistory, spot_history, time_weighted_mean};
 pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
+pub use tags::is_restartable;
+pub(crate) use tags::{says_restartable, tag_value};
 pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
 };

@@ -1,11 +1,11 @@
 //! Live prices of what was found, with the bundled catalog behind them.
 
 use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
-use crate::analysis::{is_restartable, price_key};
 use crate::catalog::{bundled_quote, family, known_shape, shapes, smaller_types};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instance, InstanceShape,
     OperatingSystem, PriceBook, PriceKey, PriceOption, PurchaseOption, StorageResource, Window,
+    is_restartable,
 };
 use crate::sources::aws::{self, Session, WantedPrices};
 use futures_util::StreamExt;
@@ -215,7 +215,7 @@ fn idle_storage_resources(region: &Region) -> Vec<StorageResource> {
 pub(super) fn add_known_prices(book: &mut PriceBook, cache: &PriceBook, instances: &[Instance]) {
     let mut running: BTreeMap<PriceKey, usize> = BTreeMap::new();
     for instance in instances {
-        if let Some(key) = price_key(instance) {
+        if let Some(key) = instance.price_key() {
             *running.entry(key.in_zone(None)).or_default() +=
                 usize::from(instance.state.is_running());
         }
@@ -273,7 +273,7 @@ fn commitments() -> impl Iterator<Item = PriceOption> {
 pub(super) fn prices_not_asked_for(book: &PriceBook, instances: &[Instance]) -> Vec<Gap> {
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for instance in instances.iter().filter(|one| one.state.is_running()) {
-        let key = price_key(instance).map(|key| key.in_zone(None));
+        let key = instance.price_key().map(|key| key.in_zone(None));
         if key.is_some_and(|key| book.get(&key).is_err()) {
             let types = missing.entry(&instance.region).or_default();
             types.insert(&instance.instance_type);

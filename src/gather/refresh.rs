@@ -3,11 +3,11 @@
 use super::prices::accelerated_types;
 use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
 use crate::domain::{
-    Cause, CauseKind, Commitments, Gap, GapSubject, HourlyRate, OperatingSystem, PriceBook,
-    PriceKey, PriceOption, PriceQuote, Tenancy, Window,
+    Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, HourlyRate, OperatingSystem,
+    PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsError, AwsOptions, RegionClients, Session, WantedPrices};
-use crate::usage::{Estate, EstateSource, Usages};
+use crate::usage::{Estate, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::tz::TimeZone;

@@ -6,14 +6,14 @@ use super::plan::{MetricsPlan, batches, plan_metrics};
 use super::prices::{add_known_prices, prices, prices_not_asked_for};
 use crate::catalog::known_shape;
 use crate::domain::{
-    Cause, CauseKind, Commitments, FailureKind, Gap, GapSubject, Instance, InstanceShape,
-    PriceBook, Window,
+    Cause, CauseKind, Commitments, EstateSource, FailureKind, Gap, GapSubject, Instance,
+    InstanceShape, PriceBook, Window,
 };
 use crate::sources::aws::{
     self, AwsError, AwsOptions, MetricQuery, MetricValues, RegionClients, Session,
 };
 use crate::sources::files::Recorder;
-use crate::usage::{Estate, EstateSource, Points, Series, UsageBuilder, Usages};
+use crate::usage::{Estate, Points, Series, UsageBuilder, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};

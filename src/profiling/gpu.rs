@@ -6,10 +6,12 @@ use super::signals::part;
 use super::tallies::Tallies;
 use super::windows::{self, SampleFigures};
 use super::{
-    Diagnosis, GpuIdentity, GpuProcess, GpuProfile, GpuReading, GpuSample, LostGpu, PowerFigures,
-    ProcessSeen, ThrottleReasons, ThrottleTime, UtilizationBasis, XidEvent,
+    Diagnosis, GpuProfile, LostGpu, PowerFigures, ProcessSeen, ThrottleTime, UtilizationBasis,
+    XidEvent,
 };
-use crate::domain::{ACTIVE_PERCENT, Verdict};
+use crate::domain::{
+    ACTIVE_PERCENT, GpuIdentity, GpuProcess, GpuReading, GpuSample, ThrottleReasons, Verdict,
+};
 use crate::usage::{Scale, Sketch};
 
 /// Processes and errors that are listed at most.

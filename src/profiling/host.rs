@@ -1,6 +1,7 @@
 //! The host over a run, in constant memory.
 
-use super::{HostProfile, HostReading};
+use super::HostProfile;
+use crate::domain::HostReading;
 use crate::usage::{Scale, Sketch, Tally};
 
 /// Everything about the host so far.

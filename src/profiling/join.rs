@@ -4,10 +4,10 @@
 //! host, it names the instance and all GPUs, so that one out of a container, which
 //! knows neither the instance nor the host's name, is known by its GPUs.
 
-use super::{Profiled, RunFacts};
+use super::Profiled;
 use crate::domain::{
     Cause, CauseKind, Directory, Gap, GapSubject, HostMatch, Instance, InstanceId, JoinedBy,
-    Metric, ProfiledRun, Rejected, SeriesSource, Statistic,
+    Metric, ProfiledRun, Rejected, RunFacts, SeriesSource, Statistic,
 };
 use crate::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};

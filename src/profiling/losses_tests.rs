@@ -1,11 +1,10 @@
 //! Runs in which a GPU goes away.
 
 use super::scenes::{facts, finish, gpu, read, reading, sample, slice};
-use super::{
-    Activity, AlertKind, Bottleneck, GpuIdentity, GpuReading, GpuSample, HostReading, Loss,
-    Profiler, RunProfile, Sample,
+use super::{AlertKind, Bottleneck, Profiler, RunProfile};
+use crate::domain::{
+    Activity, Classification, GpuIdentity, GpuReading, GpuSample, HostReading, Loss, Policy, Sample,
 };
-use crate::domain::{Classification, Policy};
 
 /// A run of two GPUs on a host whose CPU is busy: the first works at a mean all
 /// the time, the second at another until it is lost.

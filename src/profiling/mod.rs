@@ -1,5 +1,4 @@
-//! What a host's own samples say: readings, and the pure code that judges
-//! them. Sampling itself is a source.
+//! What the samples of a host say about its GPUs. Sampling itself is a source.
 
 mod advice;
 mod alerts;
@@ -18,9 +17,7 @@ mod power;
 mod profile;
 mod profiled;
 mod profiler;
-mod reading;
 mod rules;
-mod run;
 #[cfg(test)]
 mod scenes;
 mod signals;
@@ -42,9 +39,4 @@ pub use profile::{
 };
 pub use profiled::{Profiled, Reducer};
 pub use profiler::{GpuStatus, Profiler, RunStatus};
-pub use reading::{
-    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
-    ThrottleReasons,
-};
-pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use verdict::shortfall;

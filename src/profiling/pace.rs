@@ -1,7 +1,7 @@
 //! When samples were due, and how well that was kept: by whoever takes them, and
 //! afterwards by what a file of them tells.
 
-use super::{RunEnd, RunFacts, Sample};
+use crate::domain::{RunEnd, RunFacts, Sample};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,7 @@
 //! From samples of GPUs to points per period, as a cloud's metrics source would have
 //! delivered them. What is kept is bounded by the window, however long a run is.
 
-use super::{GpuReading, GpuSample, RunFacts};
-use crate::domain::{Metric, Statistic, Window};
+use crate::domain::{GpuIdentity, GpuReading, GpuSample, Metric, RunFacts, Statistic, Window};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -68,7 +67,7 @@ pub struct Periods {
 impl Periods {
     /// No samples yet of the GPUs of a run.
     pub fn new(facts: &RunFacts, window: Window, period_seconds: u32) -> Self {
-        let row = |gpu: &super::GpuIdentity| {
+        let row = |gpu: &GpuIdentity| {
             let is_divided = gpu.is_mig_enabled == Some(true);
             gpu.mig.is_none().then_some((gpu.index, is_divided))
         };
@@ -187,7 +186,7 @@ pub(super) fn utilization(reading: &GpuReading) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profiling::{FineSample, GpuIdentity, MigSlot};
+    use crate::domain::{FineSample, MigSlot};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("in range")

@@ -89,7 +89,7 @@ fn what_never_works_has_one_phase() {
         reported(&run_of(times(4.9, 30)).phases),
         [(PhaseKind::Idle, 0.0, 30.0)]
     );
-    let silent = std::iter::repeat_n(super::super::GpuReading::default(), 30);
+    let silent = std::iter::repeat_n(crate::domain::GpuReading::default(), 30);
     let run = run_of_readings(gpu(0), silent);
     assert_eq!(reported(&run.phases), [(PhaseKind::Unmeasured, 0.0, 30.0)]);
     assert_eq!(run.phases[0].utilization_percent, None);

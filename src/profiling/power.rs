@@ -3,7 +3,8 @@
 
 use super::alerts::Moment;
 use super::signals::part;
-use super::{GpuIdentity, GpuReading, PowerBasis, PowerFigures};
+use super::{PowerBasis, PowerFigures};
+use crate::domain::{GpuIdentity, GpuReading};
 use crate::usage::{Sum, Tally};
 
 /// Seconds from which an energy counter says more than readings do (own).

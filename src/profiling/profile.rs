@@ -1,7 +1,7 @@
 //! What a whole run says.
 
-use super::{Alert, Diagnosis, GpuIdentity, Pace, Phase, RunEnd, RunFacts, ThrottleReasons};
-use crate::domain::{Verdict, named_enum};
+use super::{Alert, Diagnosis, Pace, Phase};
+use crate::domain::{GpuIdentity, RunEnd, RunFacts, ThrottleReasons, Verdict, named_enum};
 use crate::usage::{Figures, Range};
 
 named_enum! {

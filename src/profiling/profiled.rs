@@ -2,8 +2,8 @@
 //! figures of the host and the run that points do not tell.
 
 use super::periods::utilization;
-use super::{Cadence, GpuSample, OutsideSamples, PeriodPoints, Periods, RunEnd, RunFacts, Sample};
-use crate::domain::{SampleCounts, Window};
+use super::{Cadence, OutsideSamples, PeriodPoints, Periods};
+use crate::domain::{GpuSample, RunEnd, RunFacts, Sample, SampleCounts, Window};
 use crate::usage::{Scale, Sketch};
 use jiff::{SignedDuration, Timestamp};
 
@@ -167,7 +167,7 @@ mod tests {
             at_seconds: 90.0,
             time: start,
             gpus: Vec::new(),
-            host: crate::profiling::HostReading::default(),
+            host: crate::domain::HostReading::default(),
         });
         let found = reducer.finish(None);
         assert_eq!(found.end.as_second() - start.as_second(), 90);

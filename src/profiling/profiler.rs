@@ -9,9 +9,9 @@ use super::phases::Phases;
 use super::signals::Signals;
 use super::verdict::{OF_ONE_GPU, OF_THE_HOST, insufficient, judge};
 use super::windows::{SampleFigures, Windows};
-use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunEnd, RunFacts, RunProfile, Sample};
+use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunProfile};
 use crate::catalog::has_mig;
-use crate::domain::{Policy, SampleCounts, Verdict};
+use crate::domain::{Policy, RunEnd, RunFacts, Sample, SampleCounts, Verdict};
 use crate::usage::{Scale, Sketch, Tally};
 use std::cmp::Ordering;
 

@@ -1,14 +1,14 @@
 use super::super::scenes::{
     facts, finish, gpu, read, reading, run_of, run_of_readings, sample, slice,
 };
-use super::super::{
-    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, PowerBasis,
-    ThrottleReasons, UtilizationBasis,
-};
+use super::super::{PowerBasis, UtilizationBasis};
 use super::*;
-use crate::domain::{Classification, Confidence};
+use crate::domain::{
+    Activity, Classification, Confidence, FineSample, GpuIdentity, GpuProcess, GpuReading,
+    GpuSample, HostReading, ThrottleReasons,
+};
 
-fn profiler(gpus: Vec<super::super::GpuIdentity>) -> Profiler {
+fn profiler(gpus: Vec<GpuIdentity>) -> Profiler {
     Profiler::new(facts(gpus), &Policy::default())
 }
 
@@ -118,7 +118,7 @@ fn the_borders_of_the_classes_are_those_of_the_policy() {
 
 #[test]
 fn a_gpu_in_mig_mode_is_not_idle_and_its_slices_stand_apart() {
-    let whole = super::super::GpuIdentity {
+    let whole = GpuIdentity {
         is_mig_enabled: Some(true),
         ..gpu(0)
     };
@@ -418,7 +418,7 @@ fn what_few_samples_tell_of_the_host_is_no_evidence() {
     let run = |samples: u32, samples_of_host: u32| {
         let mut profiler = profiler(vec![gpu(0)]);
         for at in 0..samples {
-            let fine = |step: u32| crate::profiling::FineSample {
+            let fine = |step: u32| FineSample {
                 at_microseconds: u64::from(at * 1_000_000 + step * 100_000),
                 utilization_percent: 50.0,
             };

@@ -1,10 +1,9 @@
 //! Runs for the tests of this folder.
 
-use super::{
-    GpuIdentity, GpuReading, GpuSample, HostReading, MigSlot, Pace, Profiler, RunEnd, RunFacts,
-    RunProfile, Sample,
+use super::{Pace, Profiler, RunProfile};
+use crate::domain::{
+    GpuIdentity, GpuReading, GpuSample, HostReading, MigSlot, Policy, RunEnd, RunFacts, Sample,
 };
-use crate::domain::Policy;
 use jiff::Timestamp;
 
 /// A GPU of 24 GiB with a limit of 300 W and a link of 32 GB/s.

@@ -1,8 +1,8 @@
 //! What the diagnosis reads: means of one GPU over the steady phase.
 
-use super::GpuIdentity;
 use super::phases::PhaseKind;
 use super::windows::{GpuWindow, HostWindow, Window, Windows};
+use crate::domain::GpuIdentity;
 
 /// Signals of one GPU or MIG instance, in percent unless the name says else.
 /// Absent is what was not read, or less often than a diagnosis needs.

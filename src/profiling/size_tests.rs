@@ -1,8 +1,8 @@
 //! Long runs and many GPUs: memory, and figures against all readings sorted.
 
+use super::Profiler;
 use super::scenes::{facts, finish, gpu, read, reading, run_of, sample, slice};
-use super::{FineSample, GpuIdentity, GpuReading, Profiler};
-use crate::domain::Policy;
+use crate::domain::{FineSample, GpuIdentity, GpuReading, Policy};
 use crate::usage::distribution;
 use proptest::prelude::*;
 

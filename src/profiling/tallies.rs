@@ -1,6 +1,7 @@
 //! Metrics of a GPU of which mean and range are enough.
 
-use super::{ActivityFigures, GpuReading};
+use super::ActivityFigures;
+use crate::domain::GpuReading;
 use crate::usage::Tally;
 
 /// Mean and range of each so far.

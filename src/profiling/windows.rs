@@ -1,8 +1,9 @@
 //! A run cut into a bounded number of windows of equal length, with sums in each.
 
 use super::diagnosis::FEWEST_READINGS;
-use super::{Activity, GpuIdentity, GpuReading, HostReading, Sample};
-use crate::domain::ACTIVE_PERCENT;
+use crate::domain::{
+    ACTIVE_PERCENT, Activity, GpuIdentity, GpuReading, HostReading, Sample, ThrottleReasons,
+};
 
 /// Windows that are kept at most. When there are more, neighbours merge and every
 /// window doubles its length.
@@ -142,7 +143,7 @@ impl GpuWindow {
         self.vram_mib.add(reading.vram_used_mib);
         self.power_w.add(sample.power_w);
         self.power_capped.add(reading.throttle.map(|reasons| {
-            if reasons.has(super::ThrottleReasons::SW_POWER_CAP) {
+            if reasons.has(ThrottleReasons::SW_POWER_CAP) {
                 100.0
             } else {
                 0.0

@@ -55,7 +55,7 @@ pub use schedule::{
 };
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share};
 pub use size_flexibility::{covers_other_sizes, normalized_units};
-pub use spot::{SpotBasis, SpotPrice, spot_history, spot_price, time_weighted_mean};
+pub use spot::{SpotBasis, SpotPrice, spot_price};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,
 };

@@ -1,7 +1,6 @@
 //! Whatever can be asked about the GPUs of this host.
 
-use crate::domain::Gap;
-use crate::profiling::{GpuIdentity, GpuSample};
+use crate::domain::{Gap, GpuIdentity, GpuSample};
 use std::time::Duration;
 
 /// The GPUs of this host, sample by sample.

@@ -2,69 +2,12 @@
 
 use super::{Series, UsageBuilder, Usages};
 use crate::domain::{
-    Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, SeriesSource, Window,
-    named_enum,
+    ApiUsage, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook, ProfiledRun,
+    SeriesSource, TagFilter, Window,
 };
 use jiff::Timestamp;
-use rust_decimal::Decimal;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
-
-named_enum! {
-    /// Where an estate was gathered.
-    EstateSource {
-        /// From an AWS account.
-        Aws = "aws",
-        /// Made or recorded by hand.
-        Estate = "estate",
-        /// The estate that ships inside the binary.
-        Demo = "demo",
-    }
-}
-
-/// What the gathering cost, as reported by the tool itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ApiUsage {
-    /// Calls to the cloud, retries not counted.
-    pub calls: u64,
-    /// Further attempts after throttling or a passing fault.
-    pub retries: u64,
-    /// Estimated price of the calls in USD.
-    pub estimated_cost_usd: Decimal,
-    /// Calls by service and operation, such as `ec2:DescribeInstances`.
-    pub by_operation: BTreeMap<String, u64>,
-}
-
-/// A tag by which instances were selected.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TagFilter {
-    /// The key; case counts, as on AWS.
-    pub key: String,
-    /// The value.
-    pub value: String,
-    /// Whether instances with the tag were left out, instead of those without it.
-    pub is_excluded: bool,
-}
-
-impl TagFilter {
-    /// Whether an instance with some tags is in scope.
-    pub fn keeps(&self, tags: &BTreeMap<String, String>) -> bool {
-        (tags.get(&self.key) == Some(&self.value)) != self.is_excluded
-    }
-}
-
-/// As the flag that states it.
-impl fmt::Display for TagFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flag = if self.is_excluded {
-            "--exclude-tag"
-        } else {
-            "--tag"
-        };
-        write!(f, "{flag} {}={}", self.key, self.value)
-    }
-}
 
 /// Everything one audit knows.
 #[derive(Debug, Clone, PartialEq)]

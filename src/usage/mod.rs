@@ -17,7 +17,7 @@ mod timeline;
 mod usages;
 mod week;
 
-pub use estate::{ApiUsage, Estate, EstateSource, TagFilter};
+pub use estate::Estate;
 pub use histogram::{Histogram, Scale};
 pub use series::{Points, Series};
 pub use sketch::{Figures, Sketch};

@@ -257,10 +257,15 @@ fn every_word_for_a_kind_does_what_the_page_says() {
 fn every_tag_that_is_read_is_in_the_page() {
     let text = page("tags.md");
     let quoted = quoted(&text);
-    let source =
-        fs::read_to_string(root().join("src/analysis/workloads/kinds.rs")).expect("a source");
-    let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
-    let literals: Vec<&str> = source.split('"').skip(1).step_by(2).collect();
+    let sources = ["src/domain/tags.rs", "src/analysis/workloads/kinds.rs"]
+        .map(|path| fs::read_to_string(root().join(path)).expect("a source"));
+    let literals: Vec<&str> = sources
+        .iter()
+        .flat_map(|source| {
+            let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
+            source.split('"').skip(1).step_by(2)
+        })
+        .collect();
     assert!(literals.len() > 35, "{literals:?}");
     for literal in literals {
         assert!(quoted.contains(literal), "{literal} is not in the page");

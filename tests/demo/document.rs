@@ -3,8 +3,8 @@
 use super::DEMO;
 use super::generate_demo::scenarios::{SCENARIOS, Scenario};
 use flate2::read::GzDecoder;
+use gpucost::domain::EstateSource;
 use gpucost::sources::files::{Demo, demo_estate, parse_estate, write_estate};
-use gpucost::usage::EstateSource;
 use std::io::Read;
 use std::path::Path;
 

@@ -7,9 +7,10 @@ use crate::support::source::{
 };
 
 /// Layers without I/O, clock and environment.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "domain",
     "catalog",
+    "usage",
     "savings",
     "profiling",
     "rules",
@@ -183,19 +184,29 @@ fn code_is_told_from_comments_and_literals() {
 }
 
 #[test]
-fn sources_never_name_rules_and_report_never_names_sources() {
-    for (layer, stranger) in [("sources", "rules"), ("report", "sources")] {
+fn pure_layers_name_pure_layers_alone() {
+    let layers = layers();
+    for layer in PURE {
         let problems: Vec<String> = files_under(&format!("src/{layer}"))
             .iter()
             .flat_map(|file| {
                 layers_named(&file.path, &file.code)
                     .into_iter()
-                    .filter(|(_, name)| name == stranger)
-                    .map(|(line, _)| format!("{}:{line}: names `{stranger}`", file.path))
+                    .filter(|(_, name)| layers.contains(name) && !PURE.contains(&name.as_str()))
+                    .map(|(line, name)| format!("{}:{line}: names `{name}`", file.path))
                     .collect::<Vec<_>>()
             })
             .collect();
         assert_none(&problems);
+    }
+}
+
+#[test]
+fn what_reads_facts_stands_above_what_judges_them() {
+    let layers = layers();
+    let place = |name: &str| layers.iter().position(|layer| layer == name);
+    for judging in ["savings", "profiling", "rules", "analysis"] {
+        assert!(place("sources") < place("gather") && place("gather") < place(judging));
     }
 }
 

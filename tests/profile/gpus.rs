@@ -2,7 +2,7 @@
 //! of its fixture.
 
 use crate::profile::stub::{Stage, missing, reading, sample};
-use gpucost::profiling::{FineSample, GpuProcess, MigSlot, ThrottleReasons};
+use gpucost::domain::{FineSample, GpuProcess, MigSlot, ThrottleReasons};
 use gpucost::sources::gpus::GpuSource;
 
 const MIB_PER_SECOND: f64 = 1_048_576.0;

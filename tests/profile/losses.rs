@@ -1,7 +1,7 @@
 //! GPUs and drivers that go away in mid-run, and traces of all of it.
 
 use crate::profile::stub::{Stage, missing, reading, sample};
-use gpucost::profiling::{GpuSample, Loss};
+use gpucost::domain::{GpuSample, Loss};
 use gpucost::sources::gpus::GpuSource;
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! The library that plays traces: where it is, and copies of it that each play
 //! a trace of their own, so that tests may run side by side.
 
-use gpucost::profiling::{GpuReading, GpuSample};
+use gpucost::domain::{GpuReading, GpuSample};
 use gpucost::sources::gpus::GpuSource;
 use gpucost::sources::nvml::{NvmlError, NvmlSource, Options};
 use std::fs;

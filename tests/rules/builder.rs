@@ -3,10 +3,11 @@
 
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    ActionKind, Commitments, Finding, Instance, InstanceId, InstanceState, JoinedBy, Lifecycle,
-    Metric, OperatingSystem, Policy, PriceBook, Risk, SeriesSource, Statistic, Tenancy, Window,
+    ActionKind, ApiUsage, Commitments, EstateSource, Finding, Instance, InstanceId, InstanceState,
+    JoinedBy, Lifecycle, Metric, OperatingSystem, Policy, PriceBook, Risk, SeriesSource, Statistic,
+    Tenancy, Window,
 };
-use gpucost::usage::{ApiUsage, Estate, EstateSource, Points, Series};
+use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 

@@ -5,9 +5,10 @@ use crate::rules::builder::{Machine, as_of, audited, estate, first, flat};
 use crate::rules::runs::{Run, joined};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    ActionKind, Classification, Confidence, Finding, Metric, Policy, Risk, SeriesSource, UsageState,
+    ActionKind, Classification, Confidence, Finding, Metric, Policy, Risk, RunEnd, SeriesSource,
+    UsageState,
 };
-use gpucost::profiling::{RunEnd, join_profiles};
+use gpucost::profiling::join_profiles;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use rust_decimal::Decimal;

@@ -1,12 +1,10 @@
 //! Runs of the sampler made in code: one call a run, the same level throughout.
 
 use crate::rules::builder::{A10G_MIB, Machine, PERIOD_SECONDS, as_of, estate, window};
+use gpucost::domain::{GpuIdentity, GpuReading, GpuSample, HostReading, RunEnd, RunFacts, Sample};
 use gpucost::usage::Estate;
 
-use gpucost::profiling::{
-    GpuIdentity, GpuReading, GpuSample, HostReading, NamedProfile, Reducer, RunEnd, RunFacts,
-    Sample, join_profiles,
-};
+use gpucost::profiling::{NamedProfile, Reducer, join_profiles};
 use jiff::{SignedDuration, Timestamp};
 
 /// Seconds between two samples of every run here.

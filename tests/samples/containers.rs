@@ -7,13 +7,13 @@ use flate2::read::GzDecoder;
 use gpucost::analysis::{Audit, Sizing, audit};
 use gpucost::catalog::{Prices, shape as listed_shape};
 use gpucost::domain::{
-    AcceleratorKind, ActionKind, Architecture, Classification, Commitments, Currency, GpuModel,
-    GpuOffer, GpuShare, HourlyRate, Instance, InstanceId, InstanceShape, InstanceState, JoinedBy,
-    Lifecycle, Metric, OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin,
-    PriceQuote, Risk, SeriesSource, Statistic, Tenancy, Window,
+    AcceleratorKind, ActionKind, ApiUsage, Architecture, Classification, Commitments, Currency,
+    EstateSource, GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceId, InstanceShape,
+    InstanceState, JoinedBy, Lifecycle, Metric, OperatingSystem, Policy, PriceBasis, PriceBook,
+    PriceKey, PriceOrigin, PriceQuote, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
 use gpucost::savings::{share, usable_vram_mib};
-use gpucost::usage::{ApiUsage, Estate, EstateSource, Points, Series};
+use gpucost::usage::{Estate, Points, Series};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -3,8 +3,7 @@
 
 use crate::support::data::shared;
 use flate2::read::GzDecoder;
-use gpucost::domain::Distribution;
-use gpucost::profiling::{GpuIdentity, GpuReading, Sample};
+use gpucost::domain::{Distribution, GpuIdentity, GpuReading, Sample};
 use gpucost::sources::files::{ReadOptions, SampleReader, open_samples};
 use gpucost::usage::distribution;
 use std::collections::BTreeMap;

@@ -2,8 +2,7 @@
 //! interleaved, newest first.
 
 use crate::support::data::shared;
-use gpucost::domain::Window;
-use gpucost::savings::{spot_history, time_weighted_mean};
+use gpucost::domain::{Window, spot_history, time_weighted_mean};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;

@@ -6,9 +6,9 @@ pub mod starter;
 
 use super::fleet::{self, Job};
 use super::recording;
-use gpucost::domain::{Commitments, PriceBook, Window};
+use gpucost::domain::{ApiUsage, Commitments, EstateSource, PriceBook, Window};
 use gpucost::sources::files::Demo;
-use gpucost::usage::{ApiUsage, Estate, EstateSource};
+use gpucost::usage::Estate;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 

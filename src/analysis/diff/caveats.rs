@@ -1,7 +1,6 @@
 //! What makes two audits hard to compare.
 
-use crate::analysis::PastAudit;
-use crate::analysis::past::Unread;
+use crate::domain::{PastAudit, Unread};
 use std::collections::BTreeSet;
 
 /// What makes two audits hard to compare, in words.

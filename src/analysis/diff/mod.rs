@@ -7,8 +7,7 @@ mod plan_outcome;
 
 pub use plan_outcome::PlanOutcome;
 
-use super::{PastAudit, PastFinding, PastUnused, PastWorkload};
-use crate::domain::{Currency, Money};
+use crate::domain::{Currency, Money, PastAudit, PastFinding, PastUnused, PastWorkload};
 use caveats::caveats;
 pub(super) use caveats::differences_of_scope;
 use pairing::pair;

@@ -1,7 +1,7 @@
 //! Which workload of an earlier audit is which of a later one. An id holds type
 //! and purchase option of a group, so that it changes with what a plan changes.
 
-use crate::analysis::PastWorkload;
+use crate::domain::PastWorkload;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pairs of indices, old and new, ascending by the old one; each at most once.

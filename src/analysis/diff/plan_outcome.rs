@@ -1,8 +1,7 @@
 //! What became of the plan of an earlier audit.
 
 use super::saved;
-use crate::analysis::{PastAudit, PastWorkload};
-use crate::domain::{Currency, Money, PurchaseOption};
+use crate::domain::{Currency, Money, PastAudit, PastWorkload, PurchaseOption};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 

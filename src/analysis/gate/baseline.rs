@@ -2,8 +2,8 @@
 
 use super::{BaselineState, Scope};
 use crate::analysis::diff::differences_of_scope;
-use crate::analysis::{Audit, CommonScope, PastAudit};
-use crate::domain::{Classification, Currency, GapSubject, Money, Signal};
+use crate::analysis::{Audit, CommonScope};
+use crate::domain::{Classification, Currency, GapSubject, Money, PastAudit, Signal};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,7 +107,7 @@ impl Baseline {
 }
 
 impl PastWorkload {
-    fn of(past: &crate::analysis::PastWorkload) -> Self {
+    fn of(past: &crate::domain::PastWorkload) -> Self {
         let by_gpu = past.signal.as_deref() == Some(Signal::GpuUtilization.name());
         Self {
             account: past.account.clone(),

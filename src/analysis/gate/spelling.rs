@@ -3,9 +3,8 @@
 
 use super::judged::place;
 use super::{Allowance, GatePolicy, Glob, Violation, policy_rule};
-use crate::analysis::nearest_names;
 use crate::catalog::{bundled_region_names, has_form_of_type, leading_region, shapes};
-use crate::domain::Severity;
+use crate::domain::{Severity, nearest_names};
 use std::collections::BTreeSet;
 
 /// What is known of a name, or of a pattern of names.

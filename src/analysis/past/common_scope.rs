@@ -1,9 +1,7 @@
 //! What two audits are both about. What only one of them read is neither new nor removed,
 //! and saves nothing.
 
-use super::audit::{PastAudit, PastTotals, PastUnused, PastWorkload, Unread};
-use crate::domain::Money;
-use crate::usage::TagFilter;
+use crate::domain::{Money, PastAudit, PastTotals, PastUnused, PastWorkload, TagFilter, Unread};
 use std::collections::BTreeSet;
 
 /// What two audits have both read.

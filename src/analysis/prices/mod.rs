@@ -4,6 +4,4 @@ mod comparison;
 mod question;
 
 pub use self::comparison::{AWS, Offer, OfferedGpus, compare};
-pub use self::question::{
-    GpuFilter, Question, SortBy, UnknownName, nearest_names, providers, unknown_names,
-};
+pub use self::question::{GpuFilter, Question, SortBy, UnknownName, providers, unknown_names};

@@ -2,7 +2,7 @@
 
 use super::comparison::AWS;
 use crate::catalog::{Prices, bundled_regions_of, other_clouds, shapes};
-use crate::domain::{AcceleratorKind, OperatingSystem};
+use crate::domain::{AcceleratorKind, OperatingSystem, nearest_names, plain_name};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl GpuFilter {
         let model = model.map(str::trim).map(str::to_owned);
         if model
             .as_deref()
-            .is_some_and(|name| plain(name).is_empty() || reads_as_size(name))
+            .is_some_and(|name| plain_name(name).is_empty() || reads_as_size(name))
         {
             return Err(expected());
         }
@@ -91,7 +91,7 @@ impl GpuFilter {
                 .get(..wanted.len())
                 .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
                 && model[wanted.len()..].starts_with(' ');
-            variant || plain(model) == plain(wanted)
+            variant || plain_name(model) == plain_name(wanted)
         });
         named && self.matches_size(vram_mib)
     }
@@ -133,14 +133,6 @@ fn reads_as_size(text: &str) -> bool {
     let number = text.to_ascii_lowercase();
     let number = number.strip_suffix("gb").map(str::trim);
     text.contains("..") || number.is_some_and(|number| number.parse::<f64>().is_ok())
-}
-
-/// A name as people type it: no case, no blanks, no dashes.
-fn plain(name: &str) -> String {
-    name.chars()
-        .filter(|c| c.is_ascii_alphanumeric())
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
 }
 
 /// Which offers to compare.
@@ -332,20 +324,6 @@ impl UnknownName {
             nearest: nearest_names(name, known),
         }
     }
-}
-
-/// The known names that a name may be an error for, best first, three at most;
-/// none when it is like no other.
-pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut near: Vec<(f64, &str)> = known
-        .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .collect();
-    near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
-    near.into_iter()
-        .take(3)
-        .map(|(_, known)| known.to_owned())
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Whether the GPUs that a run names can be those of an instance type.
 
 use crate::catalog::gpu_spec;
-use crate::domain::{GpuModel, GpuOffer, InstanceShape, safe, separated};
-use crate::profiling::GpuIdentity;
+use crate::domain::{GpuIdentity, GpuModel, GpuOffer, InstanceShape, safe, separated};
 
 /// Whose driver all readings come from.
 const VENDOR: &str = "NVIDIA";

@@ -10,8 +10,8 @@ use crate::domain::{
     Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
     HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape,
     InstanceState, InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Policy, PriceKey,
-    PriceOption, PurchaseOption, Rejected, Unpriced, UsageState, UtilizationSummary, Verdict,
-    Workload, WorkloadCost, WorkloadKey,
+    Rejected, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
+    WorkloadKey, is_restartable,
 };
 use crate::rules;
 use crate::usage::{Estate, Timeline, WeekUsage};
@@ -24,24 +24,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a type offers: as the estate recorded it, else as the catalog knows it.
 pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
     catalog::known_shape(&estate.shapes, instance_type)
-}
-
-/// The key of the price that an instance is billed by; `None` for what is paid
-/// ahead (Capacity Blocks, scheduled instances) and has no hourly price.
-pub fn price_key(instance: &Instance) -> Option<PriceKey> {
-    let (option, zone) = match instance.purchase_option() {
-        PurchaseOption::OnDemand => (PriceOption::OnDemand, None),
-        PurchaseOption::Spot => (PriceOption::Spot, instance.zone.clone()),
-        _ => return None,
-    };
-    Some(PriceKey {
-        region: instance.region.clone(),
-        instance_type: instance.instance_type.clone(),
-        operating_system: instance.operating_system,
-        tenancy: instance.tenancy,
-        option,
-        zone,
-    })
 }
 
 /// What commitments pay for, by instance.
@@ -183,7 +165,9 @@ impl<'a> Gather<'a> {
                 CommittedHours::purchase_option,
             ),
             running,
-            priced: price_key(instance).is_some_and(|key| self.prices.find(&key).is_ok()),
+            priced: instance
+                .price_key()
+                .is_some_and(|key| self.prices.find(&key).is_ok()),
             group,
         }
     }
@@ -243,7 +227,7 @@ impl<'a> Gather<'a> {
                 } else {
                     self.stopped_at(instance)
                 },
-                price_key: price_key(instance).map_or_else(
+                price_key: instance.price_key().map_or_else(
                     || PriceKey::linux_on_demand(&key.region, &key.instance_type),
                     |key| key.in_zone(None),
                 ),
@@ -267,7 +251,7 @@ impl<'a> Gather<'a> {
                 .all(|member| member.ignored.is_some())
                 .then(|| members.iter().find_map(|member| member.ignored.clone()))
                 .flatten(),
-            restartable: kinds::is_restartable(&tags),
+            restartable: is_restartable(&tags),
             tags,
             price_key: members.first().map_or_else(
                 || PriceKey::linux_on_demand(&key.region, &key.instance_type),
@@ -405,7 +389,7 @@ impl<'a> Gather<'a> {
         };
         let mut costs = Vec::with_capacity(instances.len());
         for (instance, usage) in instances.iter().zip(usage) {
-            let key = price_key(instance).ok_or_else(|| committed(instance))?;
+            let key = instance.price_key().ok_or_else(|| committed(instance))?;
             let (key, quote) = self.prices.find(&key).map_err(|missing| Unpriced {
                 cause: Cause::of(CauseKind::NoPrice, [&missing.0.to_string(), ""]),
             })?;

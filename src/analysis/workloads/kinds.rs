@@ -1,7 +1,7 @@
 //! What a workload does: declared by a tag, or guessed from names.
 
 use crate::catalog::time_zone;
-use crate::domain::{KindBasis, WorkloadKind, says_production};
+use crate::domain::{KindBasis, WorkloadKind, says_production, says_restartable, tag_value};
 use crate::savings::{DOUBLE_PRECISION, PRECISION_TAG, TIME_ZONE_TAG};
 use std::collections::BTreeMap;
 
@@ -14,24 +14,6 @@ const KIND_TAGS: &[&str] = &[
     "workloadtype",
     "job-type",
 ];
-
-/// Tags that declare that a workload may be interrupted and restarted.
-const RESTARTABLE_TAGS: &[&str] = &[
-    "gpucost:restartable",
-    "restartable",
-    "interruptible",
-    "spot-eligible",
-];
-
-/// Words for yes and for no.
-const YES: &[&str] = &["true", "yes", "1"];
-const NO: &[&str] = &["false", "no", "0"];
-
-fn says(value: &str, words: &[&str]) -> bool {
-    words
-        .iter()
-        .any(|word| value.trim().eq_ignore_ascii_case(word))
-}
 
 /// The tag that takes a workload out of advice; its value is the reason.
 pub(super) const IGNORE_TAG: &str = "gpucost:ignore";
@@ -94,7 +76,7 @@ fn kind_of_word(word: &str) -> Option<WorkloadKind> {
 pub fn is_vocabulary(key: &str, value: &str) -> bool {
     let among = |keys: &[&str]| keys.iter().any(|known| known.eq_ignore_ascii_case(key));
     (among(KIND_TAGS) && kind_of_value(value).is_some())
-        || (among(RESTARTABLE_TAGS) && (says(value, YES) || says(value, NO)))
+        || says_restartable(key, value)
         || (among(&[TIME_ZONE_TAG]) && time_zone(value).is_some())
         || (among(&[PRECISION_TAG]) && value.trim().eq_ignore_ascii_case(DOUBLE_PRECISION))
         || says_production(key, value)
@@ -110,17 +92,9 @@ fn kind_of_value(value: &str) -> Option<WorkloadKind> {
     kind_of_word(&value.trim().replace(['-', '_', ' '], ""))
 }
 
-fn tag<'a>(tags: &'a BTreeMap<String, String>, names: &[&str]) -> Option<&'a str> {
-    names.iter().find_map(|name| {
-        tags.iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.trim())
-    })
-}
-
 /// The kind of a workload from its tags, else from its names.
 pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (WorkloadKind, KindBasis) {
-    if let Some(kind) = tag(tags, KIND_TAGS).and_then(kind_of_value) {
+    if let Some(kind) = tag_value(tags, KIND_TAGS).and_then(kind_of_value) {
         return (kind, KindBasis::Declared);
     }
     names
@@ -129,11 +103,6 @@ pub(super) fn kind(tags: &BTreeMap<String, String>, names: &[&str]) -> (Workload
         .map_or((WorkloadKind::Unknown, KindBasis::Unknown), |kind| {
             (kind, KindBasis::Guessed)
         })
-}
-
-/// Whether a tag declares that it may be interrupted and restarted.
-pub fn is_restartable(tags: &BTreeMap<String, String>) -> bool {
-    tag(tags, RESTARTABLE_TAGS).is_some_and(|value| says(value, YES))
 }
 
 #[cfg(test)]
@@ -161,12 +130,5 @@ mod tests {
             kind(&tags(&[]), &["node-7"]),
             (WorkloadKind::Unknown, KindBasis::Unknown)
         );
-    }
-
-    #[test]
-    fn restartable_must_be_said_and_be_true() {
-        assert!(is_restartable(&tags(&[("gpucost:restartable", "true")])));
-        assert!(!is_restartable(&tags(&[("gpucost:restartable", "false")])));
-        assert!(!is_restartable(&tags(&[("kind", "training")])));
     }
 }

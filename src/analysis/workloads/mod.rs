@@ -8,8 +8,8 @@ mod lifetime;
 mod parts;
 mod profiled;
 
-pub use self::grouping::{instance_shape, price_key};
-pub use self::kinds::{is_restartable, is_vocabulary, kind_of_name};
+pub use self::grouping::instance_shape;
+pub use self::kinds::{is_vocabulary, kind_of_name};
 pub use self::parts::Part;
 
 pub(super) use self::grouping::{Grouped, PaidHours, group};

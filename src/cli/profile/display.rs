@@ -1,8 +1,8 @@
 //! What is shown while a run goes on: nothing, a line, or the whole screen.
 
 use super::screen::{Screen, StatusLine};
-use crate::domain::{Classification, HourlyRate};
-use crate::profiling::{Profiler, RunFacts, RunStatus, Sample};
+use crate::domain::{Classification, HourlyRate, RunFacts, Sample};
+use crate::profiling::{Profiler, RunStatus};
 use crate::report::{LiveVerdict, LiveView, alert_line, status_line};
 use std::io::{self, Write};
 use std::time::Duration;

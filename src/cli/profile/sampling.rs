@@ -3,7 +3,8 @@
 use super::clock::{Clock, signed};
 use super::display::Display;
 use super::signals::{Event, forward};
-use crate::profiling::{GpuSample, Pacer, Profiler, RunEnd, Sample};
+use crate::domain::{GpuSample, RunEnd, Sample};
+use crate::profiling::{Pacer, Profiler};
 use crate::sources::files::SampleWriter;
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;

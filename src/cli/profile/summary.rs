@@ -9,10 +9,10 @@ use crate::cli::rightsize_flags::{known, unknown};
 use crate::cli::{Io, audit, output, pricing};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, HourlyRate, Policy, PriceBook, PriceKey, PriceOption, Risk,
-    WorkloadKind,
+    Cause, CauseKind, Gap, GapSubject, GpuIdentity, HourlyRate, Policy, PriceBook, PriceKey,
+    PriceOption, Risk, WorkloadKind,
 };
-use crate::profiling::{GpuIdentity, RunProfile};
+use crate::profiling::RunProfile;
 use crate::report::{ProfileReport, TableStyle, profile_json, profile_table};
 use crate::sources::aws::InstancePlace;
 

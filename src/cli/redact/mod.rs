@@ -9,12 +9,13 @@ use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::{
     ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Currency, Detail, FALLBACKS,
     FIGURES, FailureKind, Gap, GapSubject, GpuModel, Instance, InstanceId, InstanceShape,
-    PriceBook, PriceKey, ProfiledRun, ReservedInstances, SavingsPlan, StorageResource, Volume,
+    PriceBook, PriceKey, ProfiledRun, ReservedInstances, SavingsPlan, StorageResource, TagFilter,
+    Volume,
 };
 use crate::rules::RULES;
 use crate::savings::MissingData;
 use crate::sources::aws::{ACTIONS, is_known_code};
-use crate::usage::{Estate, Series, TagFilter};
+use crate::usage::{Estate, Series};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use vocabulary::{

@@ -4,8 +4,8 @@
 use super::finding_json::FindingView;
 use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{
-    Action, Classification, CommittedCost, GpuUsage, Money, PriceOrigin, UtilizationSummary,
-    Workload,
+    Action, Classification, CommittedCost, GpuUsage, Money, PriceOrigin, TagFilter,
+    UtilizationSummary, Workload,
 };
 use crate::report::SCHEMA_VERSION;
 use crate::report::groups::json::GroupsView;
@@ -14,7 +14,6 @@ use crate::report::shared::text::{
     currency_code, json_document, json_figure, json_money, json_rate,
 };
 use crate::savings::{Purchase, UnusedCommitment};
-use crate::usage::TagFilter;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::table::evidence;
 use crate::analysis::{Audit, AuditedWorkload, Groups};
-use crate::domain::{Action, Finding, Money};
+use crate::domain::{Action, EstateSource, Finding, Money};
 use crate::report::groups::markdown::groups_section;
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::markdown::gaps::{OF_GAPS, gap_row};
@@ -12,7 +12,6 @@ use crate::report::shared::text::{
     ABSENT, count, counted, minute, money, money_or_absent, percent, rounded,
 };
 use crate::savings::{Purchase, UnusedCommitment};
-use crate::usage::EstateSource;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

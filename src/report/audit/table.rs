@@ -5,8 +5,8 @@
 use super::committed::committed_section;
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
-    Action, Classification, Evidence, Finding, Money, Observation, Severity, decimals_apart,
-    floored,
+    Action, Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
+    decimals_apart, floored,
 };
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::next::{Invocation, next_section};
@@ -15,7 +15,6 @@ use crate::report::shared::style::{TableStyle, left_out};
 use crate::report::shared::text::{
     ABSENT, count, counted, fit, minute, money, money_or_absent, percent, rounded, safe, wrap,
 };
-use crate::usage::EstateSource;
 use rust_decimal::Decimal;
 use std::fmt::Write;
 

@@ -1,10 +1,9 @@
 //! `gpucost diff --format json`.
 
 use crate::analysis::{
-    AuditDiff, ChangedField, Delta, GoneFinding, PastAudit, PastFinding, PastWorkload, PlanOutcome,
-    UnusedChange, WorkloadChange,
+    AuditDiff, ChangedField, Delta, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
 };
-use crate::domain::Money;
+use crate::domain::{Money, PastAudit, PastFinding, PastWorkload};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::text::{currency_code, json_document, json_money};
 use serde::Serialize;

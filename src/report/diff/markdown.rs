@@ -4,7 +4,8 @@ use super::words::{
     described, differences, from_to, gained, gone_title, headlines, outcome, signed_or_absent,
     tally,
 };
-use crate::analysis::{AuditDiff, PastFinding, PastWorkload};
+use crate::analysis::AuditDiff;
+use crate::domain::{PastFinding, PastWorkload};
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::text::{count, counted, fit, money_or_absent};
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ use super::words::{
     described, differences, from_to, gained, gone_title, headlines, outcome, signed_or_absent,
     tally,
 };
-use crate::analysis::{AuditDiff, PastWorkload};
-use crate::domain::Money;
+use crate::analysis::AuditDiff;
+use crate::domain::{Money, PastWorkload};
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{

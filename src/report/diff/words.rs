@@ -1,8 +1,8 @@
 //! What the table and the Markdown of a diff say alike, before names are made safe
 //! for either.
 
-use crate::analysis::{AuditDiff, Delta, PastWorkload, PlanOutcome, WorkloadChange};
-use crate::domain::Money;
+use crate::analysis::{AuditDiff, Delta, PlanOutcome, WorkloadChange};
+use crate::domain::{Money, PastWorkload};
 use crate::report::shared::text::{ABSENT, count, counted, money, money_or_absent};
 use rust_decimal::Decimal;
 

@@ -3,7 +3,7 @@
 
 use super::figures::{bar, gib, percent, sparkline, whole};
 use super::view::{LiveGpu, LiveView};
-use crate::profiling::ThrottleReasons;
+use crate::domain::ThrottleReasons;
 use crate::report::shared::text::fit;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};

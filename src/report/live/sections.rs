@@ -2,8 +2,7 @@
 
 use super::figures::{bytes_per_second, gib, percent, rate, span};
 use super::view::{LiveVerdict, LiveView};
-use crate::domain::Classification;
-use crate::profiling::HostReading;
+use crate::domain::{Classification, HostReading};
 use crate::report::shared::text::{count, counted, fit, wrap};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};

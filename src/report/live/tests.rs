@@ -1,8 +1,7 @@
 use super::{LiveGpu, LiveVerdict, LiveView, draw, status_line};
-use crate::domain::{Classification, Currency, HourlyRate};
-use crate::profiling::{
-    Activity, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, MigSlot, RunFacts,
-    Sample, ThrottleReasons,
+use crate::domain::{
+    Activity, Classification, Currency, GpuIdentity, GpuProcess, GpuReading, GpuSample,
+    HostReading, HourlyRate, MigSlot, RunFacts, Sample, ThrottleReasons,
 };
 use jiff::Timestamp;
 use ratatui::Terminal;

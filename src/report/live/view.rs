@@ -1,7 +1,9 @@
 //! What the screen and the status line show.
 
-use crate::domain::{Classification, GpuModel, HourlyRate};
-use crate::profiling::{GpuIdentity, GpuSample, HostReading, RunFacts, Sample, ThrottleReasons};
+use crate::domain::{
+    Classification, GpuIdentity, GpuModel, GpuSample, HostReading, HourlyRate, RunFacts, Sample,
+    ThrottleReasons,
+};
 use std::collections::VecDeque;
 
 /// Samples that a sparkline remembers.

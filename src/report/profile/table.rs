@@ -3,9 +3,9 @@
 use super::ProfileReport;
 use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
 use crate::analysis::{Candidate, RunCost};
-use crate::domain::Classification;
+use crate::domain::{Classification, GpuIdentity};
 use crate::profiling::{
-    AlertKind, Bottleneck, GpuIdentity, GpuProfile, HostProfile, PhaseKind, PowerBasis, RunProfile,
+    AlertKind, Bottleneck, GpuProfile, HostProfile, PhaseKind, PowerBasis, RunProfile,
     UtilizationBasis,
 };
 use crate::report::shared::gaps::gap_section;

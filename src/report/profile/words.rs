@@ -1,8 +1,10 @@
 //! What a run says, in sentences that one can act on.
 
 use super::ProfileReport;
-use crate::domain::{Classification, GpuModel, HourlyRate, Verdict, after_number, decimals_apart};
-use crate::profiling::{Alert, AlertKind, Bottleneck, GpuIdentity, GpuProfile, RunProfile};
+use crate::domain::{
+    Classification, GpuIdentity, GpuModel, HourlyRate, Verdict, after_number, decimals_apart,
+};
+use crate::profiling::{Alert, AlertKind, Bottleneck, GpuProfile, RunProfile};
 use crate::report::shared::text::{counted, money, percent, rounded, safe};
 
 /// Two sentences: how the GPUs were used, and what else would do.

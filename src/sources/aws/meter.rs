@@ -2,7 +2,7 @@
 //! what went over the wire; and bounds what comes back.
 
 use super::secrets::Secrets;
-use crate::usage::ApiUsage;
+use crate::domain::ApiUsage;
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{

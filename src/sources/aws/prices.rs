@@ -7,8 +7,8 @@ use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     Currency, FailureKind, HourlyRate, Money, OperatingSystem, PriceBasis, PriceKey, PriceOption,
     PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
+    spot_history,
 };
-use crate::savings::spot_history;
 use aws_sdk_ec2::types::InstanceType;
 use aws_sdk_pricing::types::{Filter, FilterType};
 use aws_smithy_types::DateTime;

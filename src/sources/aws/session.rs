@@ -5,7 +5,7 @@ use super::limit::{self, RateLimiter};
 use super::meter::Meter;
 use super::patience::{Notice, Patience};
 use super::secrets::Secrets;
-use crate::usage::ApiUsage;
+use crate::domain::ApiUsage;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;

@@ -1,11 +1,12 @@
 //! Reading an earlier `audit --format json`. What it does not say stays absent;
 //! what a newer layout may mean is not guessed.
 
-use crate::analysis::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload};
-use crate::domain::{CauseKind, Currency, GapSubject, Money, Window, shown};
+use crate::domain::{
+    CauseKind, Currency, GapSubject, Money, PastAudit, PastFinding, PastGap, PastTotals,
+    PastUnused, PastWorkload, TagFilter, Window, shown,
+};
 use crate::sources::files::shared::bounded::{Bounded, MOST_REPORT_BYTES};
 use crate::sources::files::shared::plain_text::open;
-use crate::usage::TagFilter;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::de::{self, IgnoredAny};

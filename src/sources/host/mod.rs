@@ -12,7 +12,7 @@ mod processes;
 mod tests;
 mod traffic;
 
-use crate::profiling::HostReading;
+use crate::domain::HostReading;
 use cpu::Cores;
 use limits::Limits;
 use std::fs;

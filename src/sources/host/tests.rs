@@ -1,7 +1,7 @@
 //! A made-up `/proc` whose figures are worked out by hand beside each test.
 
 use super::HostSource;
-use crate::profiling::HostReading;
+use crate::domain::HostReading;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

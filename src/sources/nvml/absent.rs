@@ -1,8 +1,7 @@
 //! Where there is no NVML: another system, or a build without the feature.
 
 use super::{NvmlError, Options};
-use crate::domain::Gap;
-use crate::profiling::{GpuIdentity, GpuSample};
+use crate::domain::{Gap, GpuIdentity, GpuSample};
 use crate::sources::gpus::GpuSource;
 use std::path::Path;
 use std::time::Duration;

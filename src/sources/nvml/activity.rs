@@ -2,7 +2,7 @@
 
 use super::calls::{self, Call};
 use super::probe::{Probe, Refusal};
-use crate::profiling::Activity;
+use crate::domain::Activity;
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::gpm_metrics_get;

@@ -2,7 +2,7 @@
 
 use super::calls;
 use super::probe::Probe;
-use crate::profiling::FineSample;
+use crate::domain::FineSample;
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::Sampling;
 use nvml_wrapper::enums::device::SampleValue;

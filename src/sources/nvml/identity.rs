@@ -3,7 +3,7 @@
 use super::calls;
 use super::probe::Probe;
 use super::raw;
-use crate::profiling::{GpuIdentity, MigSlot};
+use crate::domain::{GpuIdentity, MigSlot};
 use nvml_wrapper::Device;
 
 /// Bytes in a MiB.

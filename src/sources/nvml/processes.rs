@@ -3,7 +3,7 @@
 use super::ProcessName;
 use super::calls::{self, Call};
 use super::probe::{Probe, Refusal};
-use crate::profiling::GpuProcess;
+use crate::domain::GpuProcess;
 use nvml_wrapper::Device;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;

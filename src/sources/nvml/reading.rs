@@ -7,7 +7,7 @@ use super::fine::FineReader;
 use super::identity;
 use super::probe::Probe;
 use super::processes::{Names, processes};
-use crate::profiling::{GpuReading, ThrottleReasons};
+use crate::domain::{GpuReading, ThrottleReasons};
 use nvml_wrapper::Device;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};

@@ -6,7 +6,7 @@ use super::identity;
 use super::probe::{Probe, reason_of};
 use super::processes::Names;
 use super::reading::{MeterReading, Meters, read};
-use crate::profiling::{GpuIdentity, GpuReading, GpuSample, Loss};
+use crate::domain::{GpuIdentity, GpuReading, GpuSample, Loss};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use std::time::Duration;

@@ -4,9 +4,9 @@
 use super::config;
 use super::draft::{estate_of, fleet};
 use crate::rules::plan::apply::apply;
-use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, PastAudit, audit};
+use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, audit};
 use gpucost::catalog::Prices;
-use gpucost::domain::{ActionKind, Currency, InstanceId, Money, Policy, Risk};
+use gpucost::domain::{ActionKind, Currency, InstanceId, Money, PastAudit, Policy, Risk};
 use gpucost::savings::existing_coverage;
 use gpucost::usage::Estate;
 use proptest::prelude::*;

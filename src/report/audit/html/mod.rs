@@ -11,7 +11,7 @@ mod workloads;
 
 use self::markup::{NAME, Page, cut, html};
 use crate::analysis::{Audit, Groups};
-use crate::usage::EstateSource;
+use crate::domain::EstateSource;
 
 use crate::report::shared::text::counted;
 

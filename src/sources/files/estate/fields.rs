@@ -5,15 +5,15 @@ use super::wire::{
     ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire,
 };
 use crate::domain::{
-    AcceleratorKind, Address, Architecture, Cause, CauseKind, Currency, Gap, GapSubject, GpuModel,
-    GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
+    AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GapSubject,
+    GpuModel, GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
     InstanceState, JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem,
     PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected,
-    SampleCounts, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, Tenancy,
-    Volume, Window,
+    SampleCounts, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, TagFilter,
+    Tenancy, Volume, Window,
 };
 use crate::sources::files::shared::bounded::AtMost;
-use crate::usage::{ApiUsage, Points, Series, TagFilter};
+use crate::usage::{Points, Series};
 use jiff::Timestamp;
 use serde::de::{self, Deserialize, Deserializer};
 

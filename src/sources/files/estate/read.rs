@@ -9,11 +9,12 @@ use super::wire::{
     TagFilterWire,
 };
 use crate::domain::{
-    Commitments, Gap, Instance, InstanceShape, PriceBook, ProfiledRun, SeriesSource, Window, shown,
+    ApiUsage, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook, ProfiledRun,
+    SeriesSource, TagFilter, Window, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json, read_json_file};
-use crate::usage::{ApiUsage, Estate, EstateSource, Series, TagFilter, UsageBuilder};
+use crate::usage::{Estate, Series, UsageBuilder};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};

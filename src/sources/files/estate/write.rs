@@ -8,10 +8,10 @@ use super::wire::{
     TagFilterWire, VolumeWire,
 };
 use crate::domain::{
-    Instance, InstanceId, InstanceShape, PriceBasis, ProfiledRun, Rejected, SpotHistory,
+    Instance, InstanceId, InstanceShape, PriceBasis, ProfiledRun, Rejected, SpotHistory, TagFilter,
 };
 use crate::sources::files::ESTATE_VERSION;
-use crate::usage::{Estate, Points, Series, TagFilter};
+use crate::usage::{Estate, Points, Series};
 use serde::ser::{Error, SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
 use std::borrow::Cow;

@@ -6,8 +6,7 @@ use super::csv_rows::{Event, Layout, Row, Rows};
 use super::repeats::Repeats;
 use super::samples::{Roster, Survey, clock, clock_gaps, sample};
 use super::time::{LogClock, LogTime};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject};
-use crate::profiling::{GpuSample, RunEnd, RunFacts, Sample};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuSample, RunEnd, RunFacts, Sample};
 use jiff::SignedDuration;
 
 /// How a row finds its GPU.

@@ -7,7 +7,7 @@ use super::guess;
 use super::samples::{Entry, Gpu};
 use super::tally::Tally;
 use super::time::{LogTime, unread_time};
-use crate::profiling::GpuSample;
+use crate::domain::GpuSample;
 use std::path::PathBuf;
 
 /// Lines that are searched for a header.

@@ -4,7 +4,7 @@ use super::figure::{Cell, Figure, Figures, cell, serial, throttle_bit, uuid, wor
 use super::samples::{Entry, Gpu, MOST_GPUS};
 use super::tally::Tally;
 use super::time::LogTime;
-use crate::profiling::{GpuProcess, GpuSample, MigSlot};
+use crate::domain::{GpuProcess, GpuSample, MigSlot};
 use roxmltree::{Document, Node};
 use std::str::FromStr;
 

@@ -2,8 +2,9 @@
 
 use super::super::samples::{ReadOptions, place};
 use super::time::LogClock;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject};
-use crate::profiling::{GpuIdentity, GpuSample, HostReading, MigSlot, Sample};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuSample, HostReading, MigSlot, Sample,
+};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -5,8 +5,7 @@ use super::device::{self, MeterReading};
 use super::document::Documents;
 use super::samples::{Roster, clock, clock_gaps, sample};
 use super::time::LogClock;
-use crate::domain::Gap;
-use crate::profiling::{RunEnd, RunFacts, Sample};
+use crate::domain::{Gap, RunEnd, RunFacts, Sample};
 
 /// An XML log that is read.
 pub(in crate::sources::files) struct XmlLog {

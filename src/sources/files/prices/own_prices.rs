@@ -1,10 +1,9 @@
 //! Prices that a user negotiated, from a CSV file.
 
-use crate::analysis::nearest_names;
 use crate::catalog::{bundled_regions_of, has_form_of_type, leading_region, shape, shapes};
 use crate::domain::{
     Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, Tenancy, shown,
+    PriceOrigin, PriceQuote, Tenancy, nearest_names, shown,
 };
 use crate::sources::files::shared::bounded::read_written;
 use jiff::civil::Date;

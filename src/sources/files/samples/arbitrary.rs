@@ -1,6 +1,6 @@
 //! Runs of any kind, for properties.
 
-use crate::profiling::{
+use crate::domain::{
     Activity, FineSample, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, Loss,
     MigSlot, RunEnd, RunFacts, Sample, ThrottleReasons,
 };

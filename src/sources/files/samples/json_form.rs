@@ -3,8 +3,7 @@
 use super::wire::SampleWire;
 use super::wire_run::{EndWire, HeaderWire, VersionWire};
 use super::{Input, Line, Lines, Log, SAMPLES_VERSION, SamplesError};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, is_unsafe};
-use crate::profiling::{RunEnd, RunFacts, Sample};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd, RunFacts, Sample, is_unsafe};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -25,8 +25,7 @@ pub(super) use json_form::place;
 pub(super) use unread::Told;
 
 use super::nvidia_smi;
-use crate::domain::Gap;
-use crate::profiling::{RunEnd, RunFacts, Sample};
+use crate::domain::{Gap, RunEnd, RunFacts, Sample};
 use jiff::tz::TimeZone;
 use std::path::Path;
 use std::time::Duration;

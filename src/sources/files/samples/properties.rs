@@ -6,7 +6,7 @@ use super::{
     Input, ReadOptions, SampleFormat, SampleReader, SampleWriter, SamplesError, open_input,
     open_samples,
 };
-use crate::profiling::{GpuIdentity, GpuSample, HostReading, RunEnd, RunFacts, Sample};
+use crate::domain::{GpuIdentity, GpuSample, HostReading, RunEnd, RunFacts, Sample};
 use jiff::Timestamp;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,7 +1,8 @@
 //! What no sample of a whole file told: absent, which is not zero.
 
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuLabel};
-use crate::profiling::{GpuIdentity, GpuReading, GpuSample, Sample};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, GpuIdentity, GpuLabel, GpuReading, GpuSample, Sample,
+};
 
 /// A figure of a GPU that a file may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The written form of samples: the keys of the JSON lines, which are the
 //! columns of the CSV as well.
 
-use crate::profiling::{
+use crate::domain::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
     ThrottleReasons,
 };

@@ -2,8 +2,7 @@
 
 use super::SAMPLES_VERSION;
 use super::wire::time;
-use crate::domain::MOST_GPUS;
-use crate::profiling::{GpuIdentity, MigSlot, RunEnd, RunFacts};
+use crate::domain::{GpuIdentity, MOST_GPUS, MigSlot, RunEnd, RunFacts};
 use crate::sources::files::shared::bounded::at_most;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Writing samples as they come.
 
 use super::{SampleFormat, csv_form, json_form};
-use crate::profiling::{RunEnd, RunFacts, Sample};
+use crate::domain::{RunEnd, RunFacts, Sample};
 use crate::sources::files::OwnFile;
 use std::io::{self, Write};
 use std::path::Path;

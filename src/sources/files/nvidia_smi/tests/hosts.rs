@@ -2,7 +2,7 @@
 
 use super::super::super::samples::ReadOptions;
 use super::{gaps, read, reading, seconds, try_open, used};
-use crate::profiling::Sample;
+use crate::domain::Sample;
 
 const HEADER: &str = "timestamp, index, utilization.gpu [%], memory.used [MiB]";
 

@@ -9,7 +9,7 @@ mod table;
 mod times;
 
 use super::super::samples::{Input, ReadOptions, SampleReader, SamplesError, open_input};
-use crate::profiling::{GpuReading, Sample};
+use crate::domain::{GpuReading, Sample};
 
 fn try_open(log: &[u8], options: &ReadOptions) -> Result<SampleReader, SamplesError> {
     open_input(Input::of_bytes("smi.log", log), options)

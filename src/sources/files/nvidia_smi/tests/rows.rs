@@ -1,7 +1,7 @@
 //! Which rows are one sample, whatever their order and wherever the log stops.
 
 use super::{gaps, read, seconds, used};
-use crate::profiling::{GpuSample, Sample};
+use crate::domain::{GpuSample, Sample};
 
 const HEADER: &str = "timestamp, index, utilization.gpu [%], utilization.memory [%], \
                       memory.used [MiB], memory.total [MiB], power.draw [W], power.limit [W]";

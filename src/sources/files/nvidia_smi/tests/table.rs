@@ -3,7 +3,7 @@
 use super::super::super::samples::{ReadOptions, SamplesError};
 use super::{gaps, read, read_with, reading, refusal, seconds, try_open, used};
 use crate::catalog::time_zone;
-use crate::profiling::{GpuSample, Sample};
+use crate::domain::{GpuSample, Sample};
 use std::time::Duration;
 
 const TWO: &str = "\

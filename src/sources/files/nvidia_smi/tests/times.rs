@@ -2,7 +2,7 @@
 
 use super::super::super::samples::{ReadOptions, SamplesError};
 use super::{read, refusal};
-use crate::profiling::GpuSample;
+use crate::domain::GpuSample;
 
 fn log(times: &[&str]) -> String {
     let mut log = "timestamp, index, utilization.gpu [%]\n".to_owned();

@@ -4,8 +4,7 @@ use super::super::json_form::torn_gap;
 use super::super::{Input, Line, Lines, Log, SamplesError, cells, place, quoted};
 use super::columns;
 use super::row::{Names, Row};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject};
-use crate::profiling::{RunEnd, RunFacts, Sample};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, GpuIdentity, RunEnd, RunFacts, Sample};
 use std::path::{Path, PathBuf};
 
 /// Which GPU of the host, and which slice of it.
@@ -79,9 +78,7 @@ impl CsvLog {
         let facts = first_sample(&mut lines, &path, &names)?;
         let known: Vec<String> = columns().collect();
         let unknown = header.iter().filter(|name| !known.contains(name));
-        let slot = |gpu: &crate::profiling::GpuIdentity| {
-            (gpu.index, gpu.mig.as_ref().map(|slot| slot.index))
-        };
+        let slot = |gpu: &GpuIdentity| (gpu.index, gpu.mig.as_ref().map(|slot| slot.index));
         let mut log = Self {
             lines: after_header(input)?.0,
             names,

@@ -5,7 +5,7 @@ use super::super::wire::{
     ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine, processes, time,
 };
 use super::{activity_column, host_column};
-use crate::profiling::{
+use crate::domain::{
     Activity, GpuIdentity, GpuReading, GpuSample, HostReading, Loss, MigSlot, RunFacts, Sample,
     ThrottleReasons,
 };

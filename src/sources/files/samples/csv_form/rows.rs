@@ -4,8 +4,7 @@ use super::super::json_form::json_line;
 use super::super::wire::{
     ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine_wire, processes_wire,
 };
-use crate::domain::spreadsheet_safe;
-use crate::profiling::{GpuIdentity, GpuSample, RunFacts, Sample};
+use crate::domain::{GpuIdentity, GpuSample, RunFacts, Sample, spreadsheet_safe};
 use std::io;
 
 /// Text as a cell. An apostrophe that is there already is doubled, so that the
