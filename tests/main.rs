@@ -11,5 +11,6 @@ mod layers;
 mod profile;
 mod rules;
 mod samples;
+mod seam;
 mod support;
 mod wire;

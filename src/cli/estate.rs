@@ -10,9 +10,9 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
 use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Commitments, GapSubject, InstanceId, PriceBook};
+use crate::domain::{Commitments, GapSubject, Gathered, InstanceId, PriceBook};
 use crate::gather::{GatherOptions, gather};
-use crate::sources::aws::{AwsOptions, Notice};
+use crate::sources::aws::{self, AwsOptions, Notice};
 use crate::sources::files::{
     CommitmentsError, EstateError, Keep, Recorder, Recording, read_commitments, read_estate,
     read_own_prices, write_estate, write_recorded, write_whole,
@@ -286,12 +286,9 @@ fn options(
             .with_hint("CloudWatch retains no older data"));
     }
     Ok(GatherOptions {
-        aws: aws_options(&args.aws, settings, io),
-        regions: asked_regions(&args.aws, settings, io)?,
         as_of: args.as_of.unwrap_or(io.now),
         lookback,
         metrics: args.metrics_source != MetricsSource::None,
-        agent_namespace: agent_namespace(args, settings, io),
         offline: args.offline,
         max_api_cost_usd: args.max_api_cost.or(settings.max_api_cost),
         cache: PriceBook::default(),
@@ -355,8 +352,17 @@ fn live(
             Err(error) => unread = Some(price_cache::gap(&error)),
         }
     }
-    let gathered = live::wait_for(&args.out, &options.aws.notice, io, async |progress| {
-        gather(&options, recorder.as_mut(), progress).await
+    let aws = aws_options(&args.aws, settings, io);
+    let regions = asked_regions(&args.aws, settings, io)?;
+    let namespace = agent_namespace(args, settings, io);
+    let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
+        progress("credentials");
+        let Gathered { value, gaps } = aws::connect(&aws, regions.as_deref(), &namespace).await?;
+        let mut estate = gather(&[value], &options, recorder.as_mut(), progress).await?;
+        estate.gaps.extend(gaps);
+        estate.gaps.sort();
+        estate.gaps.dedup();
+        Ok(estate)
     });
     let mut estate = gathered?;
     estate.gaps.extend(unread);

@@ -50,7 +50,7 @@ pub(super) fn wait_for<T>(
 
 fn failed(error: GatherError) -> Failure {
     match error {
-        GatherError::Aws(error) => {
+        GatherError::Source(error) => {
             let hint = error.hint();
             Failure::new(ExitCode::Unexpected, error).with_hint(hint)
         }

@@ -30,6 +30,18 @@ pub struct ApiUsage {
     pub by_operation: BTreeMap<String, u64>,
 }
 
+impl ApiUsage {
+    /// Adds what other calls cost.
+    pub fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.retries += other.retries;
+        self.estimated_cost_usd += other.estimated_cost_usd;
+        for (operation, calls) in other.by_operation {
+            *self.by_operation.entry(operation).or_default() += calls;
+        }
+    }
+}
+
 /// A tag by which instances were selected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TagFilter {

@@ -7,6 +7,7 @@ mod committed;
 mod directory;
 mod finding;
 mod gap;
+mod gathered;
 mod gathering;
 mod gpu;
 mod hours;
@@ -50,6 +51,7 @@ pub use finding::{
     Severity,
 };
 pub use gap::{Gap, hides_instances};
+pub use gathered::Gathered;
 pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourCell, HourlyActivity};

@@ -357,6 +357,19 @@ impl PriceBook {
             .filter(|(other, _)| other.zone.is_some())
     }
 
+    /// Takes over every price of another book.
+    pub fn add(&mut self, other: &Self) {
+        let entries = other.quotes.iter();
+        self.quotes
+            .extend(entries.map(|(key, quote)| (key.clone(), quote.clone())));
+        let entries = other.spot_history.iter();
+        self.spot_history
+            .extend(entries.map(|(key, history)| (key.clone(), history.clone())));
+        for (region, resource, quote) in other.iter_storage() {
+            self.insert_storage(region, resource, quote.clone());
+        }
+    }
+
     /// Adds what the spot price of a zone did over the window.
     pub fn insert_spot_history(&mut self, key: PriceKey, history: SpotHistory) {
         self.spot_history.insert(key, history);

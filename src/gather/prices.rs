@@ -1,117 +1,25 @@
-//! Live prices of what was found, with the bundled catalog behind them.
+//! Which prices of what was found are asked for, with the bundled catalog behind them.
 
-use super::run::{GatherOptions, REGIONS_AT_ONCE, Region};
 use crate::catalog::{bundled_quote, family, known_shape, shapes, smaller_types};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instance, InstanceShape,
     OperatingSystem, PriceBook, PriceKey, PriceOption, PurchaseOption, StorageResource, Window,
     is_restartable,
 };
-use crate::sources::aws::{self, Session, WantedPrices};
-use futures_util::StreamExt;
-use futures_util::stream;
+use crate::sources::{Found, PriceAsk, WantedPrices};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prices of every region's types; what could not be read becomes gaps.
-pub(super) async fn prices(
-    session: &Session,
-    regions: &[Region],
-    options: &GatherOptions,
-    window: Window,
-    read_on: Date,
-) -> (PriceBook, Vec<Gap>) {
-    if options.offline {
-        return (PriceBook::default(), Vec::new());
+/// The prices that figures about what was found in a region may rest on.
+pub(super) fn price_ask(region: &str, found: &Found, window: Window, read_on: Date) -> PriceAsk {
+    PriceAsk {
+        on_demand: wanted_prices(region, &found.instances),
+        spot: spot_types(&found.instances, &found.shapes),
+        storage: idle_storage_resources(&found.instances),
+        window,
+        read_on,
     }
-    let answers: Vec<_> = stream::iter(regions)
-        .filter(|region| std::future::ready(!region.instances.is_empty()))
-        .map(|region| region_prices(session, region, window, read_on))
-        .buffered(REGIONS_AT_ONCE)
-        .collect()
-        .await;
-    let mut book = PriceBook::default();
-    let mut gaps = Vec::new();
-    for (prices, region_gaps) in answers {
-        for (key, quote) in prices.iter() {
-            book.insert(key.clone(), quote.clone());
-            if let Some(history) = prices.spot_history(key) {
-                book.insert_spot_history(key.clone(), history.clone());
-            }
-        }
-        for (region, resource, quote) in prices.iter_storage() {
-            book.insert_storage(region, resource, quote.clone());
-        }
-        gaps.extend(region_gaps);
-    }
-    (book, gaps)
-}
-
-async fn region_prices(
-    session: &Session,
-    region: &Region,
-    window: Window,
-    read_on: Date,
-) -> (PriceBook, Vec<Gap>) {
-    let mut book = PriceBook::default();
-    let mut gaps = Vec::new();
-    let place = &region.clients.region;
-    for wanted in wanted_prices(place, &region.instances) {
-        match aws::on_demand_prices(session, &wanted, read_on).await {
-            Ok(found) => {
-                let found_types: BTreeSet<String> = found
-                    .iter()
-                    .map(|(key, _)| key.instance_type.clone())
-                    .collect();
-                for (key, quote) in found {
-                    book.insert(key, quote);
-                }
-                let missing = missing_types(region, &wanted, &found_types);
-                if !missing.is_empty() {
-                    let cause = Cause::of(CauseKind::PricesNotListed, [&missing.join(", ")]);
-                    gaps.push(Gap::of(GapSubject::LivePrice, place, cause));
-                }
-            }
-            Err(error) => {
-                let instead = "the price cache, or else the bundled price catalog, is used where a \
-                               price is available";
-                let cause = error.cause_of(CauseKind::CallFailed, instead);
-                gaps.push(Gap::of(GapSubject::LivePrices, place, cause));
-            }
-        }
-    }
-    for (operating_system, types) in spot_types(&region.instances, &region.shapes) {
-        match aws::spot_prices(&region.clients, operating_system, &types, window).await {
-            Ok(found) => {
-                for (key, quote, history) in found {
-                    book.insert_spot_history(key.clone(), history);
-                    book.insert(key, quote);
-                }
-            }
-            Err(error) => {
-                let instead =
-                    "the price cache, or else the bundled average, is used where available";
-                let cause = error.cause_of(CauseKind::CallFailed, instead);
-                gaps.push(Gap::of(GapSubject::SpotPrices, place, cause));
-            }
-        }
-    }
-    let resources = idle_storage_resources(region);
-    if !resources.is_empty() {
-        match aws::storage_prices(session, place, &resources).await {
-            Ok(found) => {
-                for (resource, quote) in found {
-                    book.insert_storage(place, resource, quote);
-                }
-            }
-            Err(error) => {
-                let cause = error.cause_of(CauseKind::CallFailed, "");
-                gaps.push(Gap::of(GapSubject::StoragePrices, place, cause));
-            }
-        }
-    }
-    (book, gaps)
 }
 
 /// Every accelerated type of the catalog.
@@ -124,47 +32,32 @@ pub(super) fn accelerated_types() -> impl Iterator<Item = String> {
 /// Types in use, and where any of them runs every accelerated one, because each
 /// could take its place; by system and tenancy.
 fn wanted_prices(region: &str, instances: &[Instance]) -> Vec<WantedPrices> {
-    let mut wanted: BTreeMap<_, (BTreeSet<String>, bool)> = BTreeMap::new();
+    let mut wanted: BTreeMap<_, (BTreeSet<String>, bool, BTreeSet<String>)> = BTreeMap::new();
     for instance in instances {
-        let (types, runs) = wanted
+        let (types, runs, in_use) = wanted
             .entry((instance.operating_system, instance.tenancy))
             .or_default();
         types.insert(instance.instance_type.clone());
-        *runs |= instance.state.is_running();
+        let is_running = instance.state.is_running();
+        *runs |= is_running;
+        if is_running && instance.purchase_option() == PurchaseOption::OnDemand {
+            in_use.insert(instance.instance_type.clone());
+        }
     }
     wanted
         .into_iter()
-        .map(|((operating_system, tenancy), (mut types, runs))| {
+        .map(|((operating_system, tenancy), (mut types, runs, in_use))| {
             if runs {
                 types.extend(accelerated_types());
             }
             WantedPrices {
+                in_use,
                 region: region.to_owned(),
                 operating_system,
                 tenancy,
                 instance_types: types.into_iter().collect(),
             }
         })
-        .collect()
-}
-
-/// Types that run on demand and that the price list did not know.
-fn missing_types(region: &Region, wanted: &WantedPrices, found: &BTreeSet<String>) -> Vec<String> {
-    let in_use: BTreeSet<&String> = region
-        .instances
-        .iter()
-        .filter(|instance| {
-            instance.state.is_running()
-                && instance.operating_system == wanted.operating_system
-                && instance.tenancy == wanted.tenancy
-                && instance.purchase_option() == PurchaseOption::OnDemand
-        })
-        .map(|instance| &instance.instance_type)
-        .collect();
-    in_use
-        .into_iter()
-        .filter(|name| !found.contains(*name))
-        .cloned()
         .collect()
 }
 
@@ -198,8 +91,8 @@ fn spot_types(
 }
 
 /// What stopped instances still pay for in the region.
-fn idle_storage_resources(region: &Region) -> Vec<StorageResource> {
-    let stopped = || region.instances.iter().filter(|i| !i.state.is_running());
+fn idle_storage_resources(instances: &[Instance]) -> Vec<StorageResource> {
+    let stopped = || instances.iter().filter(|i| !i.state.is_running());
     let mut resources: BTreeSet<StorageResource> = stopped()
         .flat_map(|instance| &instance.volumes)
         .filter_map(|volume| StorageResource::from_name(volume.volume_type.as_deref()?))

@@ -1,19 +1,20 @@
 //! Reading every GPU price anew, for the user's own copy of the catalog.
 
 use super::prices::accelerated_types;
-use super::run::{GatherError, REGIONS_AT_ONCE, region_names};
+use super::run::{GatherError, REGIONS_AT_ONCE};
 use crate::domain::{
-    Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, HourlyRate, OperatingSystem,
-    PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
+    Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, HourlyRate,
+    OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
-use crate::sources::aws::{self, AwsError, AwsOptions, RegionClients, Session, WantedPrices};
+use crate::sources::aws::{self, AwsOptions, RegionClients, Session, region_names};
+use crate::sources::{SourceError, WantedPrices};
 use crate::usage::{Estate, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Spot prices are means over this long.
 const SPOT_WINDOW: SignedDuration = SignedDuration::from_hours(24);
@@ -63,7 +64,7 @@ impl Part {
     }
 }
 
-type Answer = Result<Vec<(PriceKey, PriceQuote)>, AwsError>;
+type Answer = Result<Vec<(PriceKey, PriceQuote)>, SourceError>;
 
 /// Reads Linux prices of every accelerated type of the catalog, as an estate
 /// without instances. What cannot be read keeps its `last` price, and is a gap.
@@ -79,8 +80,10 @@ pub async fn refresh_prices(
         Window::before(options.as_of, SPOT_WINDOW, PERIOD_SECONDS).map_err(GatherError::Window)?;
     progress("credentials");
     let session = Session::connect(&options.aws).await?;
-    let mut gaps = Vec::new();
-    let regions = region_names(&session, options.regions.as_deref(), &mut gaps).await?;
+    let Gathered {
+        value: regions,
+        mut gaps,
+    } = region_names(&session, options.regions.as_deref()).await?;
     progress(&format!("prices in {} regions", regions.len()));
     let types: Vec<String> = accelerated_types().collect();
     let answers: Vec<(String, Part, Answer)> = stream::iter(&regions)
@@ -127,6 +130,7 @@ async fn in_region(
         operating_system: OperatingSystem::Linux,
         tenancy: Tenancy::Shared,
         instance_types: types.to_vec(),
+        in_use: BTreeSet::new(),
     };
     let (listed, spot, plans) = tokio::join!(
         aws::on_demand_prices(session, &wanted, read_on),
@@ -249,8 +253,8 @@ mod tests {
         (key, quote(amount))
     }
 
-    fn denied() -> AwsError {
-        AwsError {
+    fn denied() -> SourceError {
+        SourceError {
             action: Some("pricing:GetProducts"),
             kind: FailureKind::Denied,
             code: "denied".to_owned(),

@@ -1,8 +1,156 @@
 //! The only I/O: each source reads one kind of place and hands over domain
 //! types. Nothing here judges.
+//!
+//! What gathering asks of a place are the traits below, one question each. A place
+//! implements those that it can answer, and says in gaps what it could not.
 
 pub mod aws;
+mod error;
 pub mod files;
 pub mod gpus;
 pub mod host;
 pub mod nvml;
+
+pub use error::{CauseLine, SourceError};
+
+use crate::domain::{
+    ApiUsage, Commitments, Gathered, Instance, InstanceShape, OperatingSystem, PriceBook,
+    StorageResource, Tenancy, Window,
+};
+use crate::usage::{Series, Usages};
+use futures_util::future::LocalBoxFuture;
+use jiff::SignedDuration;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An answer that is waited for.
+pub type Answer<'a, T> = LocalBoxFuture<'a, T>;
+
+/// Credentials with everything that they lead to.
+pub struct Account {
+    /// Its id.
+    pub id: String,
+    /// One for each region in scope, in order.
+    pub connections: Vec<Connection>,
+    /// What was committed to for all regions; absent where nothing can be.
+    pub commitments: Option<Box<dyn CommitmentSource>>,
+    /// What its calls cost.
+    pub meter: Box<dyn Fn() -> ApiUsage>,
+}
+
+/// One region of one account of one provider.
+pub struct Connection {
+    /// The region.
+    pub region: String,
+    /// What there is.
+    pub inventory: Box<dyn Inventory>,
+    /// Who tells how it is used; several may speak of the same machine.
+    pub metrics: Vec<Box<dyn MetricSource>>,
+    /// What it costs.
+    pub prices: Option<Box<dyn PriceSource>>,
+    /// What was committed to in the region.
+    pub commitments: Option<Box<dyn CommitmentSource>>,
+}
+
+/// Instances with what their types offer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// Instances with accelerators, in any order.
+    pub instances: Vec<Instance>,
+    /// Shapes by instance type, as far as the place knows them.
+    pub shapes: BTreeMap<String, InstanceShape>,
+}
+
+/// Which machines there are.
+pub trait Inventory {
+    /// Everything with accelerators, running or stopped.
+    ///
+    /// # Errors
+    /// When nothing of the region can be read.
+    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>>;
+}
+
+/// Which machines to measure, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct MetricAsk<'a> {
+    /// The machines.
+    pub found: &'a Found,
+    /// The window.
+    pub window: Window,
+    /// The grid of utilization, power and CPU.
+    pub period_seconds: u32,
+}
+
+/// How machines were used. How a metric is named and joined to a machine is the
+/// source's own business.
+pub trait MetricSource {
+    /// The finest grid that it keeps for a lookback, in seconds.
+    fn period_seconds(&self, lookback: SignedDuration) -> u32;
+
+    /// Finds out what can be asked, and what that costs. Nothing that costs is asked
+    /// before a call is awaited.
+    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>>;
+}
+
+/// Calls that answer how machines were used.
+#[derive(Default)]
+pub struct MetricCalls<'a> {
+    /// Series that are asked for.
+    pub series: usize,
+    /// What the calls cost together.
+    pub cost_usd: Decimal,
+    /// The calls, which may be made side by side.
+    pub calls: Vec<Answer<'a, Gathered<Readings>>>,
+}
+
+/// What a call answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Readings {
+    /// Series with their points.
+    Series(Vec<Series>),
+    /// What series amounted to, from a place that adds up by itself.
+    Usage(Usages),
+}
+
+/// Types whose on-demand price is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedPrices {
+    /// The region.
+    pub region: String,
+    /// The operating system.
+    pub operating_system: OperatingSystem,
+    /// Shared or dedicated hardware.
+    pub tenancy: Tenancy,
+    /// The types, ascending.
+    pub instance_types: Vec<String>,
+    /// Those among them that run at this price: each that has none is a gap.
+    pub in_use: BTreeSet<String>,
+}
+
+/// Which prices of a region are wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceAsk {
+    /// On demand, by operating system and tenancy.
+    pub on_demand: Vec<WantedPrices>,
+    /// On the spot market.
+    pub spot: BTreeMap<OperatingSystem, Vec<String>>,
+    /// Storage and addresses.
+    pub storage: Vec<StorageResource>,
+    /// The window of spot prices.
+    pub window: Window,
+    /// The day of the prices.
+    pub read_on: Date,
+}
+
+/// What things cost.
+pub trait PriceSource {
+    /// The prices that it knows of those that are wanted.
+    fn quotes<'a>(&'a self, ask: &'a PriceAsk) -> Answer<'a, Gathered<PriceBook>>;
+}
+
+/// What was bought ahead.
+pub trait CommitmentSource {
+    /// Everything that holds now.
+    fn commitments(&self) -> Answer<'_, Gathered<Commitments>>;
+}

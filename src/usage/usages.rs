@@ -443,3 +443,7 @@ impl Usage {
             .map(|sampled| sampled == 1)
     }
 }
+
+#[cfg(test)]
+#[path = "usages_tests.rs"]
+mod tests;

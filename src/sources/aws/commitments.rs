@@ -1,7 +1,6 @@
 //! What the account has committed to: reserved instances and capacity
 //! reservations by region, savings plans once for all. Active ones only.
 
-use super::error::AwsError;
 use super::inventory::{ACCELERATED_TYPES, filter};
 use super::pages::Pages;
 use super::session::{RegionClients, Session, timestamp};
@@ -10,6 +9,7 @@ use crate::domain::{
     OfferingClass, OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
     Tenancy,
 };
+use crate::sources::SourceError;
 use aws_sdk_ec2::types::{
     CapacityReservation as Ec2Capacity, CapacityReservationType, RecurringChargeFrequency,
     ReservedInstances as Ec2Reserved,
@@ -41,7 +41,7 @@ const NONE: &str = "none are assumed";
 pub async fn region_commitments(clients: &RegionClients, account: &str) -> (Commitments, Vec<Gap>) {
     let (reserved, capacity) = tokio::join!(reserved(clients), capacity(clients, account));
     let mut gaps = Vec::new();
-    let mut take = |what: GapSubject, error: AwsError| {
+    let mut take = |what: GapSubject, error: SourceError| {
         let cause = error.cause_of(CauseKind::CallFailed, NONE);
         gaps.push(Gap::of(what, &clients.region, cause));
     };
@@ -77,7 +77,7 @@ pub async fn savings_plans(session: &Session) -> (Commitments, Vec<Gap>) {
     (commitments, gaps)
 }
 
-type Found<T> = Result<(Vec<T>, Vec<Gap>), AwsError>;
+type Found<T> = Result<(Vec<T>, Vec<Gap>), SourceError>;
 
 /// Separates what was read from what could not be.
 fn sorted<T>(all: impl Iterator<Item = Result<T, Gap>>) -> (Vec<T>, Vec<Gap>) {

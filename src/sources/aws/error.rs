@@ -1,68 +1,29 @@
 //! AWS errors, sorted by what a user can do about them.
 
 use super::secrets::Secrets;
-use crate::domain::{Cause, CauseKind, FailureKind};
+use crate::domain::FailureKind;
+use crate::sources::error::{CauseLine, SourceError};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use std::error::Error;
 
-/// A failed call, or no call for want of credentials.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", parts(self))]
-pub struct AwsError {
-    /// The IAM action, such as `ec2:DescribeInstances`; absent before the first
-    /// call.
-    pub action: Option<&'static str>,
-    /// What kind of failure it is.
-    pub kind: FailureKind,
-    /// The service's code, or this program's own words.
-    pub code: String,
-    /// The service's words, without credentials; empty where it says none.
-    pub said: String,
-    /// Why, where the rest does not say it.
-    #[source]
-    pub cause: Option<CauseLine>,
-}
-
-fn parts(error: &AwsError) -> String {
-    let parts = [error.action.unwrap_or_default(), &error.code, &error.said];
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(": ")
-}
-
-/// Why something failed, in one line, and why that.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line}")]
-pub struct CauseLine {
-    line: String,
-    #[source]
-    next: Option<Box<CauseLine>>,
-}
-
-impl CauseLine {
-    /// The lines of an error and of everything behind it, each once and without
-    /// credentials; `None` when it says nothing.
-    fn of(error: &(dyn Error + 'static)) -> Option<Self> {
-        let mut lines: Vec<String> = anyhow::Chain::new(error)
-            .flat_map(|error| {
-                let text = Secrets::default().blank(&error.to_string());
-                let lines = text.lines().map(|line| line.trim().to_owned());
-                lines.collect::<Vec<_>>()
-            })
-            .filter(|line| !line.is_empty())
-            .collect();
-        lines.dedup();
-        lines.into_iter().rev().fold(None, |next, line| {
-            Some(Self {
-                line,
-                next: next.map(Box::new),
-            })
+/// The lines of an error and of everything behind it, each once and without
+/// credentials; `None` when it says nothing.
+fn cause_lines(error: &(dyn Error + 'static)) -> Option<CauseLine> {
+    let mut lines: Vec<String> = anyhow::Chain::new(error)
+        .flat_map(|error| {
+            let text = Secrets::default().blank(&error.to_string());
+            let lines = text.lines().map(|line| line.trim().to_owned());
+            lines.collect::<Vec<_>>()
         })
-    }
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines.dedup();
+    CauseLine::of(lines)
 }
 
-impl AwsError {
+impl SourceError {
     /// No credentials could be loaded: from the usual places, or from a profile
     /// that was asked for by name.
     pub(super) fn no_credentials(
@@ -75,7 +36,7 @@ impl AwsError {
             kind: FailureKind::NoCredentials,
             code: format!("no AWS credentials were found{place}"),
             said: String::new(),
-            cause: why.and_then(CauseLine::of),
+            cause: why.and_then(cause_lines),
         }
     }
 
@@ -87,37 +48,11 @@ impl AwsError {
             ..Self::no_credentials(profile, None)
         }
     }
-
-    /// A failure that no service reported.
-    pub(super) fn own(action: &'static str, kind: FailureKind, words: &str, of: String) -> Self {
-        Self {
-            action: Some(action),
-            kind,
-            code: words.to_owned(),
-            said: of,
-            cause: None,
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> String {
-        self.kind.hint(self.action.unwrap_or_default())
-    }
-
-    /// A gap's cause of one of the kinds that follow a failed call; the last detail is
-    /// the kind's own.
-    pub fn cause_of(&self, kind: CauseKind, last: &str) -> Cause {
-        let action = self.action.unwrap_or_default();
-        Cause::of(
-            kind,
-            [action, self.kind.name(), &self.code, &self.said, last],
-        )
-    }
 }
 
 /// A call that failed, with the answer where it is not in the service's format.
 pub(super) struct Failed {
-    pub error: AwsError,
+    pub error: SourceError,
     pub unread: Option<String>,
 }
 
@@ -133,7 +68,7 @@ impl Failed {
         E: ProvideErrorMetadata + Error + 'static,
     {
         let plain = |kind, code: &str, said: &str| Self {
-            error: AwsError::own(action, kind, &secrets.blank(code), secrets.blank(said)),
+            error: SourceError::own(action, kind, &secrets.blank(code), secrets.blank(said)),
             unread: None,
         };
         match error {
@@ -194,7 +129,7 @@ impl Failed {
             }
         };
         Self {
-            error: AwsError::own(action, kind, UNREADABLE, said),
+            error: SourceError::own(action, kind, UNREADABLE, said),
             unread: body.map(|body| String::from_utf8_lossy(body).into_owned()),
         }
     }
@@ -280,7 +215,7 @@ mod tests {
         let inner = Says("key AKIAIOSFODNN7EXAMPLE is bad", None);
         let same = Says("tried:\n    A: no\n\n    B: no", Some(Box::new(inner)));
         let outer = Says("B: no", Some(Box::new(same)));
-        let error = AwsError::no_credentials(Some("audit"), Some(&outer));
+        let error = SourceError::no_credentials(Some("audit"), Some(&outer));
         assert_eq!(
             error.to_string(),
             "no AWS credentials were found in profile `audit`"

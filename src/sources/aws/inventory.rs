@@ -1,12 +1,13 @@
 //! Instances with accelerators in one region, and what hangs on stopped ones.
 
-use super::error::{AwsError, Failed, UNREADABLE};
+use super::error::{Failed, UNREADABLE};
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
     Address, Cause, CauseKind, Gap, GapSubject, Instance, InstanceId, InstanceState, Lifecycle,
     OperatingSystem, Tenancy, Volume,
 };
+use crate::sources::SourceError;
 use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
 use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance};
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ pub struct RegionInventory {
 ///
 /// # Errors
 /// When EC2 refuses or does not answer.
-pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, AwsError> {
+pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, SourceError> {
     let mut inventory = RegionInventory::default();
     let mut pages = Pages::of(INSTANCES);
     loop {
@@ -100,7 +101,7 @@ async fn one_by_one(
     clients: &RegionClients,
     ids: Vec<String>,
     inventory: &mut RegionInventory,
-) -> Result<(), AwsError> {
+) -> Result<(), SourceError> {
     let mut parts: Vec<Vec<String>> = ids.chunks(IDS_AT_ONCE).map(<[String]>::to_vec).collect();
     while let Some(mut part) = parts.pop() {
         match described(clients, &part, None).await {
@@ -291,7 +292,7 @@ pub async fn idle_storage_resources(clients: &RegionClients, inventory: &mut Reg
     }
 }
 
-fn gap(what: GapSubject, clients: &RegionClients, error: &AwsError) -> Gap {
+fn gap(what: GapSubject, clients: &RegionClients, error: &SourceError) -> Gap {
     let cause = error.cause_of(CauseKind::CallFailed, "");
     Gap::of(what, &clients.region, cause)
 }
@@ -311,7 +312,7 @@ fn fill_volumes(inventory: &mut RegionInventory, known: &VolumeFacts) {
     }
 }
 
-async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts, AwsError> {
+async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts, SourceError> {
     let mut known = VolumeFacts::new();
     for some in ids.chunks(VOLUMES_AT_ONCE) {
         let mut pages = Pages::of("ec2:DescribeVolumes");
@@ -352,7 +353,7 @@ async fn volumes(clients: &RegionClients, ids: &[String]) -> Result<VolumeFacts,
 async fn addresses(
     clients: &RegionClients,
     instance_ids: &[String],
-) -> Result<Vec<(String, String)>, AwsError> {
+) -> Result<Vec<(String, String)>, SourceError> {
     let mut found = Vec::new();
     for some in instance_ids.chunks(VOLUMES_AT_ONCE) {
         clients.ec2_turn().await;

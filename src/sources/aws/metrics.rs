@@ -1,9 +1,9 @@
 //! CloudWatch: which GPU series exist, and their values.
 
-use super::error::AwsError;
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
+use crate::sources::SourceError;
 use aws_sdk_cloudwatch::types::{
     Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricStat, ScanBy,
 };
@@ -76,7 +76,7 @@ pub type MetricValues = Vec<(Timestamp, f64)>;
 pub async fn discover(
     clients: &RegionClients,
     agent_namespace: &str,
-) -> Result<Vec<DiscoveredMetric>, AwsError> {
+) -> Result<Vec<DiscoveredMetric>, SourceError> {
     let wanted = [
         (agent_namespace, Metric::GpuUtilization),
         (agent_namespace, Metric::GpuMemoryUsed),
@@ -123,7 +123,7 @@ pub async fn fetch(
     clients: &RegionClients,
     queries: &[MetricQuery],
     window: Window,
-) -> Result<Vec<MetricValues>, AwsError> {
+) -> Result<Vec<MetricValues>, SourceError> {
     let asked: Vec<MetricDataQuery> = queries
         .iter()
         .enumerate()

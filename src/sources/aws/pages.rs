@@ -1,8 +1,8 @@
 //! Pages of one call, bounded: a service that hands out the same page token again would
 //! be asked for ever.
 
-use super::error::AwsError;
 use crate::domain::FailureKind;
+use crate::sources::SourceError;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -48,7 +48,7 @@ impl Pages {
     ///
     /// # Errors
     /// When more come than there can be.
-    pub(super) fn take(&mut self, results: usize) -> Result<(), AwsError> {
+    pub(super) fn take(&mut self, results: usize) -> Result<(), SourceError> {
         self.room = self
             .room
             .checked_sub(results)
@@ -65,7 +65,7 @@ impl Pages {
     ///
     /// # Errors
     /// When the token came before, or there are too many pages.
-    pub(super) fn follow(&mut self, next: Option<&str>) -> Result<bool, AwsError> {
+    pub(super) fn follow(&mut self, next: Option<&str>) -> Result<bool, SourceError> {
         self.token = next.filter(|token| !token.is_empty()).map(str::to_owned);
         let Some(token) = &self.token else {
             return Ok(false);
@@ -81,8 +81,8 @@ impl Pages {
         Ok(true)
     }
 
-    fn endless(&self, words: &str) -> AwsError {
-        AwsError::own(self.action, FailureKind::Other, words, String::new())
+    fn endless(&self, words: &str) -> SourceError {
+        SourceError::own(self.action, FailureKind::Other, words, String::new())
     }
 }
 

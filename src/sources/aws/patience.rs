@@ -1,9 +1,10 @@
 //! Calls that wait while a service throttles: for as long as the deadline allows,
 //! and not in silence.
 
-use super::error::{AwsError, Failed};
+use super::error::Failed;
 use super::session::Session;
 use crate::domain::FailureKind;
+use crate::sources::SourceError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -53,7 +54,7 @@ impl Session {
         &self,
         action: &'static str,
         send: impl Fn() -> F,
-    ) -> Result<T, AwsError>
+    ) -> Result<T, SourceError>
     where
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
         E: ProvideErrorMetadata + Error + 'static,

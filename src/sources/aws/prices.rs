@@ -1,6 +1,5 @@
 //! Live prices: the price list and the spot history.
 
-use super::error::AwsError;
 use super::pages::Pages;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
@@ -9,6 +8,7 @@ use crate::domain::{
     PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
     spot_history,
 };
+use crate::sources::{SourceError, WantedPrices};
 use aws_sdk_ec2::types::InstanceType;
 use aws_sdk_pricing::types::{Filter, FilterType};
 use aws_smithy_types::DateTime;
@@ -19,19 +19,6 @@ use std::collections::BTreeMap;
 
 /// Types in one `ANY_OF` filter.
 const TYPES_AT_ONCE: usize = 40;
-
-/// Types whose prices are wanted in one region, for one system and tenancy.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WantedPrices {
-    /// The region.
-    pub region: String,
-    /// The operating system.
-    pub operating_system: OperatingSystem,
-    /// Shared or dedicated hardware.
-    pub tenancy: Tenancy,
-    /// The types, ascending.
-    pub instance_types: Vec<String>,
-}
 
 /// The region whose endpoint serves the price list of a region; `None` where
 /// the partition has none.
@@ -69,7 +56,7 @@ pub async fn on_demand_prices(
     session: &Session,
     wanted: &WantedPrices,
     read_on: Date,
-) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
+) -> Result<Vec<(PriceKey, PriceQuote)>, SourceError> {
     let operating_system = match wanted.operating_system {
         OperatingSystem::Linux => "Linux",
         OperatingSystem::Windows => "Windows",
@@ -121,7 +108,7 @@ pub async fn storage_prices(
     session: &Session,
     region: &str,
     resources: &[StorageResource],
-) -> Result<Vec<(StorageResource, StorageQuote)>, AwsError> {
+) -> Result<Vec<(StorageResource, StorageQuote)>, SourceError> {
     let mut found = Vec::new();
     for resource in resources {
         let (service, filters) = match resource {
@@ -164,10 +151,10 @@ async fn products(
     region: &str,
     service: &str,
     filters: Vec<Filter>,
-) -> Result<Vec<serde_json::Value>, AwsError> {
+) -> Result<Vec<serde_json::Value>, SourceError> {
     let endpoint = endpoint_of(region).ok_or_else(|| {
         let region = region.to_owned();
-        AwsError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region)
+        SourceError::own(PRODUCTS, FailureKind::Unsupported, NO_ENDPOINT, region)
     })?;
     let client = session.pricing(endpoint);
     let mut found = Vec::new();
@@ -202,7 +189,7 @@ pub async fn spot_prices(
     operating_system: OperatingSystem,
     types: &[String],
     window: Window,
-) -> Result<Vec<(PriceKey, PriceQuote, SpotHistory)>, AwsError> {
+) -> Result<Vec<(PriceKey, PriceQuote, SpotHistory)>, SourceError> {
     let description = match operating_system {
         OperatingSystem::Linux | OperatingSystem::UbuntuPro => "Linux/UNIX",
         OperatingSystem::Windows => "Windows",

@@ -1,13 +1,13 @@
 //! Rates of savings plans.
 
 use super::commitments::has_savings_plans;
-use super::error::AwsError;
 use super::pages::Pages;
 use super::session::Session;
 use crate::domain::{
     CommitmentTerm, Currency, FailureKind, HourlyRate, OperatingSystem, PaymentOption, PriceBasis,
     PriceKey, PriceOption, PriceOrigin, PriceQuote, Tenancy,
 };
+use crate::sources::SourceError;
 use aws_sdk_savingsplans::types::{
     SavingsPlanOfferingRate, SavingsPlanOfferingRateFilterElement, SavingsPlanPaymentOption,
     SavingsPlanProductType, SavingsPlanRateFilterAttribute, SavingsPlanRatePropertyKey,
@@ -32,10 +32,10 @@ pub async fn savings_plan_rates(
     region: &str,
     instance_types: &[String],
     read_on: Date,
-) -> Result<Vec<(PriceKey, PriceQuote)>, AwsError> {
+) -> Result<Vec<(PriceKey, PriceQuote)>, SourceError> {
     if !has_savings_plans(region) {
         let region = region.to_owned();
-        return Err(AwsError::own(
+        return Err(SourceError::own(
             ACTION,
             FailureKind::Unsupported,
             NO_RATES,

@@ -1,11 +1,11 @@
 //! Credentials, clients and identity.
 
-use super::error::AwsError;
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
 use super::patience::{Notice, Patience};
 use super::secrets::Secrets;
 use crate::domain::ApiUsage;
+use crate::sources::SourceError;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
@@ -94,7 +94,7 @@ impl Session {
     ///
     /// # Errors
     /// When there are no credentials, or they cannot be loaded.
-    pub async fn connect(options: &AwsOptions) -> Result<Self, AwsError> {
+    pub async fn connect(options: &AwsOptions) -> Result<Self, SourceError> {
         let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .retry_config(retries)
@@ -130,12 +130,14 @@ impl Session {
         let profile = options.profile.as_deref();
         let provider = config
             .credentials_provider()
-            .ok_or_else(|| AwsError::no_credentials(profile, None))?;
+            .ok_or_else(|| SourceError::no_credentials(profile, None))?;
         tokio::time::timeout(CREDENTIALS_WITHIN, provider.provide_credentials())
             .await
-            .map_err(|_| AwsError::late_credentials(profile))?
+            .map_err(|_| SourceError::late_credentials(profile))?
             // The outermost error says only that there is a cause.
-            .map_err(|error| AwsError::no_credentials(profile, error.source().or(Some(&error))))?;
+            .map_err(|error| {
+                SourceError::no_credentials(profile, error.source().or(Some(&error)))
+            })?;
         Ok(Self {
             config,
             meter: Meter::default(),
@@ -156,7 +158,7 @@ impl Session {
     ///
     /// # Errors
     /// When STS does not answer or refuses the credentials.
-    pub async fn identity(&self) -> Result<Identity, AwsError> {
+    pub async fn identity(&self) -> Result<Identity, SourceError> {
         let config = aws_sdk_sts::config::Builder::from(&self.config)
             .interceptor(self.meter.clone())
             .build();
@@ -173,7 +175,7 @@ impl Session {
     ///
     /// # Errors
     /// When EC2 refuses or does not answer.
-    pub async fn enabled_regions(&self) -> Result<Vec<String>, AwsError> {
+    pub async fn enabled_regions(&self) -> Result<Vec<String>, SourceError> {
         let clients = self.in_region(self.home_region());
         clients.ec2_turn().await;
         let request = clients.ec2.describe_regions();
@@ -314,7 +316,7 @@ mod tests {
             },
         };
         let begin = Instant::now();
-        let error = crate::sources::aws::inventory(&session.in_region("eu-west-1"))
+        let error = crate::sources::aws::inventory::inventory(&session.in_region("eu-west-1"))
             .await
             .expect_err("nobody answers");
         assert!(begin.elapsed() < Duration::from_secs(10));

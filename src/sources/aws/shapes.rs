@@ -1,11 +1,11 @@
 //! Shapes from DescribeInstanceTypes, joined with the bundled catalog, which
 //! corrects AWS's own errors (g6f and gr6f report zero GPUs).
 
-use super::error::AwsError;
 use super::pages::Pages;
 use super::session::RegionClients;
 use crate::catalog;
 use crate::domain::{AcceleratorKind, Architecture, GpuModel, GpuOffer, GpuShare, InstanceShape};
+use crate::sources::SourceError;
 use aws_sdk_ec2::types::{InstanceType, InstanceTypeInfo};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
@@ -20,7 +20,7 @@ const TYPES_AT_ONCE: usize = 100;
 pub async fn shapes(
     clients: &RegionClients,
     types: &[String],
-) -> Result<Vec<InstanceShape>, AwsError> {
+) -> Result<Vec<InstanceShape>, SourceError> {
     let mut shapes = Vec::new();
     for some in types.chunks(TYPES_AT_ONCE) {
         let mut pages = Pages::of("ec2:DescribeInstanceTypes");

@@ -1,11 +1,11 @@
 //! Which CloudWatch series belong to which GPU, and how to ask for them in few
 //! calls. Pure: discovery goes in, queries come out.
 
+use super::metrics::{DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use crate::domain::{
     Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, MOST_GPUS, Metric,
     SeriesSource, Statistic, Window,
 };
-use crate::sources::aws::{DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -329,5 +329,5 @@ pub fn batches(
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
+#[path = "metric_plan_tests.rs"]
 mod tests;

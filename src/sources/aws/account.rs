@@ -1,0 +1,392 @@
+//! An AWS account as a place that is read: EC2, CloudWatch, the price list, and what
+//! was committed to.
+
+use super::commitments::{has_savings_plans, region_commitments, savings_plans};
+use super::inventory::{idle_storage_resources, inventory};
+use super::meter::metric_cost_usd;
+use super::metric_plan::{MetricsPlan, batches, plan_metrics};
+use super::metrics::{MetricQuery, MetricValues, discover, fetch};
+use super::prices::{on_demand_prices, spot_prices, storage_prices};
+use super::session::{AwsOptions, RegionClients, Session};
+use super::shapes::shapes;
+use crate::catalog::known_shape;
+use crate::domain::{
+    Cause, CauseKind, Commitments, FailureKind, Gap, GapSubject, Gathered, Instance, InstanceShape,
+    PriceBook, Window,
+};
+use crate::sources::{
+    Account, Answer, CommitmentSource, Connection, Found, Inventory, MetricAsk, MetricCalls,
+    MetricSource, PriceAsk, PriceSource, Readings, SourceError, WantedPrices,
+};
+use crate::usage::{Points, Series};
+use futures_util::FutureExt;
+use jiff::SignedDuration;
+use std::collections::BTreeSet;
+
+/// Up to this far back CloudWatch keeps periods of five minutes.
+const FIVE_MINUTES_KEPT: SignedDuration = SignedDuration::from_hours(63 * 24);
+
+/// Connects to an account: credentials, identity, and the regions, which are those that
+/// it has enabled where none are named. `agent_namespace` is the one that the CloudWatch
+/// agent publishes under.
+///
+/// # Errors
+/// When there are no usable credentials, or the regions cannot be listed.
+pub async fn connect(
+    options: &AwsOptions,
+    regions: Option<&[String]>,
+    agent_namespace: &str,
+) -> Result<Gathered<Account>, SourceError> {
+    let session = Session::connect(options).await?;
+    let identity = session.identity().await?;
+    let Gathered { value: names, gaps } = region_names(&session, regions).await?;
+    let connections = names.iter().map(|name| {
+        let clients = session.in_region(name);
+        Connection {
+            region: name.clone(),
+            inventory: Box::new(Ec2(clients.clone())),
+            metrics: vec![Box::new(CloudWatch {
+                clients: clients.clone(),
+                agent_namespace: agent_namespace.to_owned(),
+            })],
+            prices: Some(Box::new(Ec2Prices(clients.clone()))),
+            commitments: Some(Box::new(Ec2Commitments {
+                clients,
+                account: identity.account.clone(),
+            })),
+        }
+    });
+    let has_plans = names.iter().any(|name| has_savings_plans(name));
+    let plans = has_plans.then(|| Box::new(SavingsPlans(session.clone())) as _);
+    let account = Account {
+        connections: connections.collect(),
+        id: identity.account,
+        commitments: plans,
+        meter: Box::new(move || session.usage()),
+    };
+    Ok(Gathered {
+        value: account,
+        gaps,
+    })
+}
+
+/// The regions that are asked for, each once, else those that the account has enabled;
+/// the home region alone where it may not list them.
+///
+/// # Errors
+/// When they cannot be listed for another reason.
+pub async fn region_names(
+    session: &Session,
+    asked: Option<&[String]>,
+) -> Result<Gathered<Vec<String>>, SourceError> {
+    if let Some(regions) = asked {
+        let unique: BTreeSet<String> = regions.iter().cloned().collect();
+        return Ok(Gathered::whole(unique.into_iter().collect()));
+    }
+    match session.enabled_regions().await {
+        Ok(regions) => Ok(Gathered::whole(regions)),
+        Err(error) if error.kind == FailureKind::Denied => {
+            let home = session.home_region().to_owned();
+            let cause = error.cause_of(CauseKind::RegionsNotListed, &home);
+            Ok(Gathered {
+                value: vec![home],
+                gaps: vec![Gap::of(GapSubject::Regions, "account", cause)],
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+struct Ec2(RegionClients);
+
+impl Ec2 {
+    async fn found(&self) -> Result<Gathered<Found>, SourceError> {
+        let Self(clients) = self;
+        let mut listed = inventory(clients).await?;
+        idle_storage_resources(clients, &mut listed).await;
+        let mut gaps = listed.gaps;
+        let types = listed.instances.iter().map(|one| one.instance_type.clone());
+        let types: BTreeSet<String> = types.collect();
+        let types: Vec<String> = types.into_iter().collect();
+        let answer = if types.is_empty() {
+            Ok(Vec::new())
+        } else {
+            shapes(clients, &types).await
+        };
+        let shapes = answer.unwrap_or_else(|error| {
+            let cause = error.cause_of(CauseKind::CallFailed, "the bundled catalog is used");
+            gaps.push(Gap::of(GapSubject::InstanceTypes, &clients.region, cause));
+            Vec::new()
+        });
+        let by_type = |shape: InstanceShape| (shape.instance_type.clone(), shape);
+        Ok(Gathered {
+            value: Found {
+                instances: listed.instances,
+                shapes: shapes.into_iter().map(by_type).collect(),
+            },
+            gaps,
+        })
+    }
+}
+
+impl Inventory for Ec2 {
+    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
+        self.found().boxed_local()
+    }
+}
+
+struct CloudWatch {
+    clients: RegionClients,
+    agent_namespace: String,
+}
+
+impl CloudWatch {
+    async fn calls<'a>(&'a self, ask: MetricAsk<'a>) -> Gathered<MetricCalls<'a>> {
+        let mut gaps = Vec::new();
+        let found = match discover(&self.clients, &self.agent_namespace).await {
+            Ok(found) => found,
+            Err(error) => {
+                let cause = error.cause_of(CauseKind::CallFailed, "");
+                gaps.push(Gap::of(GapSubject::Metrics, &self.clients.region, cause));
+                if error.kind != FailureKind::Denied {
+                    return Gathered {
+                        value: MetricCalls::default(),
+                        gaps,
+                    };
+                }
+                // CPU needs no discovery: it still tells how long each ran.
+                Vec::new()
+            }
+        };
+        let MetricAsk {
+            found: Found { instances, shapes },
+            window,
+            period_seconds,
+        } = ask;
+        let visible = |instance: &Instance| {
+            known_shape(shapes, &instance.instance_type)
+                .and_then(|shape| shape.gpu.as_ref())
+                .map(|offer| offer.share.visible_devices())
+        };
+        let MetricsPlan {
+            queries,
+            gaps: unusable,
+        } = plan_metrics(
+            instances,
+            window,
+            visible,
+            &found,
+            &self.agent_namespace,
+            period_seconds,
+        );
+        gaps.extend(unusable);
+        let series = queries.len();
+        let calls = batches(queries, instances, window)
+            .into_iter()
+            .map(|batch| self.read(batch, window).boxed_local());
+        Gathered {
+            value: MetricCalls {
+                series,
+                cost_usd: metric_cost_usd(series as u64),
+                calls: calls.collect(),
+            },
+            gaps,
+        }
+    }
+
+    async fn read(&self, batch: Vec<MetricQuery>, window: Window) -> Gathered<Readings> {
+        match fetch(&self.clients, &batch, window).await {
+            Ok(values) => Gathered::whole(Readings::Series(to_series(&batch, values, window))),
+            Err(error) => {
+                let asked = batch.len().to_string();
+                let cause = error.cause_of(CauseKind::SeriesNotRead, &asked);
+                Gathered {
+                    value: Readings::Series(Vec::new()),
+                    gaps: vec![Gap::of(GapSubject::Metrics, &self.clients.region, cause)],
+                }
+            }
+        }
+    }
+}
+
+impl MetricSource for CloudWatch {
+    fn period_seconds(&self, lookback: SignedDuration) -> u32 {
+        if lookback <= FIVE_MINUTES_KEPT {
+            300
+        } else {
+            3_600
+        }
+    }
+
+    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+        self.calls(ask).boxed_local()
+    }
+}
+
+/// Cleaned as they come: raw points weigh four times as much.
+fn to_series(queries: &[MetricQuery], values: Vec<MetricValues>, window: Window) -> Vec<Series> {
+    queries
+        .iter()
+        .zip(values)
+        .filter_map(|(query, raw)| {
+            let (points, rejected) = Points::clean(
+                raw,
+                (query.metric, query.statistic),
+                window,
+                query.period_seconds,
+            );
+            // A series without any point is no series; one whose points were
+            // all bad is worth a gap.
+            let is_empty = points.is_empty() && rejected.total() == 0;
+            (!is_empty).then(|| Series {
+                instance: query.instance.clone(),
+                gpu: query.gpu,
+                metric: query.metric,
+                statistic: query.statistic,
+                source: query.source,
+                joined_by: query.joined_by,
+                points,
+                rejected,
+            })
+        })
+        .collect()
+}
+
+struct Ec2Prices(RegionClients);
+
+impl Ec2Prices {
+    async fn read(&self, ask: &PriceAsk) -> Gathered<PriceBook> {
+        let Self(clients) = self;
+        let (session, place) = (&clients.session, &clients.region);
+        let mut book = PriceBook::default();
+        let mut gaps = Vec::new();
+        let mut fail = |subject: GapSubject, error: SourceError, instead: &str| {
+            let cause = error.cause_of(CauseKind::CallFailed, instead);
+            gaps.push(Gap::of(subject, place, cause));
+        };
+        let mut unlisted = Vec::new();
+        for wanted in &ask.on_demand {
+            match on_demand_prices(session, wanted, ask.read_on).await {
+                Ok(found) => {
+                    let listed = found.iter().map(|(key, _)| key.instance_type.as_str());
+                    unlisted.extend(without_price(wanted, &listed.collect()));
+                    for (key, quote) in found {
+                        book.insert(key, quote);
+                    }
+                }
+                Err(error) => {
+                    let instead = "the price cache, or else the bundled price catalog, is used \
+                                   where a price is available";
+                    fail(GapSubject::LivePrices, error, instead);
+                }
+            }
+        }
+        for (operating_system, types) in &ask.spot {
+            match spot_prices(clients, *operating_system, types, ask.window).await {
+                Ok(found) => {
+                    for (key, quote, history) in found {
+                        book.insert_spot_history(key.clone(), history);
+                        book.insert(key, quote);
+                    }
+                }
+                Err(error) => {
+                    let instead =
+                        "the price cache, or else the bundled average, is used where available";
+                    fail(GapSubject::SpotPrices, error, instead);
+                }
+            }
+        }
+        if !ask.storage.is_empty() {
+            match storage_prices(session, place, &ask.storage).await {
+                Ok(found) => {
+                    for (resource, quote) in found {
+                        book.insert_storage(place, resource, quote);
+                    }
+                }
+                Err(error) => fail(GapSubject::StoragePrices, error, ""),
+            }
+        }
+        gaps.extend(unlisted.into_iter().map(|missing| {
+            let cause = Cause::of(CauseKind::PricesNotListed, [&missing]);
+            Gap::of(GapSubject::LivePrice, place, cause)
+        }));
+        Gathered { value: book, gaps }
+    }
+}
+
+/// Types in use that the price list did not know, in one text.
+fn without_price(wanted: &WantedPrices, listed: &BTreeSet<&str>) -> Option<String> {
+    let missing = wanted.in_use.iter().map(String::as_str);
+    let missing: Vec<&str> = missing.filter(|name| !listed.contains(name)).collect();
+    (!missing.is_empty()).then(|| missing.join(", "))
+}
+
+impl PriceSource for Ec2Prices {
+    fn quotes<'a>(&'a self, ask: &'a PriceAsk) -> Answer<'a, Gathered<PriceBook>> {
+        self.read(ask).boxed_local()
+    }
+}
+
+struct Ec2Commitments {
+    clients: RegionClients,
+    account: String,
+}
+
+impl CommitmentSource for Ec2Commitments {
+    fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
+        async {
+            let (value, gaps) = region_commitments(&self.clients, &self.account).await;
+            Gathered { value, gaps }
+        }
+        .boxed_local()
+    }
+}
+
+struct SavingsPlans(Session);
+
+impl CommitmentSource for SavingsPlans {
+    fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
+        async {
+            let (value, gaps) = savings_plans(&self.0).await;
+            Gathered { value, gaps }
+        }
+        .boxed_local()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic};
+    use jiff::Timestamp;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn series_without_points_are_dropped_and_bad_ones_kept_for_their_gap() {
+        let window = Window {
+            start: Timestamp::from_second(0).expect("in range"),
+            end: Timestamp::from_second(3_000).expect("in range"),
+        };
+        let query = MetricQuery {
+            instance: InstanceId::new("i-1"),
+            gpu: Some(0),
+            metric: Metric::GpuUtilization,
+            statistic: Statistic::Average,
+            period_seconds: 300,
+            namespace: String::new(),
+            name: "",
+            dimensions: BTreeMap::new(),
+            source: SeriesSource::CloudWatchAgent,
+            joined_by: JoinedBy::InstanceId,
+        };
+        let queries = [query.clone(), query.clone(), query];
+        let at = Timestamp::from_second(300).expect("in range");
+        let values = vec![vec![], vec![(at, -1.0)], vec![(at, 7.0)]];
+        let series = to_series(&queries, values, window);
+        let figures: Vec<(usize, u64)> = series
+            .iter()
+            .map(|s| (s.points.len(), s.rejected.negative))
+            .collect();
+        assert_eq!(figures, [(0, 1), (1, 0)]);
+    }
+}

@@ -1,0 +1,75 @@
+//! Errors of sources, sorted by what a user can do about them.
+
+use crate::domain::{Cause, CauseKind, FailureKind};
+
+/// A failed call, or no call for want of credentials.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", parts(self))]
+pub struct SourceError {
+    /// What was asked, such as `ec2:DescribeInstances`; absent before the first call.
+    pub action: Option<&'static str>,
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+    /// The service's code, or this program's own words.
+    pub code: String,
+    /// The service's words, without credentials; empty where it says none.
+    pub said: String,
+    /// Why, where the rest does not say it.
+    #[source]
+    pub cause: Option<CauseLine>,
+}
+
+fn parts(error: &SourceError) -> String {
+    let parts = [error.action.unwrap_or_default(), &error.code, &error.said];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(": ")
+}
+
+/// Why something failed, in one line, and why that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{line}")]
+pub struct CauseLine {
+    line: String,
+    #[source]
+    next: Option<Box<CauseLine>>,
+}
+
+impl CauseLine {
+    /// Lines, each the cause of the one before; `None` of none.
+    pub(super) fn of(lines: Vec<String>) -> Option<Self> {
+        lines.into_iter().rev().fold(None, |next, line| {
+            Some(Self {
+                line,
+                next: next.map(Box::new),
+            })
+        })
+    }
+}
+
+impl SourceError {
+    /// A failure that no service reported.
+    pub(super) fn own(action: &'static str, kind: FailureKind, words: &str, of: String) -> Self {
+        Self {
+            action: Some(action),
+            kind,
+            code: words.to_owned(),
+            said: of,
+            cause: None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        self.kind.hint(self.action.unwrap_or_default())
+    }
+
+    /// A gap's cause of one of the kinds that follow a failed call; the last detail is
+    /// the kind's own.
+    pub fn cause_of(&self, kind: CauseKind, last: &str) -> Cause {
+        let action = self.action.unwrap_or_default();
+        Cause::of(
+            kind,
+            [action, self.kind.name(), &self.code, &self.said, last],
+        )
+    }
+}

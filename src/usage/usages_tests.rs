@@ -1,0 +1,213 @@
+use super::*;
+use crate::domain::{
+    GpuOffer, GpuShare, Instance, InstanceState, Lifecycle, OperatingSystem, Tenancy,
+};
+use crate::usage::distribution;
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+const PERIOD: u32 = 300;
+const PERIODS: u32 = 48;
+
+fn at(period: u32) -> Timestamp {
+    Timestamp::from_second(i64::from(period) * i64::from(PERIOD)).expect("in range")
+}
+
+fn window() -> Window {
+    Window {
+        start: at(0),
+        end: at(PERIODS),
+    }
+}
+
+fn instance() -> Instance {
+    Instance {
+        id: InstanceId::new("i-1"),
+        account: String::new(),
+        region: String::new(),
+        zone: None,
+        instance_type: String::new(),
+        state: InstanceState::Running,
+        lifecycle: Lifecycle::OnDemand,
+        capacity_reservation_id: None,
+        capacity_block_id: None,
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        launch_time: at(0),
+        attached_time: None,
+        state_transition_reason: None,
+        tags: BTreeMap::new(),
+        auto_scaling_group: None,
+        private_dns_name: None,
+        volumes: Vec::new(),
+        addresses: Vec::new(),
+    }
+}
+
+type Key = (Metric, Option<u16>, Statistic);
+type Values = Vec<Option<u16>>;
+
+fn series((metric, gpu, statistic): Key, values: &Values, keep: impl Fn(u32) -> bool) -> Series {
+    let values = (0..).zip(values).map(|(period, value)| {
+        let value = value.filter(|_| keep(period));
+        // Bytes are whole, and so add up without rounding.
+        let unit = if statistic == Statistic::Sum {
+            1.0
+        } else {
+            100.0
+        };
+        (value.map(|hundredths| f64::from(hundredths) / unit), 1)
+    });
+    let what = (metric, statistic);
+    let (points, rejected) = Points::regular(at(0), values, what, window(), PERIOD);
+    Series {
+        instance: InstanceId::new("i-1"),
+        gpu,
+        metric,
+        statistic,
+        source: SeriesSource::Generated,
+        joined_by: JoinedBy::InstanceId,
+        points,
+        rejected,
+    }
+}
+
+const KEYS: [Key; 10] = [
+    (Metric::GpuUtilization, Some(0), Statistic::Average),
+    (Metric::GpuUtilization, Some(0), Statistic::Maximum),
+    (Metric::GpuUtilization, Some(1), Statistic::Average),
+    (Metric::GpuUtilization, Some(1), Statistic::Maximum),
+    (Metric::GpuMemoryUsed, Some(0), Statistic::Average),
+    (Metric::GpuMemoryUsed, Some(0), Statistic::Maximum),
+    (Metric::GpuEncoderSessions, Some(1), Statistic::Maximum),
+    (Metric::CpuUtilization, None, Statistic::Average),
+    (Metric::NetworkIn, None, Statistic::Sum),
+    (Metric::NetworkOut, None, Statistic::Sum),
+];
+
+fn figures(usage: &Usage) -> String {
+    let offer = GpuOffer {
+        model: crate::domain::GpuModel::A10g,
+        share: GpuShare::Whole(2),
+        vram_mib: Some(24_576),
+    };
+    let grid = (window(), PERIOD);
+    format!("{:?}", usage.measure(&instance(), Some(&offer), grid))
+}
+
+fn values() -> impl Strategy<Value = Vec<Values>> {
+    let value = prop_oneof![Just(None), Just(Some(0)), (0..=10_000_u16).prop_map(Some)];
+    let one = prop::collection::vec(value, PERIODS as usize);
+    prop::collection::vec(one, KEYS.len())
+}
+
+proptest! {
+    /// Two halves of a window, cut at an hour, and the whole of it.
+    #[test]
+    fn what_was_seen_at_different_times_adds_up(values in values(), hour in 0..4_u32) {
+        let cut = hour * 12;
+        let part = |keep: fn(u32, u32) -> bool| {
+            let all = KEYS.iter().zip(&values);
+            let all: Vec<Series> =
+                all.map(|(key, values)| series(*key, values, |at| keep(at, cut))).collect();
+            Usage::of(&all, window(), PERIOD)
+        };
+        let mut both = part(|period, cut| period < cut);
+        both.merge(&part(|period, cut| period >= cut), PERIODS as usize);
+        prop_assert!(figures(&both) == figures(&part(|_, _| true)));
+    }
+
+    #[test]
+    fn the_order_of_series_does_not_matter(
+        values in values(), order in Just((0..KEYS.len()).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let of = |order: &[usize]| {
+            let all: Vec<Series> =
+                order.iter().map(|place| series(KEYS[*place], &values[*place], |_| true)).collect();
+            figures(&Usage::of(&all, window(), PERIOD))
+        };
+        let given: Vec<usize> = (0..KEYS.len()).collect();
+        prop_assert!(of(&order) == of(&given));
+    }
+
+    /// Percentiles of a GPU, and of the mean over both, by sorting all values.
+    #[test]
+    fn hundredths_have_the_figures_of_all_values(values in values()) {
+        let all: Vec<Series> =
+            KEYS.iter().zip(&values).map(|(key, values)| series(*key, values, |_| true)).collect();
+        let usage = Usage::of(&all, window(), PERIOD);
+        let percent = |hundredths: u16| f64::from(hundredths) / 100.0;
+        let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
+        let close = |found: Option<crate::domain::Distribution>, values: Vec<f64>| {
+            let exact = distribution(values);
+            assert_eq!(found.is_some(), exact.is_some());
+            for (found, exact) in found.into_iter().zip(exact) {
+                let pairs = [
+                    (found.mean, exact.mean), (found.p50, exact.p50), (found.p95, exact.p95),
+                    (found.p99, exact.p99), (found.max, exact.max),
+                ];
+                for (found, exact) in pairs {
+                    assert!((found - exact).abs() < 1e-9, "{found} {exact}");
+                }
+            }
+        };
+        let of_gpu = |place: usize| values[place].iter().flatten().map(|one| percent(*one));
+        close(usage.gpus.iter().find(|gpu| gpu.index == 0).and_then(|gpu| gpu.utilization),
+            of_gpu(0).collect());
+        let means = values[0].iter().zip(&values[2]).filter_map(|pair| {
+            let both: Vec<f64> = [pair.0, pair.1].into_iter().flatten().map(|one| percent(*one)).collect();
+            (!both.is_empty()).then(|| both.iter().sum::<f64>() / both.len() as f64)
+        });
+        close(usage.summary.map(|summary| summary.distribution), means.collect());
+    }
+}
+
+#[test]
+fn a_better_source_counts_in_any_order() {
+    let flat = |hundredths: u16| vec![Some(hundredths); PERIODS as usize];
+    let key = KEYS[0];
+    let worse = series(key, &flat(9_000), |_| true);
+    let better = Series {
+        source: SeriesSource::CloudWatchAgent,
+        ..series(key, &flat(1_000), |_| true)
+    };
+    for all in [[&worse, &better], [&better, &worse]] {
+        let usage = Usage::of(all, window(), PERIOD);
+        assert_eq!(
+            usage.signal(),
+            Some((Signal::GpuUtilization, SeriesSource::CloudWatchAgent))
+        );
+        let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
+        let mean = |figures: Option<crate::domain::Distribution>| figures.map(|one| one.mean);
+        assert_eq!(mean(usage.gpus[0].utilization), Some(10.0));
+        assert_eq!(
+            mean(usage.summary.map(|one| one.distribution)),
+            Some(10.0),
+            "the grid is that of the better source"
+        );
+    }
+}
+
+#[test]
+fn an_hourly_session_marks_its_whole_hour() {
+    let (points, rejected) = Points::regular(
+        at(0),
+        [(Some(0.0), 1), (Some(2.0), 1)],
+        (Metric::GpuEncoderSessions, Statistic::Maximum),
+        window(),
+        3_600,
+    );
+    let session = Series {
+        points,
+        rejected,
+        ..series(KEYS[6], &vec![None; PERIODS as usize], |_| true)
+    };
+    let busy = series(KEYS[2], &vec![Some(0); PERIODS as usize], |_| true);
+    let usage = Usage::of([&session, &busy], window(), PERIOD);
+    let (_, timeline) = usage.measure(&instance(), None, (window(), PERIOD));
+    let encodes: Vec<bool> = timeline.slots.iter().map(|slot| slot.encodes).collect();
+    let expected: Vec<bool> = (0..PERIODS)
+        .map(|period| (12..24).contains(&period))
+        .collect();
+    assert_eq!(encodes, expected);
+}
