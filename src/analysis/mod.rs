@@ -33,19 +33,20 @@ pub use sums::{
     GroupSums, Groups, PriceUse, Totals, charges, cost_by, prevailing_tags,
 };
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
-pub use workloads::{Part, instance_shape, is_vocabulary, kind_of_name};
+pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
 use self::plan::{Owned, Planned, Planner, unweighed};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ApiUsage, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Verdict, Window,
-    Workload,
+    Action, ActionKind, ApiUsage, EstateSource, Finding, Gap, Money, Part, Policy, Risk, TagFilter,
+    Verdict, Window, Workload,
 };
 use crate::rules::{self, Silence, Subject};
-use crate::savings::{Alternatives, Offers, Purchase, UnusedCommitment};
+use crate::savings::{Alternatives, LeftOut, Proposals, Purchase, UnusedCommitment};
 use crate::usage::{Estate, WeekUsage};
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// One workload with its verdict and its part of the plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,13 +58,16 @@ pub struct AuditedWorkload {
     /// Its members apart by how each behaves, those that work last; those that a tag
     /// takes out of advice are in none.
     pub parts: Vec<Part>,
-    /// What could be done about it, each alternative on its own.
-    pub offers: Offers,
+    /// What every lever says about it, each on its own; empty where a tag takes all of it
+    /// out of advice.
+    pub proposals: Proposals,
     /// What the plan chose from.
     pub alternatives: Alternatives,
     /// What the plan does with it: at most one action of each kind, each on what
     /// the one before left, so that no dollar is counted twice.
     pub actions: Vec<Action>,
+    /// What the plan does without of all that is offered.
+    pub left_out: BTreeMap<ActionKind, LeftOut>,
     /// Rules that lacked data about it.
     pub silent: Vec<Silence>,
 }
@@ -148,7 +152,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let lowest = levels.next().copied().unwrap_or(accepted);
     let Planned {
         risk: plan_risk,
-        offers,
+        proposals,
         alternatives,
         plan,
         prices_used: mut price_use,
@@ -165,15 +169,16 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 
     let mut findings = Vec::new();
     let mut audited = Vec::with_capacity(groups.len());
-    let of_workloads = groups.into_iter().zip(offers).zip(alternatives);
-    for (((group, offers), alternatives), actions) in of_workloads.zip(plan.actions) {
+    let of_workloads = groups.into_iter().zip(proposals).zip(alternatives);
+    let chosen = plan.actions.into_iter().zip(plan.left_out);
+    for (((group, found), alternatives), (actions, left_out)) in of_workloads.zip(chosen) {
         let mut silent = Vec::new();
-        for (part, offers) in group.parts.iter().zip(&offers.by_part) {
+        for (part, proposals) in group.parts.iter().zip(&found.by_part) {
             let (fired, lacking) = rules::run(&Subject {
                 workload: &part.workload,
                 group: &group.workload,
                 verdict: &part.verdict,
-                offers,
+                proposals,
                 policy,
                 as_of: estate.as_of,
             });
@@ -183,7 +188,7 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
         silent.dedup();
         gaps.extend(unpriced_gap(&group.workload, &silent));
         gaps.extend(silent.iter().map(Silence::gap));
-        gaps.extend(unweighed(&group.workload, offers.whole.stop.is_some()));
+        gaps.extend(unweighed(&group.workload, found.whole.stop().is_some()));
         let Grouped {
             workload,
             verdict,
@@ -194,9 +199,10 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
             workload,
             verdict,
             parts,
-            offers: offers.whole,
+            proposals: found.whole,
             alternatives,
             actions,
+            left_out,
             silent,
         });
     }

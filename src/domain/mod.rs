@@ -16,6 +16,7 @@ mod member;
 mod metric;
 mod money;
 mod names;
+mod part;
 mod past;
 mod policy;
 mod price;
@@ -64,6 +65,7 @@ pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
+pub use part::Part;
 pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};
 pub use policy::Policy;
 pub use price::{

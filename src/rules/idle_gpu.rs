@@ -63,7 +63,7 @@ impl Rule for IdleGpu {
             .collect();
         let confidence = subject.confidence();
         let decimals = decimals_apart(decisive.observed, decisive.threshold);
-        let stop = subject.offers.stopping();
+        let stop = subject.proposals.stopping();
         let judgement = Judgement {
             severity: META.severity,
             confidence,

@@ -48,7 +48,7 @@ impl Rule for IdleHeldGpu {
         let judgement = Judgement {
             severity: META.severity,
             confidence,
-            kind: if confidence == Confidence::Measured && subject.offers.stopping().is_some() {
+            kind: if confidence == Confidence::Measured && subject.proposals.stopping().is_some() {
                 FindingKind::Waste
             } else {
                 FindingKind::Optimization
@@ -60,7 +60,7 @@ impl Rule for IdleHeldGpu {
                 summary.sampled_hours() / 24.0
             ),
             monthly_savings: subject
-                .offers
+                .proposals
                 .stopping()
                 .map(|action| action.monthly_savings()),
             recommendation: Recommendation {

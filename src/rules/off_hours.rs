@@ -39,7 +39,7 @@ impl Rule for OffHours {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let found = subject.offers.schedule.as_ref()?;
+        let found = subject.proposals.schedule()?;
         let schedule = &found.schedule;
         let source = subject.utilization()?.source;
         let decisive = Evidence {

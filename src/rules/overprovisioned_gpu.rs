@@ -32,7 +32,7 @@ impl Rule for OverprovisionedGpu {
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         if subject.verdict.classification != Classification::Overprovisioned
             || !subject.verdict.is_shrinkable()
-            || subject.offers.nothing_less_would_do
+            || subject.proposals.nothing_less_would_do
         {
             return None;
         }
@@ -65,11 +65,7 @@ impl Rule for OverprovisionedGpu {
                 idle_hours.unwrap_or_default(),
                 if bursty { ", in bursts" } else { "" }
             ),
-            monthly_savings: subject
-                .offers
-                .rightsize
-                .as_ref()
-                .map(|found| found.action.monthly_savings()),
+            monthly_savings: subject.rightsizing_savings(),
             recommendation: if summary.idle_share.is_some_and(|share| share >= 0.5) {
                 subject.rightsizing_or(
                     "run only during the hours of use",

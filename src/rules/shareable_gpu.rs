@@ -41,11 +41,11 @@ impl Rule for ShareableGpu {
             && !subject.verdict.is_idle()
             && !subject.is_judged_by_power()
             && holds_tenants(subject.workload).is_ok()
-            && (can_be_cut || subject.offers.share.is_some())
+            && (can_be_cut || subject.proposals.share().is_some())
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let found = subject.offers.share.as_ref()?;
+        let found = subject.proposals.share()?;
         let target = found.action.target()?;
         let total = subject.workload.visible_gpus()?;
         let summary = subject.utilization()?;

@@ -32,7 +32,7 @@ impl Rule for SteadyOnDemand {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let commitment = subject.offers.commit.as_ref()?;
+        let commitment = subject.proposals.commit()?;
         let (action, quote) = (&commitment.action, &commitment.quote);
         let running = subject.workload.running_share?.to_f64()?;
         let decisive = Evidence {

@@ -2,10 +2,10 @@
 
 use crate::domain::{
     Cause, CauseKind, Comparator, Confidence, Evidence, GapSubject, GpuUsage, Group, Member,
-    Metric, Observation, Policy, Recommendation, Signal, Statistic, UtilizationSummary, Verdict,
-    Workload,
+    Metric, Money, Observation, Policy, Recommendation, Signal, Statistic, UtilizationSummary,
+    Verdict, Workload,
 };
-use crate::savings::{NamedMembers, Offers};
+use crate::savings::{NamedMembers, Proposals};
 use jiff::Timestamp;
 
 /// One workload with everything known and judged about it.
@@ -17,8 +17,8 @@ pub struct Subject<'a> {
     pub group: &'a Workload,
     /// The verdict on these members.
     pub verdict: &'a Verdict,
-    /// What could be done about it.
-    pub offers: &'a Offers,
+    /// What every lever says about it.
+    pub proposals: &'a Proposals,
     /// The thresholds.
     pub policy: &'a Policy,
     /// The instant that the audit describes.
@@ -224,7 +224,7 @@ impl Subject<'_> {
 
     /// What would stop an engineer from stopping them.
     pub fn stop_caveats(&self) -> Vec<String> {
-        let stop = self.offers.stop.as_ref();
+        let stop = self.proposals.stop();
         stop.map(|stop| stop.caveats.clone()).unwrap_or_default()
     }
 
@@ -240,15 +240,17 @@ impl Subject<'_> {
         ))
     }
 
+    /// What right-sizing saves per month, alone.
+    pub fn rightsizing_savings(&self) -> Option<Money> {
+        let found = self.proposals.rightsize()?;
+        Some(found.action.monthly_savings())
+    }
+
     /// The right-sizing move as a recommendation, or advice in words when there
     /// is no type to move to.
     pub fn rightsizing_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {
-        match self
-            .offers
-            .rightsize
-            .as_ref()
-            .and_then(|found| Some((found, found.action.target()?)))
-        {
+        let found = self.proposals.rightsize();
+        match found.and_then(|found| Some((found, found.action.target()?))) {
             Some((found, target)) => Recommendation {
                 action: found.advice.clone(),
                 to: format!("{} × {}", target.count, target.instance_type),

@@ -30,7 +30,7 @@ impl Rule for UnderutilizedGpu {
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         if subject.verdict.classification != Classification::Underutilized
-            || subject.offers.nothing_less_would_do
+            || subject.proposals.nothing_less_would_do
         {
             return None;
         }
@@ -58,11 +58,7 @@ impl Rule for UnderutilizedGpu {
                     ""
                 }
             ),
-            monthly_savings: subject
-                .offers
-                .rightsize
-                .as_ref()
-                .map(|found| found.action.monthly_savings()),
+            monthly_savings: subject.rightsizing_savings(),
             recommendation: subject.rightsizing_or(
                 "find the bottleneck before buying more",
                 &[

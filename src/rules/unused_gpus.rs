@@ -100,11 +100,7 @@ impl Rule for UnusedGpus {
                 },
                 rarely_used(&rarely)
             ),
-            monthly_savings: subject
-                .offers
-                .rightsize
-                .as_ref()
-                .map(|found| found.action.monthly_savings()),
+            monthly_savings: subject.rightsizing_savings(),
             recommendation: subject.rightsizing_or(
                 "use them or move to a type with fewer GPUs",
                 &["check device visibility and the launcher's process count first"],

@@ -1,13 +1,15 @@
 //! Pure arithmetic of savings, one lever a file, and the choice among them.
 
+mod alternatives;
+mod bought;
 mod calculator;
 mod checkpoint;
 mod commitment;
 mod coverage;
 mod exhausted;
 mod fewer;
+mod levers;
 mod off_hours;
-mod offers;
 mod packing;
 mod plan;
 mod plan_pool;
@@ -22,6 +24,7 @@ mod spot;
 mod spot_offer;
 mod unused;
 
+pub use bought::Bought;
 pub use calculator::{
     BILLED_HOURS_PER_MONTH, CommitmentFigures, PricedCommitment, ReservedComparison,
     ReservedReport, SteadyUse, instalments, months,
@@ -34,12 +37,15 @@ pub use coverage::{
 };
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;
+pub use levers::{
+    Answer, Committing, Facts, LEVERS, Lever, Members, NamedMembers, Proposal, Proposals, Refusal,
+    Refused, Stop, is_launchable, propose,
+};
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
-pub use offers::{NamedMembers, Offers, Stop};
 pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
 pub use plan::{
-    Alternatives, Committable, Plan, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket, Stage,
-    StageMember, TermOffer, Terms, plan,
+    Alternatives, Committable, LeftOut, Plan, ResizeOffer, ScheduleOffer, ScheduledHours,
+    SpotMarket, Stage, StageMember, TermOffer, Terms, commitment_keys, plan,
 };
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
@@ -48,7 +54,7 @@ pub use purchase::{Purchase, PurchaseShare};
 pub use rightsize::{
     Bound, Considered, DOUBLE_PRECISION, Demand, MissingData, MovedInstance, PRECISION_TAG,
     Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,
-    performance, rightsizing, steps, usable_vram_mib,
+    performance, steps, usable_vram_mib,
 };
 pub use schedule::{
     NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,

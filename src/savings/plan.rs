@@ -5,13 +5,13 @@
 //! Order: stop, else schedule, then right-size or share, then spot; then
 //! commitments by pool. Stopped workloads release what stands.
 
+use super::Fewer;
 use super::purchase::{PoolMember, Pooled, Purchase, committed_rate, pooled, purchase};
-use super::{Fewer, SpotFigures};
 use crate::domain::{
     Action, ActionKind, HourlyRate, InstanceId, Money, PriceKey, PriceOption, Risk, Target,
 };
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One instance at some point of the plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,8 +135,6 @@ pub struct SpotMarket {
     pub hourly: HourlyRate,
     /// What an hour of work costs, interruptions included.
     pub effective_hourly: HourlyRate,
-    /// The arithmetic behind it, for those who follow it; the plan does not.
-    pub figures: Option<SpotFigures>,
     /// How much risk it carries.
     pub risk: Risk,
     /// In words, with its arithmetic.
@@ -191,11 +189,24 @@ pub struct TermOffer {
     pub risk: Risk,
 }
 
+/// Why a plan leaves out what a lever offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// It carries more risk than the plan accepts.
+    Risk(Risk),
+    /// Another action takes its place and leaves less to pay.
+    Instead(ActionKind),
+    /// It saves nothing of what the actions before it leave.
+    SavesNothing,
+}
+
 /// What to do, by workload and by pool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     /// The actions of each workload, in their order.
     pub actions: Vec<Vec<Action>>,
+    /// What each workload is offered and the plan does without.
+    pub left_out: Vec<BTreeMap<ActionKind, LeftOut>>,
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
 }
@@ -208,9 +219,23 @@ pub struct Terms<'a> {
     pub hours_per_month: Decimal,
     /// Whole hours of the window, on which every pool is sized.
     pub window_hours: usize,
-    /// The commitments that are sold for an on-demand price, in order of
+    /// The commitments that are sold for each of the [`commitment_keys`], in order of
     /// preference among equals.
-    pub commitments: &'a dyn Fn(&PriceKey) -> Vec<TermOffer>,
+    pub sold: &'a BTreeMap<PriceKey, Vec<TermOffer>>,
+}
+
+/// The on-demand prices that a plan may buy commitments for: of every instance that may be
+/// committed to, on its type of today and on those that it may move to.
+pub fn commitment_keys(workloads: &[Alternatives]) -> BTreeSet<PriceKey> {
+    let mut keys = BTreeSet::new();
+    for workload in workloads {
+        let moves = workload.resizes.iter().map(|offer| &offer.to);
+        for to in workload.today.iter().chain(moves) {
+            let own = workload.committable.iter();
+            keys.extend(own.map(|one| one.key.with_type(&to.instance_type)));
+        }
+    }
+    keys
 }
 
 impl Terms<'_> {
@@ -218,11 +243,15 @@ impl Terms<'_> {
         risk <= self.accepted
     }
 
+    /// The commitments that are sold for an on-demand price and allowed.
+    pub(super) fn sold(&self, key: &PriceKey) -> impl Iterator<Item = &TermOffer> {
+        let sold = self.sold.get(key).into_iter().flatten();
+        sold.filter(move |offer| self.allows(offer.risk))
+    }
+
     /// The cheapest commitment allowed.
-    fn best_commitment(&self, key: &PriceKey) -> Option<TermOffer> {
-        (self.commitments)(key)
-            .into_iter()
-            .filter(|offer| self.allows(offer.risk))
+    fn best_commitment(&self, key: &PriceKey) -> Option<&TermOffer> {
+        self.sold(key)
             .min_by_key(|offer| offer.effective_hourly.amount())
     }
 }
@@ -264,18 +293,24 @@ pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
         }
         purchases.push(purchase);
     }
-    let actions = paths
+    let (actions, left_out) = paths
         .into_iter()
         .zip(committed)
         .map(|(path, committed)| path.with_commitments(committed))
-        .collect();
-    Plan { actions, purchases }
+        .unzip();
+    Plan {
+        actions,
+        left_out,
+        purchases,
+    }
 }
 
 /// One workload on its way through the plan.
 struct Path {
     id: String,
     actions: Vec<Action>,
+    /// What is offered and not taken.
+    left_out: BTreeMap<ActionKind, LeftOut>,
     /// What is left of its cost, in cents.
     left: Money,
     /// The instances that are parts of pools.
@@ -287,13 +322,18 @@ impl Path {
         let mut path = Self {
             id: workload.id.clone(),
             actions: Vec::new(),
+            left_out: BTreeMap::new(),
             left: workload.cost,
             committable: Vec::new(),
         };
-        if let Some(end) = workload.end.as_ref().filter(|end| terms.allows(end.risk())) {
-            let left = path.left.amount() - end.monthly_savings().amount();
-            path.left = Money::new(left, path.left.currency());
-            path.actions.push(end.clone());
+        match &workload.end {
+            Some(end) if terms.allows(end.risk()) => {
+                let left = path.left.amount() - end.monthly_savings().amount();
+                path.left = Money::new(left, path.left.currency());
+                path.actions.push(end.clone());
+            }
+            Some(end) => path.leave(end.kind(), end.risk(), terms),
+            None => {}
         }
         let Some(today) = workload.today.clone() else {
             return path;
@@ -318,6 +358,9 @@ impl Path {
                     others + less.monthly(),
                 )
             });
+        if let (None, Some(offer)) = (schedule, &workload.schedule) {
+            path.leave(ActionKind::Schedule, offer.risk, terms);
+        }
         let hours = schedule.map(|offer| &offer.hours);
         if let Some(hours) = hours {
             stage = stage.in_share(hours.on_share);
@@ -325,6 +368,7 @@ impl Path {
         let mut slowdown = 1.0;
         let mut fewer = None;
         let mut on = hours;
+        let mut resized = None;
         let resize = workload
             .resizes
             .iter()
@@ -344,16 +388,15 @@ impl Path {
                 slowdown = offer.slowdown;
                 fewer = offer.fewer.as_ref();
                 on = hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours));
+                resized = Some(offer.kind);
             }
         }
+        path.leave_resizes(workload, resized, terms);
         let pooled = pooled(workload, &stage, on, slowdown, fewer);
-        let market = workload
-            .spot
-            .get(&stage.instance_type)
-            .filter(|market| terms.allows(market.risk));
-        if let Some(market) = market {
+        let market = workload.spot.get(&stage.instance_type);
+        if let Some(market) = market.filter(|market| terms.allows(market.risk)) {
             let committed = pooled.first().and_then(|first| {
-                committed_rate(&terms.best_commitment(&first.key)?, &pooled, &stage, terms)
+                committed_rate(terms.best_commitment(&first.key)?, &pooled, &stage, terms)
             });
             let rate = market.effective_hourly.amount();
             let beats = committed.is_none_or(|committed| rate < committed);
@@ -370,11 +413,66 @@ impl Path {
             };
             if beats && path.take(step, monthly_at(rate)) {
                 path.set_aside(monthly_at(market.hourly.amount()));
+                if !pooled.is_empty() {
+                    let instead = LeftOut::Instead(ActionKind::Spot);
+                    path.left_out.insert(ActionKind::Commit, instead);
+                }
                 return path;
             }
+            let why = if beats {
+                LeftOut::SavesNothing
+            } else {
+                LeftOut::Instead(ActionKind::Commit)
+            };
+            path.left_out.insert(ActionKind::Spot, why);
+        } else if let Some(market) = market {
+            path.leave(ActionKind::Spot, market.risk, terms);
         }
         path.committable = pooled;
+        path.leave_commitments(terms);
         path
+    }
+
+    /// Notes an offer that is not taken: it carries too much risk, or saves nothing.
+    fn leave(&mut self, kind: ActionKind, risk: Risk, terms: &Terms<'_>) {
+        let why = if terms.allows(risk) {
+            LeftOut::SavesNothing
+        } else {
+            LeftOut::Risk(risk)
+        };
+        self.left_out.insert(kind, why);
+    }
+
+    /// Notes the types and numbers that are not taken, beside the kind that is.
+    fn leave_resizes(
+        &mut self,
+        workload: &Alternatives,
+        taken: Option<ActionKind>,
+        terms: &Terms<'_>,
+    ) {
+        let others = workload.resizes.iter();
+        for offer in others.filter(|offer| Some(offer.kind) != taken) {
+            match taken {
+                Some(kind) if terms.allows(offer.risk) => {
+                    self.left_out.insert(offer.kind, LeftOut::Instead(kind));
+                }
+                _ => self.leave(offer.kind, offer.risk, terms),
+            }
+        }
+    }
+
+    /// Notes that nothing is bought ahead, until something is.
+    fn leave_commitments(&mut self, terms: &Terms<'_>) {
+        if self.committable.is_empty() {
+            return;
+        }
+        let pooled = self.committable.iter();
+        let sold = pooled.filter_map(|one| terms.sold.get(&one.key)).flatten();
+        let why = match sold.map(|offer| offer.risk).min() {
+            Some(least) if !terms.allows(least) => LeftOut::Risk(least),
+            _ => LeftOut::SavesNothing,
+        };
+        self.left_out.insert(ActionKind::Commit, why);
     }
 
     /// Takes an action that leaves a monthly cost, if it saves a cent.
@@ -410,21 +508,29 @@ impl Path {
         }
     }
 
-    /// One action for its parts in all pools.
-    fn with_commitments(mut self, parts: Vec<(Money, String, Risk)>) -> Vec<Action> {
+    /// One action for its parts in all pools, and what is left out of all that is offered.
+    fn with_commitments(
+        mut self,
+        parts: Vec<(Money, String, Risk)>,
+    ) -> (Vec<Action>, BTreeMap<ActionKind, LeftOut>) {
         let saved: Decimal = parts.iter().map(|(saving, _, _)| saving.amount()).sum();
         let details: Vec<String> = parts.iter().map(|(_, detail, _)| detail.clone()).collect();
-        if let Some(risk) = parts.iter().map(|(_, _, risk)| *risk).max() {
-            self.actions.extend(Action::saving(
+        let risk = parts.iter().map(|(_, _, risk)| *risk).max();
+        let action = risk.and_then(|risk| {
+            Action::saving(
                 ActionKind::Commit,
                 None,
                 details.join("; "),
                 Money::new(saved, self.left.currency()),
                 self.left,
                 risk,
-            ));
+            )
+        });
+        if action.is_some() {
+            self.left_out.remove(&ActionKind::Commit);
         }
-        self.actions
+        self.actions.extend(action);
+        (self.actions, self.left_out)
     }
 }
 

@@ -117,13 +117,15 @@ fn term(millis: i64, risk: Risk) -> TermOffer {
 }
 
 fn planned(workloads: &[Alternatives], accepted: Risk, sold: &[TermOffer]) -> Plan {
+    let keys = commitment_keys(workloads).into_iter();
+    let sold: BTreeMap<PriceKey, Vec<TermOffer>> = keys.map(|key| (key, sold.to_vec())).collect();
     plan(
         workloads,
         &Terms {
             accepted,
             hours_per_month: Decimal::from(730),
             window_hours: HOURS,
-            commitments: &|_| sold.to_vec(),
+            sold: &sold,
         },
     )
 }
@@ -154,7 +156,6 @@ fn each_action_works_on_what_the_one_before_left() {
         SpotMarket {
             hourly: rate(450),
             effective_hourly: rate(500),
-            figures: None,
             risk: Risk::Medium,
             detail: "spot".to_owned(),
         },
@@ -298,7 +299,6 @@ fn spot_yields_to_a_cheaper_commitment() {
     let market = |millis| SpotMarket {
         hourly: rate(millis),
         effective_hourly: rate(millis),
-        figures: None,
         risk: Risk::Medium,
         detail: "spot".to_owned(),
     };
@@ -318,6 +318,42 @@ fn spot_yields_to_a_cheaper_commitment() {
     // A reservation is paid in the hours in which it rests: 0.6 / (3/4) = 0.8.
     let one = seen(one, &[1, 1, 1, 0]);
     assert_eq!(kind(&one), ActionKind::Spot);
+}
+
+#[test]
+fn what_is_left_out_says_why() {
+    let mut one = running("a", 1, 1_000);
+    one.resizes = vec![
+        resize(ActionKind::Rightsize, "b", (1, 1), 800, Risk::Low),
+        resize(ActionKind::Share, "a", (1, 1), 900, Risk::Medium),
+    ];
+    let market = SpotMarket {
+        hourly: rate(700),
+        effective_hourly: rate(700),
+        risk: Risk::Medium,
+        detail: "spot".to_owned(),
+    };
+    one.spot.insert("b".to_owned(), market);
+    let left_out = |accepted| {
+        let sold = [term(600, Risk::Medium)];
+        planned(std::slice::from_ref(&one), accepted, &sold).left_out
+    };
+    assert_eq!(
+        left_out(Risk::Medium),
+        [BTreeMap::from([
+            (ActionKind::Share, LeftOut::Instead(ActionKind::Rightsize)),
+            (ActionKind::Spot, LeftOut::Instead(ActionKind::Commit)),
+        ])]
+    );
+    let too_bold = LeftOut::Risk(Risk::Medium);
+    assert_eq!(
+        left_out(Risk::Low),
+        [BTreeMap::from([
+            (ActionKind::Share, too_bold),
+            (ActionKind::Spot, too_bold),
+            (ActionKind::Commit, too_bold),
+        ])]
+    );
 }
 
 fn risk() -> impl Strategy<Value = Risk> {
@@ -359,7 +395,6 @@ prop_compose! {
             .map(|(to, (millis, risk))| (NAMES[to].to_owned(), SpotMarket {
                 hourly: rate(millis),
                 effective_hourly: rate(millis),
-                figures: None,
                 risk,
                 detail: String::new(),
             }))

@@ -187,9 +187,8 @@ pub(super) fn purchase(
     let usage = ConcurrentUsage::of(&pooled_hours(&hours, terms.window_hours));
     let month = terms.hours_per_month;
     let today: Decimal = members.iter().map(|one| one.member.monthly).sum();
-    let (term, count, saving) = (terms.commitments)(key)
-        .into_iter()
-        .filter(|term| terms.allows(term.risk))
+    let (term, count, saving) = terms
+        .sold(key)
         .filter_map(|term| {
             let rates = PoolRates::new(on_demand, term.effective_hourly).ok()?;
             let count = rates.best_count(&usage);
@@ -232,7 +231,7 @@ pub(super) fn purchase(
     shares.retain(|share| !share.monthly_savings.amount().is_zero());
     Some(Purchase {
         key: key.clone(),
-        term,
+        term: term.clone(),
         count,
         on_demand_hourly: on_demand,
         usage,

@@ -4,6 +4,7 @@ use crate::cli::contract::DEMO;
 use crate::cli::estates::{one, situations};
 use crate::cli::hostile::{fleet, is_harmless};
 use crate::cli::world::World;
+use gpucost::domain::ActionKind;
 use gpucost::sources::files::demo_estate;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
@@ -129,6 +130,47 @@ fn assert_evidence(text: &str, finding: &Value) {
     }
 }
 
+/// The lines of a section, each with those that it was wrapped into and without the notes
+/// below it.
+fn entries(text: &str, heading: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in section(text, heading) {
+        let words = line.trim_start();
+        let indent = line.len() - words.len();
+        if indent == 2 {
+            entries.push(words.to_owned());
+        } else if let Some(entry) = entries.last_mut().filter(|_| indent == 4) {
+            entry.push_str(&format!(" {words}"));
+        }
+    }
+    entries
+}
+
+/// Checks that a page has a line for each lever, and says planned of what the plan does.
+fn assert_levers(text: &str, workload: &Value) {
+    let actions = workload["plan"]["actions"].as_array().expect("a list");
+    let levers = entries(text, "levers");
+    let kinds: Vec<&str> = levers
+        .iter()
+        .map(|lever| lever.split(": ").next().expect("a lever"))
+        .collect();
+    let all = ActionKind::ALL.iter().map(|kind| kind.name());
+    assert_eq!(kinds, all.collect::<Vec<_>>(), "{}", workload["id"]);
+    for (kind, lever) in kinds.iter().zip(&levers) {
+        let is_done = actions.iter().any(|action| action["action"] == **kind);
+        let is_said = lever.starts_with(&format!("{kind}: planned"));
+        assert_eq!(is_said, is_done, "{}: {lever}", workload["id"]);
+        let results = [
+            ": planned",
+            ": offered, not planned",
+            ": refused: ",
+            ": not evaluated: ",
+        ];
+        let has_result = results.iter().any(|result| lever.contains(result));
+        assert!(has_result, "{}: {lever}", workload["id"]);
+    }
+}
+
 fn assert_readable(text: &str) {
     for line in text.lines() {
         assert!(line.width() <= 100, "{} columns: {line}", line.width());
@@ -153,8 +195,9 @@ fn assert_explained(world: &World, source: &[&str], audit: &Value) {
         assert_adds_up(&text, workload);
     }
     for workload in list("workloads") {
-        let id = workload["id"].as_str().expect("an id");
-        assert_adds_up(&explain(id), workload);
+        let text = explain(workload["id"].as_str().expect("an id"));
+        assert_adds_up(&text, workload);
+        assert_levers(&text, workload);
     }
 }
 
@@ -241,6 +284,90 @@ fn a_schedule_by_hand() {
             "counter-evidence: a schedule based on the other weeks would have cut 0 active hours",
         ],
     );
+}
+
+/// The levers of an explained part of the demo.
+fn demo_levers(id: &str, risk: &str) -> Vec<String> {
+    let outcome = World::new().run(&["explain", "--demo", id, "--risk", risk]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    entries(&outcome.stdout, "levers")
+}
+
+#[test]
+fn levers_that_are_planned_and_refused() {
+    let levers = demo_levers("chat-serving", "medium");
+    for lever in [
+        "stop: refused: its GPUs are in use",
+        "release: not evaluated: running",
+        "share: planned, 3 × p4d.24xlarge",
+        "spot: refused: serving: requests fail when an instance is interrupted",
+        "commit: planned",
+    ] {
+        assert!(levers.iter().any(|one| one == lever), "{lever}: {levers:?}");
+    }
+    let levers = demo_levers("experiments", "medium");
+    assert!(levers.contains(&"rightsize: planned, 8 × g6e.4xlarge".to_owned()));
+    assert!(levers.contains(&"spot: planned".to_owned()), "{levers:?}");
+    let levers = demo_levers("foundation-pretraining", "low");
+    let commit = levers.last().expect("the last lever");
+    assert_eq!(
+        commit,
+        "commit: offered, not planned: it needs `--risk medium`"
+    );
+}
+
+#[test]
+fn a_lever_names_the_data_that_it_lacks() {
+    let mut estate = one();
+    let series = estate["metrics"].as_array_mut().expect("a list");
+    series.retain(|one| {
+        let metric = one["metric"].as_str().expect("a metric");
+        !metric.starts_with("gpu_memory")
+    });
+    assert_tells(
+        &words_of(&estate, "i-one"),
+        &[
+            "stop: refused: its GPUs are in use",
+            "rightsize: refused: VRAM usage is not reported for long enough for every GPU",
+            "spot: refused: workload kind not declared",
+            "commit: refused: its GPUs are used too little",
+        ],
+    );
+    estate["metrics"] = json!([]);
+    assert_tells(
+        &words_of(&estate, "i-one"),
+        &[
+            "stop: refused: the data is not sufficient for a verdict",
+            "rightsize: refused: the data is not sufficient for a verdict",
+        ],
+    );
+}
+
+#[test]
+fn levers_of_what_is_stopped_or_idle_or_excluded() {
+    assert_eq!(
+        demo_levers("speech-prototype", "medium"),
+        [
+            "stop: not evaluated: stopped",
+            "release: planned",
+            "schedule: not evaluated: stopped",
+            "rightsize: not evaluated: stopped",
+            "share: not evaluated: stopped",
+            "spot: not evaluated: stopped",
+            "commit: not evaluated: stopped",
+        ]
+    );
+    let levers = demo_levers("llm-poc-old", "medium");
+    assert_eq!(levers[0], "stop: planned");
+    assert_eq!(levers[1], "release: not evaluated: running");
+    let rest = levers[2..].iter();
+    for lever in rest {
+        assert!(lever.ends_with(": not evaluated: idle"), "{lever}");
+    }
+    let mut estate = one();
+    estate["instances"][0]["tags"]["gpucost:ignore"] = json!("kept for a customer");
+    let words = words_of(&estate, "i-one");
+    assert_tells(&words, &["spot: not evaluated: excluded by tag"]);
 }
 
 #[test]

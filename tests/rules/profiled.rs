@@ -246,7 +246,7 @@ fn an_idle_run_is_never_stopped_nor_scheduled() {
     let one = only(&audit);
     assert_eq!(one.verdict.classification, Classification::Overprovisioned);
     assert_eq!(one.verdict.state, None);
-    assert!(one.offers.stop.is_none() && one.offers.schedule.is_none());
+    assert!(one.proposals.stop().is_none() && one.proposals.schedule().is_none());
     let stopping = [ActionKind::Stop, ActionKind::Schedule, ActionKind::Commit];
     assert!(!kinds(one).iter().any(|kind| stopping.contains(kind)));
     let rules: Vec<&str> = audit.findings.iter().map(Finding::rule).collect();
@@ -620,7 +620,7 @@ proptest! {
         for id in ["i-2", "i-3"] {
             prop_assert_eq!(&workload(&after, id).workload, &workload(&before, id).workload);
             prop_assert_eq!(&workload(&after, id).verdict, &workload(&before, id).verdict);
-            prop_assert_eq!(&workload(&after, id).offers, &workload(&before, id).offers);
+            prop_assert_eq!(&workload(&after, id).proposals, &workload(&before, id).proposals);
         }
         let (old, new) = (workload(&before, "i-1"), workload(&after, "i-1"));
         prop_assert_eq!(&new.workload.cost, &old.workload.cost);
@@ -629,7 +629,7 @@ proptest! {
         } else if new.workload.rests_on_runs().is_some() {
             prop_assert_eq!(new.verdict.state, None);
             prop_assert_eq!(new.verdict.confidence, Some(Confidence::Derived));
-            prop_assert!(new.offers.stop.is_none() && new.offers.schedule.is_none());
+            prop_assert!(new.proposals.stop().is_none() && new.proposals.schedule().is_none());
             prop_assert_eq!(exit_code, Some(0));
         }
     }

@@ -14,5 +14,3 @@ pub use self::sizing::{Candidate, Sized, Sizing};
 pub use self::spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
 };
-
-pub(super) use self::spot::is_launchable;

@@ -11,8 +11,8 @@ use crate::domain::{
     InstanceId, Member, Money, Policy, PriceKey, PriceQuote, PurchaseOption, Window, Workload,
 };
 use crate::savings::{
-    CommitmentUse, ConcurrentUsage, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
-    pooled_hours, used_instances,
+    Bought, CommitmentUse, ConcurrentUsage, InstanceCoverage, MemberHours, UnusedCommitment,
+    UsedInstance, pooled_hours, used_instances,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -158,7 +158,7 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     gaps.extend(estate.gaps.iter().cloned());
     let used = used_instances(estate, &prices);
     let fleet = Fleet {
-        owned: &owned,
+        bought: owned.bought(),
         used: used.iter().map(|one| (&one.id, one)).collect(),
         covered: owned
             .coverage()
@@ -205,7 +205,7 @@ fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
 
 /// The fleet, instance by instance.
 struct Fleet<'a> {
-    owned: &'a Owned<'a>,
+    bought: Bought<'a>,
     used: BTreeMap<&'a InstanceId, &'a UsedInstance>,
     covered: BTreeMap<&'a InstanceId, &'a InstanceCoverage>,
     window: Window,
@@ -233,8 +233,9 @@ impl Fleet<'_> {
                 if member.is_idle() || member.ignored.is_some() {
                     continue;
                 }
-                if let Some(plan) = self.owned.plan_of_unknown_rate(&member.price_key) {
-                    gaps.push(unknown_rate(&plan.id, &member.price_key, workload));
+                if let Some(plan) = self.bought.plan_of_unknown_rate(&member.price_key) {
+                    let instance_type = &member.price_key.instance_type;
+                    gaps.push(unknown_rate(&plan.id, instance_type, workload));
                     continue;
                 }
                 let is_seen = !member.activity.is_empty();

@@ -3,14 +3,14 @@
 
 use crate::analysis::plan::Owned;
 use crate::analysis::workloads;
-use crate::catalog::{Prices, bundled_interruption_band, family};
+use crate::catalog::{Prices, bundled_interruption_band};
 use crate::domain::{
     Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote, PurchaseOption, Risk,
     SpotHistory, Workload, WorkloadKind,
 };
 use crate::savings::{
-    Checkpointing, Ineligible, SpotCase, SpotFigures, nodes_of_job, spot_figures, spot_offer,
-    spot_price,
+    Checkpointing, Ineligible, SpotCase, SpotFigures, is_launchable, nodes_of_job, spot_figures,
+    spot_offer, spot_price,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -270,11 +270,6 @@ fn assess(
         eligibility,
         key: spot_key,
     }
-}
-
-/// Whether AWS launches new instances of a type, as far as the catalog knows.
-pub(in crate::analysis) fn is_launchable(key: &PriceKey) -> bool {
-    family(key.family()).is_none_or(|facts| facts.launchable != Some(false))
 }
 
 fn zones(prices: &Prices<'_>, key: &PriceKey) -> Vec<ZonePrice> {

@@ -4,12 +4,9 @@
 use crate::analysis::PriceUse;
 use crate::analysis::workloads::PaidHours;
 use crate::catalog::Prices;
-use crate::domain::{
-    CapacityReservation, Cause, CauseKind, Finding, Gap, GapSubject, Member, Policy, PriceKey,
-    PriceOption, PurchaseOption, SavingsPlan, Workload,
-};
+use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Policy, PurchaseOption, Workload};
 use crate::rules::commitment_findings;
-use crate::savings::{Coverage, Unused, UnusedCommitment, existing_coverage};
+use crate::savings::{Bought, Coverage, Unused, UnusedCommitment, existing_coverage};
 use crate::usage::Estate;
 
 /// The commitments of an estate and what they cover.
@@ -46,43 +43,13 @@ impl<'a> Owned<'a> {
             .collect()
     }
 
-    /// The capacity reservation of an id, where the account may lower it; `None` for
-    /// one that cannot be lowered, and for one that is not in sight, which is somebody
-    /// else's.
-    pub(super) fn lowerable(&self, id: &str) -> Option<&CapacityReservation> {
-        let mut all = self.estate.commitments.capacity_reservations.iter();
-        let found = all.find(|one| one.id == id)?;
-        found.can_be_cancelled(self.estate.as_of).then_some(found)
-    }
-
-    /// A savings plan that may cover what a price is of and whose rate for it nobody
-    /// knows: whether anything pays beside it cannot be said.
-    pub(in crate::analysis) fn plan_of_unknown_rate(
-        &self,
-        key: &PriceKey,
-    ) -> Option<&'a SavingsPlan> {
-        self.estate.commitments.savings_plans.iter().find(|plan| {
-            let option = plan.kind.price_option(plan.term);
-            plan.end > self.estate.as_of
-                && plan.may_cover(&key.region, key.family())
-                && option.is_some_and(|option| self.prices.get(&key.with_option(option)).is_err())
-        })
-    }
-
-    /// A savings plan of unknown rate that may pay for hours of a member of a running
-    /// workload. No plan pays for spot or a Capacity Block.
-    pub(super) fn plan_that_may_pay(
-        &self,
-        workload: &Workload,
-        member: &Member,
-    ) -> Option<&'a SavingsPlan> {
-        let option = workload.key.purchase_option;
-        let is_never_paid =
-            option == PurchaseOption::Spot || option == PurchaseOption::CapacityBlock;
-        if !workload.key.running || is_never_paid {
-            return None;
+    /// What is bought, as far as it decides about a lever.
+    pub(in crate::analysis) fn bought(&self) -> Bought<'a> {
+        Bought {
+            commitments: &self.estate.commitments,
+            prices: self.prices,
+            as_of: self.estate.as_of,
         }
-        self.plan_of_unknown_rate(&member.price_key.with_option(PriceOption::OnDemand))
     }
 
     /// Every finding about what was bought, with the prices behind its figures.
@@ -117,4 +84,14 @@ pub(in crate::analysis) fn unweighed(workload: &Workload, is_stopped: bool) -> O
     }
     let cause = Cause::of(CauseKind::PartlyCommitted, [&committed_cost.in_words()]);
     Some(Gap::of(GapSubject::Commitments, workload.id(), cause))
+}
+
+/// The gap of instances that a savings plan of unknown rate may cover.
+pub(in crate::analysis) fn unknown_rate(
+    plan: &str,
+    instance_type: &str,
+    workload: &Workload,
+) -> Gap {
+    let cause = Cause::of(CauseKind::RateUnknown, [plan, instance_type]);
+    Gap::of(GapSubject::SavingsPlanRate, workload.id(), cause)
 }

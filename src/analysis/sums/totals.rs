@@ -5,7 +5,7 @@ use crate::domain::{
     AcceleratorKind, Action, ActionKind, Cause, CauseKind, Classification, Currency, Gap,
     GapSubject, Money, PriceKey, PriceOrigin, PriceQuote, StorageQuote, StorageResource, Workload,
 };
-use crate::savings::{Offers, UnusedCommitment};
+use crate::savings::{Proposals, UnusedCommitment};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -304,7 +304,7 @@ pub struct PriceUse {
 }
 
 impl PriceUse {
-    pub(in crate::analysis) fn record(&mut self, workload: &Workload, offers: &Offers) {
+    pub(in crate::analysis) fn record(&mut self, workload: &Workload, proposals: &Proposals) {
         let costs = workload.cost.iter().flat_map(|cost| &cost.instances);
         for one in costs.filter(|one| one.uses_price()) {
             self.quotes.insert(one.key.clone(), one.quote.clone());
@@ -313,10 +313,14 @@ impl PriceUse {
             let key = (workload.key.region.clone(), *resource);
             self.storage.insert(key, quote.clone());
         }
-        for (key, quote) in offers.rightsize.iter().flat_map(|found| &found.quotes) {
+        let moved = proposals.rightsize().into_iter();
+        let markets = proposals.spot().into_iter().flatten();
+        let moved = moved.flat_map(|found| &found.quotes);
+        let spot = markets.flat_map(|(_, offer)| &offer.figures.spot.quotes);
+        for (key, quote) in moved.chain(spot) {
             self.quotes.insert(key.clone(), quote.clone());
         }
-        if let Some(found) = &offers.commit {
+        if let Some(found) = proposals.commit() {
             self.quotes.insert(found.key.clone(), found.quote.clone());
         }
     }

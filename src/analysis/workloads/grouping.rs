@@ -3,14 +3,14 @@
 use super::idle_storage::idle_storage_costs;
 use super::kinds;
 use super::lifetime::has_ended;
-use super::parts::{Part, PartSum, PartSums};
+use super::parts::{PartSum, PartSums};
 use super::profiled::Profiles;
 use crate::catalog::{self, Prices};
 use crate::domain::{
     Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
     HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape,
-    InstanceState, InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Policy, PriceKey,
-    Rejected, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
+    InstanceState, InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy,
+    PriceKey, Rejected, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
     WorkloadKey, is_restartable,
 };
 use crate::rules;

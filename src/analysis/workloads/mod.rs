@@ -10,7 +10,6 @@ mod profiled;
 
 pub use self::grouping::instance_shape;
 pub use self::kinds::{is_vocabulary, kind_of_name};
-pub use self::parts::Part;
 
 pub(super) use self::grouping::{Grouped, PaidHours, group};
 pub(super) use self::idle_storage::idle_storage_costs;

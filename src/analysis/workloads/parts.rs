@@ -2,24 +2,13 @@
 //! is judged by itself.
 
 use crate::domain::{
-    HourlyActivity, Member, Policy, SeriesSource, Signal, UsageState, UtilizationSummary, Verdict,
-    Window, Workload,
+    HourlyActivity, Member, Part, Policy, SeriesSource, Signal, UsageState, UtilizationSummary,
+    Verdict, Window, Workload,
 };
 use crate::rules;
 use crate::usage::Timeline;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
-
-/// Members of a workload that behave alike, as a workload of their own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Part {
-    /// What all of them are; absent for those that work, or may.
-    pub idle: Option<UsageState>,
-    /// The members with their cost and what was measured of them.
-    pub workload: Workload,
-    /// What they are judged to be.
-    pub verdict: Verdict,
-}
 
 /// The state that puts a member into a part of its own.
 fn apart(state: Option<UsageState>) -> Option<UsageState> {

@@ -4,6 +4,7 @@
 mod commit;
 mod committed;
 mod find;
+mod levers;
 mod owned;
 mod page;
 mod plan;
@@ -17,10 +18,9 @@ pub use owned::commitment_explanation;
 
 use self::page::{Page, Rates};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Evidence, Finding, Observation, Policy, Risk, Workload};
+use crate::domain::{Evidence, Finding, Observation, Policy, Risk, Workload};
 use crate::report::audit::table::evidence;
 use crate::report::shared::text::money;
-use crate::savings::Offers;
 
 /// What figures were worked out by.
 #[derive(Debug, Clone, Copy)]
@@ -69,12 +69,8 @@ impl Page {
         match finding.monthly_savings {
             Some(saving) => {
                 self.line(&format!("{} per month if applied alone", money(saving)));
-                let offers = audited.map(|audited| actions(&audited.offers));
-                let by = offers
-                    .into_iter()
-                    .flatten()
-                    .find(|action| action.monthly_savings() == saving);
-                if let Some(action) = by {
+                let mut alone = audited.into_iter().flat_map(|one| one.proposals.actions());
+                if let Some(action) = alone.find(|action| action.monthly_savings() == saving) {
                     self.note(&format!("{}: {}", action.kind(), action.detail()));
                 }
             }
@@ -100,6 +96,7 @@ impl Page {
         }
         self.verdict(audited, by.policy);
         self.cost(workload);
+        self.levers(audited, by);
         self.plan(audited, by);
     }
 
@@ -173,17 +170,4 @@ fn origin(evidence: &Evidence) -> String {
         ),
         Observation::Fact { origin, .. } => format!("from {origin}"),
     }
-}
-
-/// Every alternative on its own.
-fn actions(offers: &Offers) -> Vec<&Action> {
-    let levers = [
-        offers.stopping(),
-        offers.release.as_ref(),
-        offers.schedule.as_ref().map(|found| &found.action),
-        offers.rightsize.as_ref().map(|found| &found.action),
-        offers.share.as_ref().map(|found| &found.action),
-        offers.commit.as_ref().map(|found| &found.action),
-    ];
-    levers.into_iter().flatten().collect()
 }

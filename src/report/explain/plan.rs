@@ -1,11 +1,11 @@
 //! A workload's part of the plan: each action on what the one before left.
 
-use super::page::{Page, figure, share};
-use super::{Derivation, actions};
+use super::Derivation;
+use super::page::{Page, figure, price, share};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, ActionKind, Money};
 use crate::report::shared::text::money;
-use crate::savings::{ScheduledHours, Scheduling, Stage, WEEK_HOURS};
+use crate::savings::{Proposal, ScheduledHours, Scheduling, Stage, WEEK_HOURS};
 use rust_decimal::Decimal;
 
 /// Members that are listed before the rest is counted.
@@ -84,11 +84,11 @@ impl Page {
 
     /// The arithmetic of one action, on what the ones before it left.
     fn derive(&mut self, action: &Action, state: &mut PlanState<'_>, by: &Derivation<'_>) {
-        let offers = &state.audited.offers;
+        let proposals = &state.audited.proposals;
         match action.kind() {
             ActionKind::Schedule => {
                 let offered = state.audited.alternatives.schedule.as_ref();
-                if let (Some(found), Some(offered)) = (&offers.schedule, offered) {
+                if let (Some(found), Some(offered)) = (proposals.schedule(), offered) {
                     self.schedule(found);
                     let before = state.monthly;
                     state.hours = Some(&offered.hours);
@@ -102,13 +102,13 @@ impl Page {
                 }
             }
             ActionKind::Rightsize => {
-                if let Some(found) = &offers.rightsize {
+                if let Some(found) = proposals.rightsize() {
                     self.rightsize(state.audited, found, by);
                     self.resized(action, state);
                 }
             }
             ActionKind::Share => {
-                if let Some(found) = &offers.share {
+                if let Some(found) = proposals.share() {
                     if let Some(part) = state.audited.working() {
                         self.sharing(&part.workload, found);
                     }
@@ -124,7 +124,7 @@ impl Page {
 
     /// The members that a stop ends, each with what that saves.
     fn stopped(&mut self, action: &Action, audited: &AuditedWorkload) {
-        let (Some(stop), Some(cost)) = (&audited.offers.stop, &audited.workload.cost) else {
+        let (Some(stop), Some(cost)) = (audited.proposals.stop(), &audited.workload.cost) else {
             return;
         };
         let members = audited.workload.instances.iter().zip(&cost.instances);
@@ -238,10 +238,8 @@ impl Page {
     /// What the plan leaves aside, with what it rests on.
     fn alternatives(&mut self, audited: &AuditedWorkload, by: &Derivation<'_>) {
         let taken = |kind: ActionKind| audited.actions.iter().any(|action| action.kind() == kind);
-        let aside: Vec<&Action> = actions(&audited.offers)
-            .into_iter()
-            .filter(|action| !taken(action.kind()))
-            .collect();
+        let alone = audited.proposals.actions();
+        let aside: Vec<&Action> = alone.filter(|action| !taken(action.kind())).collect();
         if aside.is_empty() {
             return;
         }
@@ -254,21 +252,18 @@ impl Page {
                 action.risk(),
                 action.detail()
             ));
-            let offers = &audited.offers;
-            match action.kind() {
-                ActionKind::Schedule => offers.schedule.iter().for_each(|one| self.schedule(one)),
-                ActionKind::Rightsize => {
-                    let found = offers.rightsize.iter();
-                    found.for_each(|one| self.rightsize(audited, one, by));
-                }
-                ActionKind::Share => {
-                    if let (Some(found), Some(part)) = (&offers.share, audited.working()) {
+            match audited.proposals.offered(action.kind()) {
+                Some(Proposal::Schedule(found)) => self.schedule(found),
+                Some(Proposal::Rightsize(found)) => self.rightsize(audited, found, by),
+                Some(Proposal::Share(found)) => {
+                    if let Some(part) = audited.working() {
                         self.sharing(&part.workload, found);
                     }
                 }
-                ActionKind::Commit => {
-                    let found = offers.commit.iter();
-                    found.for_each(|one| self.note(&super::page::price(&one.key, &one.quote)));
+                Some(Proposal::Commit(found)) => {
+                    if let Some(one) = &found.alone {
+                        self.note(&price(&one.key, &one.quote));
+                    }
                 }
                 _ => {}
             }

@@ -1,18 +1,20 @@
 //! What a workload needs, and which types were weighed.
 
 use super::Derivation;
+use super::levers::candidate;
 use super::page::{Page, Rates, figure};
 use crate::analysis::AuditedWorkload;
 use crate::catalog::network_gbps;
-use crate::domain::{GpuOffer, Policy, Risk, WorkloadKind};
+use crate::domain::{ActionKind, GpuOffer, Policy, Risk, WorkloadKind};
 use crate::report::shared::text::{count, money};
 use crate::savings::{
-    Considered, Demand, Projection, RatioBasis, Rightsizing, Today, performance, usable_vram_mib,
+    Considered, Demand, Projection, RatioBasis, Refused, Rightsizing, Today, performance,
+    usable_vram_mib,
 };
 use rust_decimal::Decimal;
 
 /// Types that are reported beside the chosen one, of each sort.
-const SHOWN: usize = 3;
+pub(super) const SHOWN: usize = 3;
 
 impl Page {
     pub(super) fn rightsize(
@@ -21,7 +23,7 @@ impl Page {
         found: &Rightsizing,
         by: &Derivation<'_>,
     ) {
-        let (Some(part), Some(chosen)) = (audited.working(), found.considered.first()) else {
+        let (Some(part), Some(chosen)) = (audited.working(), found.suitable.first()) else {
             return;
         };
         let workload = &part.workload;
@@ -51,7 +53,8 @@ impl Page {
                 figure(sum * share, 6)
             ));
         }
-        self.considered(found);
+        let answer = audited.proposals.answer(ActionKind::Rightsize);
+        self.considered(found, answer.map_or(&[][..], |answer| &answer.refused[..]));
     }
 
     fn needs(
@@ -202,16 +205,14 @@ impl Page {
         });
     }
 
-    fn considered(&mut self, found: &Rightsizing) {
-        let (accepted, rejected): (Vec<&Considered>, Vec<&Considered>) =
-            found.considered.iter().partition(|one| one.is_accepted());
+    fn considered(&mut self, found: &Rightsizing, rejected: &[Refused]) {
         self.note(&format!(
             "{} types considered: {} suitable, {} rejected",
-            found.considered.len(),
-            accepted.len(),
+            found.suitable.len() + rejected.len(),
+            found.suitable.len(),
             rejected.len()
         ));
-        for one in accepted.iter().skip(1).take(SHOWN) {
+        for one in found.suitable.iter().skip(1).take(SHOWN) {
             if let Some(monthly) = one.monthly {
                 self.note(&format!(
                     "more expensive: {} × {} at {} per month",
@@ -222,12 +223,7 @@ impl Page {
             }
         }
         for one in rejected.iter().take(SHOWN) {
-            if let Some(reason) = &one.rejection {
-                self.note(&format!(
-                    "rejected: {} × {}: {reason}",
-                    one.count, one.shape.instance_type
-                ));
-            }
+            self.note(&format!("rejected: {}", candidate(one)));
         }
     }
 }

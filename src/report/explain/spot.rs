@@ -7,15 +7,13 @@ use crate::savings::SpotFigures;
 impl Page {
     /// The spot market of the type that the actions before led to.
     pub(super) fn spot(&mut self, state: &mut PlanState<'_>) {
-        let alternatives = &state.audited.alternatives;
-        let Some(market) = alternatives.spot.get(&state.instance_type) else {
+        let markets = state.audited.proposals.spot();
+        let Some(offer) = markets.and_then(|markets| markets.get(&state.instance_type)) else {
             return;
         };
-        let Some(figures) = &market.figures else {
-            return;
-        };
+        let figures = &offer.figures;
         self.market(figures);
-        let (effective, on_demand) = (market.effective_hourly.amount(), figures.on_demand.amount());
+        let (effective, on_demand) = (offer.effective.amount(), figures.on_demand.amount());
         let before = state.monthly;
         state.monthly = before * effective / on_demand;
         self.note(&format!(

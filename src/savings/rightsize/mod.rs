@@ -16,8 +16,7 @@ pub use projection::{Projection, Ratio, RatioBasis, performance, usable_vram_mib
 pub use rejection::Rejection;
 pub use steps::{caveats, steps};
 
-use crate::catalog::Prices;
-use crate::domain::{Action, ActionKind, Policy, PriceKey, PriceQuote, Risk, Target, Workload};
+use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target};
 use crate::savings::Fewer;
 use rust_decimal::Decimal;
 
@@ -43,33 +42,18 @@ pub struct Rightsizing {
     pub quotes: Vec<(PriceKey, PriceQuote)>,
     /// What to check before moving.
     pub steps: Vec<String>,
-    /// Every type that was evaluated, as [`candidates`] orders them.
-    pub considered: Vec<Considered>,
+    /// Every type that does the work, as [`candidates`] orders them: the first is chosen.
+    pub suitable: Vec<Considered>,
 }
 
-/// The type that does the work of a workload for the least money within the
-/// accepted risk. `None` when a figure is missing, prices cannot be compared or
-/// nothing is cheaper.
-pub fn rightsizing(
-    workload: &Workload,
-    prices: &Prices<'_>,
-    policy: &Policy,
-    accepted: Risk,
-) -> Option<Rightsizing> {
-    let today = Today::of(workload).ok()?;
-    let demand = Demand::of(workload, policy).ok()?;
-    let considered = candidates(&today, &demand, prices, policy, accepted);
-    best(&today, &demand, considered, accepted)
-}
-
-/// The first of the accepted types as a move.
+/// The first of the suitable types as a move; `None` without any.
 pub fn best(
     today: &Today<'_>,
     demand: &Demand,
-    considered: Vec<Considered>,
+    suitable: Vec<Considered>,
     accepted: Risk,
 ) -> Option<Rightsizing> {
-    let found = considered.first().filter(|first| first.is_accepted())?;
+    let found = suitable.first()?;
     let cost = today.cost.compute_monthly;
     let hourly = found.hourly?;
     let action = Action::saving(
@@ -96,7 +80,7 @@ pub fn best(
         projection: found.projection,
         quotes: found.quotes.clone(),
         steps: steps(today, demand, found),
-        considered,
+        suitable,
     })
 }
 

@@ -1,8 +1,10 @@
 //! Moves worked out by hand, and what holds for every one.
 
 use super::*;
-use crate::catalog::shape;
-use crate::domain::{Architecture, GpuShare, InstanceCost, PriceBook, WorkloadCost, WorkloadKind};
+use crate::catalog::{Prices, shape};
+use crate::domain::{
+    Architecture, GpuShare, InstanceCost, Policy, PriceBook, WorkloadCost, WorkloadKind,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -80,11 +80,8 @@ impl<'a> Twice<'a> {
     /// What a row may differ by because hours are whole: slower work goes on for a part of
     /// one.
     fn slack(&self, one: &AuditedWorkload) -> Decimal {
-        let slowdown = one
-            .offers
-            .rightsize
-            .as_ref()
-            .and_then(|found| Some(found.projection?.slowdown));
+        let moved = one.proposals.rightsize();
+        let slowdown = moved.and_then(|found| Some(found.projection?.slowdown));
         let is_slower = takes(one, ActionKind::Rightsize) && slowdown.is_some_and(|by| by > 1.0);
         // A schedule is computed by the hours every week, of which one may lack.
         let mut members = one.workload.members.iter();
@@ -157,7 +154,7 @@ impl<'a> Twice<'a> {
             .iter()
             .filter(|one| takes(one, ActionKind::Stop));
         stops
-            .flat_map(|one| &one.offers.stop.as_ref().expect("the plan stops").members)
+            .flat_map(|one| &one.proposals.stop().expect("the plan stops").members)
             .collect()
     }
 

@@ -47,7 +47,7 @@ proptest! {
     fn a_stop_takes_idle_members_by_name_and_no_other((boxes, bought) in fleet()) {
         let audit = audited(&estate_of(&boxes, &bought));
         for one in &audit.workloads {
-            let Some(stop) = &one.offers.stop else {
+            let Some(stop) = one.proposals.stop() else {
                 continue;
             };
             for id in &stop.members {

@@ -152,7 +152,7 @@ impl Change<'_> {
         for action in &self.one.actions {
             match action.kind() {
                 ActionKind::Stop => {
-                    let stop = self.one.offers.stop.as_ref().expect("the plan stops");
+                    let stop = self.one.proposals.stop().expect("the plan stops");
                     let all = machines.iter_mut().chain(&mut resting);
                     all.filter(|one| stop.members.contains(&one.instance.id))
                         .for_each(|one| self.stop(one));
@@ -197,7 +197,7 @@ impl Change<'_> {
     /// too: they are the proof that an instance ran.
     fn switch_off(&self, machines: &mut [Machine]) {
         let workload = self.working();
-        let found = self.one.offers.schedule.as_ref();
+        let found = self.one.proposals.schedule();
         let found = found.expect("the plan has a schedule");
         let off: BTreeSet<i64> = workload
             .activity
@@ -224,7 +224,7 @@ impl Change<'_> {
     /// whoever hands out the requests does.
     fn resized(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = self.working();
-        let found = self.one.offers.rightsize.as_ref();
+        let found = self.one.proposals.rightsize();
         let found = found.expect("the plan has a right-sizing");
         assert_eq!(found.action.target(), Some(target));
         let ratio = found.projection.map_or(
@@ -321,7 +321,7 @@ impl Change<'_> {
     /// utilization.
     fn shared(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = self.working();
-        let found = self.one.offers.share.as_ref().expect("the plan shares");
+        let found = self.one.proposals.share().expect("the plan shares");
         assert_eq!(found.action.target(), Some(target));
         let tenants: Vec<_> = workload
             .gpus()

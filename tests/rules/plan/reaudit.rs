@@ -11,7 +11,7 @@ use gpucost::domain::{
     Action, ActionKind, Classification, Finding, FindingKind, InstanceId, InstanceUsage, Money,
     Policy, Risk,
 };
-use gpucost::savings::{Purchase, Rejection, existing_coverage};
+use gpucost::savings::{Purchase, Refusal, Rejection, existing_coverage};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
@@ -139,8 +139,8 @@ impl Twice {
         let ids: BTreeSet<String> = left.iter().map(|left| left.workload.id()).collect();
         let mut all = boldest.workloads.iter();
         all.any(|left| {
-            let offers = &left.offers;
-            let saves = offers.rightsize.is_some() || offers.share.is_some();
+            let found = &left.proposals;
+            let saves = found.rightsize().is_some() || found.share().is_some();
             let activity = &left.workload.activity;
             let weeks_are_known = activity.is_measured() && activity.len() + 1 >= 336;
             let is_known = left.workload.vram().is_some() && weeks_are_known;
@@ -347,11 +347,14 @@ impl Twice {
 /// within the limit from the type that was chosen instead, and what holds 5% of a small
 /// card holds less of a large one.
 fn was_held_back(one: &AuditedWorkload) -> bool {
-    let found = one.offers.rightsize.iter();
-    let mut considered = found.flat_map(|found| &found.considered);
-    considered.any(|other| {
-        let rejection = other.rejection.as_ref();
-        rejection.is_some_and(|why| matches!(why, Rejection::Risk(_) | Rejection::Gpus { .. }))
+    let answer = one.proposals.answer(ActionKind::Rightsize);
+    let moved = answer.filter(|answer| answer.offered.is_some());
+    let mut refused = moved.iter().flat_map(|answer| &answer.refused);
+    refused.any(|other| {
+        matches!(
+            other.reason,
+            Refusal::Type(Rejection::Risk(_) | Rejection::Gpus { .. })
+        )
     })
 }
 

@@ -1,19 +1,125 @@
 //! Stopping what computes nothing, member by member: what that ends, and what would
 //! stop an engineer from doing it.
 
-use super::owned::Owned;
-use crate::analysis::workloads::Grouped;
+use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::domain::{
-    Action, ActionKind, CapacityReservation, Confidence, Group, InstanceUsage, Member, Money, Risk,
-    Workload, WorkloadKind,
+    Action, ActionKind, CapacityReservation, Classification, Confidence, Group, InstanceId,
+    InstanceUsage, Member, Money, Risk, Workload, WorkloadKind,
 };
-use crate::savings::{NamedMembers, Stop};
+use crate::savings::Bought;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// Names listed before the rest is counted.
+const MOST_NAMED: usize = 20;
 
 /// Traffic of an idle member of a training group from which it may hold the others
 /// together, bytes a day.
 const COORDINATOR_BYTES_PER_DAY: f64 = 5_000_000.0;
+
+/// Ending members that compute nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stop {
+    /// The action; absent where no saving may be counted.
+    pub action: Option<Action>,
+    /// The members whose stop saves, ascending by id.
+    pub members: Vec<InstanceId>,
+    /// What would stop an engineer, the gravest first.
+    pub caveats: Vec<String>,
+}
+
+impl Stop {
+    /// Two stops of one workload as one action.
+    pub(super) fn and(self, right: Self, group: &Workload) -> Self {
+        let action = match (self.action, right.action) {
+            (Some(left), Some(right)) => {
+                let sum = |left: Money, right: Money| left.checked_add(right).unwrap_or(left);
+                let cost = group.monthly_cost().unwrap_or(left.monthly_savings());
+                let detail = format!("{}; {}", left.detail(), right.detail());
+                let saved = sum(left.monthly_savings(), right.monthly_savings());
+                let caveats = [left.caveats(), right.caveats()].concat();
+                Action::saving(ActionKind::Stop, None, detail, saved, cost, Risk::Low).map(
+                    |action| {
+                        action
+                            .of_which_certain(sum(left.certain(), right.certain()))
+                            .with_caveats(caveats)
+                    },
+                )
+            }
+            (one, other) => one.or(other),
+        };
+        let mut members = [self.members, right.members].concat();
+        members.sort();
+        Self {
+            action,
+            members,
+            caveats: [self.caveats, right.caveats].concat(),
+        }
+    }
+}
+
+/// Members by name, the first of many.
+pub struct NamedMembers<'a>(pub &'a [&'a Member]);
+
+impl fmt::Display for NamedMembers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, member) in self.0.iter().take(MOST_NAMED).enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{}", member.id)?;
+        }
+        match self.0.len().saturating_sub(MOST_NAMED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// Stops members that are known to compute nothing.
+pub(super) struct StopIdle;
+
+impl Lever for StopIdle {
+    fn kind(&self) -> ActionKind {
+        ActionKind::Stop
+    }
+
+    fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, _: &Proposals) -> Answer {
+        let stop = match may_stop(members) {
+            Ok(()) => stop(members, &facts.bought),
+            Err(reason) => return reason.into(),
+        };
+        let Some(stop) = stop else {
+            return Refusal::Unpriced.into();
+        };
+        let refused = match &stop.action {
+            Some(_) => Vec::new(),
+            None => vec![Refused::from(Refusal::SavesNothing)],
+        };
+        Answer {
+            offered: Some(Proposal::Stop(stop)),
+            refused,
+        }
+    }
+}
+
+fn may_stop(members: &Members<'_>) -> Result<(), Refusal> {
+    let (workload, verdict) = (&members.part.workload, &members.part.verdict);
+    if !workload.key.running {
+        return Err(Refusal::Stopped);
+    }
+    let is_well_used = verdict.classification == Classification::WellUtilized;
+    match members.part.idle {
+        // Power alone never justifies a stop, and little of it neither.
+        Some(state) if state.is_idle() && verdict.idle_power_percent.is_some() => {
+            Err(Refusal::PowerOnly)
+        }
+        Some(state) if state.is_idle() => Ok(()),
+        Some(_) => Err(Refusal::SeenBriefly),
+        None if verdict.confidence.is_none() => Err(Refusal::NoVerdict),
+        None if verdict.state.is_none() && !is_well_used => Err(Refusal::IdlenessUnknown),
+        None => Err(Refusal::InUse),
+    }
+}
 
 /// What stopping a member does.
 enum Fate<'a> {
@@ -26,34 +132,33 @@ enum Fate<'a> {
 }
 
 fn fate<'a>(
-    group: &Grouped,
+    of: &Members<'_>,
     member: &Member,
     usage: &InstanceUsage,
-    owned: &'a Owned<'_>,
+    bought: &Bought<'a>,
 ) -> Fate<'a> {
-    let may_train = group.workload.kind == WorkloadKind::Training;
+    let may_train = of.group.kind == WorkloadKind::Training;
     let talks = usage
         .network_bytes_per_day
         .is_some_and(|bytes| bytes > COORDINATOR_BYTES_PER_DAY);
-    if may_train && talks && group.has_working_peers {
+    if may_train && talks && of.has_working_peers {
         return Fate::Coordinates;
     }
     match &member.capacity_reservation {
         None => Fate::Ends(None),
-        Some(id) => owned
+        Some(id) => bought
             .lowerable(id)
             .map_or(Fate::Held, |one| Fate::Ends(Some(one))),
     }
 }
 
-/// What stopping the idle members of a part of a group ends. `None` when nothing is
-/// idle, or only power says so: power alone never justifies a stop.
-pub(super) fn stop(group: &Grouped, part: &Workload, owned: &Owned<'_>) -> Option<Stop> {
+/// What stopping idle members ends; `None` without a price.
+fn stop(of: &Members<'_>, bought: &Bought<'_>) -> Option<Stop> {
+    let part = &of.part.workload;
     let cost = part.cost.as_ref()?;
-    let may_train = group.workload.kind == WorkloadKind::Training;
     let mut ended = Ended::default();
     for ((member, cost), usage) in part.members.iter().zip(&cost.instances).zip(&part.usage) {
-        match fate(group, member, usage, owned) {
+        match fate(of, member, usage, bought) {
             Fate::Coordinates => {
                 ended.coordinators.push(member);
                 continue;
@@ -70,19 +175,19 @@ pub(super) fn stop(group: &Grouped, part: &Workload, owned: &Owned<'_>) -> Optio
         }
         let saved = cost.monthly().amount() - cost.committed_monthly().amount();
         ended.saved += saved;
-        let may_be_paid = owned.plan_that_may_pay(part, member).is_some();
+        let may_be_paid = bought.plan_that_may_pay(part, member).is_some();
         if member.confidence == Some(Confidence::Measured) && !may_be_paid {
             ended.certain += saved;
         }
         ended.members.push(member);
     }
-    ended.stay = stay(group, owned);
-    let caveats = ended.caveats(group, may_train && group.has_working_peers);
+    ended.stay = stay(of, bought);
+    let caveats = ended.caveats(of);
     let money = |amount| Money::new(amount, cost.compute_monthly.currency());
     let action = Action::saving(
         ActionKind::Stop,
         None,
-        ended.detail(group, part),
+        ended.detail(of),
         money(ended.saved),
         cost.compute_monthly,
         Risk::Low,
@@ -116,19 +221,19 @@ struct Ended<'a> {
 }
 
 impl Ended<'_> {
-    fn detail(&self, group: &Grouped, part: &Workload) -> String {
+    fn detail(&self, of: &Members<'_>) -> String {
         let names = NamedMembers(&self.members);
-        let mut detail = if self.members.len() == group.workload.members.len() {
+        let all = of.group.members.len();
+        let mut detail = if self.members.len() == all {
             "stop: no GPU activity; volumes remain and are still billed".to_owned()
         } else {
             format!(
-                "stop {} of {}, which have no GPU activity: {names}; volumes remain and are \
+                "stop {} of {all}, which have no GPU activity: {names}; volumes remain and are \
                  still billed",
                 self.members.len(),
-                group.workload.members.len()
             )
         };
-        if let Some(committed_cost) = part.committed_cost() {
+        if let Some(committed_cost) = of.part.workload.committed_cost() {
             detail.push_str(&format!(
                 ", and {} per month remains committed by {}",
                 committed_cost.monthly.amount(),
@@ -144,7 +249,8 @@ impl Ended<'_> {
         detail
     }
 
-    fn caveats(&self, group: &Grouped, is_beside_training: bool) -> Vec<String> {
+    fn caveats(&self, of: &Members<'_>) -> Vec<String> {
+        let is_beside_training = of.group.kind == WorkloadKind::Training && of.has_working_peers;
         let mut caveats = Vec::new();
         if !self.coordinators.is_empty() {
             caveats.push(format!(
@@ -180,8 +286,8 @@ impl Ended<'_> {
                 .collect();
             caveats.push(format!("remaining replicas: {}", stay.join(", ")));
         }
-        if let Group::AutoScaling(name) = &group.workload.key.group
-            && group.has_working_peers
+        if let Group::AutoScaling(name) = &of.group.key.group
+            && of.has_working_peers
         {
             caveats.push(format!(
                 "the Auto Scaling group {name} replaces manually stopped instances: lower \
@@ -194,21 +300,21 @@ impl Ended<'_> {
 
 /// How many replicas of a service stay in each zone when all that may end has ended; empty
 /// for what is not a service of several zones.
-fn stay(group: &Grouped, owned: &Owned<'_>) -> BTreeMap<String, u32> {
-    let whole = group.workload.zones();
-    if group.workload.kind != WorkloadKind::Serving || whole.len() < 2 {
+fn stay(of: &Members<'_>, bought: &Bought<'_>) -> BTreeMap<String, u32> {
+    let whole = of.group.zones();
+    if of.group.kind != WorkloadKind::Serving || whole.len() < 2 {
         return BTreeMap::new();
     }
     let mut stay: BTreeMap<String, u32> = whole
         .into_iter()
         .map(|(zone, count)| (zone.to_owned(), count))
         .collect();
-    let idle = group.parts.iter().filter(|part| {
+    let idle = of.parts.iter().filter(|part| {
         part.idle.is_some_and(|state| state.is_idle()) && part.verdict.idle_power_percent.is_none()
     });
     for part in idle {
         for (member, usage) in part.workload.members.iter().zip(&part.workload.usage) {
-            let ends = matches!(fate(group, member, usage, owned), Fate::Ends(_));
+            let ends = matches!(fate(of, member, usage, bought), Fate::Ends(_));
             let zone = member.zone.as_ref().filter(|_| ends);
             if let Some(count) = zone.and_then(|zone| stay.get_mut(zone)) {
                 *count -= 1;

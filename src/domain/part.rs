@@ -1,0 +1,14 @@
+//! Members of a workload apart by how they behave.
+
+use super::{UsageState, Verdict, Workload};
+
+/// Members of a workload that behave alike, as a workload of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// What all of them are; absent for those that work, or may.
+    pub idle: Option<UsageState>,
+    /// The members with their cost and what was measured of them.
+    pub workload: Workload,
+    /// What they are judged to be.
+    pub verdict: Verdict,
+}

@@ -1,0 +1,164 @@
+//! Every lever with its result: planned, offered and left out, or refused, and why.
+
+use super::Derivation;
+use super::page::Page;
+use super::rightsize::SHOWN;
+use crate::analysis::AuditedWorkload;
+use crate::domain::ActionKind;
+use crate::savings::{Answer, LEVERS, LeftOut, Proposal, Refusal, Refused};
+
+impl Page {
+    pub(super) fn levers(&mut self, audited: &AuditedWorkload, by: &Derivation<'_>) {
+        self.heading("levers");
+        for lever in LEVERS {
+            let kind = lever.kind();
+            let Some(answer) = audited.proposals.answer(kind) else {
+                self.line(&format!("{kind}: not evaluated: excluded by tag"));
+                continue;
+            };
+            let mut actions = audited.actions.iter();
+            let planned = actions.find(|action| action.kind() == kind);
+            if let Some(action) = planned {
+                let to = action.target().map_or(String::new(), |target| {
+                    format!(", {} × {}", target.count, target.instance_type)
+                });
+                self.line(&format!("{kind}: planned{to}"));
+            } else if answer.offered.as_ref().is_some_and(is_saving) {
+                let why = left_out(kind, answer, audited, by);
+                self.line(&format!("{kind}: offered, not planned{why}"));
+            } else {
+                self.refused(kind, answer);
+            }
+        }
+    }
+
+    /// The reason against a lever, or the reasons against each type that it evaluated.
+    fn refused(&mut self, kind: ActionKind, answer: &Answer) {
+        let first = answer.refused.first().map(|one| &one.reason);
+        let reason = first.unwrap_or(&Refusal::SavesNothing);
+        if answer.refused.iter().all(|one| one.reason == *reason) {
+            let result = if is_evaluated(reason) {
+                "refused"
+            } else {
+                "not evaluated"
+            };
+            self.line(&format!("{kind}: {result}: {}", words(reason)));
+        } else {
+            self.line(&format!(
+                "{kind}: refused: none of {} candidates is suitable",
+                answer.refused.len()
+            ));
+            for one in answer.refused.iter().take(SHOWN) {
+                self.note(&candidate(one));
+            }
+        }
+        if let Some(Proposal::Stop(stop)) = &answer.offered {
+            for caveat in &stop.caveats {
+                self.note(&format!("caveat: {caveat}"));
+            }
+        }
+    }
+}
+
+/// Whether an offer is one. The caveats of a stop count for the findings even where it
+/// saves nothing.
+fn is_saving(proposal: &Proposal) -> bool {
+    match proposal {
+        Proposal::Stop(stop) => stop.action.is_some(),
+        _ => true,
+    }
+}
+
+/// Why the plan does without an offer; empty where it does not say.
+fn left_out(
+    kind: ActionKind,
+    answer: &Answer,
+    audited: &AuditedWorkload,
+    by: &Derivation<'_>,
+) -> String {
+    match audited.left_out.get(&kind) {
+        Some(LeftOut::Risk(risk)) if *risk <= by.accepted => {
+            format!(": the {} plan costs less", by.audit.plan_risk)
+        }
+        Some(LeftOut::Risk(risk)) => format!(": it needs `--risk {risk}`"),
+        Some(LeftOut::Instead(other)) => format!(": {other} costs less"),
+        Some(LeftOut::SavesNothing) if kind == ActionKind::Commit => {
+            ": no commitment costs less for the remaining hours".to_owned()
+        }
+        Some(LeftOut::SavesNothing) => ": it saves nothing after the other actions".to_owned(),
+        // A type that the plan leads to may have no offer where others have one.
+        None => {
+            let mut targets = audited.actions.iter().rev();
+            let last = targets.find_map(|action| action.target());
+            let today = &audited.workload.key.instance_type;
+            let name = last.map_or(today, |target| &target.instance_type);
+            let is_of = |one: &&Refused| {
+                let to = one.candidate.as_ref();
+                to.is_none_or(|to| to.instance_type == *name)
+            };
+            let reason = answer.refused.iter().find(is_of);
+            reason.map_or(String::new(), |one| format!(": {}", candidate(one)))
+        }
+    }
+}
+
+/// A candidate with the reason against it.
+pub(super) fn candidate(one: &Refused) -> String {
+    let reason = words(&one.reason);
+    match &one.candidate {
+        Some(to) => format!("{} × {}: {reason}", to.count, to.instance_type),
+        None => reason,
+    }
+}
+
+/// Whether a lever was asked at all.
+fn is_evaluated(reason: &Refusal) -> bool {
+    !matches!(
+        reason,
+        Refusal::Stopped | Refusal::Running | Refusal::Resting(_)
+    )
+}
+
+/// A reason in words.
+fn words(reason: &Refusal) -> String {
+    let text = match reason {
+        Refusal::Resting(state) => return state.to_string(),
+        Refusal::Billed(option) => return format!("billed as {option}"),
+        Refusal::RateUnknown {
+            plan,
+            instance_type,
+        } => {
+            return format!(
+                "the savings plan {plan} may cover it, and its rate for {instance_type} is unknown"
+            );
+        }
+        Refusal::Missing(missing) => return missing.to_string(),
+        Refusal::Schedule(reason) => return reason.to_string(),
+        Refusal::Type(reason) => return reason.to_string(),
+        Refusal::Share(reason) => return reason.to_string(),
+        Refusal::Spot(reason) => return reason.to_string(),
+        Refusal::Stopped => "stopped",
+        Refusal::Running => "running",
+        Refusal::SeenBriefly => "no GPU was active, but the observed time is too short",
+        Refusal::InUse => "its GPUs are in use",
+        Refusal::IdlenessUnknown => "the data does not show whether its GPUs are idle",
+        Refusal::NoVerdict => "the data is not sufficient for a verdict",
+        Refusal::PowerOnly => "power data alone does not justify a stop",
+        Refusal::Unpriced => "price not available",
+        Refusal::StoppedLately => "it stopped recently and may be started again",
+        Refusal::NothingStands => "no billed storage or addresses remain",
+        Refusal::Committed => "its hours are committed",
+        Refusal::Held => "it runs in a capacity reservation that this account cannot lower",
+        Refusal::HeldHours => {
+            "it runs in a capacity reservation, which is also billed during off hours"
+        }
+        Refusal::WellUsed => "its GPUs are well utilized",
+        Refusal::StaysOversized => {
+            "its GPUs are used too little, and no other lever right-sizes or schedules it"
+        }
+        Refusal::SeveralMarkets => "its instances differ in operating system or tenancy",
+        Refusal::TooShort => "no instance was measured for long enough",
+        Refusal::SavesNothing => "it saves nothing",
+    };
+    text.to_owned()
+}

@@ -1,0 +1,211 @@
+//! From what the levers offer to what a plan chooses from: each offer on top of another.
+
+use super::{
+    Alternatives, Committable, Proposals, ResizeOffer, Rightsizing, Schedule, ScheduleOffer,
+    ScheduledHours, Scheduling, Sharing, SpotFigures, SpotMarket, SpotOffer, Stage, StageMember,
+};
+use crate::domain::{ActionKind, Currency, HourlyRate, Money, Part, PriceOption, Workload};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+impl Stage {
+    /// How a workload runs today; absent when it does not, or has no price.
+    pub fn of(workload: &Workload) -> Option<Self> {
+        let cost = workload.cost.as_ref()?;
+        Some(Self {
+            instance_type: workload.key.instance_type.clone(),
+            count: u32::try_from(workload.instances.len()).ok()?,
+            members: cost
+                .instances
+                .iter()
+                .map(|one| StageMember {
+                    hourly: one.hourly,
+                    monthly: one.monthly_exact().amount(),
+                })
+                .collect(),
+        })
+    }
+}
+
+impl Alternatives {
+    /// What could be done about a workload of which `working` is the part that works.
+    pub fn of(group: &Workload, working: Option<&Part>, proposals: &Proposals) -> Self {
+        let cost = group.monthly_cost();
+        let mut found = Self {
+            id: group.id(),
+            // Without a price there is nothing to plan, and this is not read.
+            cost: cost.unwrap_or(Money::zero(Currency::Usd)),
+            today: None,
+            end: None,
+            schedule: None,
+            resizes: Vec::new(),
+            spot: BTreeMap::new(),
+            committable: Vec::new(),
+        };
+        if cost.is_none() {
+            return found;
+        }
+        found.end = proposals.stopping().or(proposals.release()).cloned();
+        let working = working.map(|part| &part.workload);
+        let working = working.filter(|workload| workload.committed_cost().is_none());
+        let Some((workload, today)) = working.and_then(|one| Some((one, Stage::of(one)?))) else {
+            return found;
+        };
+        let schedule = proposals.schedule();
+        found.schedule = schedule.map(scheduled);
+        let moved = proposals.rightsize();
+        let moved = moved.and_then(|found| moved_to(found, schedule));
+        let shared = proposals.share();
+        let shared = shared.and_then(|found| shared_on(found, &today, schedule));
+        found.resizes = moved.into_iter().chain(shared).collect();
+        let markets = proposals.spot().into_iter().flatten();
+        found.spot = markets
+            .map(|(name, offer)| (name.clone(), market(name, offer)))
+            .collect();
+        let committing = proposals.committing();
+        let places = committing.iter().flat_map(|found| &found.places);
+        found.committable = places
+            .filter_map(|place| committable(workload, *place))
+            .collect();
+        found.today = Some(today);
+        found
+    }
+}
+
+fn scheduled(found: &Scheduling) -> ScheduleOffer {
+    ScheduleOffer {
+        hours: ScheduledHours {
+            on_share: Decimal::ONE - found.schedule.saved_share,
+            on: found.schedule.off_hours.iter().map(|off| !off).collect(),
+        },
+        risk: found.action.risk(),
+        detail: found.action.detail().to_owned(),
+        caveats: found.action.caveats().to_vec(),
+    }
+}
+
+/// Right-sizing, at today's running time.
+fn moved_to(found: &Rightsizing, schedule: Option<&Scheduling>) -> Option<ResizeOffer> {
+    let target = found.action.target()?;
+    let slowdown = found
+        .projection
+        .map_or(1.0, |projection| projection.slowdown);
+    Some(ResizeOffer {
+        kind: ActionKind::Rightsize,
+        to: Stage {
+            instance_type: target.instance_type.clone(),
+            count: target.count,
+            members: found
+                .moved
+                .iter()
+                .map(|one| StageMember {
+                    hourly: one.hourly,
+                    monthly: one.monthly,
+                })
+                .collect(),
+        },
+        fewer: found.fewer.clone(),
+        slowdown,
+        scheduled: schedule.and_then(|offered| {
+            let there = match &found.fewer {
+                Some(fewer) => fewer.share_in(&offered.schedule.off_hours),
+                None => offered.saved_share_of(&found.moved),
+            };
+            scheduled_there(&offered.schedule, there, slowdown)
+        }),
+        monthly_at_todays_hours: found
+            .moved
+            .iter()
+            .map(|one| one.monthly_at_todays_hours)
+            .sum(),
+        risk: found.action.risk(),
+        detail: found.action.detail().to_owned(),
+        caveats: found.action.caveats().to_vec(),
+    })
+}
+
+/// Sharing, at today's running time.
+fn shared_on(found: &Sharing, today: &Stage, schedule: Option<&Scheduling>) -> Option<ResizeOffer> {
+    let target = found.action.target()?;
+    let monthly = today.monthly() - found.action.monthly_savings().amount();
+    let share = monthly.checked_div(today.monthly())?;
+    Some(ResizeOffer {
+        kind: ActionKind::Share,
+        to: Stage {
+            instance_type: target.instance_type.clone(),
+            count: target.count,
+            members: today
+                .members
+                .iter()
+                .map(|one| StageMember {
+                    hourly: one.hourly,
+                    monthly: one.monthly * share,
+                })
+                .collect(),
+        },
+        fewer: found.fewer.clone(),
+        slowdown: 1.0,
+        scheduled: schedule.and_then(|offered| {
+            let fewer = found.fewer.as_ref()?;
+            let there = fewer.share_in(&offered.schedule.off_hours);
+            scheduled_there(&offered.schedule, there, 1.0)
+        }),
+        monthly_at_todays_hours: monthly,
+        risk: found.action.risk(),
+        detail: found.action.detail().to_owned(),
+        caveats: found.action.caveats().to_vec(),
+    })
+}
+
+/// The hours of a schedule on another type or number, where they or what they save there
+/// are not those of today: slower work takes more of them.
+fn scheduled_there(
+    today: &Schedule,
+    saved_share: Decimal,
+    slowdown: f64,
+) -> Option<ScheduledHours> {
+    if slowdown <= 1.0 && saved_share == today.saved_share {
+        return None;
+    }
+    let mut there = today.clone();
+    there.saved_share = saved_share;
+    let slower = there.slower(slowdown);
+    Some(ScheduledHours {
+        on_share: Decimal::ONE - slower.saved_share,
+        on: slower.off_hours.iter().map(|off| !off).collect(),
+    })
+}
+
+fn market(name: &str, offer: &SpotOffer) -> SpotMarket {
+    SpotMarket {
+        hourly: offer.figures.spot.rate,
+        effective_hourly: offer.effective,
+        risk: offer.risk,
+        detail: in_words(name, &offer.figures, offer.effective),
+    }
+}
+
+fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String {
+    let percent = (figures.overhead * Decimal::ONE_HUNDRED)
+        .round_dp(2)
+        .normalize();
+    format!(
+        "{name} on spot at {}/h ({}); checkpoints each {:#} and lost work take {percent}% of \
+         the time, so an hour of work costs {}/h instead of {}/h",
+        figures.spot.rate.amount().normalize(),
+        figures.spot.basis,
+        figures.checkpoint_interval,
+        effective.amount().round_dp(6).normalize(),
+        figures.on_demand.amount().normalize(),
+    )
+}
+
+fn committable(workload: &Workload, place: usize) -> Option<Committable> {
+    let member = workload.members.get(place)?;
+    Some(Committable {
+        id: member.id.clone(),
+        place,
+        key: member.price_key.with_option(PriceOption::OnDemand),
+        seen: member.activity.instances().collect(),
+    })
+}

@@ -1,0 +1,101 @@
+//! What an account has bought already, where it decides about a lever, and what is sold
+//! to it beside that.
+
+use super::TermOffer;
+use crate::catalog::Prices;
+use crate::domain::{
+    CapacityReservation, CommitmentTerm, Commitments, Member, PriceBasis, PriceKey, PriceOption,
+    PurchaseOption, Risk, SavingsPlan, Workload,
+};
+use jiff::Timestamp;
+
+/// The commitments of an account, at an instant and with the prices of that time.
+#[derive(Debug, Clone, Copy)]
+pub struct Bought<'a> {
+    /// Everything that is committed to.
+    pub commitments: &'a Commitments,
+    /// What is sold, at which price.
+    pub prices: &'a Prices<'a>,
+    /// The instant.
+    pub as_of: Timestamp,
+}
+
+impl<'a> Bought<'a> {
+    /// The capacity reservation of an id, where the account may lower it; `None` for
+    /// one that cannot be lowered, and for one that is not in sight, which is somebody
+    /// else's.
+    pub(super) fn lowerable(&self, id: &str) -> Option<&'a CapacityReservation> {
+        let mut all = self.commitments.capacity_reservations.iter();
+        let found = all.find(|one| one.id == id)?;
+        found.can_be_cancelled(self.as_of).then_some(found)
+    }
+
+    /// A savings plan that may cover what a price is of and whose rate for it nobody
+    /// knows: whether anything pays beside it cannot be said.
+    pub fn plan_of_unknown_rate(&self, key: &PriceKey) -> Option<&'a SavingsPlan> {
+        self.commitments.savings_plans.iter().find(|plan| {
+            let option = plan.kind.price_option(plan.term);
+            plan.end > self.as_of
+                && plan.may_cover(&key.region, key.family())
+                && option.is_some_and(|option| self.prices.get(&key.with_option(option)).is_err())
+        })
+    }
+
+    /// A savings plan of unknown rate that may pay for hours of a member of a running
+    /// workload. No plan pays for spot or a Capacity Block.
+    pub fn plan_that_may_pay(
+        &self,
+        workload: &Workload,
+        member: &Member,
+    ) -> Option<&'a SavingsPlan> {
+        let option = workload.key.purchase_option;
+        let is_never_paid =
+            option == PurchaseOption::Spot || option == PurchaseOption::CapacityBlock;
+        if !workload.key.running || is_never_paid {
+            return None;
+        }
+        self.plan_of_unknown_rate(&member.price_key.with_option(PriceOption::OnDemand))
+    }
+
+    /// The commitments that are sold for an on-demand price: standard reserved instances,
+    /// and EC2 Instance Savings Plans whose rates were read; of the same price the former.
+    /// None beside a savings plan of unknown rate.
+    pub fn sold(&self, key: &PriceKey) -> Vec<TermOffer> {
+        if self.plan_of_unknown_rate(key).is_some() {
+            return Vec::new();
+        }
+        CommitmentTerm::ALL
+            .into_iter()
+            .flat_map(|term| {
+                [
+                    (PriceOption::Reserved(term), "standard reserved instance"),
+                    (
+                        PriceOption::Ec2InstanceSavingsPlan(term),
+                        "EC2 Instance Savings Plan",
+                    ),
+                ]
+                .map(|(option, name)| (term, option, name))
+            })
+            .filter_map(|(term, option, name)| {
+                let quote = self.prices.get(&key.with_option(option)).ok()?;
+                // A rate that is derived from a reserved instance is no better than
+                // that one is today.
+                let is_plan = matches!(option, PriceOption::Ec2InstanceSavingsPlan(_));
+                if is_plan && quote.basis == PriceBasis::Derived {
+                    return None;
+                }
+                let years = if term.years == 1 { "year" } else { "years" };
+                Some(TermOffer {
+                    name: format!("{name}, {} {years}, {}", term.years, term.payment),
+                    option,
+                    effective_hourly: quote.rate,
+                    risk: if term == CommitmentTerm::ONE_YEAR_NO_UPFRONT {
+                        Risk::Medium
+                    } else {
+                        Risk::High
+                    },
+                })
+            })
+            .collect()
+    }
+}

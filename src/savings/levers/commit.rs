@@ -1,0 +1,125 @@
+//! Buying ahead what goes on running.
+
+use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
+use crate::domain::{ActionKind, Part, PriceOption, PurchaseOption};
+use crate::savings::{Commitment, one_year_no_upfront};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+/// What may be bought ahead for members that work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Committing {
+    /// A commitment for these members alone, without any other lever; absent where none
+    /// saves, or they are to be brought to their size first.
+    pub alone: Option<Commitment>,
+    /// The members that a plan may size commitments by, as places among them.
+    pub places: Vec<usize>,
+}
+
+/// Buys ahead for the members that stay.
+pub(super) struct BuyAhead;
+
+impl Lever for BuyAhead {
+    fn kind(&self) -> ActionKind {
+        ActionKind::Commit
+    }
+
+    fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, earlier: &Proposals) -> Answer {
+        committing(members, facts, earlier).unwrap_or_else(Answer::from)
+    }
+}
+
+/// # Errors
+/// The reason why no member was evaluated.
+fn committing(
+    members: &Members<'_>,
+    facts: &Facts<'_>,
+    earlier: &Proposals,
+) -> Result<Answer, Refusal> {
+    let part = members.working()?;
+    let (workload, verdict) = (&part.workload, &part.verdict);
+    let option = workload.key.purchase_option;
+    if option != PurchaseOption::OnDemand {
+        return Err(Refusal::Billed(option));
+    }
+    // What is overprovisioned shrinks first; a commitment would fix it.
+    let alone = verdict
+        .is_used()
+        .then(|| one_year_no_upfront(workload, facts.prices, facts.policy))
+        .flatten()
+        .filter(|_| {
+            let plan = facts.bought.plan_of_unknown_rate(&workload.price_key);
+            plan.is_none()
+        });
+    let (places, refused) = places(members, facts, earlier);
+    let is_offered = alone.is_some() || !places.is_empty();
+    Ok(Answer {
+        offered: is_offered.then_some(Proposal::Commit(Committing { alone, places })),
+        refused,
+    })
+}
+
+/// The members that may be committed to: each measured long enough by itself, in a
+/// workload that is used well or brought to its size or its hours by another lever. A
+/// commitment on what is overprovisioned would fix that for a year.
+fn places(
+    members: &Members<'_>,
+    facts: &Facts<'_>,
+    earlier: &Proposals,
+) -> (Vec<usize>, Vec<Refused>) {
+    let part = members.part;
+    let workload = &part.workload;
+    let is_priced = members.group.monthly_cost().is_some() && workload.cost.is_some();
+    let reason = if !is_priced {
+        Some(Refusal::Unpriced)
+    } else if part.verdict.confidence.is_none() {
+        Some(Refusal::NoVerdict)
+    } else if !is_right_sized(part, facts, earlier) {
+        Some(Refusal::StaysOversized)
+    } else {
+        None
+    };
+    if let Some(reason) = reason {
+        return (Vec::new(), vec![reason.into()]);
+    }
+    let (mut places, mut refused) = (Vec::new(), Vec::new());
+    for (place, member) in workload.members.iter().enumerate() {
+        if !workload.is_committable(place, facts.policy) {
+            continue;
+        }
+        let key = member.price_key.with_option(PriceOption::OnDemand);
+        let Some(plan) = facts.bought.plan_of_unknown_rate(&key) else {
+            places.push(place);
+            continue;
+        };
+        let unknown = Refused::from(Refusal::RateUnknown {
+            plan: plan.id.clone(),
+            instance_type: key.instance_type,
+        });
+        if !refused.contains(&unknown) {
+            refused.push(unknown);
+        }
+    }
+    if places.is_empty() && refused.is_empty() {
+        refused.push(Refusal::TooShort.into());
+    }
+    (places, refused)
+}
+
+/// Whether the GPUs are used enough, or will be by a smaller size or fewer hours within
+/// the accepted risk.
+fn is_right_sized(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> bool {
+    let is_brought_to_size = [ActionKind::Rightsize, ActionKind::Share]
+        .into_iter()
+        .any(|kind| earlier.offers_within(kind, facts.accepted));
+    let is_used_when_on = earlier
+        .schedule()
+        .filter(|found| found.action.risk() <= facts.accepted)
+        .and_then(|found| {
+            let on_share = Decimal::ONE - found.schedule.saved_share;
+            let mean = part.workload.utilization.as_ref()?.distribution.mean;
+            Some(mean / on_share.to_f64()?)
+        })
+        .is_some_and(|mean| mean >= facts.policy.overprovisioned_below_percent);
+    is_brought_to_size || is_used_when_on || part.verdict.is_used()
+}

@@ -1,0 +1,288 @@
+//! What the levers answer, for whoever chooses among it or explains it.
+
+use super::{Committing, Stop};
+use crate::domain::{Action, ActionKind, Part, PurchaseOption, Risk, Target, UsageState, Workload};
+use crate::savings::{
+    Commitment, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing, Scheduling,
+    Sharing, SpotOffer,
+};
+use std::collections::BTreeMap;
+
+/// What a lever offers, taken alone, with the inputs of its arithmetic.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Proposal {
+    /// End the members that compute nothing.
+    Stop(Stop),
+    /// Release what stands while they are stopped.
+    Release(Action),
+    /// Switch them off in the hours that they do not use.
+    Schedule(Scheduling),
+    /// Move to another type or number.
+    Rightsize(Rightsizing),
+    /// Put the tenants together on fewer cards.
+    Share(Sharing),
+    /// Buy on the spot market, by instance type: today's, and those of the moves before.
+    Spot(BTreeMap<String, SpotOffer>),
+    /// Buy ahead.
+    Commit(Committing),
+}
+
+impl Proposal {
+    /// Target, saving, risk and caveats of the lever alone. Absent where no saving may be
+    /// counted, and where it depends on what the levers before it leave.
+    pub fn action(&self) -> Option<&Action> {
+        match self {
+            Self::Stop(found) => found.action.as_ref(),
+            Self::Release(action) => Some(action),
+            Self::Schedule(found) => Some(&found.action),
+            Self::Rightsize(found) => Some(&found.action),
+            Self::Share(found) => Some(&found.action),
+            Self::Spot(_) => None,
+            Self::Commit(found) => found.alone.as_ref().map(|alone| &alone.action),
+        }
+    }
+}
+
+/// Why a lever does not offer something.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// It is for what runs.
+    Stopped,
+    /// It is for what is stopped.
+    Running,
+    /// It is for what works.
+    Resting(UsageState),
+    /// Nothing was active so far, and that was not seen for long enough.
+    SeenBriefly,
+    /// The GPUs are in use.
+    InUse,
+    /// Too little is known to tell idle from used.
+    IdlenessUnknown,
+    /// The data allows no verdict.
+    NoVerdict,
+    /// Only power tells that nothing is computed.
+    PowerOnly,
+    /// There is no price to save from.
+    Unpriced,
+    /// It stopped so lately that it may be started again.
+    StoppedLately,
+    /// Nothing remains that costs.
+    NothingStands,
+    /// Commitments have paid for its hours.
+    Committed,
+    /// It runs in a capacity reservation that cannot be lowered from here.
+    Held,
+    /// It runs in a capacity reservation, which is paid in the hours off too.
+    HeldHours,
+    /// The GPUs are used well enough to keep what there is.
+    WellUsed,
+    /// It is used too little, and nothing within the accepted risk changes that.
+    StaysOversized,
+    /// Its hours are not billed on demand.
+    Billed(PurchaseOption),
+    /// Its members have several prices and so several markets.
+    SeveralMarkets,
+    /// No member was measured for long enough.
+    TooShort,
+    /// A savings plan may pay for it, at a rate that nobody knows.
+    RateUnknown {
+        /// The id of the plan.
+        plan: String,
+        /// The type whose rate is unknown.
+        instance_type: String,
+    },
+    /// It saves nothing.
+    SavesNothing,
+    /// What it rests on was not measured, or is not known.
+    Missing(MissingData),
+    /// No schedule.
+    Schedule(NoSchedule),
+    /// Not this type.
+    Type(Rejection),
+    /// No sharing.
+    Share(NoSharing),
+    /// Not on this market.
+    Spot(Ineligible),
+}
+
+/// What a lever does not offer, with the reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refused {
+    /// The type and number that were evaluated; absent where the reason is against the
+    /// lever as a whole.
+    pub candidate: Option<Target>,
+    /// The reason.
+    pub reason: Refusal,
+}
+
+impl From<Refusal> for Refused {
+    fn from(reason: Refusal) -> Self {
+        Self {
+            candidate: None,
+            reason,
+        }
+    }
+}
+
+/// What one lever says about some members.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// What it offers.
+    pub offered: Option<Proposal>,
+    /// What it does not offer, nearest first; at least one where it saves nothing.
+    pub refused: Vec<Refused>,
+}
+
+impl From<Result<Proposal, Refusal>> for Answer {
+    fn from(found: Result<Proposal, Refusal>) -> Self {
+        match found {
+            Ok(proposal) => Self {
+                offered: Some(proposal),
+                refused: Vec::new(),
+            },
+            Err(reason) => Self::from(reason),
+        }
+    }
+}
+
+impl From<Refusal> for Answer {
+    fn from(reason: Refusal) -> Self {
+        Self {
+            offered: None,
+            refused: vec![reason.into()],
+        }
+    }
+}
+
+/// What every lever says about some members, each as if it were alone. A stop is about
+/// those that compute nothing, everything else about those that work.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Proposals {
+    answers: BTreeMap<ActionKind, Answer>,
+    /// Whether they are used too little and yet nothing less would do, at any risk.
+    pub nothing_less_would_do: bool,
+}
+
+impl Proposals {
+    /// The answers about a workload from those about each of its parts, of which the one
+    /// that works comes last.
+    pub fn whole(group: &Workload, parts: &[Part], by_part: &[Self]) -> Self {
+        let mut whole = by_part.last().cloned().unwrap_or_default();
+        let stops = parts
+            .iter()
+            .zip(by_part)
+            .filter(|(part, _)| part.idle.is_some())
+            .filter_map(|(_, found)| found.answer(ActionKind::Stop).cloned());
+        if let Some(answer) = stops.reduce(|sum, next| together(sum, next, group)) {
+            whole.insert(ActionKind::Stop, answer);
+        }
+        whole
+    }
+
+    pub(super) fn insert(&mut self, kind: ActionKind, answer: Answer) {
+        self.answers.insert(kind, answer);
+    }
+
+    /// What one lever says; absent where it was not asked, because a tag takes all
+    /// members out of advice.
+    pub fn answer(&self, kind: ActionKind) -> Option<&Answer> {
+        self.answers.get(&kind)
+    }
+
+    /// What one lever offers.
+    pub fn offered(&self, kind: ActionKind) -> Option<&Proposal> {
+        self.answer(kind)?.offered.as_ref()
+    }
+
+    /// What no lever offers.
+    pub fn refused(&self) -> impl Iterator<Item = &Refused> {
+        self.answers.values().flat_map(|answer| &answer.refused)
+    }
+
+    /// The action of each lever alone, in their order.
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        let offered = self.answers.values().flat_map(|answer| &answer.offered);
+        offered.filter_map(Proposal::action)
+    }
+
+    /// The members to end.
+    pub fn stop(&self) -> Option<&Stop> {
+        match self.offered(ActionKind::Stop)? {
+            Proposal::Stop(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// The stop, where it saves.
+    pub fn stopping(&self) -> Option<&Action> {
+        self.stop()?.action.as_ref()
+    }
+
+    /// The release of what stands.
+    pub fn release(&self) -> Option<&Action> {
+        self.offered(ActionKind::Release)?.action()
+    }
+
+    /// The hours off.
+    pub fn schedule(&self) -> Option<&Scheduling> {
+        match self.offered(ActionKind::Schedule)? {
+            Proposal::Schedule(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// The other type or number.
+    pub fn rightsize(&self) -> Option<&Rightsizing> {
+        match self.offered(ActionKind::Rightsize)? {
+            Proposal::Rightsize(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// The shared cards.
+    pub fn share(&self) -> Option<&Sharing> {
+        match self.offered(ActionKind::Share)? {
+            Proposal::Share(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// The spot markets, by instance type.
+    pub fn spot(&self) -> Option<&BTreeMap<String, SpotOffer>> {
+        match self.offered(ActionKind::Spot)? {
+            Proposal::Spot(markets) => Some(markets),
+            _ => None,
+        }
+    }
+
+    /// The members that may be committed to.
+    pub(in crate::savings) fn committing(&self) -> Option<&Committing> {
+        match self.offered(ActionKind::Commit)? {
+            Proposal::Commit(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// The commitment of these members alone.
+    pub fn commit(&self) -> Option<&Commitment> {
+        self.committing()?.alone.as_ref()
+    }
+
+    /// Whether a lever offers an action within some risk.
+    pub(super) fn offers_within(&self, kind: ActionKind, accepted: Risk) -> bool {
+        let action = self.offered(kind).and_then(Proposal::action);
+        action.is_some_and(|action| action.risk() <= accepted)
+    }
+}
+
+/// What is said about two parts to be stopped, as one answer.
+fn together(left: Answer, right: Answer, group: &Workload) -> Answer {
+    let offered = [left.offered, right.offered].into_iter().flatten();
+    Answer {
+        offered: offered.reduce(|left, right| match (left, right) {
+            (Proposal::Stop(left), Proposal::Stop(right)) => Proposal::Stop(left.and(right, group)),
+            (one, _) => one,
+        }),
+        refused: [left.refused, right.refused].concat(),
+    }
+}

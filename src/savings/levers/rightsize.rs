@@ -1,0 +1,62 @@
+//! Another type, or fewer instances.
+
+use super::hold::Hold;
+use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
+use crate::domain::{ActionKind, Target};
+use crate::savings::{Considered, Demand, Today, best, candidates};
+
+/// Moves a workload to the type and number that do its work for the least money.
+pub(super) struct OtherTypes;
+
+impl Lever for OtherTypes {
+    fn kind(&self) -> ActionKind {
+        ActionKind::Rightsize
+    }
+
+    fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, _: &Proposals) -> Answer {
+        rightsizing(members, facts).unwrap_or_else(Answer::from)
+    }
+}
+
+/// # Errors
+/// The reason why no type was evaluated.
+fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refusal> {
+    let part = members.working()?;
+    let (workload, accepted) = (&part.workload, facts.accepted);
+    if !part.verdict.is_shrinkable() {
+        let is_known = part.verdict.confidence.is_some();
+        return Err(if is_known {
+            Refusal::WellUsed
+        } else {
+            Refusal::NoVerdict
+        });
+    }
+    let demand = Demand::of(workload, facts.policy).map_err(Refusal::Missing)?;
+    let hold = Hold::of(workload, &facts.bought);
+    if hold == Hold::Fixed {
+        return Err(Refusal::Held);
+    }
+    let today = Today::of(workload).map_err(Refusal::Missing)?;
+    let all = candidates(&today, &demand, facts.prices, facts.policy, accepted);
+    let (suitable, rejected): (Vec<Considered>, Vec<Considered>) =
+        all.into_iter().partition(Considered::is_accepted);
+    let mut refused: Vec<Refused> = rejected.into_iter().filter_map(rejection_of).collect();
+    let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
+        found.action = hold.with_lowering(found.action);
+        Proposal::Rightsize(found)
+    });
+    if offered.is_none() && refused.is_empty() {
+        refused.push(Refusal::SavesNothing.into());
+    }
+    Ok(Answer { offered, refused })
+}
+
+fn rejection_of(one: Considered) -> Option<Refused> {
+    Some(Refused {
+        candidate: Some(Target {
+            instance_type: one.shape.instance_type.clone(),
+            count: one.count,
+        }),
+        reason: Refusal::Type(one.rejection?),
+    })
+}
