@@ -5,10 +5,12 @@
 
 use gpucost::catalog::{Prices, shape};
 use gpucost::domain::{
-    Currency, HourlyRate, InstanceCost, Policy, PriceBook, PriceKey, Risk, WorkloadCost,
-    WorkloadKind,
+    Currency, HourlyRate, InstanceCost, InstanceId, JoinedBy, Metric, Policy, PriceBook, PriceKey,
+    Risk, SeriesSource, Statistic, Window, WorkloadCost, WorkloadKind,
 };
 use gpucost::savings::{Bound, ConcurrentUsage, Demand, INSTANCE, PoolRates, Today, candidates};
+use gpucost::usage::{Points, Series, UsageBuilder};
+use jiff::{SignedDuration, Timestamp};
 use nix::sys::resource::{UsageWho, getrusage};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -77,8 +79,51 @@ fn main() {
         7,
         &["audit", "--from", estate, "-q", "--format", "html"],
     );
+    reduction();
     rightsizing();
     commitments();
+}
+
+/// Series of noise that are in memory already, to what they amount to, on one core.
+fn reduction() {
+    const GPUS: u16 = 1_000;
+    let start: Timestamp = "2026-10-18T00:00:00Z".parse().expect("a time stamp");
+    let window = Window {
+        start,
+        end: start + SignedDuration::from_secs(300 * PERIODS as i64),
+    };
+    let mut noise = Noise(20_261_104);
+    let metrics = [
+        (Metric::GpuUtilization, 30.0, 10.0),
+        (Metric::GpuMemoryUsed, 9_000.0, 400.0),
+    ];
+    let mut series = Vec::new();
+    for gpu in 0..GPUS {
+        for (metric, base, spread) in metrics {
+            for statistic in [Statistic::Average, Statistic::Maximum] {
+                let values = (0..PERIODS).map(|_| (Some(noise.near(base, spread)), 1));
+                let what = (metric, statistic);
+                let (points, rejected) = Points::regular(start, values, what, window, 300);
+                series.push(Series {
+                    instance: InstanceId::new(format!("i-{}", gpu / 4)),
+                    gpu: Some(gpu % 4),
+                    metric,
+                    statistic,
+                    source: SeriesSource::Generated,
+                    joined_by: JoinedBy::InstanceId,
+                    points,
+                    rejected,
+                });
+            }
+        }
+    }
+    let walls = timed(15, || {
+        let mut usage = UsageBuilder::new(window, 300);
+        series.iter().for_each(|one| usage.add(one));
+        assert!(!black_box(usage.finish()).is_empty());
+    });
+    let label = format!("usage of {} series × {PERIODS} points", series.len());
+    row(&label, &walls, "—");
 }
 
 /// Every type of the catalog weighed for every workload.

@@ -51,6 +51,7 @@ pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 pub use pool_members::{MemberHours, pooled_hours};
 pub use purchase::{Purchase, PurchaseShare};
+pub(in crate::savings) use rightsize::NEAREST;
 pub use rightsize::{
     Bound, Considered, DOUBLE_PRECISION, Demand, MissingData, MovedInstance, PRECISION_TAG,
     Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,

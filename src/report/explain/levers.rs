@@ -36,7 +36,7 @@ impl Page {
     fn refused(&mut self, kind: ActionKind, answer: &Answer) {
         let first = answer.refused.first().map(|one| &one.reason);
         let reason = first.unwrap_or(&Refusal::SavesNothing);
-        if answer.refused.iter().all(|one| one.reason == *reason) {
+        if answer.more_refused == 0 && answer.refused.iter().all(|one| one.reason == *reason) {
             let result = if is_evaluated(reason) {
                 "refused"
             } else {
@@ -46,7 +46,7 @@ impl Page {
         } else {
             self.line(&format!(
                 "{kind}: refused: none of {} candidates is suitable",
-                answer.refused.len()
+                answer.refused_in_all()
             ));
             for one in answer.refused.iter().take(SHOWN) {
                 self.note(&candidate(one));

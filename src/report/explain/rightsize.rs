@@ -8,7 +8,7 @@ use crate::catalog::network_gbps;
 use crate::domain::{ActionKind, GpuOffer, Policy, Risk, WorkloadKind};
 use crate::report::shared::text::{count, money};
 use crate::savings::{
-    Considered, Demand, Projection, RatioBasis, Refused, Rightsizing, Today, performance,
+    Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Today, performance,
     usable_vram_mib,
 };
 use rust_decimal::Decimal;
@@ -54,7 +54,7 @@ impl Page {
             ));
         }
         let answer = audited.proposals.answer(ActionKind::Rightsize);
-        self.considered(found, answer.map_or(&[][..], |answer| &answer.refused[..]));
+        self.considered(found, answer);
     }
 
     fn needs(
@@ -205,12 +205,12 @@ impl Page {
         });
     }
 
-    fn considered(&mut self, found: &Rightsizing, rejected: &[Refused]) {
+    fn considered(&mut self, found: &Rightsizing, answer: Option<&Answer>) {
+        let suitable = found.suitable_in_all;
+        let rejected = answer.map_or(0, Answer::refused_in_all);
         self.note(&format!(
-            "{} types considered: {} suitable, {} rejected",
-            found.suitable.len() + rejected.len(),
-            found.suitable.len(),
-            rejected.len()
+            "{} types considered: {suitable} suitable, {rejected} rejected",
+            suitable + rejected
         ));
         for one in found.suitable.iter().skip(1).take(SHOWN) {
             if let Some(monthly) = one.monthly {
@@ -222,7 +222,7 @@ impl Page {
                 ));
             }
         }
-        for one in rejected.iter().take(SHOWN) {
+        for one in answer.iter().flat_map(|answer| &answer.refused).take(SHOWN) {
             self.note(&format!("rejected: {}", candidate(one)));
         }
     }

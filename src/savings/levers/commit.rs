@@ -56,6 +56,7 @@ fn committing(
     Ok(Answer {
         offered: is_offered.then_some(Proposal::Commit(Committing { alone, places })),
         refused,
+        more_refused: 0,
     })
 }
 

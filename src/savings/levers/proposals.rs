@@ -131,6 +131,16 @@ pub struct Answer {
     pub offered: Option<Proposal>,
     /// What it does not offer, nearest first; at least one where it saves nothing.
     pub refused: Vec<Refused>,
+    /// How many further candidates were refused: those that are farther away are counted
+    /// and not kept, because a fleet has a hundred for each workload.
+    pub more_refused: usize,
+}
+
+impl Answer {
+    /// How many candidates were refused.
+    pub fn refused_in_all(&self) -> usize {
+        self.refused.len() + self.more_refused
+    }
 }
 
 impl From<Result<Proposal, Refusal>> for Answer {
@@ -139,6 +149,7 @@ impl From<Result<Proposal, Refusal>> for Answer {
             Ok(proposal) => Self {
                 offered: Some(proposal),
                 refused: Vec::new(),
+                more_refused: 0,
             },
             Err(reason) => Self::from(reason),
         }
@@ -150,6 +161,7 @@ impl From<Refusal> for Answer {
         Self {
             offered: None,
             refused: vec![reason.into()],
+            more_refused: 0,
         }
     }
 }
@@ -284,5 +296,6 @@ fn together(left: Answer, right: Answer, group: &Workload) -> Answer {
             (one, _) => one,
         }),
         refused: [left.refused, right.refused].concat(),
+        more_refused: left.more_refused + right.more_refused,
     }
 }

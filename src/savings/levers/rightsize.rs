@@ -3,7 +3,7 @@
 use super::hold::Hold;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::domain::{ActionKind, Target};
-use crate::savings::{Considered, Demand, Today, best, candidates};
+use crate::savings::{Considered, Demand, NEAREST, Today, best, candidates};
 
 /// Moves a workload to the type and number that do its work for the least money.
 pub(super) struct OtherTypes;
@@ -48,7 +48,26 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     if offered.is_none() && refused.is_empty() {
         refused.push(Refusal::SavesNothing.into());
     }
-    Ok(Answer { offered, refused })
+    let all = refused.len();
+    // One reason against all of them is a reason against the lever.
+    if offered.is_none()
+        && let Some(first) = refused.first().cloned()
+        && refused.iter().all(|one| one.reason == first.reason)
+    {
+        refused = vec![first];
+        return Ok(Answer {
+            offered,
+            refused,
+            more_refused: 0,
+        });
+    }
+    refused.truncate(NEAREST);
+    refused.shrink_to_fit();
+    Ok(Answer {
+        offered,
+        more_refused: all - refused.len(),
+        refused,
+    })
 }
 
 fn rejection_of(one: Considered) -> Option<Refused> {

@@ -71,6 +71,7 @@ fn markets(
     Ok(Answer {
         offered: (!offers.is_empty()).then_some(Proposal::Spot(offers)),
         refused,
+        more_refused: 0,
     })
 }
 

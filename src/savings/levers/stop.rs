@@ -98,6 +98,7 @@ impl Lever for StopIdle {
         Answer {
             offered: Some(Proposal::Stop(stop)),
             refused,
+            more_refused: 0,
         }
     }
 }

@@ -42,17 +42,27 @@ pub struct Rightsizing {
     pub quotes: Vec<(PriceKey, PriceQuote)>,
     /// What to check before moving.
     pub steps: Vec<String>,
-    /// Every type that does the work, as [`candidates`] orders them: the first is chosen.
+    /// The types that do the work, as [`candidates`] orders them: the first is chosen, and
+    /// the nearest of the others are kept.
     pub suitable: Vec<Considered>,
+    /// How many types do the work.
+    pub suitable_in_all: usize,
 }
+
+/// Candidates that are kept of each kind: the chosen one, and those that an explanation
+/// shows.
+pub(in crate::savings) const NEAREST: usize = 4;
 
 /// The first of the suitable types as a move; `None` without any.
 pub fn best(
     today: &Today<'_>,
     demand: &Demand,
-    suitable: Vec<Considered>,
+    mut suitable: Vec<Considered>,
     accepted: Risk,
 ) -> Option<Rightsizing> {
+    let suitable_in_all = suitable.len();
+    suitable.truncate(NEAREST);
+    suitable.shrink_to_fit();
     let found = suitable.first()?;
     let cost = today.cost.compute_monthly;
     let hourly = found.hourly?;
@@ -80,6 +90,7 @@ pub fn best(
         projection: found.projection,
         quotes: found.quotes.clone(),
         steps: steps(today, demand, found),
+        suitable_in_all,
         suitable,
     })
 }

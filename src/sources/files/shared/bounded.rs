@@ -5,7 +5,7 @@ use super::plain_text::open;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -83,12 +83,9 @@ pub(crate) fn read_written_text(path: &Path) -> io::Result<String> {
 const LONGEST_LIST: usize = 32 << 20;
 
 /// JSON on its way to the parser, without numbers, texts and plain lists of any
-/// length: a parser holds one of them whole.
-pub(in crate::sources::files) struct JsonText<R> {
+/// length: a parser holds one of them whole. Looked through a buffer at a time.
+struct JsonText<R> {
     inner: R,
-    buffer: Box<[u8]>,
-    at: usize,
-    end: usize,
     most: usize,
     /// Bytes of the number or text that is being read.
     length: usize,
@@ -98,74 +95,68 @@ pub(in crate::sources::files) struct JsonText<R> {
     is_escaped: bool,
 }
 
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// JSON for a parser, with numbers and texts of at most so many bytes.
+pub(in crate::sources::files) fn json_text<R: Read>(inner: R, most: usize) -> impl Read {
+    let text = JsonText {
+        inner,
+        most,
+        length: 0,
+        since_object: 0,
+        in_text: false,
+        is_escaped: false,
+    };
+    BufReader::with_capacity(BUFFER_BYTES, text)
+}
+
 impl<R: Read> JsonText<R> {
-    const BUFFER_BYTES: usize = 1 << 16;
-
-    /// With numbers and texts of at most so many bytes.
-    pub(in crate::sources::files) fn new(inner: R, most: usize) -> Self {
-        Self {
-            inner,
-            buffer: vec![0; Self::BUFFER_BYTES].into(),
-            at: 0,
-            end: 0,
-            most,
-            length: 0,
-            since_object: 0,
-            in_text: false,
-            is_escaped: false,
-        }
-    }
-
-    fn follow(&mut self, byte: u8) {
-        self.since_object += 1;
-        if self.in_text {
-            self.length += 1;
-            if self.is_escaped {
-                self.is_escaped = false;
-            } else if byte == b'\\' {
-                self.is_escaped = true;
-            } else if byte == b'"' {
-                self.in_text = false;
-                self.length = 0;
+    /// Follows some bytes.
+    ///
+    /// # Errors
+    /// When a number, text or list in them is too long.
+    fn follow(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for byte in bytes {
+            self.since_object += 1;
+            if self.in_text {
+                self.length += 1;
+                if self.is_escaped {
+                    self.is_escaped = false;
+                } else if *byte == b'\\' {
+                    self.is_escaped = true;
+                } else if *byte == b'"' {
+                    self.in_text = false;
+                    self.length = 0;
+                }
+            } else {
+                match byte {
+                    b',' | b':' | b'[' | b']' | b' ' | b'\t' | b'\n' | b'\r' => self.length = 0,
+                    b'{' | b'}' => (self.length, self.since_object) = (0, 0),
+                    b'"' => (self.length, self.in_text) = (0, true),
+                    _ => self.length += 1,
+                }
             }
-        } else if byte == b'"' {
-            self.in_text = true;
-            self.length = 0;
-        } else if byte.is_ascii_whitespace() || b",:[]".contains(&byte) {
-            self.length = 0;
-        } else if byte == b'{' || byte == b'}' {
-            self.length = 0;
-            self.since_object = 0;
-        } else {
-            self.length += 1;
+            if self.length > self.most {
+                return Err(too_large(format!(
+                    "a string or number in it is longer than {} bytes",
+                    self.most
+                )));
+            }
+            if self.since_object > LONGEST_LIST {
+                return Err(too_large(format!(
+                    "a list in it is longer than {}",
+                    size(LONGEST_LIST as u64)
+                )));
+            }
         }
+        Ok(())
     }
 }
 
 impl<R: Read> Read for JsonText<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.end {
-            self.at = 0;
-            self.end = self.inner.read(&mut self.buffer)?;
-        }
-        let bytes = out.len().min(self.end - self.at);
-        for (place, index) in out.iter_mut().zip(self.at..self.at + bytes) {
-            *place = self.buffer[index];
-            self.follow(*place);
-        }
-        if self.length > self.most {
-            return Err(too_large(format!(
-                "a string or number in it is longer than {} bytes",
-                self.most
-            )));
-        }
-        if self.since_object > LONGEST_LIST {
-            return Err(too_large(format!(
-                "a list in it is longer than {}",
-                size(LONGEST_LIST as u64)
-            )));
-        }
-        self.at += bytes;
+        let bytes = self.inner.read(out)?;
+        self.follow(&out[..bytes])?;
         Ok(bytes)
     }
 }
@@ -188,7 +179,7 @@ pub(in crate::sources::files) fn read_json<'de, S: DeserializeSeed<'de>>(
     longest: usize,
     seed: S,
 ) -> Result<S::Value, JsonError> {
-    let mut document = serde_json::Deserializer::from_reader(JsonText::new(input, longest));
+    let mut document = serde_json::Deserializer::from_reader(json_text(input, longest));
     let mut track = serde_path_to_error::Track::new();
     let read = seed.deserialize(serde_path_to_error::Deserializer::new(
         &mut document,

@@ -18,7 +18,7 @@ use self::view::View;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedResource, TerraformPlan,
 };
-use crate::sources::files::shared::bounded::JsonText;
+use crate::sources::files::shared::bounded::json_text;
 use crate::sources::files::shared::plain_text::plain_text;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,8 +87,7 @@ pub fn read_terraform_plan(
     if let Some(found) = other_file(start) {
         return Err(other(found));
     }
-    let mut deserializer =
-        serde_json::Deserializer::from_reader(JsonText::new(input, LONGEST_TEXT));
+    let mut deserializer = serde_json::Deserializer::from_reader(json_text(input, LONGEST_TEXT));
     let read = Document::deserialize(&mut deserializer)
         .and_then(|document| deserializer.end().map(|()| document));
     let document = read.map_err(|source| match source.io_error_kind() {
