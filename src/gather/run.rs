@@ -4,7 +4,8 @@
 
 use super::prices::{add_known_prices, price_ask, prices_not_asked_for};
 use crate::domain::{
-    Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, PriceBook, Window,
+    ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, PriceBook,
+    Window,
 };
 use crate::sources::files::Recorder;
 use crate::sources::{Account, Connection, Found, MetricAsk, MetricCalls, Readings, SourceError};
@@ -140,14 +141,16 @@ pub async fn gather(
         .cloned()
         .collect();
     let names: BTreeSet<String> = connections.iter().map(|one| one.region.clone()).collect();
-    let mut api = crate::domain::ApiUsage::default();
+    let mut api = ApiUsage::default();
     for account in accounts {
         api.add((account.meter)());
     }
     Ok(Estate {
         as_of: options.as_of,
         window,
-        source: EstateSource::Aws,
+        source: accounts
+            .first()
+            .map_or(EstateSource::Estate, |account| account.source),
         accounts: ids.into_iter().collect(),
         regions: names.into_iter().collect(),
         period_seconds,

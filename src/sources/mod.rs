@@ -14,8 +14,8 @@ pub mod nvml;
 pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
-    ApiUsage, Commitments, Gathered, Instance, InstanceShape, OperatingSystem, PriceBook,
-    StorageResource, Tenancy, Window,
+    ApiUsage, Commitments, EstateSource, Gathered, Instance, InstanceShape, OperatingSystem,
+    PriceBook, StorageResource, Tenancy, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -31,6 +31,8 @@ pub type Answer<'a, T> = LocalBoxFuture<'a, T>;
 pub struct Account {
     /// Its id.
     pub id: String,
+    /// What an estate of it says where it is from.
+    pub source: EstateSource,
     /// One for each region in scope, in order.
     pub connections: Vec<Connection>,
     /// What was committed to for all regions; absent where nothing can be.

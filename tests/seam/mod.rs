@@ -4,10 +4,10 @@
 use futures_util::FutureExt;
 use gpucost::analysis::audit;
 use gpucost::domain::{
-    ApiUsage, CauseKind, Classification, Commitments, Currency, FailureKind, Gap, GapSubject,
-    Gathered, HourlyRate, Instance, InstanceId, InstanceState, JoinedBy, Lifecycle, Metric,
-    OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Risk,
-    SeriesSource, Statistic, Tenancy, Window,
+    ApiUsage, CauseKind, Classification, Commitments, Currency, EstateSource, FailureKind, Gap,
+    GapSubject, Gathered, HourlyRate, Instance, InstanceId, InstanceState, JoinedBy, Lifecycle,
+    Metric, OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote,
+    Risk, SeriesSource, Statistic, Tenancy, Window,
 };
 use gpucost::gather::{GatherError, GatherOptions, gather};
 use gpucost::sources::{
@@ -219,12 +219,14 @@ fn accounts(calls: &Rc<Cell<u32>>) -> [Account; 2] {
     [
         Account {
             id: "lab".to_owned(),
+            source: EstateSource::Estate,
             connections: vec![hall],
             commitments: Some(Box::new(NoContract)),
             meter: cost(2),
         },
         Account {
             id: "other".to_owned(),
+            source: EstateSource::Estate,
             connections: vec![connection("hall-1", Box::new(Locked))],
             commitments: None,
             meter: cost(5),

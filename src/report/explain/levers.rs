@@ -23,7 +23,7 @@ impl Page {
                     format!(", {} × {}", target.count, target.instance_type)
                 });
                 self.line(&format!("{kind}: planned{to}"));
-            } else if answer.offered.as_ref().is_some_and(is_saving) {
+            } else if answer.offered.as_deref().is_some_and(is_saving) {
                 let why = left_out(kind, answer, audited, by);
                 self.line(&format!("{kind}: offered, not planned{why}"));
             } else {
@@ -52,7 +52,7 @@ impl Page {
                 self.note(&candidate(one));
             }
         }
-        if let Some(Proposal::Stop(stop)) = &answer.offered {
+        if let Some(Proposal::Stop(stop)) = answer.offered.as_deref() {
             for caveat in &stop.caveats {
                 self.note(&format!("caveat: {caveat}"));
             }

@@ -5,6 +5,7 @@ use crate::domain::{ActionKind, Part, PriceOption, PurchaseOption};
 use crate::savings::{Commitment, one_year_no_upfront};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use std::sync::Arc;
 
 /// What may be bought ahead for members that work.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,7 @@ fn committing(
     let (places, refused) = places(members, facts, earlier);
     let is_offered = alone.is_some() || !places.is_empty();
     Ok(Answer {
-        offered: is_offered.then_some(Proposal::Commit(Committing { alone, places })),
+        offered: is_offered.then(|| Arc::new(Proposal::Commit(Committing { alone, places }))),
         refused,
         more_refused: 0,
     })

@@ -7,6 +7,7 @@ use crate::savings::{
     Sharing, SpotOffer,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a lever offers, taken alone, with the inputs of its arithmetic.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,8 +128,8 @@ impl From<Refusal> for Refused {
 /// What one lever says about some members.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// What it offers.
-    pub offered: Option<Proposal>,
+    /// What it offers; shared by the whole of a group and the part that it is about.
+    pub offered: Option<Arc<Proposal>>,
     /// What it does not offer, nearest first; at least one where it saves nothing.
     pub refused: Vec<Refused>,
     /// How many further candidates were refused: those that are farther away are counted
@@ -147,7 +148,7 @@ impl From<Result<Proposal, Refusal>> for Answer {
     fn from(found: Result<Proposal, Refusal>) -> Self {
         match found {
             Ok(proposal) => Self {
-                offered: Some(proposal),
+                offered: Some(Arc::new(proposal)),
                 refused: Vec::new(),
                 more_refused: 0,
             },
@@ -203,7 +204,7 @@ impl Proposals {
 
     /// What one lever offers.
     pub fn offered(&self, kind: ActionKind) -> Option<&Proposal> {
-        self.answer(kind)?.offered.as_ref()
+        self.answer(kind)?.offered.as_deref()
     }
 
     /// What no lever offers.
@@ -214,7 +215,7 @@ impl Proposals {
     /// The action of each lever alone, in their order.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         let offered = self.answers.values().flat_map(|answer| &answer.offered);
-        offered.filter_map(Proposal::action)
+        offered.filter_map(|one| one.action())
     }
 
     /// The members to end.
@@ -291,9 +292,11 @@ impl Proposals {
 fn together(left: Answer, right: Answer, group: &Workload) -> Answer {
     let offered = [left.offered, right.offered].into_iter().flatten();
     Answer {
-        offered: offered.reduce(|left, right| match (left, right) {
-            (Proposal::Stop(left), Proposal::Stop(right)) => Proposal::Stop(left.and(right, group)),
-            (one, _) => one,
+        offered: offered.reduce(|left, right| match (&*left, &*right) {
+            (Proposal::Stop(one), Proposal::Stop(other)) => {
+                Arc::new(Proposal::Stop(one.clone().and(other.clone(), group)))
+            }
+            _ => left,
         }),
         refused: [left.refused, right.refused].concat(),
         more_refused: left.more_refused + right.more_refused,

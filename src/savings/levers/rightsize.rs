@@ -4,6 +4,7 @@ use super::hold::Hold;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::domain::{ActionKind, Target};
 use crate::savings::{Considered, Demand, NEAREST, Today, best, candidates};
+use std::sync::Arc;
 
 /// Moves a workload to the type and number that do its work for the least money.
 pub(super) struct OtherTypes;
@@ -43,7 +44,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let mut refused: Vec<Refused> = rejected.into_iter().filter_map(rejection_of).collect();
     let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
         found.action = hold.with_lowering(found.action);
-        Proposal::Rightsize(found)
+        Arc::new(Proposal::Rightsize(found))
     });
     if offered.is_none() && refused.is_empty() {
         refused.push(Refusal::SavesNothing.into());

@@ -8,6 +8,7 @@ use crate::domain::{
 };
 use crate::savings::{Checkpointing, SpotCase, Stage, nodes_of_job, spot_offer, spot_price};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Buys on the spot market what may be interrupted.
 pub(super) struct SpotMarkets;
@@ -69,7 +70,7 @@ fn markets(
         }
     }
     Ok(Answer {
-        offered: (!offers.is_empty()).then_some(Proposal::Spot(offers)),
+        offered: (!offers.is_empty()).then(|| Arc::new(Proposal::Spot(offers))),
         refused,
         more_refused: 0,
     })

@@ -10,6 +10,7 @@ use crate::savings::Bought;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Names listed before the rest is counted.
 const MOST_NAMED: usize = 20;
@@ -96,7 +97,7 @@ impl Lever for StopIdle {
             None => vec![Refused::from(Refusal::SavesNothing)],
         };
         Answer {
-            offered: Some(Proposal::Stop(stop)),
+            offered: Some(Arc::new(Proposal::Stop(stop))),
             refused,
             more_refused: 0,
         }

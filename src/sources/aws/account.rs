@@ -11,8 +11,8 @@ use super::session::{AwsOptions, RegionClients, Session};
 use super::shapes::shapes;
 use crate::catalog::known_shape;
 use crate::domain::{
-    Cause, CauseKind, Commitments, FailureKind, Gap, GapSubject, Gathered, Instance, InstanceShape,
-    PriceBook, Window,
+    Cause, CauseKind, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered, Instance,
+    InstanceShape, PriceBook, Window,
 };
 use crate::sources::{
     Account, Answer, CommitmentSource, Connection, Found, Inventory, MetricAsk, MetricCalls,
@@ -61,6 +61,7 @@ pub async fn connect(
     let account = Account {
         connections: connections.collect(),
         id: identity.account,
+        source: EstateSource::Aws,
         commitments: plans,
         meter: Box::new(move || session.usage()),
     };
