@@ -360,7 +360,7 @@ mod tests {
     use super::*;
     use crate::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic};
     use jiff::Timestamp;
-    use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     #[test]
     fn series_without_points_are_dropped_and_bad_ones_kept_for_their_gap() {
@@ -374,9 +374,9 @@ mod tests {
             metric: Metric::GpuUtilization,
             statistic: Statistic::Average,
             period_seconds: 300,
-            namespace: String::new(),
+            namespace: "".into(),
             name: "",
-            dimensions: BTreeMap::new(),
+            dimensions: Arc::default(),
             source: SeriesSource::CloudWatchAgent,
             joined_by: JoinedBy::InstanceId,
         };

@@ -1,13 +1,14 @@
 //! Which CloudWatch series belong to which GPU, and how to ask for them in few
 //! calls. Pure: discovery goes in, queries come out.
 
-use super::metrics::{DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
+use super::metrics::{Dimensions, DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use crate::domain::{
     Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, MOST_GPUS, Metric,
     SeriesSource, Statistic, Window,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Queries in one GetMetricData call.
 const QUERIES_PER_CALL: usize = 500;
@@ -37,11 +38,11 @@ struct Rank {
     /// More dimensions mean less rolled up.
     dimensions: usize,
     /// Any order, so that the choice does not depend on that of the answer.
-    tie: Reverse<BTreeMap<String, String>>,
+    tie: Reverse<Dimensions>,
 }
 
 type SeriesKey = (InstanceId, Option<u16>, Metric);
-type Chosen = BTreeMap<SeriesKey, (Rank, JoinedBy, BTreeMap<String, String>)>;
+type Chosen = BTreeMap<SeriesKey, (Rank, JoinedBy, Dimensions)>;
 
 /// Plans the queries of one region's instances, but for those that stopped before the
 /// window. `visible_gpus` tells how many GPUs the guest of an instance sees, when its
@@ -149,7 +150,7 @@ fn choose(discovered: &[DiscoveredMetric], directory: &Directory<'_>) -> Chosen 
     chosen
 }
 
-type ResolvedSeries = (Option<u16>, Metric, JoinedBy, BTreeMap<String, String>);
+type ResolvedSeries = (Option<u16>, Metric, JoinedBy, Dimensions);
 
 /// The series of one instance: per GPU where they exist; a series without an
 /// index stands for the only GPU of a single-GPU instance, and is a roll-up
@@ -203,13 +204,15 @@ struct QuerySource<'a> {
     instance: &'a InstanceId,
     gpu: Option<u16>,
     joined_by: JoinedBy,
-    dimensions: &'a BTreeMap<String, String>,
+    dimensions: &'a Dimensions,
 }
 
 /// CPU proves that the instance ran and bounds a smaller type; both feed the
 /// second oracle of idleness. Neither stands in for the GPU.
 fn instance_queries(instance: &Instance, period_seconds: u32) -> Vec<MetricQuery> {
-    let dimensions = BTreeMap::from([("InstanceId".to_owned(), instance.id.to_string())]);
+    let id = instance.id.to_string();
+    let dimensions = Arc::new(BTreeMap::from([("InstanceId".to_owned(), id)]));
+    let namespace: Arc<str> = EC2_NAMESPACE.into();
     [
         (Metric::CpuUtilization, Statistic::Average, period_seconds),
         (Metric::NetworkIn, Statistic::Sum, HOUR_SECONDS),
@@ -222,7 +225,7 @@ fn instance_queries(instance: &Instance, period_seconds: u32) -> Vec<MetricQuery
         metric,
         statistic,
         period_seconds,
-        namespace: EC2_NAMESPACE.to_owned(),
+        namespace: Arc::clone(&namespace),
         name: cloudwatch_name(metric),
         dimensions: dimensions.clone(),
         source: SeriesSource::Ec2,
@@ -240,7 +243,7 @@ fn power_queries(source: &QuerySource<'_>, period_seconds: u32) -> Vec<MetricQue
             metric: Metric::GpuPowerUtilization,
             statistic,
             period_seconds,
-            namespace: EC2_NAMESPACE.to_owned(),
+            namespace: EC2_NAMESPACE.into(),
             name: cloudwatch_name(Metric::GpuPowerUtilization),
             dimensions: source.dimensions.clone(),
             source: SeriesSource::Ec2,
@@ -285,7 +288,7 @@ fn agent_queries(
             } else {
                 *period
             },
-            namespace: namespace.to_owned(),
+            namespace: namespace.into(),
             name: cloudwatch_name(*metric),
             dimensions: source.dimensions.clone(),
             source: SeriesSource::CloudWatchAgent,

@@ -33,10 +33,12 @@ fn instance(id: &str, dns: &str) -> Instance {
 fn found(metric: Metric, dimensions: &[(&str, &str)]) -> DiscoveredMetric {
     DiscoveredMetric {
         metric,
-        dimensions: dimensions
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect(),
+        dimensions: Arc::new(
+            dimensions
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        ),
     }
 }
 
@@ -238,9 +240,9 @@ fn batches_respect_both_limits() {
         metric: Metric::CpuUtilization,
         statistic: Statistic::Average,
         period_seconds,
-        namespace: String::new(),
+        namespace: "".into(),
         name: "",
-        dimensions: BTreeMap::new(),
+        dimensions: Arc::default(),
         source: SeriesSource::Ec2,
         joined_by: JoinedBy::InstanceId,
     };

@@ -10,6 +10,7 @@ use aws_sdk_cloudwatch::types::{
 use aws_smithy_types::DateTime;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// EC2's own namespace.
 pub(crate) const EC2_NAMESPACE: &str = "AWS/EC2";
@@ -31,13 +32,16 @@ pub fn cloudwatch_name(metric: Metric) -> &'static str {
     }
 }
 
+/// Dimensions by name, shared by all series of a GPU.
+pub type Dimensions = Arc<BTreeMap<String, String>>;
+
 /// A series that exists in CloudWatch, whatever its dimensions are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveredMetric {
     /// What it measures.
     pub metric: Metric,
     /// Its dimensions by name.
-    pub dimensions: BTreeMap<String, String>,
+    pub dimensions: Dimensions,
 }
 
 /// One series to ask for.
@@ -54,11 +58,11 @@ pub struct MetricQuery {
     /// Length of a period.
     pub period_seconds: u32,
     /// CloudWatch namespace.
-    pub namespace: String,
+    pub namespace: Arc<str>,
     /// CloudWatch name.
     pub name: &'static str,
     /// CloudWatch dimensions.
-    pub dimensions: BTreeMap<String, String>,
+    pub dimensions: Dimensions,
     /// Who measures.
     pub source: SeriesSource,
     /// How it was matched to the instance.
@@ -100,11 +104,13 @@ pub async fn discover(
             found.extend(page.metrics().iter().map(|listed| {
                 DiscoveredMetric {
                     metric,
-                    dimensions: listed
-                        .dimensions()
-                        .iter()
-                        .filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())))
-                        .collect(),
+                    dimensions: Arc::new(
+                        listed
+                            .dimensions()
+                            .iter()
+                            .filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())))
+                            .collect(),
+                    ),
                 }
             }));
             if !pages.follow(page.next_token())? {
@@ -187,7 +193,7 @@ fn data_query(index: usize, query: &MetricQuery) -> MetricDataQuery {
             MetricStat::builder()
                 .metric(
                     CloudWatchMetric::builder()
-                        .namespace(&query.namespace)
+                        .namespace(&*query.namespace)
                         .metric_name(query.name)
                         .set_dimensions(Some(dimensions))
                         .build(),
