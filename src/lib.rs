@@ -6,6 +6,42 @@
 //! above its own or from its own folder. So what reads facts knows nothing of
 //! what judges them. What judges them does not read either: a pure layer
 //! imports from pure layers alone. `tests/layers` enforces both.
+//!
+//! An estate in, an audit out:
+//!
+//! ```
+//! use gpucost::analysis::audit;
+//! use gpucost::domain::{Classification, Policy, Risk};
+//! use gpucost::sources::files::parse_estate;
+//!
+//! // One instance, with its CPU at 30% and its GPU at 12% for two weeks.
+//! let json = r#"{
+//!     "estate_version": "1",
+//!     "as_of": "2026-11-01T00:00:00Z",
+//!     "instances": [
+//!         {"id": "i-1", "account": "111122223333", "region": "us-east-1",
+//!          "instance_type": "g5.xlarge", "state": "running",
+//!          "launch_time": "2026-09-01T00:00:00Z"}
+//!     ],
+//!     "metrics": [
+//!         {"instance": "i-1", "metric": "cpu_utilization", "statistic": "average",
+//!          "source": "ec2", "period_seconds": 300,
+//!          "start": "2026-10-18T00:00:00Z", "values": [[30, 4032]]},
+//!         {"instance": "i-1", "gpu": 0, "metric": "gpu_utilization",
+//!          "statistic": "average", "source": "cloudwatch-agent", "period_seconds": 300,
+//!          "start": "2026-10-18T00:00:00Z", "values": [[12, 4032]]}
+//!     ]
+//! }"#;
+//! let estate = parse_estate(json.as_bytes())?;
+//! let found = audit(&estate, &Policy::default(), Risk::Medium);
+//!
+//! // The bundled price, 1.006 an hour, for the 730 hours of a month.
+//! let cost = found.workloads[0].workload.monthly_cost();
+//! assert_eq!(cost.map(|cost| cost.to_string()).as_deref(), Some("$734.38"));
+//! let verdict = &found.workloads[0].verdict;
+//! assert_eq!(verdict.classification, Classification::Overprovisioned);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 // Denied rather than forbidden: `sources::nvml::raw` makes the few calls of the
 // driver's library that no safe wrapper has.

@@ -6,6 +6,7 @@
 mod cli;
 mod demo;
 mod fuzz;
+mod habits;
 mod iam;
 mod layers;
 mod profile;

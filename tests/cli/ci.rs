@@ -10,10 +10,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("action.yml", "vendor.github-actions"),
     ("workflow.yml", "vendor.github-workflows"),
     ("gitlab.yml", "vendor.gitlab-ci"),
+    ("build.yml", "vendor.github-workflows"),
 ];
 
 fn file(name: &str) -> String {

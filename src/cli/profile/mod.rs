@@ -25,7 +25,6 @@ use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Options};
 use clock::{HostClock, signed};
 use display::Display;
-use nix::errno::Errno;
 use sampling::{Ending, Processes, Sampler};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -151,6 +150,10 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The system's own error for a file that is not there: the same number on Unix and on
+/// Windows, each with its words.
+const NO_SUCH_FILE: i32 = 2;
+
 /// Fails before a file is emptied when there is no such command. One that is there may
 /// still refuse to start.
 fn check_command(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
@@ -168,7 +171,8 @@ fn check_command(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
     if is_there {
         return Ok(());
     }
-    Err(cannot_run(program, Errno::ENOENT.into()))
+    let missing = std::io::Error::from_raw_os_error(NO_SUCH_FILE);
+    Err(cannot_run(program, missing))
 }
 
 fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {

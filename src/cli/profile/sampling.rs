@@ -2,7 +2,7 @@
 
 use super::clock::{Clock, signed};
 use super::display::Display;
-use super::signals::{Event, forward};
+use super::signals::{Event, exit_code, forward};
 use crate::domain::{GpuSample, RunEnd, Sample};
 use crate::profiling::{Pacer, Profiler};
 use crate::sources::files::SampleWriter;
@@ -10,8 +10,6 @@ use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -84,14 +82,6 @@ pub(super) enum Ending {
     Enough,
     /// The command ended so.
     Command(i32),
-}
-
-/// The exit code that a shell gives: 128 and the signal for what died of one.
-pub(super) fn exit_code(status: ExitStatus) -> i32 {
-    status
-        .code()
-        .or_else(|| status.signal().map(|signal| 128 + signal))
-        .unwrap_or(1)
 }
 
 impl Sampler<'_> {

@@ -79,6 +79,8 @@ mod tests {
         let mut file = OwnFile::open(&path).expect("it opens");
         file.write_all(b"now").expect("written");
         file.write_all(b" and then").expect("written");
+        // Where locks are binding, nobody else reads it before.
+        drop(file);
         assert_eq!(read(), "now and then");
     }
 

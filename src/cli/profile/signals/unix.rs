@@ -1,5 +1,6 @@
-//! What ends a run, or goes on to the command that runs under it.
+//! Signals of Unix.
 
+use super::Event;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
@@ -7,27 +8,12 @@ use signal_hook::flag;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Sent};
-use std::ffi::OsString;
 use std::io;
-use std::process::{Command, ExitStatus};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
-
-/// Something that a run reacts to.
-#[derive(Debug)]
-pub(in crate::cli) enum Event {
-    /// A signal came; whether from the keyboard, in which case the command, in
-    /// the same group of processes, has had it too.
-    Signal {
-        /// Its number.
-        number: i32,
-        /// Whether a process sent it to this one alone.
-        to_us_alone: bool,
-    },
-    /// The command ended.
-    Ended(io::Result<ExitStatus>),
-}
 
 /// Signals are reported as events as long as this lives.
 #[derive(Debug)]
@@ -69,28 +55,17 @@ pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Re
     Ok(Listening(handle))
 }
 
-/// Starts a command with this process's own streams; its end is reported as an
-/// event.
-///
-/// # Errors
-/// When it cannot be started.
-pub(in crate::cli) fn start(command: &[OsString], events: Sender<Event>) -> io::Result<u32> {
-    let (program, arguments) = command
-        .split_first()
-        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut child = Command::new(program).args(arguments).spawn()?;
-    let pid = child.id();
-    thread::spawn(move || {
-        let ended = child.wait();
-        // Nobody listens any more once the run is over.
-        let _ = events.send(Event::Ended(ended));
-    });
-    Ok(pid)
-}
-
 /// Sends a signal on. A command that is gone needs none.
 pub(in crate::cli) fn forward(number: i32, pid: u32) {
     if let (Ok(signal), Ok(pid)) = (Signal::try_from(number), i32::try_from(pid)) {
         let _ = kill(Pid::from_raw(pid), signal);
     }
+}
+
+/// The exit code that a shell gives: 128 and the signal for what died of one.
+pub(in crate::cli) fn exit_code(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1)
 }
