@@ -46,7 +46,6 @@
 // Denied rather than forbidden: `sources::nvml::raw` makes the few calls of the
 // driver's library that no safe wrapper has.
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
 
 pub mod domain;
 

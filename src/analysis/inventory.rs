@@ -13,7 +13,6 @@ use jiff::civil::Date;
 /// One instance with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedInstance<'a> {
-    /// The instance.
     pub instance: &'a Instance,
     /// What its type offers; absent for a type that nobody knows.
     pub shape: Option<&'a InstanceShape>,
@@ -27,7 +26,6 @@ pub struct ListedInstance<'a> {
 /// The instances of an estate, and what is not known about them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing<'a> {
-    /// The estate.
     pub estate: &'a Estate,
     /// In order of account, region, type and id.
     pub instances: Vec<ListedInstance<'a>>,

@@ -1,6 +1,7 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
+mod audited;
 mod diff;
 pub mod gate;
 mod inventory;
@@ -13,6 +14,7 @@ mod sums;
 mod terraform;
 mod workloads;
 
+pub use audited::AuditedWorkload;
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
 };
@@ -39,54 +41,12 @@ use self::plan::{Owned, Planned, Planner, unweighed};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, ApiUsage, EstateSource, Finding, Gap, Money, Part, Policy, Risk, TagFilter,
-    Verdict, Window, Workload,
+    ApiUsage, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Window, Workload,
 };
 use crate::rules::{self, Silence, Subject};
-use crate::savings::{Alternatives, LeftOut, Proposals, Purchase, UnusedCommitment};
+use crate::savings::{Purchase, UnusedCommitment};
 use crate::usage::{Estate, WeekUsage};
 use jiff::Timestamp;
-use std::collections::BTreeMap;
-
-/// One workload with its verdict and its part of the plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AuditedWorkload {
-    /// The workload.
-    pub workload: Workload,
-    /// Its verdict.
-    pub verdict: Verdict,
-    /// Its members apart by how each behaves, those that work last; those that a tag
-    /// takes out of advice are in none.
-    pub parts: Vec<Part>,
-    /// What every lever says about it, each on its own; empty where a tag takes all of it
-    /// out of advice.
-    pub proposals: Proposals,
-    /// What the plan chose from.
-    pub alternatives: Alternatives,
-    /// What the plan does with it: at most one action of each kind, each on what
-    /// the one before left, so that no dollar is counted twice.
-    pub actions: Vec<Action>,
-    /// What the plan does without of all that is offered.
-    pub left_out: BTreeMap<ActionKind, LeftOut>,
-    /// Rules that lacked data about it.
-    pub silent: Vec<Silence>,
-}
-
-impl AuditedWorkload {
-    /// Per month after the plan; absent when it is unpriced.
-    pub fn planned_monthly_cost(&self) -> Option<Money> {
-        let cost = self.workload.monthly_cost()?;
-        self.actions.iter().try_fold(cost, |rest, action| {
-            rest.checked_sub(action.monthly_savings()).ok()
-        })
-    }
-
-    /// The members that are neither idle nor idle so far, with what they are judged
-    /// to be: what every lever but a stop is about.
-    pub fn working(&self) -> Option<&Part> {
-        self.parts.iter().find(|part| part.idle.is_none())
-    }
-}
 
 /// Everything that an audit says.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +78,6 @@ pub struct Audit {
     pub plan_risk: Risk,
     /// What is paid for and does not run.
     pub unused: Vec<UnusedCommitment>,
-    /// Sums.
     pub totals: Totals,
     /// How far the GPUs are used.
     pub funnel: Funnel,
@@ -130,7 +89,6 @@ pub struct Audit {
     pub api: ApiUsage,
 }
 
-/// Audits an estate.
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let owned = Owned::of(estate, &prices, policy);

@@ -14,7 +14,6 @@ const MIG_PROFILES_CSV: &str = include_str!("../../pricing-data/mig_profiles.csv
 /// states it. Throughput is dense, without sparsity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuSpec {
-    /// The model.
     pub model: GpuModel,
     /// Memory as AWS states it, MiB.
     pub memory_mib: u64,
@@ -30,7 +29,6 @@ pub struct GpuSpec {
     pub fp8_dense_tflops: Option<f64>,
     /// FP4 tensor throughput, TFLOPS.
     pub fp4_dense_tflops: Option<f64>,
-    /// Power limit, watts.
     pub power_limit_w: Option<f64>,
     /// Draw with the driver loaded and no work, watts.
     pub idle_w: Option<f64>,
@@ -179,7 +177,6 @@ pub struct MigProfile {
     pub name: String,
     /// Slices of compute, of seven (four on small cards).
     pub compute_slices: u8,
-    /// Slices of memory.
     pub memory_slices: u8,
     /// Memory that the driver reports for it, MiB.
     pub memory_mib: Option<u64>,

@@ -28,17 +28,14 @@ pub struct ListedOffer {
     pub region: Option<String>,
     /// The machine, in the provider's words.
     pub instance_type: String,
-    /// Model of its GPUs.
     pub gpu_model: GpuModel,
     /// GPUs, or the part of one.
     pub gpu_count: Decimal,
     /// Memory of one whole GPU, MiB.
     pub vram_mib: Option<u64>,
-    /// Virtual CPUs.
     pub vcpu: Option<u32>,
     /// Host memory, MiB.
     pub memory_mib: Option<u64>,
-    /// On demand, per hour.
     pub on_demand: Option<HourlyRate>,
     /// Interruptible, per hour.
     pub spot: Option<HourlyRate>,
@@ -46,7 +43,6 @@ pub struct ListedOffer {
     pub commitment_1yr: Option<HourlyRate>,
     /// Committed for three years, effective per hour.
     pub commitment_3yr: Option<HourlyRate>,
-    /// What the prices buy.
     pub unit: PricedUnit,
     /// When the list was read.
     pub date: Date,

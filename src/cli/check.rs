@@ -4,7 +4,7 @@ use super::Io;
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{audit as audit_command, baseline, check_plan, estate, output, scope};
+use super::{audit as audit_command, baseline, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
 use crate::analysis::{Audit, audit};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
@@ -18,9 +18,6 @@ use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    if let Some(plan) = &args.terraform_plan {
-        return check_plan::run(plan, args, io);
-    }
     if args.estate.redact {
         return Err(
             Failure::input("`--redact` masks the names that a policy refers to").with_hint(

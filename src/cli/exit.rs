@@ -20,14 +20,12 @@ pub enum ExitCode {
     Nothing,
     /// The policy is violated (`check` only).
     Violated,
-    /// Interrupted.
     Interrupted,
     /// What the command that `profile` ran ended with.
     Command(u8),
 }
 
 impl ExitCode {
-    /// The number.
     pub fn number(self) -> u8 {
         match self {
             Self::Done => 0,

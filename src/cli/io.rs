@@ -12,7 +12,6 @@ pub struct Io<'a> {
     pub stdout: &'a mut dyn Write,
     /// For everything else.
     pub stderr: &'a mut dyn Write,
-    /// Environment variables.
     pub env: BTreeMap<String, String>,
     /// Environment variables whose values are not UTF-8.
     pub unreadable: Vec<String>,
@@ -20,9 +19,7 @@ pub struct Io<'a> {
     pub now: Timestamp,
     /// Where relative settings files are searched for.
     pub folder: PathBuf,
-    /// Whether stdout is a terminal.
     pub stdout_is_terminal: bool,
-    /// Whether stderr is a terminal.
     pub stderr_is_terminal: bool,
     /// Whether Ctrl-C and SIGTERM end the process in which the command runs.
     pub ends_at_signals: bool,

@@ -96,7 +96,10 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
     let done = match &cli.command {
         asked if asked.lists_demos() => demo::list(io),
         Command::Audit(audit) => audit::run(audit, io),
-        Command::Check(check) => check::run(check, io),
+        Command::Check(check) => match &check.terraform_plan {
+            Some(plan) => check_plan::run(plan, check, io),
+            None => check::run(check, io),
+        },
         Command::Policy { action } => policy::run(action, io),
         Command::Diff(diff) => diff::run(diff, io),
         Command::Inventory(inventory) => inventory::run(inventory, io),

@@ -6,6 +6,5 @@ mod reader;
 mod settings;
 
 pub use policy_file::{POLICY_FILE, POLICY_FILE_KEYS, STARTING_POLICY, parse_policy, read_policy};
-pub use settings::{
-    ConfigError, PriceSettings, Problem, SettingsFile, parse_duration, read_settings,
-};
+pub use reader::Problem;
+pub use settings::{ConfigError, PriceSettings, SettingsFile, parse_duration, read_settings};

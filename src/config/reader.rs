@@ -1,12 +1,20 @@
 //! Reading TOML with places: every error at once, each with its line and what was
 //! meant.
 
-use super::settings::Problem;
 use crate::domain::nearest_names;
 use rust_decimal::Decimal;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// One thing wrong in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Line, counted from one.
+    pub line: usize,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
 
 /// A text, and everything wrong in it so far.
 pub(super) struct Reader<'a> {

@@ -1,7 +1,7 @@
 //! `gpucost.toml`: what a user would otherwise type every time, and the
 //! thresholds of the policy.
 
-use super::reader::Reader;
+use super::reader::{Problem, Reader};
 use crate::catalog;
 use crate::domain::{Policy, Risk, nearest_names, shown};
 use crate::sources::files::read_written_text;
@@ -27,7 +27,6 @@ pub struct SettingsFile {
     pub lookback: Option<String>,
     /// Accepted risk.
     pub risk: Option<Risk>,
-    /// Output format.
     pub format: Option<String>,
     /// CloudWatch namespace of the agent's metrics.
     pub metrics_namespace: Option<String>,
@@ -48,30 +47,18 @@ pub struct PriceSettings {
     pub max_age: Option<SignedDuration>,
 }
 
-/// One thing wrong in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Line, counted from one.
-    pub line: usize,
-    /// What is wrong and what was expected.
-    pub message: String,
-}
-
 /// A settings file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It could not be read.
     #[error("cannot read {}", shown(path))]
     Io {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         source: std::io::Error,
     },
     /// Everything wrong in it.
     #[error("{}", Listing(path, problems))]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// In order of line.
         problems: Vec<Problem>,

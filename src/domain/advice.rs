@@ -38,9 +38,7 @@ named_enum! {
 /// Where an action leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The instance type.
     pub instance_type: String,
-    /// How many of them.
     pub count: u32,
 }
 
@@ -125,7 +123,6 @@ impl Action {
         self.lost_work = Some(lost_work.rounded());
     }
 
-    /// What to do.
     pub fn kind(&self) -> ActionKind {
         self.kind
     }
@@ -163,7 +160,6 @@ impl Action {
         self.lost_work
     }
 
-    /// Its risk.
     pub fn risk(&self) -> Risk {
         self.risk
     }

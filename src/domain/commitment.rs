@@ -32,23 +32,16 @@ named_enum! {
 /// Reserved instances of one purchase: hours paid for, used or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReservedInstances {
-    /// Its id.
     pub id: String,
-    /// The region.
     pub region: String,
     /// The zone that it holds for; absent when it holds for the whole region.
     pub zone: Option<String>,
-    /// The instance type.
     pub instance_type: String,
-    /// The operating system.
     pub operating_system: OperatingSystem,
-    /// Shared or dedicated hardware.
     pub tenancy: Tenancy,
-    /// Number of instances.
     pub count: u32,
     /// Whether it can be exchanged.
     pub class: OfferingClass,
-    /// How it is paid.
     pub payment: PaymentOption,
     /// First instant of the term.
     pub start: Timestamp,
@@ -81,7 +74,6 @@ impl ReservedInstances {
 /// A savings plan: dollars an hour paid for, used or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavingsPlan {
-    /// Its id.
     pub id: String,
     /// What it covers.
     pub kind: SavingsPlanKind,
@@ -93,7 +85,6 @@ pub struct SavingsPlan {
     pub currency: Currency,
     /// Committed per hour at the plan's rates, what was committed included.
     pub commitment_hourly: Decimal,
-    /// Length and payment.
     pub term: CommitmentTerm,
     /// First instant of the term.
     pub start: Timestamp,
@@ -104,17 +95,11 @@ pub struct SavingsPlan {
 /// Capacity that is held ready, and billed, whether instances run in it or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapacityReservation {
-    /// Its id.
     pub id: String,
-    /// The region.
     pub region: String,
-    /// The zone.
     pub zone: String,
-    /// The instance type.
     pub instance_type: String,
-    /// The operating system.
     pub operating_system: OperatingSystem,
-    /// Shared or dedicated hardware.
     pub tenancy: Tenancy,
     /// Instances that it has room for.
     pub total: u32,
@@ -134,11 +119,8 @@ pub struct CapacityReservation {
 /// Everything that is committed to, each kind ascending by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commitments {
-    /// Reserved instances.
     pub reserved_instances: Vec<ReservedInstances>,
-    /// Savings plans.
     pub savings_plans: Vec<SavingsPlan>,
-    /// Capacity reservations.
     pub capacity_reservations: Vec<CapacityReservation>,
 }
 
@@ -172,12 +154,10 @@ impl SavingsPlan {
 }
 
 impl Commitments {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ids().next().is_none()
     }
 
-    /// Every id.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let reserved = self.reserved_instances.iter().map(|one| one.id.as_str());
         let plans = self.savings_plans.iter().map(|one| one.id.as_str());

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a host name stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HostMatch<'a> {
-    /// One instance.
     One(&'a Instance),
     /// Several: two networks may use the same address, and then the name tells
     /// nothing.
@@ -23,7 +22,6 @@ pub struct Directory<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// Of some instances.
     pub fn of(instances: impl IntoIterator<Item = &'a Instance>) -> Self {
         let mut directory = Self {
             by_id: BTreeMap::new(),

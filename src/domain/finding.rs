@@ -42,15 +42,10 @@ named_enum! {
 named_enum! {
     /// How an observed value was compared with a threshold.
     Comparator {
-        /// Below.
         LessThan = "<",
-        /// At or below.
         AtMost = "<=",
-        /// Above.
         GreaterThan = ">",
-        /// At or above.
         AtLeast = ">=",
-        /// Equal.
         Equal = "=",
     }
 }
@@ -72,17 +67,13 @@ impl Comparator {
 pub enum Observation {
     /// A statistic over the samples of a metric.
     Sampled {
-        /// The metric.
         metric: Metric,
         /// Which value of each period was used.
         statistic: Statistic,
         /// The figure taken over them, such as `p99` or `mean`.
         figure: &'static str,
-        /// Who measured.
         source: SeriesSource,
-        /// The window.
         window: Window,
-        /// Number of samples.
         n_samples: u64,
         /// Share of expected samples that were there, 0–1.
         coverage: f64,
@@ -99,11 +90,8 @@ pub enum Observation {
 /// One observed value beside the threshold it was judged by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// What was observed.
     pub observation: Observation,
-    /// The value.
     pub observed: f64,
-    /// How it was compared.
     pub comparator: Comparator,
     /// The threshold; policy unless the docs say otherwise.
     pub threshold: f64,
@@ -129,36 +117,28 @@ pub struct Recommendation {
 pub struct Finding {
     rule: &'static str,
     workload: String,
-    /// How much it matters.
     pub severity: Severity,
-    /// How sure it is.
     pub confidence: Confidence,
     /// One line for people.
     pub title: String,
     /// What acting on this alone would save per month; findings overlap, so
     /// these do not add up. Absent when it is not known.
     pub monthly_savings: Option<Money>,
-    /// Waste, optimization or risk.
     pub kind: FindingKind,
     evidence: Vec<Evidence>,
-    /// What to do.
     pub recommendation: Recommendation,
 }
 
 /// The judgement part of a finding, apart from what it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// How much it matters.
     pub severity: Severity,
-    /// How sure it is.
     pub confidence: Confidence,
-    /// Waste, optimization or risk.
     pub kind: FindingKind,
     /// One line for people.
     pub title: String,
     /// What acting on this alone would save per month.
     pub monthly_savings: Option<Money>,
-    /// What to do.
     pub recommendation: Recommendation,
 }
 

@@ -6,11 +6,9 @@ use super::{Cause, CauseKind, GapSubject};
 /// Something the audit did not see, why, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gap {
-    /// What is missing.
     pub what: GapSubject,
     /// Where: a region, an instance, a workload.
     pub place: String,
-    /// Why it is missing.
     pub reason: String,
     /// What to do about it.
     pub hint: String,

@@ -47,7 +47,6 @@ impl ApiUsage {
 pub struct TagFilter {
     /// The key; case counts, as on AWS.
     pub key: String,
-    /// The value.
     pub value: String,
     /// Whether instances with the tag were left out, instead of those without it.
     pub is_excluded: bool,

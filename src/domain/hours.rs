@@ -73,7 +73,6 @@ impl HourlyActivity {
         }
     }
 
-    /// Number of hours.
     pub fn len(&self) -> usize {
         self.cells.len()
     }

@@ -1,7 +1,6 @@
 //! Instances and what hangs on them: identity and facts only. Verdicts and
 //! costs live elsewhere.
 
-use super::{PriceKey, PriceOption};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -18,7 +17,6 @@ impl InstanceId {
         Self(id.into())
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -71,7 +69,6 @@ named_enum! {
         Stopping = "stopping",
         /// Stopped: no compute cost, its storage still costs.
         Stopped = "stopped",
-        /// On its way out.
         ShuttingDown = "shutting-down",
     }
 }
@@ -104,9 +101,7 @@ named_enum! {
     PurchaseOption {
         /// List price by the hour.
         OnDemand = "on-demand",
-        /// Spot market.
         Spot = "spot",
-        /// Covered by reserved instances.
         Reserved = "reserved",
         /// Covered by a savings plan.
         SavingsPlan = "savings-plan",
@@ -128,7 +123,6 @@ named_enum! {
         Rhel = "rhel",
         /// SUSE Linux Enterprise Server.
         Sles = "sles",
-        /// Ubuntu Pro.
         UbuntuPro = "ubuntu-pro",
         /// A licensed platform that gpucost holds no price for, such as SQL
         /// Server images.
@@ -176,9 +170,7 @@ impl OperatingSystem {
 named_enum! {
     /// Whether the hardware is shared with other accounts.
     Tenancy {
-        /// Shared hardware.
         Shared = "shared",
-        /// Dedicated hardware.
         Dedicated = "dedicated",
         /// A dedicated host, billed by the host.
         Host = "host",
@@ -188,7 +180,6 @@ named_enum! {
 /// A block-storage volume attached to an instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
-    /// The volume's id.
     pub id: String,
     /// Volume type, such as `gp3`; absent when it could not be read.
     pub volume_type: Option<String>,
@@ -206,17 +197,13 @@ pub struct Address {
 /// A GPU instance (or one with another accelerator) as the inventory saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
-    /// Its id.
     pub id: InstanceId,
     /// The account that owns it.
     pub account: String,
-    /// Its region.
     pub region: String,
     /// Its availability zone by name, such as `us-east-1a`.
     pub zone: Option<String>,
-    /// Its type.
     pub instance_type: String,
-    /// Whether it runs.
     pub state: InstanceState,
     /// How it was bought, as EC2 says.
     pub lifecycle: Lifecycle,
@@ -235,13 +222,10 @@ pub struct Instance {
     pub attached_time: Option<Timestamp>,
     /// Why and when it last changed state, as EC2 words it.
     pub state_transition_reason: Option<String>,
-    /// Its tags.
     pub tags: BTreeMap<String, String>,
-    /// Its Auto Scaling group.
     pub auto_scaling_group: Option<String>,
     /// Its private DNS name, which the CloudWatch agent reports as `host`.
     pub private_dns_name: Option<String>,
-    /// Its volumes.
     pub volumes: Vec<Volume>,
     /// Its public addresses that are billed while it is stopped.
     pub addresses: Vec<Address>,
@@ -291,24 +275,6 @@ impl Instance {
             Lifecycle::Scheduled => PurchaseOption::Reserved,
             Lifecycle::OnDemand | Lifecycle::InterruptibleReservation => PurchaseOption::OnDemand,
         }
-    }
-
-    /// The key of the price that it is billed by; `None` for what is paid ahead
-    /// (Capacity Blocks, scheduled instances) and has no hourly price.
-    pub fn price_key(&self) -> Option<PriceKey> {
-        let (option, zone) = match self.purchase_option() {
-            PurchaseOption::OnDemand => (PriceOption::OnDemand, None),
-            PurchaseOption::Spot => (PriceOption::Spot, self.zone.clone()),
-            _ => return None,
-        };
-        Some(PriceKey {
-            region: self.region.clone(),
-            instance_type: self.instance_type.clone(),
-            operating_system: self.operating_system,
-            tenancy: self.tenancy,
-            option,
-            zone,
-        })
     }
 }
 

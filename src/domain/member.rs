@@ -10,7 +10,6 @@ use jiff::Timestamp;
 /// those of the instance alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    /// The instance.
     pub id: InstanceId,
     /// Its zone by name.
     pub zone: Option<String>,

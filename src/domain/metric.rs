@@ -42,11 +42,8 @@ impl Metric {
 named_enum! {
     /// How the raw readings of a period became one value.
     Statistic {
-        /// Their mean.
         Average = "average",
-        /// Their maximum.
         Maximum = "maximum",
-        /// Their sum.
         Sum = "sum",
     }
 }
@@ -81,7 +78,6 @@ named_enum! {
 pub struct Rejected {
     /// Not a number, or infinite.
     pub not_a_number: u64,
-    /// Below zero.
     pub negative: u64,
     /// A percentage over 100.
     pub over_100: u64,
@@ -97,7 +93,6 @@ impl Rejected {
         self.not_a_number + self.negative + self.over_100 + self.duplicate + self.future
     }
 
-    /// Sum of two counts.
     pub fn plus(self, other: Self) -> Self {
         Self {
             not_a_number: self.not_a_number + other.not_a_number,

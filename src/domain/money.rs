@@ -9,7 +9,6 @@ use std::fmt;
 /// A currency that a cloud provider bills in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Currency {
-    /// United States dollar.
     Usd,
     /// Chinese yuan, the currency of the `cn-` regions.
     Cny,
@@ -85,7 +84,6 @@ impl Money {
         Self { amount, currency }
     }
 
-    /// Nothing, in a currency.
     pub fn zero(currency: Currency) -> Self {
         Self::new(Decimal::ZERO, currency)
     }
@@ -95,7 +93,6 @@ impl Money {
         self.amount
     }
 
-    /// The currency.
     pub fn currency(self) -> Currency {
         self.currency
     }
@@ -170,7 +167,6 @@ impl fmt::Display for Money {
 /// would overflow exact decimals.
 pub const MOST_PER_HOUR: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
 
-/// Money per hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HourlyRate {
     amount: Decimal,
@@ -189,7 +185,6 @@ impl HourlyRate {
         self.amount
     }
 
-    /// The currency.
     pub fn currency(self) -> Currency {
         self.currency
     }

@@ -25,7 +25,6 @@ pub struct PastAudit {
     /// The tags by which its instances were selected; empty for all, and in reports that
     /// do not say it yet.
     pub tag_filters: Vec<TagFilter>,
-    /// Its sums.
     pub totals: PastTotals,
     /// Its workloads, in its order.
     pub workloads: Vec<PastWorkload>,
@@ -61,7 +60,6 @@ pub struct PastTotals {
     pub gpus: u64,
     /// Instances without a price, which the sums leave out.
     pub unpriced_instances: u64,
-    /// Cost per month.
     pub monthly_cost: Option<Money>,
     /// Cost per month after its plan.
     pub planned_monthly_cost: Option<Money>,
@@ -74,21 +72,16 @@ pub struct PastTotals {
 /// A workload of an audit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastWorkload {
-    /// Its id.
     pub id: String,
     /// Name for people.
     pub name: String,
-    /// The account.
     pub account: String,
-    /// The region.
     pub region: String,
     /// What it does.
     pub kind: String,
     /// Ids of its instances.
     pub instances: Vec<String>,
-    /// The instance type.
     pub instance_type: String,
-    /// Whether its instances ran.
     pub running: bool,
     /// How its hours were paid for.
     pub purchase_option: String,
@@ -101,7 +94,6 @@ pub struct PastWorkload {
     /// What of that the plan set aside per month for work that spot interruptions
     /// lose; absent when it planned no spot.
     pub lost_work: Option<Money>,
-    /// Its class.
     pub classification: String,
     /// The signal that it was judged by; absent when nothing was measured.
     pub signal: Option<String>,
@@ -127,7 +119,6 @@ pub struct PastUnused {
 /// A gap of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastGap {
-    /// What was missing.
     pub what: GapSubject,
     /// Where: a region, an instance, a workload.
     pub place: String,
@@ -137,7 +128,6 @@ pub struct PastGap {
 }
 
 impl PastGap {
-    /// What it leaves unread.
     pub fn unread(&self) -> Option<Unread<'_>> {
         match &self.what {
             what if !hides_instances(what, self.cause) => None,
@@ -171,11 +161,9 @@ impl<'a> Unread<'a> {
 pub struct PastFinding {
     /// Its id, stable across runs.
     pub id: String,
-    /// The rule.
     pub rule: String,
     /// The id of the workload or commitment that it is about.
     pub workload: String,
-    /// How much it mattered.
     pub severity: String,
     /// What it said.
     pub title: String,

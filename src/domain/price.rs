@@ -2,7 +2,7 @@
 
 use super::instance::named_enum;
 use super::shape::family_of;
-use super::{HourlyRate, Money, OperatingSystem, SpotHistory, Tenancy};
+use super::{HourlyRate, Instance, Money, OperatingSystem, PurchaseOption, SpotHistory, Tenancy};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -11,11 +11,9 @@ use std::fmt;
 named_enum! {
     /// How a reserved instance is paid for.
     PaymentOption {
-        /// Nothing up front.
         NoUpfront = "no-upfront",
         /// Half up front.
         PartialUpfront = "partial-upfront",
-        /// Everything up front.
         AllUpfront = "all-upfront",
     }
 }
@@ -25,7 +23,6 @@ named_enum! {
 pub struct CommitmentTerm {
     /// Years, 1 or 3.
     pub years: u8,
-    /// How it is paid.
     pub payment: PaymentOption,
 }
 
@@ -44,9 +41,7 @@ impl CommitmentTerm {
         Self { years, payment }
     }
 
-    /// A year without upfront.
     pub const ONE_YEAR_NO_UPFRONT: Self = Self::ALL[0];
-    /// Three years without upfront.
     pub const THREE_YEARS_NO_UPFRONT: Self = Self::ALL[3];
 
     /// Hours of the term: 8 760 a year.
@@ -119,13 +114,9 @@ impl PriceOption {
 /// What a price is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PriceKey {
-    /// The region.
     pub region: String,
-    /// The instance type.
     pub instance_type: String,
-    /// The operating system.
     pub operating_system: OperatingSystem,
-    /// Shared or dedicated hardware.
     pub tenancy: Tenancy,
     /// The offer.
     pub option: PriceOption,
@@ -191,6 +182,26 @@ impl fmt::Display for PriceKey {
     }
 }
 
+impl Instance {
+    /// The key of the price that it is billed by; `None` for what is paid ahead
+    /// (Capacity Blocks, scheduled instances) and has no hourly price.
+    pub fn price_key(&self) -> Option<PriceKey> {
+        let (option, zone) = match self.purchase_option() {
+            PurchaseOption::OnDemand => (PriceOption::OnDemand, None),
+            PurchaseOption::Spot => (PriceOption::Spot, self.zone.clone()),
+            _ => return None,
+        };
+        Some(PriceKey {
+            region: self.region.clone(),
+            instance_type: self.instance_type.clone(),
+            operating_system: self.operating_system,
+            tenancy: self.tenancy,
+            option,
+            zone,
+        })
+    }
+}
+
 named_enum! {
     /// Where a price came from; later ones are preferred.
     PriceOrigin {
@@ -219,7 +230,6 @@ named_enum! {
 /// `effective_hourly = upfront / hours of the term + hourly`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instalments {
-    /// At the beginning.
     pub upfront: Decimal,
     /// Every hour of the term, used or not.
     pub hourly: Decimal,
@@ -239,7 +249,6 @@ pub struct PriceQuote {
     pub rate: HourlyRate,
     /// How a commitment is paid; absent for other offers.
     pub instalments: Option<Instalments>,
-    /// Where it came from.
     pub origin: PriceOrigin,
     /// Read, or derived from what was read.
     pub basis: PriceBasis,
@@ -299,9 +308,7 @@ named_enum! {
 /// address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageQuote {
-    /// Money per unit.
     pub unit_price: Money,
-    /// Where it came from.
     pub origin: PriceOrigin,
     /// Since when it holds; absent for long-standing list prices.
     pub effective_date: Option<Date>,

@@ -9,14 +9,12 @@ use jiff::Timestamp;
 pub struct SampleCounts {
     /// Those that reported at least half of the GPUs, or of the one in question.
     pub reported: u64,
-    /// Those that were taken.
     pub taken: u64,
     /// Those that were due and not taken.
     pub missed: u64,
 }
 
 impl SampleCounts {
-    /// Those that were due.
     pub fn due(self) -> u64 {
         self.taken.saturating_add(self.missed)
     }
@@ -35,7 +33,6 @@ impl SampleCounts {
 /// source `profile`; this is what they do not tell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfiledRun {
-    /// The instance.
     pub instance: InstanceId,
     /// When sampling began.
     pub start: Timestamp,
@@ -55,7 +52,6 @@ pub struct ProfiledRun {
 }
 
 impl ProfiledRun {
-    /// Length in seconds.
     pub fn seconds(&self) -> f64 {
         self.end.duration_since(self.start).as_secs_f64().max(0.0)
     }
@@ -87,7 +83,6 @@ pub enum ProfileBasis {
     /// Every instance has a run that covers a complete command: the workload is
     /// judged over these.
     Judged {
-        /// How many.
         runs: u32,
         /// Their hours together.
         hours: f64,

@@ -17,13 +17,9 @@ pub struct Activity {
     pub tensor_percent: Option<f64>,
     /// Time that the memory moved data; about 80 is all that works in practice.
     pub dram_percent: Option<f64>,
-    /// Sent over PCIe.
     pub pcie_sent_bytes_per_second: Option<f64>,
-    /// Received over PCIe.
     pub pcie_received_bytes_per_second: Option<f64>,
-    /// Sent over NVLink.
     pub nvlink_sent_bytes_per_second: Option<f64>,
-    /// Received over NVLink.
     pub nvlink_received_bytes_per_second: Option<f64>,
 }
 
@@ -70,7 +66,6 @@ impl ThrottleReasons {
 /// A process that holds a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuProcess {
-    /// Process id.
     pub pid: u32,
     /// Name of its program; absent when it was gone before it could be asked.
     pub name: Option<String>,
@@ -97,11 +92,9 @@ pub struct GpuReading {
     /// Share of that window in which memory was read or written; not how full
     /// it is.
     pub memory_utilization_percent: Option<f64>,
-    /// Memory in use.
     pub vram_used_mib: Option<f64>,
     /// Memory of the card or slice.
     pub vram_total_mib: Option<f64>,
-    /// Power draw in watts.
     pub power_w: Option<f64>,
     /// Energy since the driver was loaded, in joules.
     pub energy_j: Option<f64>,
@@ -109,7 +102,6 @@ pub struct GpuReading {
     pub temperature_c: Option<f64>,
     /// Clock of the multiprocessors.
     pub sm_clock_mhz: Option<f64>,
-    /// Clock of the memory.
     pub memory_clock_mhz: Option<f64>,
     /// Why the clocks are held back.
     pub throttle: Option<ThrottleReasons>,
@@ -190,7 +182,6 @@ pub struct HostReading {
     pub cores: Option<u32>,
     /// Mean over all CPUs of the time that they worked, percent.
     pub cpu_percent: Option<f64>,
-    /// The busiest CPU, percent.
     pub busiest_core_percent: Option<f64>,
     /// Time that a CPU had nothing to do but wait for a disk, percent.
     pub io_wait_percent: Option<f64>,
@@ -202,15 +193,10 @@ pub struct HostReading {
     pub memory_pressure_percent: Option<f64>,
     /// Memory in use: all but what could be had at once.
     pub memory_used_mib: Option<f64>,
-    /// Memory of the host.
     pub memory_total_mib: Option<f64>,
-    /// Received over the network.
     pub network_received_bytes_per_second: Option<f64>,
-    /// Sent over the network.
     pub network_sent_bytes_per_second: Option<f64>,
-    /// Read from disks.
     pub disk_read_bytes_per_second: Option<f64>,
-    /// Written to disks.
     pub disk_written_bytes_per_second: Option<f64>,
 }
 
@@ -223,6 +209,5 @@ pub struct Sample {
     pub time: Timestamp,
     /// The GPUs, in the order of [`super::RunFacts::gpus`].
     pub gpus: Vec<GpuSample>,
-    /// The host.
     pub host: HostReading,
 }

@@ -48,13 +48,9 @@ pub struct RunFacts {
     /// Seconds between two samples, as asked for; absent for a log of another
     /// program.
     pub interval_seconds: Option<f64>,
-    /// Name of the host.
     pub hostname: Option<String>,
-    /// EC2 instance id.
     pub instance_id: Option<String>,
-    /// Instance type.
     pub instance_type: Option<String>,
-    /// Region.
     pub region: Option<String>,
     /// Version of the NVIDIA driver.
     pub driver_version: Option<String>,

@@ -50,9 +50,7 @@ impl AcceleratorKind {
 /// CPU instruction set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Architecture {
-    /// 64-bit x86.
     X86_64,
-    /// 64-bit Arm.
     Arm64,
 }
 
@@ -96,7 +94,6 @@ pub struct InstanceShape {
     pub accelerator: AcceleratorKind,
     /// Its accelerators; absent on CPU types and where no source states them.
     pub gpu: Option<GpuOffer>,
-    /// Virtual CPUs.
     pub vcpu: u32,
     /// Host memory in MiB.
     pub memory_mib: u64,

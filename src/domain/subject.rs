@@ -63,7 +63,6 @@ subjects! {
     ColumnNames = "column names",
     /// Columns of a log.
     Columns = "columns",
-    /// One commitment.
     Commitment = "commitment",
     /// What the commitments of a workload leave open.
     Commitments = "commitments",
@@ -73,7 +72,6 @@ subjects! {
     Figures = "figures",
     /// GPU utilization of a workload.
     GpuUtilization = "GPU utilization",
-    /// Its maxima.
     GpuUtilizationMaxima = "GPU utilization maxima",
     /// GPUs of a host that a run does not name.
     HostGpus = "GPUs",
@@ -81,7 +79,6 @@ subjects! {
     HourlyGpuUtilizationMaxima = "hourly GPU utilization maxima",
     /// The indices of GPUs in a log.
     Index = "index",
-    /// One instance.
     Instance = "instance",
     /// How many instances a planned resource runs.
     InstanceCount = "number of instances",
@@ -103,7 +100,6 @@ subjects! {
     Market = "market",
     /// How it is paid for, and what it runs on.
     MarketSystemAndTenancy = "market, system and tenancy",
-    /// Points of series.
     MetricPoints = "metric points",
     /// The metrics of a region.
     Metrics = "metrics",
@@ -125,7 +121,6 @@ subjects! {
     ReservedInstances = "reserved instances",
     /// Rows of a log.
     Rows = "rows",
-    /// How long instances ran.
     RunningTime = "running time",
     /// Samples of a run.
     Samples = "samples",
@@ -139,7 +134,6 @@ subjects! {
     Scope = "scope",
     /// Spot prices of a region.
     SpotPrices = "spot prices",
-    /// A price of storage.
     StoragePrice = "storage price",
     /// Prices of storage of a region.
     StoragePrices = "storage prices",
@@ -157,11 +151,9 @@ subjects! {
     Timestamp = "timestamp",
     /// How many hours instances were observed.
     Usage = "usage",
-    /// Utilization of each GPU.
     UtilizationPerGpu = "utilization per GPU",
     /// Volumes of a region.
     Volumes = "volumes",
-    /// VRAM in use.
     VramUse = "VRAM use",
     /// The waste of an audit.
     Waste = "waste",
@@ -172,7 +164,6 @@ named_enum! {
     DriverMetric {
         /// The name of the device; in MIG mode it holds the profile.
         Name = "name",
-        /// The unique id.
         UniqueId = "unique id",
         /// GPU instance and compute instance of a MIG device.
         MigInstanceIds = "MIG instance ids",
@@ -184,9 +175,7 @@ named_enum! {
         PcieLink = "PCIe link",
         /// Utilization of kernels and of memory.
         Utilization = "utilization",
-        /// Memory in use.
         MemoryInUse = "memory in use",
-        /// Power draw.
         PowerDraw = "power draw",
         /// Energy since the driver was loaded.
         EnergyCounter = "energy counter",
@@ -194,33 +183,25 @@ named_enum! {
         Temperature = "temperature",
         /// Clocks of multiprocessors and of memory.
         Clocks = "clocks",
-        /// Why clocks are throttled.
         ThrottleReasons = "throttle reasons",
         /// Utilization of the video encoder.
         EncoderUtilization = "encoder utilization",
         /// Utilization of the video decoder.
         DecoderUtilization = "decoder utilization",
-        /// Bytes over PCIe.
         PcieTraffic = "PCIe traffic",
-        /// Processes on the GPU.
         Processes = "processes",
         /// The driver's own samples of utilization.
         UtilizationSamples = "utilization between two samples (from the driver's buffer)",
-        /// Errors of the GPU.
         XidErrors = "XID errors",
         /// All counters of the multiprocessors.
         Activity = "multiprocessor, tensor and memory bandwidth activity (GPM)",
         /// Activity of the graphics engine.
         GraphicsActivity = "graphics engine activity",
-        /// Activity of the multiprocessors.
         MultiprocessorActivity = "multiprocessor activity",
-        /// Occupancy of the multiprocessors.
         MultiprocessorOccupancy = "multiprocessor occupancy",
         /// Activity of the tensor cores.
         TensorActivity = "tensor activity",
-        /// Activity of the memory.
         MemoryBandwidthActivity = "memory bandwidth activity",
-        /// Bytes over NVLink.
         NvlinkTraffic = "NVLink traffic",
     }
 }

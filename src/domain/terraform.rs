@@ -12,13 +12,11 @@ named_enum! {
         NoOp = "no-op",
         /// It stays, and Terraform no longer manages it.
         Forget = "forget",
-        /// It is made.
         Create = "create",
         /// It changes in place, or what it launches from does.
         Update = "update",
         /// It is destroyed and made again.
         Replace = "replace",
-        /// It is destroyed.
         Delete = "delete",
     }
 }
@@ -48,16 +46,13 @@ pub type Planned<T> = Result<T, Missing>;
 /// How many instances a resource runs, by how they are paid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlannedCount {
-    /// At the on-demand price.
     pub on_demand: u64,
-    /// At the spot price.
     pub spot: u64,
     /// In a Capacity Block, paid for ahead.
     pub capacity_block: u64,
 }
 
 impl PlannedCount {
-    /// All of them.
     pub fn total(self) -> u64 {
         self.on_demand
             .saturating_add(self.spot)
@@ -74,14 +69,12 @@ pub struct PlannedInstances {
     /// Why it may run other types than those; absent when they are all. Never
     /// absent where the plan names none.
     pub more_types: Option<Missing>,
-    /// How many run.
     pub count: Planned<u64>,
     /// How many of them are paid for in which way.
     pub payment: Planned<PlannedCount>,
     /// How many a group may grow to; absent for what does not grow by itself, and
     /// where the plan does not say.
     pub most: Option<u64>,
-    /// The region.
     pub region: Planned<String>,
     /// The zone, where the plan names one.
     pub zone: Option<String>,
@@ -109,7 +102,6 @@ pub struct PlannedResource {
     pub address: String,
     /// Its type, such as `aws_instance`.
     pub resource_type: String,
-    /// What happens to it.
     pub action: PlanAction,
     /// Today; absent for what is made.
     pub before: Option<PlannedInstances>,

@@ -3,6 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 
+pub const HOUR_SECONDS: i64 = 3_600;
+pub const DAY_SECONDS: i64 = 86_400;
+
 /// A half-open span of time, `[start, end)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
@@ -28,7 +31,6 @@ impl Window {
         Ok(Self { start, end })
     }
 
-    /// Length in whole seconds.
     pub fn seconds(self) -> i64 {
         self.end.as_second() - self.start.as_second()
     }
@@ -53,7 +55,6 @@ pub fn floor_to_period(instant: Timestamp, period_seconds: u32) -> Timestamp {
 /// How much of the observed span something ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunningTime {
-    /// Seconds it ran.
     pub running_seconds: i64,
     /// Seconds it existed inside the window.
     pub observed_seconds: i64,
@@ -77,7 +78,6 @@ impl RunningTime {
         self.observed_seconds as f64 / 86_400.0
     }
 
-    /// Hours it ran.
     pub fn hours(self) -> Decimal {
         Decimal::from(self.running_seconds) / Decimal::from(3600)
     }

@@ -39,7 +39,6 @@ pub struct Maxima {
     pub active_seconds: u64,
     /// From the first sample to the end of the last one.
     pub observed_seconds: i64,
-    /// How much was seen.
     pub samples: Samples,
 }
 
@@ -64,13 +63,11 @@ impl NetworkUse {
 /// One GPU of one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuUsage {
-    /// The instance.
     pub instance: InstanceId,
     /// Index on the host.
     pub index: u16,
     /// Utilization from averages; absent when it was not measured.
     pub utilization: Option<Distribution>,
-    /// Samples of it.
     pub samples: Samples,
     /// What a service must have room for, percent: the larger of the 99.5th
     /// percentile of the averages (as AWS Compute Optimizer) and the median of their
@@ -153,9 +150,7 @@ impl GpuUsage {
 /// Everything measured about one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceUsage {
-    /// The instance.
     pub instance: InstanceId,
-    /// How long it ran.
     pub running: RunningTime,
     /// What was measured; absent when no GPU signal arrived.
     pub signal: Option<(Signal, SeriesSource)>,

@@ -20,15 +20,10 @@ named_enum! {
 /// The usual figures of one set of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distribution {
-    /// Arithmetic mean.
     pub mean: f64,
-    /// Median.
     pub p50: f64,
-    /// 95th percentile.
     pub p95: f64,
-    /// 99th percentile.
     pub p99: f64,
-    /// Largest value.
     pub max: f64,
 }
 
@@ -36,13 +31,9 @@ pub struct Distribution {
 /// 0–100, shares and coverage 0–1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UtilizationSummary {
-    /// What was measured.
     pub signal: Signal,
-    /// Who measured.
     pub source: SeriesSource,
-    /// The window.
     pub window: Window,
-    /// Length of a period.
     pub period_seconds: u32,
     /// Mean and percentiles over time of the mean over all GPUs, from averages.
     pub distribution: Distribution,
@@ -80,7 +71,6 @@ impl UtilizationSummary {
         self.sampled_hours() >= policy.min_hours && self.coverage() >= policy.min_coverage
     }
 
-    /// Hours of samples.
     pub fn sampled_hours(&self) -> f64 {
         self.n_samples as f64 * f64::from(self.period_seconds) / 3600.0
     }

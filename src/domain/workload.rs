@@ -59,11 +59,8 @@ pub fn says_production(key: &str, value: &str) -> bool {
 /// What makes instances one workload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkloadKey {
-    /// The account.
     pub account: String,
-    /// The region.
     pub region: String,
-    /// The instance type.
     pub instance_type: String,
     /// How its hours are paid for.
     pub purchase_option: PurchaseOption,
@@ -73,18 +70,15 @@ pub struct WorkloadKey {
     /// Whether their hours have a price: members without one are apart, so that they
     /// hide no dollar of the others.
     pub priced: bool,
-    /// What groups them.
     pub group: Group,
 }
 
 /// What groups instances into a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
-    /// An Auto Scaling group.
     AutoScaling(String),
     /// The value of the workload tag.
     Tag(String),
-    /// Nothing: the instance alone.
     Alone(InstanceId),
 }
 
@@ -199,7 +193,6 @@ impl WorkloadCost {
     }
 }
 
-/// What a workload costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadCost {
     /// Each of its instances, in their order.
@@ -237,13 +230,11 @@ pub struct IdleStorageCosts {
     pub quotes: BTreeMap<StorageResource, StorageQuote>,
     /// What has no price, in words.
     pub unpriced: Vec<String>,
-    /// Number of volumes.
     pub volumes: u64,
     /// Those among them whose size is not known.
     pub volumes_of_unknown_size: u64,
     /// GiB in all the others.
     pub volume_gib: u64,
-    /// Number of addresses.
     pub addresses: u64,
 }
 
@@ -254,7 +245,6 @@ pub struct Workload {
     pub key: WorkloadKey,
     /// Name for people.
     pub name: String,
-    /// What it does.
     pub kind: WorkloadKind,
     /// How the kind is known.
     pub kind_basis: KindBasis,
@@ -280,7 +270,6 @@ pub struct Workload {
     pub idle_storage: IdleStorageCosts,
     /// Mean over its instances of the share of the window that each ran, 0–1.
     pub running_share: Option<Decimal>,
-    /// Per instance.
     pub usage: Vec<InstanceUsage>,
     /// Over all its GPUs; absent when no GPU signal arrived.
     pub utilization: Option<UtilizationSummary>,

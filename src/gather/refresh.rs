@@ -23,7 +23,6 @@ const PERIOD_SECONDS: u32 = 300;
 /// What to read.
 #[derive(Debug, Clone)]
 pub struct RefreshOptions {
-    /// How to reach AWS.
     pub aws: AwsOptions,
     /// The regions; `None` for every one that the account has enabled.
     pub regions: Option<Vec<String>>,

@@ -16,14 +16,12 @@ use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Regions at once.
 pub(super) const REGIONS_AT_ONCE: usize = 8;
 /// Calls for metrics at once.
 const CALLS_AT_ONCE: usize = 4;
 /// The grid where nothing is measured.
 const USUAL_PERIOD_SECONDS: u32 = 300;
 
-/// What to gather.
 #[derive(Debug, Clone)]
 pub struct GatherOptions {
     /// The end of the window.

@@ -1,6 +1,6 @@
 //! What to try next about a bottleneck, in plain words.
 
-use super::diagnosis::Bottleneck;
+use super::bottleneck::Bottleneck;
 use super::rules::IO_BUSY;
 use super::signals::Signals;
 

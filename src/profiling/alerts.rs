@@ -105,7 +105,6 @@ impl AlertKind {
 /// An alert of a run: one for each kind and GPU, with all its episodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alert {
-    /// What it is about.
     pub kind: AlertKind,
     /// Place of the GPU among the facts; absent where it is about all of them.
     pub gpu: Option<usize>,

@@ -2,99 +2,19 @@
 //! signal was not read says so; it never guesses.
 
 use super::advice::advice;
+use super::bottleneck::{Bottleneck, Sign, Tier};
 use super::rules::{Rule, Term, rules};
 use super::signals::Signals;
-use crate::domain::{Comparator, Confidence, Policy, after_number, decimals_apart, named_enum};
+use super::windows::FEWEST_READINGS;
+use crate::domain::{Confidence, Policy};
 use crate::savings::Bound;
 
-/// Readings without which nothing is said about a GPU.
-pub(super) const FEWEST_READINGS: u32 = 5;
-/// What is missing where there are fewer.
+/// What is missing where there are fewer than [`FEWEST_READINGS`].
 const ENOUGH_READINGS: &str = "enough readings";
-
-named_enum! {
-    /// What holds a GPU back.
-    Bottleneck {
-        /// Nothing runs and no memory is held.
-        Idle = "idle",
-        /// Nothing runs and memory is held.
-        Parked = "parked",
-        /// Arithmetic: the best that can happen.
-        Compute = "compute-bound",
-        /// Its memory moves data as fast as it can.
-        MemoryBandwidth = "memory-bandwidth-bound",
-        /// The link to the host is full.
-        Pcie = "pcie-bound",
-        /// It waits for the host to bring data.
-        Input = "input-starved",
-        /// Many small kernels: batches are too small.
-        Launch = "launch-bound",
-        /// Nothing stands out, and it works.
-        Healthy = "healthy",
-        /// A signal is missing, or no rule holds.
-        Unknown = "unknown",
-    }
-}
-
-impl Bottleneck {
-    /// Which figure of another GPU counts for this work.
-    pub fn bound(self) -> Bound {
-        match self {
-            Self::Compute => Bound::Compute,
-            Self::MemoryBandwidth => Bound::Bandwidth,
-            _ => Bound::Unknown,
-        }
-    }
-}
-
-named_enum! {
-    /// The signals that a diagnosis had.
-    Tier {
-        /// Counters of the multiprocessors (GPM, Hopper and newer).
-        Counters = "counters",
-        /// Utilization of GPU and memory, and power.
-        Nvml = "nvml",
-        /// Utilization, and little else.
-        UtilizationOnly = "utilization-only",
-    }
-}
-
-/// An observed figure beside the threshold that it was judged by.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sign {
-    /// What was observed, such as `GPU utilization`.
-    pub figure: &'static str,
-    /// The value.
-    pub observed: f64,
-    /// How it was compared.
-    pub comparator: Comparator,
-    /// The threshold; `docs/diagnosis.md` says where it comes from.
-    pub threshold: f64,
-    /// Unit of both, such as `%`.
-    pub unit: &'static str,
-}
-
-impl Sign {
-    /// The sign in words: `host CPU 96.0% (≥ 85%)`.
-    pub fn words(&self) -> String {
-        let Self {
-            figure,
-            observed,
-            comparator,
-            threshold,
-            unit,
-        } = self;
-        let decimals = decimals_apart(*observed, *threshold);
-        let comparator = comparator.sign();
-        let unit = after_number(unit);
-        format!("{figure} {observed:.decimals$}{unit} ({comparator} {threshold}{unit})")
-    }
-}
 
 /// What holds a GPU back, why that is believed, and what to try.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
-    /// What holds it back.
     pub bottleneck: Bottleneck,
     /// The signals that were there; absent when there were none.
     pub tier: Option<Tier>,

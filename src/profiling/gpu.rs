@@ -284,12 +284,10 @@ impl GpuSoFar {
         part(self.vram.max(), self.vram_total_mib)
     }
 
-    /// Peak of memory.
     pub(super) fn vram_peak_mib(&self) -> Option<f64> {
         self.vram.max()
     }
 
-    /// Power so far.
     pub(super) fn power(&self) -> Option<PowerFigures> {
         self.power.figures(&self.identity)
     }
@@ -298,7 +296,6 @@ impl GpuSoFar {
         self.watches.iter().chain([&self.errors, &self.silence])
     }
 
-    /// Alerts so far.
     pub(super) fn alerts(&self) -> impl Iterator<Item = Alert> {
         self.all_watches().filter_map(Watch::alert)
     }
@@ -340,7 +337,6 @@ impl GpuSoFar {
         }
     }
 
-    /// Bytes that it takes.
     pub(super) fn size_bytes(&self) -> usize {
         let fine = self.fine.as_ref().map_or(0, Sketch::size_bytes);
         let sketches = self.samples.size_bytes() + self.vram.size_bytes() + fine;

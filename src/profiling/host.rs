@@ -77,7 +77,6 @@ impl HostSoFar {
         }
     }
 
-    /// Bytes that it takes.
     pub(super) fn size_bytes(&self) -> usize {
         let sketches = [&self.cpu, &self.busiest_core, &self.memory];
         size_of::<Self>()

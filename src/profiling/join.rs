@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 pub struct NamedProfile {
     /// What gaps call it.
     pub name: String,
-    /// The run.
     pub profiled: Profiled,
 }
 
@@ -144,7 +143,6 @@ fn combined(
     by_time.into_iter()
 }
 
-/// Points with their times.
 fn timed(points: &Points) -> Vec<(Timestamp, f64)> {
     let period = i64::from(points.period_seconds());
     points

@@ -2,6 +2,7 @@
 
 mod advice;
 mod alerts;
+mod bottleneck;
 mod diagnosis;
 mod gpu;
 mod host;
@@ -28,7 +29,8 @@ mod verdict;
 mod windows;
 
 pub use alerts::{Alert, AlertKind};
-pub use diagnosis::{Bottleneck, Diagnosis, Sign, Tier};
+pub use bottleneck::{Bottleneck, Sign, Tier};
+pub use diagnosis::Diagnosis;
 pub use join::{NamedProfile, join_profiles};
 pub use pace::{Cadence, Hole, Pace, Pacer};
 pub use periods::{OutsideSamples, PeriodPoints, Periods};

@@ -21,12 +21,10 @@ const PARTS: f64 = 64.0;
 /// How well the samples kept their times, told by who took them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pace {
-    /// Samples taken.
     pub taken: u64,
     /// Samples that were due and not taken; absent where nothing tells when any
     /// was due.
     pub missed: Option<u64>,
-    /// Samples taken late.
     pub late: u64,
     /// The longest delay of a sample.
     pub largest_delay_seconds: f64,
@@ -67,7 +65,6 @@ impl Pacer {
             .saturating_mul(i32::try_from(self.next).unwrap_or(i32::MAX))
     }
 
-    /// A sample was taken.
     pub fn sampled(&mut self, at: SignedDuration, wall: Timestamp) {
         let delay = at.saturating_sub(self.due()).max(SignedDuration::ZERO);
         let passed = at.as_nanos() / self.interval.as_nanos().max(1);
@@ -100,7 +97,6 @@ impl Pacer {
         self.pace.missed = Some(before.saturating_add(missed));
     }
 
-    /// How well it went.
     pub fn pace(&self) -> Pace {
         self.pace
     }
@@ -227,7 +223,6 @@ impl Cadence {
         }
     }
 
-    /// Takes a sample.
     pub fn sampled(&mut self, sample: &Sample) {
         self.taken += 1;
         if let Due::Asked(pacer) = &mut self.due {

@@ -1,7 +1,7 @@
 //! `docs/diagnosis.md` names the thresholds that the code has.
 
 use super::{AlertKind, Bottleneck};
-use super::{alerts, diagnosis, phases, rules, windows};
+use super::{alerts, phases, rules, windows};
 use crate::domain::{Policy, after_number};
 
 const PAGE: &str = include_str!("../../docs/diagnosis.md");
@@ -117,7 +117,7 @@ fn every_rule_stands_on_the_page_with_its_thresholds() {
     for bottleneck in Bottleneck::ALL {
         rows(bottleneck.name());
     }
-    assert!(PAGE.contains(&format!("than {} readings", diagnosis::FEWEST_READINGS)));
+    assert!(PAGE.contains(&format!("than {} readings", windows::FEWEST_READINGS)));
 }
 
 #[test]

@@ -28,11 +28,9 @@ struct Bin {
 pub struct PeriodPoints {
     /// Index of the GPU on its host.
     pub gpu: u16,
-    /// What they measure.
     pub metric: Metric,
     /// How readings became one value.
     pub statistic: Statistic,
-    /// The values.
     pub points: Vec<(Timestamp, f64)>,
 }
 
@@ -46,7 +44,6 @@ pub struct OutsideSamples {
 }
 
 impl OutsideSamples {
-    /// All of them.
     pub fn total(self) -> u64 {
         self.before + self.after
     }

@@ -38,7 +38,6 @@ named_enum! {
 /// A part of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Phase {
-    /// What it is.
     pub kind: PhaseKind,
     /// When it begins, in seconds of the run.
     pub from_seconds: f64,

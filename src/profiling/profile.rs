@@ -24,10 +24,8 @@ named_enum! {
     }
 }
 
-/// Power of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PowerFigures {
-    /// Mean in watts.
     pub mean_w: f64,
     /// Largest reading in watts; absent where only the counter was read.
     pub max_w: Option<f64>,
@@ -56,9 +54,7 @@ pub struct ActivityFigures {
     pub tensor_percent: Option<Range>,
     /// Time that the memory moved data.
     pub dram_percent: Option<Range>,
-    /// Sent over NVLink.
     pub nvlink_sent_bytes_per_second: Option<Range>,
-    /// Received over NVLink.
     pub nvlink_received_bytes_per_second: Option<Range>,
 }
 
@@ -74,7 +70,6 @@ pub struct ThrottleTime {
 /// A process that was seen on a GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessSeen {
-    /// Process id.
     pub pid: u32,
     /// Name of its program; absent when nobody could ask.
     pub name: Option<String>,
@@ -113,7 +108,6 @@ pub struct LostGpu {
 /// One GPU or MIG instance over the run. Absent is what the driver did not tell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuProfile {
-    /// Which one.
     pub identity: GpuIdentity,
     /// Share of time that a kernel ran. Absent for MIG instances and GPUs in MIG
     /// mode: not available is not idle.
@@ -129,15 +123,12 @@ pub struct GpuProfile {
     pub vram_used_mib: Option<Figures>,
     /// Memory of the card or slice.
     pub vram_total_mib: Option<f64>,
-    /// Power.
     pub power: Option<PowerFigures>,
     /// Core temperature in degrees Celsius.
     pub temperature_c: Option<Range>,
     /// Clock of the multiprocessors.
     pub sm_clock_mhz: Option<Range>,
-    /// Clock of the memory.
     pub memory_clock_mhz: Option<Range>,
-    /// Sent over PCIe.
     pub pcie_sent_bytes_per_second: Option<Range>,
     /// Received over PCIe.
     pub pcie_received_bytes_per_second: Option<Range>,
@@ -199,15 +190,10 @@ pub struct HostProfile {
     pub memory_pressure_percent: Option<Range>,
     /// Memory in use; `max` is the peak.
     pub memory_used_mib: Option<Figures>,
-    /// Memory of the host.
     pub memory_total_mib: Option<f64>,
-    /// Received over the network.
     pub network_received_bytes_per_second: Option<Range>,
-    /// Sent over the network.
     pub network_sent_bytes_per_second: Option<Range>,
-    /// Read from disks.
     pub disk_read_bytes_per_second: Option<Range>,
-    /// Written to disks.
     pub disk_written_bytes_per_second: Option<Range>,
 }
 
@@ -216,11 +202,9 @@ pub struct HostProfile {
 pub struct RunProfile {
     /// What it was taken on.
     pub facts: RunFacts,
-    /// How it ended.
     pub end: RunEnd,
     /// How well the samples kept their times.
     pub pace: Pace,
-    /// Samples that were added.
     pub samples: u64,
     /// Mean over all GPUs at each sample, unused ones included; a sample counts when
     /// at least half of the GPUs reported. MIG instances are not among them.
@@ -229,7 +213,6 @@ pub struct RunProfile {
     pub coverage: f64,
     /// The GPUs, in the order of the facts.
     pub gpus: Vec<GpuProfile>,
-    /// The host.
     pub host: HostProfile,
     /// The run in phases, in order of time; they touch and cover it.
     pub phases: Vec<Phase>,

@@ -26,9 +26,7 @@ pub struct GpuStatus {
     pub utilization_mean_percent: Option<f64>,
     /// Mean SM activity; absent where nobody counts it.
     pub sm_mean_percent: Option<f64>,
-    /// Peak of memory.
     pub vram_peak_mib: Option<f64>,
-    /// Mean power in watts.
     pub power_mean_w: Option<f64>,
     /// Whether a kernel ever ran; absent where nobody saw.
     pub is_used: Option<bool>,
@@ -36,10 +34,8 @@ pub struct GpuStatus {
     pub bottleneck: Bottleneck,
 }
 
-/// How a run stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStatus {
-    /// Samples so far.
     pub samples: u64,
     /// Mean over all GPUs and samples; absent where it is not available.
     pub utilization_mean_percent: Option<f64>,

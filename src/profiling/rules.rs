@@ -1,7 +1,7 @@
 //! The rules of the diagnosis, first that holds. `docs/diagnosis.md` shows them
 //! with the sources of their thresholds; a test compares the two.
 
-use super::diagnosis::{Bottleneck, Sign, Tier};
+use super::bottleneck::{Bottleneck, Sign, Tier};
 use super::signals::Signals;
 use crate::domain::{Comparator, Confidence, Policy};
 

@@ -1,6 +1,6 @@
 //! The verdict on a run: how much of the GPUs it used.
 
-use super::diagnosis::FEWEST_READINGS;
+use super::windows::FEWEST_READINGS;
 use crate::domain::{
     Classification, Confidence, Policy, SampleCounts, Verdict, decimals_apart, floored,
 };

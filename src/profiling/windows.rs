@@ -1,6 +1,5 @@
 //! A run cut into a bounded number of windows of equal length, with sums in each.
 
-use super::diagnosis::FEWEST_READINGS;
 use crate::domain::{
     ACTIVE_PERCENT, Activity, GpuIdentity, GpuReading, HostReading, Sample, ThrottleReasons,
 };
@@ -8,6 +7,8 @@ use crate::domain::{
 /// Windows that are kept at most. When there are more, neighbours merge and every
 /// window doubles its length.
 pub(super) const MOST_WINDOWS: usize = 256;
+/// Readings without which nothing is said about a GPU.
+pub(super) const FEWEST_READINGS: u32 = 5;
 /// Utilization below which a window counts as one without work, percent.
 pub(super) const IDLE_BELOW_PERCENT: f64 = 5.0;
 /// Utilization below which a reading is a low one of an alternation, percent.

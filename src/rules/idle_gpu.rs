@@ -14,7 +14,6 @@ use crate::domain::{
     Severity, Statistic, UsageState, decimals_apart,
 };
 
-/// The rule.
 pub struct IdleGpu;
 
 const META: RuleMeta = RuleMeta {

@@ -10,7 +10,6 @@ use crate::domain::{
     Severity, Statistic, UsageState,
 };
 
-/// The rule.
 pub struct IdleHeldGpu;
 
 const META: RuleMeta = RuleMeta {

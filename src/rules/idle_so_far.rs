@@ -10,7 +10,6 @@ use crate::domain::{
     Statistic, UsageState,
 };
 
-/// The rule.
 pub struct IdleSoFar;
 
 const META: RuleMeta = RuleMeta {

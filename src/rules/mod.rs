@@ -22,5 +22,5 @@ mod unused_gpus;
 
 pub use classification::classify;
 pub use commitments::{COMMITMENT_RULES, commitment_findings};
-pub use registry::{RULES, Rule, RuleMeta, Silence, run};
-pub use subject::{Need, Subject};
+pub use registry::{RULES, Silence, run};
+pub use subject::{Need, Rule, RuleMeta, Subject};

@@ -11,7 +11,6 @@ use crate::domain::{
 };
 use crate::savings::WEEK_HOURS;
 
-/// The rule.
 pub struct OffHours;
 
 /// More than these are listed among the steps and not in the headline.

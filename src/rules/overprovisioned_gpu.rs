@@ -10,7 +10,6 @@ use crate::domain::{
     decimals_apart, floored,
 };
 
-/// The rule.
 pub struct OverprovisionedGpu;
 
 const META: RuleMeta = RuleMeta {

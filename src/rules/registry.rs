@@ -1,33 +1,7 @@
 //! The rules, and running them over a workload.
 
-use super::{Need, Subject};
-use crate::domain::{Cause, CauseKind, Detail, Finding, Gap, Severity};
-
-/// What a rule is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RuleMeta {
-    /// Kebab-case; its file and its docs page carry the same name.
-    pub id: &'static str,
-    /// One line for people.
-    pub title: &'static str,
-    /// How much its findings matter unless they say otherwise.
-    pub severity: Severity,
-    /// The data without which it stays silent.
-    pub needs: &'static [Need],
-}
-
-/// One rule.
-pub trait Rule: Sync {
-    /// What it is.
-    fn meta(&self) -> &'static RuleMeta;
-
-    /// Whether it has anything to say about a workload of this sort, data or
-    /// not; a rule that does not apply leaves no gap.
-    fn applies(&self, subject: &Subject<'_>) -> bool;
-
-    /// The finding, if it fires. Called only with the data that it needs.
-    fn check(&self, subject: &Subject<'_>) -> Option<Finding>;
-}
+use super::{Need, Rule, Subject};
+use crate::domain::{Cause, CauseKind, Detail, Finding, Gap};
 
 /// Every rule, in order of id.
 pub const RULES: &[&dyn Rule] = &[

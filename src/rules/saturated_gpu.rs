@@ -9,7 +9,6 @@ use crate::domain::{
     Statistic, UsageState, WorkloadKind, decimals_apart, floored,
 };
 
-/// The rule.
 pub struct SaturatedGpu;
 
 const META: RuleMeta = RuleMeta {

@@ -13,7 +13,6 @@ use crate::domain::{
 };
 use crate::savings::{SHARED_TARGET_PERCENT, SharingMode, holds_tenants};
 
-/// The rule.
 pub struct ShareableGpu;
 
 const META: RuleMeta = RuleMeta {

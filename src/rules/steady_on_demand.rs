@@ -11,7 +11,6 @@ use crate::domain::{
 };
 use rust_decimal::prelude::ToPrimitive;
 
-/// The rule.
 pub struct SteadyOnDemand;
 
 const META: RuleMeta = RuleMeta {

@@ -10,7 +10,6 @@ use crate::domain::{
     Observation, Recommendation, Severity,
 };
 
-/// The rule.
 pub struct StoppedWithStorage;
 
 const META: RuleMeta = RuleMeta {

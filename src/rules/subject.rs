@@ -1,9 +1,9 @@
-//! What a rule is asked about, and the parts rules share.
+//! What a rule is and is asked about, and the parts rules share.
 
 use crate::domain::{
-    Cause, CauseKind, Comparator, Confidence, Evidence, GapSubject, GpuUsage, Group, Member,
-    Metric, Money, Observation, Policy, Recommendation, Signal, Statistic, UtilizationSummary,
-    Verdict, Workload,
+    Cause, CauseKind, Comparator, Confidence, Evidence, Finding, GapSubject, GpuUsage, Group,
+    Member, Metric, Money, Observation, Policy, Recommendation, Severity, Signal, Statistic,
+    UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::{NamedMembers, Proposals};
 use jiff::Timestamp;
@@ -19,7 +19,6 @@ pub struct Subject<'a> {
     pub verdict: &'a Verdict,
     /// What every lever says about it.
     pub proposals: &'a Proposals,
-    /// The thresholds.
     pub policy: &'a Policy,
     /// The instant that the audit describes.
     pub as_of: Timestamp,
@@ -30,7 +29,6 @@ pub struct Subject<'a> {
 pub enum Need {
     /// A GPU utilization or power series that allows a verdict.
     Utilization,
-    /// Utilization of each GPU.
     PerGpuUtilization,
     /// Maxima of GPU utilization, where averages do not rule idleness out.
     Maxima,
@@ -38,7 +36,6 @@ pub enum Need {
     HourlyMaxima,
     /// VRAM in use.
     Vram,
-    /// A price.
     Price,
 }
 
@@ -64,6 +61,29 @@ impl Need {
         };
         Cause::of(kind, [""])
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleMeta {
+    /// Kebab-case; its file and its docs page carry the same name.
+    pub id: &'static str,
+    /// One line for people.
+    pub title: &'static str,
+    /// How much its findings matter unless they say otherwise.
+    pub severity: Severity,
+    /// The data without which it stays silent.
+    pub needs: &'static [Need],
+}
+
+pub trait Rule: Sync {
+    fn meta(&self) -> &'static RuleMeta;
+
+    /// Whether it has anything to say about a workload of this sort, data or
+    /// not; a rule that does not apply leaves no gap.
+    fn applies(&self, subject: &Subject<'_>) -> bool;
+
+    /// The finding, if it fires. Called only with the data that it needs.
+    fn check(&self, subject: &Subject<'_>) -> Option<Finding>;
 }
 
 impl Subject<'_> {
@@ -206,7 +226,6 @@ impl Subject<'_> {
         NamedMembers(&all).to_string()
     }
 
-    /// How to stop them.
     pub fn stop_steps(&self) -> Vec<String> {
         match &self.workload.key.group {
             Group::AutoScaling(name) => vec![

@@ -9,7 +9,6 @@ use crate::domain::{
     decimals_apart,
 };
 
-/// The rule.
 pub struct UnderutilizedGpu;
 
 const META: RuleMeta = RuleMeta {

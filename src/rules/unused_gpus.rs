@@ -9,7 +9,6 @@ use crate::domain::{
     Observation, Samples, Severity, Statistic,
 };
 
-/// The rule.
 pub struct UnusedGpus;
 
 const META: RuleMeta = RuleMeta {

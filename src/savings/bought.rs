@@ -16,7 +16,6 @@ pub struct Bought<'a> {
     pub commitments: &'a Commitments,
     /// What is sold, at which price.
     pub prices: &'a Prices<'a>,
-    /// The instant.
     pub as_of: Timestamp,
 }
 

@@ -58,7 +58,6 @@ impl SteadyUse {
     }
 }
 
-/// Months of a term.
 pub fn months(term: CommitmentTerm) -> u32 {
     MONTHS_PER_YEAR * u32::from(term.years)
 }
@@ -92,7 +91,6 @@ pub fn instalments(quote: &PriceQuote, term: CommitmentTerm) -> Instalments {
 /// is rounded to cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitmentFigures {
-    /// Length and payment.
     pub term: CommitmentTerm,
     /// Upfront `U` and hourly rate `h` of one instance.
     pub instalments: Instalments,
@@ -177,7 +175,6 @@ fn break_even_month(used: &SteadyUse, term: CommitmentTerm, paid: Instalments) -
 /// is not sold is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservedComparison {
-    /// On demand per month.
     pub on_demand_monthly: Money,
     /// On demand per year, the familiar `12·m·n` hours.
     pub on_demand_1yr_total: Money,
@@ -237,18 +234,14 @@ pub struct PricedCommitment {
     pub option: PriceOption,
     /// The price; absent when the user stated it on the command line.
     pub quote: Option<PriceQuote>,
-    /// What it comes to.
     pub figures: CommitmentFigures,
 }
 
 /// Everything that `gpucost reserved` says about one type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReservedReport {
-    /// The instance type.
     pub instance_type: String,
-    /// The region.
     pub region: String,
-    /// The operating system.
     pub operating_system: OperatingSystem,
     /// How much of it runs, at what on-demand rate.
     pub used: SteadyUse,

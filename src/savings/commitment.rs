@@ -13,7 +13,6 @@ const ONE_YEAR_NO_UPFRONT: PriceOption = PriceOption::Reserved(CommitmentTerm::O
 /// A commitment that pays, with the figures it was chosen by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Commitment {
-    /// The purchase.
     pub action: Action,
     /// What the price is for.
     pub key: PriceKey,

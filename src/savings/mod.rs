@@ -10,6 +10,7 @@ mod exhausted;
 mod fewer;
 mod levers;
 mod off_hours;
+mod offers;
 mod packing;
 mod plan;
 mod plan_pool;
@@ -42,11 +43,12 @@ pub use levers::{
     Refused, Stop, is_launchable, propose,
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
-pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
-pub use plan::{
-    Alternatives, Committable, LeftOut, Plan, ResizeOffer, ScheduleOffer, ScheduledHours,
-    SpotMarket, Stage, StageMember, TermOffer, Terms, commitment_keys, plan,
+pub use offers::{
+    Alternatives, Committable, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket, Stage,
+    StageMember, TermOffer, Terms, commitment_keys,
 };
+pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
+pub use plan::{LeftOut, Plan, plan};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 pub use pool_members::{MemberHours, pooled_hours};

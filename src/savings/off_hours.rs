@@ -18,9 +18,7 @@ const SCARCE_FAMILIES: [&str; 2] = ["p4", "p5"];
 /// Running a workload only in the hours that it uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scheduling {
-    /// The action.
     pub action: Action,
-    /// The hours.
     pub schedule: Schedule,
     /// Share of the running time of each instance that falls into the hours off, 0–1, in
     /// the order of its members.
@@ -28,7 +26,6 @@ pub struct Scheduling {
     /// The time zone that they are in, and why that one, such as `UTC, because
     /// neither a tag nor the policy names a zone`.
     pub zone: String,
-    /// What may go wrong.
     pub warnings: Vec<String>,
     /// What to do and to check, the warnings first.
     pub steps: Vec<String>,

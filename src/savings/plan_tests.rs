@@ -1,7 +1,10 @@
-use super::super::ConcurrentUsage;
 use super::super::pool::INSTANCE;
+use super::super::{
+    Committable, ConcurrentUsage, Fewer, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket,
+    Stage, StageMember, TermOffer, commitment_keys,
+};
 use super::*;
-use crate::domain::{CommitmentTerm, Currency};
+use crate::domain::{CommitmentTerm, Currency, HourlyRate, InstanceId, PriceOption};
 use proptest::prelude::*;
 
 /// A window of four hours stands for the month: 730 h = 4 × 182.5.

@@ -1,6 +1,6 @@
 //! Commitments for a pool: who is in it, hour by hour, and what of it pays.
 
-use super::plan::{Alternatives, ScheduledHours, Stage, TermOffer, Terms};
+use super::offers::{Alternatives, ScheduledHours, Stage, TermOffer, Terms};
 use super::pool::INSTANCE;
 use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
 use crate::domain::{HourlyRate, InstanceId, Money, PriceKey};
@@ -32,7 +32,6 @@ pub struct Purchase {
     pub key: PriceKey,
     /// What is bought.
     pub term: TermOffer,
-    /// How many.
     pub count: u32,
     /// The on-demand rate of one instance.
     pub on_demand_hourly: HourlyRate,

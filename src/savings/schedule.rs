@@ -53,7 +53,6 @@ pub struct WeekCounterEvidence {
 pub struct Schedule {
     /// Hours of the week that are off.
     pub off_cells: Box<WeekCells>,
-    /// How many they are.
     pub off_hours_per_week: usize,
     /// Over the 168 hours of a week, 0–1.
     pub off_share: Decimal,
@@ -194,10 +193,7 @@ pub enum NoSchedule {
     },
     /// Stopping and starting takes longer than it saves.
     #[error("the longest off window is {longest_hours} h; {SHORTEST_WINDOW_HOURS} h is required")]
-    WindowsTooShort {
-        /// Length of the longest.
-        longest_hours: usize,
-    },
+    WindowsTooShort { longest_hours: usize },
     /// It is stopped in all of them already.
     #[error("already stopped during its off hours")]
     StoppedAlready,
@@ -210,7 +206,6 @@ pub enum NoSchedule {
     /// A run says nothing about the hours without one.
     #[error("only profiled runs were measured")]
     OnlyRuns,
-    /// Nothing to save from.
     #[error("it has no price")]
     Unpriced,
 }

@@ -13,7 +13,6 @@ use crate::domain::{
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// How cards are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SharingMode {
     /// Slices of the hardware, with memory and compute of their own.
@@ -25,7 +24,6 @@ pub enum SharingMode {
 /// Tenants moved together onto fewer instances of the same type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sharing {
-    /// The move.
     pub action: Action,
     /// How the cards are shared.
     pub mode: SharingMode,
@@ -70,15 +68,11 @@ impl Sharing {
     }
 }
 
-/// Why nothing is shared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSharing {
     /// GPUs that work together cannot be put on slices.
     #[error("{kind} may use several GPUs together; only serving and single-GPU replicas can share")]
-    NotReplicas {
-        /// What it does.
-        kind: WorkloadKind,
-    },
+    NotReplicas { kind: WorkloadKind },
     /// Its kind was guessed from a name.
     #[error("serving is inferred from its name; declare it with the tag gpucost:kind")]
     KindGuessed,
@@ -90,22 +84,13 @@ pub enum NoSharing {
     NoWholeGpu,
     /// The card cannot be cut, and MPS is not accepted.
     #[error("{model} does not support MIG; MPS needs --risk high")]
-    NoMig {
-        /// The card.
-        model: GpuModel,
-    },
+    NoMig { model: GpuModel },
     /// Nobody has seen what the driver reports for its slices.
     #[error("the MIG slice memory of {model} is not in the catalog")]
-    SliceMemoryUnknown {
-        /// The card.
-        model: GpuModel,
-    },
+    SliceMemoryUnknown { model: GpuModel },
     /// Production has walls between its tenants, and this card has none.
     #[error("{model} does not support MIG; MPS is not suitable for production")]
-    Production {
-        /// The card.
-        model: GpuModel,
-    },
+    Production { model: GpuModel },
     /// A figure of a GPU or instance is missing.
     #[error("{what} is not known for all GPUs or instances")]
     DataMissing {
@@ -115,13 +100,11 @@ pub enum NoSharing {
     /// A run does not show the load of the others that share its card.
     #[error("only profiled runs were measured")]
     OnlyRuns,
-    /// It has no price.
     #[error("it has no price")]
     Unpriced,
     /// It takes as many instances as today.
     #[error("{tenants} tenants need {cards} cards: no instance would be freed")]
     NothingFreed {
-        /// Tenants of today.
         tenants: usize,
         /// Cards that hold them.
         cards: usize,

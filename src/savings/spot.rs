@@ -14,7 +14,6 @@ named_enum! {
         RegionMedian = "region-median",
         /// The average of the bundled catalog: offline, of an earlier day.
         CatalogAverage = "catalog-average",
-        /// The user's own.
         OwnPrice = "own-price",
     }
 }
@@ -22,9 +21,7 @@ named_enum! {
 /// What an hour on the spot market of a region costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpotPrice {
-    /// The price.
     pub rate: HourlyRate,
-    /// What it is.
     pub basis: SpotBasis,
     /// The oldest day on which a price behind it was seen.
     pub seen_on: Date,

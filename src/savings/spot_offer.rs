@@ -20,7 +20,6 @@ pub struct SpotCase {
     pub band: Option<InterruptionBand>,
     /// Instances that stop together when one of them is interrupted.
     pub nodes: u32,
-    /// What the job is.
     pub kind: WorkloadKind,
     /// Whether somebody declared that it may be interrupted and restarted.
     pub restartable: bool,
@@ -50,7 +49,6 @@ pub enum Ineligible {
     /// Nobody said what it does.
     #[error("workload kind not declared: declare the kind, and that it can be restarted")]
     KindUnknown,
-    /// It answers requests.
     #[error("serving: requests fail when an instance is interrupted")]
     Serving,
     /// Nobody said that it may be interrupted.
@@ -93,7 +91,6 @@ pub enum Ineligible {
 pub struct SpotFigures {
     /// On-demand per hour and instance.
     pub on_demand: HourlyRate,
-    /// The spot price.
     pub spot: SpotPrice,
     /// Instances that stop together.
     pub nodes: u32,
@@ -101,7 +98,6 @@ pub struct SpotFigures {
     pub checkpointing: Checkpointing,
     /// How often the job is interrupted.
     pub interruptions: Interruptions,
-    /// Time between checkpoints.
     pub checkpoint_interval: SignedDuration,
     /// Whether it is the best one, and not one that was given.
     pub is_best_interval: bool,

@@ -10,7 +10,6 @@ use rust_decimal::Decimal;
 /// What is unused of one commitment: a row of its own beside the workloads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnusedCommitment {
-    /// The commitment's id.
     pub id: String,
     /// What it is: `capacity-reservation`, or the name of its kind.
     pub kind: &'static str,
@@ -44,7 +43,6 @@ impl UnusedCommitment {
 
 /// What the unused parts of commitments are computed by.
 pub struct Unused<'a> {
-    /// What is covered.
     pub coverage: &'a Coverage,
     /// Prices of what would fill unused room.
     pub prices: &'a Prices<'a>,
@@ -52,7 +50,6 @@ pub struct Unused<'a> {
     pub policy: &'a Policy,
     /// The window of the usage.
     pub window: Window,
-    /// The instant.
     pub as_of: Timestamp,
 }
 

@@ -29,7 +29,6 @@ pub type Answer<'a, T> = LocalBoxFuture<'a, T>;
 
 /// Credentials with everything that they lead to.
 pub struct Account {
-    /// Its id.
     pub id: String,
     /// What an estate of it says where it is from.
     pub source: EstateSource,
@@ -43,13 +42,10 @@ pub struct Account {
 
 /// One region of one account of one provider.
 pub struct Connection {
-    /// The region.
     pub region: String,
-    /// What there is.
     pub inventory: Box<dyn Inventory>,
     /// Who tells how it is used; several may speak of the same machine.
     pub metrics: Vec<Box<dyn MetricSource>>,
-    /// What it costs.
     pub prices: Option<Box<dyn PriceSource>>,
     /// What was committed to in the region.
     pub commitments: Option<Box<dyn CommitmentSource>>,
@@ -78,7 +74,6 @@ pub trait Inventory {
 pub struct MetricAsk<'a> {
     /// The machines.
     pub found: &'a Found,
-    /// The window.
     pub window: Window,
     /// The grid of utilization, power and CPU.
     pub period_seconds: u32,
@@ -118,11 +113,8 @@ pub enum Readings {
 /// Types whose on-demand price is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedPrices {
-    /// The region.
     pub region: String,
-    /// The operating system.
     pub operating_system: OperatingSystem,
-    /// Shared or dedicated hardware.
     pub tenancy: Tenancy,
     /// The types, ascending.
     pub instance_types: Vec<String>,

@@ -6,11 +6,9 @@ use super::series::widen;
 use super::statistics::quantile;
 use super::tally::Tally;
 use crate::domain::{
-    ACTIVE_PERCENT, Distribution, GpuUsage, InstanceId, Maxima, Metric, Samples, Statistic,
-    VramSummary,
+    ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuUsage, InstanceId, Maxima, Metric, Samples,
+    Statistic, VramSummary,
 };
-
-const DAY_SECONDS: i64 = 86_400;
 
 /// How many samples a metric has, and what time each stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,6 @@ pub struct Estate {
     pub as_of: Timestamp,
     /// The window that metrics were asked for.
     pub window: Window,
-    /// Where it was gathered.
     pub source: EstateSource,
     /// Accounts in scope, ascending.
     pub accounts: Vec<String>,
@@ -26,7 +25,6 @@ pub struct Estate {
     pub tag_filters: Vec<TagFilter>,
     /// Grid of utilization, power and CPU series.
     pub period_seconds: u32,
-    /// The instances.
     pub instances: Vec<Instance>,
     /// Instances that nobody asked about and that the commitments of the estate
     /// may pay for: what these cover is known only with all of them.

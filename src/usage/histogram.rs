@@ -108,12 +108,10 @@ impl Histogram {
         self.counts().map(|(_, count)| u64::from(count)).sum()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The counts of both.
     #[must_use]
     pub fn merge(&self, other: &Self) -> Self {
         let mut all: Vec<(u16, u32)> = self.counts().chain(other.counts()).collect();

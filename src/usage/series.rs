@@ -220,7 +220,6 @@ impl Points {
         self.period_seconds
     }
 
-    /// Number of points.
     pub fn len(&self) -> usize {
         self.runs.iter().map(|run| run.count as usize).sum()
     }
@@ -269,15 +268,12 @@ pub struct Series {
     pub instance: InstanceId,
     /// The GPU's index on the host; absent for metrics of the instance.
     pub gpu: Option<u16>,
-    /// What it measures.
     pub metric: Metric,
     /// How readings became one value a period.
     pub statistic: Statistic,
-    /// Who measured.
     pub source: SeriesSource,
     /// How it was matched to the instance.
     pub joined_by: JoinedBy,
-    /// The points.
     pub points: Points,
     /// What was dropped on reading.
     pub rejected: Rejected,

@@ -7,7 +7,6 @@ use super::tally::Tally;
 /// (numpy's `linear`), within the error of the [`super::Scale`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
-    /// How many values.
     pub n_samples: u64,
     /// Arithmetic mean; exact.
     pub mean: f64,
@@ -15,11 +14,8 @@ pub struct Figures {
     pub min: f64,
     /// Largest value; exact.
     pub max: f64,
-    /// Median.
     pub p50: f64,
-    /// 95th percentile.
     pub p95: f64,
-    /// 99th percentile.
     pub p99: f64,
 }
 
@@ -100,7 +96,6 @@ impl Sketch {
         quantiles(self.steps.iter().copied(), value, asked)
     }
 
-    /// Bytes that it takes.
     pub fn size_bytes(&self) -> usize {
         size_of::<Self>() + self.steps.capacity() * size_of::<(u16, u32)>()
     }

@@ -3,13 +3,9 @@
 /// Count, mean and range of what was seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// How many values.
     pub n_samples: u64,
-    /// Arithmetic mean.
     pub mean: f64,
-    /// Smallest value.
     pub min: f64,
-    /// Largest value.
     pub max: f64,
 }
 
@@ -21,7 +17,6 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds a term.
     pub fn add(&mut self, term: f64) {
         let total = self.total + term;
         self.lost += if self.total.abs() >= term.abs() {

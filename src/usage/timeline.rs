@@ -5,7 +5,8 @@ use super::histogram::hundredths;
 use super::histogram::percent;
 use super::{distribution, quantile};
 use crate::domain::{
-    ACTIVE_PERCENT, HourCell, HourlyActivity, SeriesSource, Signal, UtilizationSummary, Window,
+    ACTIVE_PERCENT, HOUR_SECONDS, HourCell, HourlyActivity, SeriesSource, Signal,
+    UtilizationSummary, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,8 +15,6 @@ const WORKING_PERCENT: f64 = 5.0;
 
 /// Hundredths in a point.
 const HUNDREDTHS: f64 = 100.0;
-
-const HOUR_SECONDS: i64 = 3_600;
 
 /// Share of the readings of an hour, over all GPUs that ran, that must have arrived
 /// to know it: as much as a measured verdict needs of the window.

@@ -88,7 +88,6 @@ impl Usages {
         self.0.get(instance).unwrap_or(&NONE)
     }
 
-    /// Whether nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -152,7 +151,6 @@ impl UsageBuilder {
         }
     }
 
-    /// Adds a series.
     pub fn add(&mut self, series: &Series) {
         let is_open = self.open.as_ref();
         if is_open.is_none_or(|(instance, _)| *instance != series.instance) {

@@ -6,7 +6,6 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 
-/// Hours of a week.
 pub const HOURS_OF_A_WEEK: usize = 168;
 
 /// One hour of the week.

@@ -11,19 +11,17 @@ use crate::domain::{Currency, Money, PastAudit, PastFinding, PastUnused, PastWor
 use caveats::caveats;
 pub(super) use caveats::differences_of_scope;
 use pairing::pair;
+use plan_outcome::saved;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two audits beside each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditDiff<'a> {
-    /// The earlier one.
     pub old: &'a PastAudit,
-    /// The later one.
     pub new: &'a PastAudit,
     /// What makes the two hard to compare, in words.
     pub caveats: Vec<String>,
-    /// Cost per month.
     pub monthly_cost: Delta,
     /// Savings that were certain, per month.
     pub monthly_waste: Delta,
@@ -72,16 +70,13 @@ impl Delta {
 /// A workload that is not what it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadChange<'a> {
-    /// Before.
     pub old: &'a PastWorkload,
-    /// Now.
     pub new: &'a PastWorkload,
     /// What differs, at least one.
     pub fields: Vec<ChangedField>,
 }
 
 impl WorkloadChange<'_> {
-    /// Its cost per month.
     pub fn monthly_cost(&self) -> Delta {
         Delta {
             old: self.old.monthly_cost,
@@ -96,7 +91,6 @@ impl WorkloadChange<'_> {
 pub struct UnusedChange<'a> {
     /// As it is called now, or was before.
     pub one: &'a PastUnused,
-    /// Its cost per month.
     pub monthly_cost: Delta,
 }
 
@@ -105,16 +99,13 @@ pub struct UnusedChange<'a> {
 pub struct ChangedField {
     /// What, as the key of the audit's JSON is called.
     pub name: &'static str,
-    /// Before.
     pub old: String,
-    /// Now.
     pub new: String,
 }
 
 /// An earlier finding that is gone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoneFinding<'a> {
-    /// The finding.
     pub finding: &'a PastFinding,
     /// What became of its workload.
     pub because: Ending,
@@ -146,7 +137,6 @@ impl Ending {
 }
 
 impl<'a> AuditDiff<'a> {
-    /// Compares two audits.
     pub fn of(old: &'a PastAudit, new: &'a PastAudit) -> Self {
         let pairs: Vec<(&PastWorkload, &PastWorkload)> = pair(&old.workloads, &new.workloads)
             .into_iter()
@@ -364,14 +354,5 @@ impl<'a> Findings<'a> {
             let part = saved(before, now_of.get(id).copied())?;
             sum.checked_add(part).ok()
         })
-    }
-}
-
-/// What a workload costs less than before; nothing is left of one that is gone.
-fn saved(before: &PastWorkload, now: Option<&PastWorkload>) -> Option<Money> {
-    let cost = before.monthly_cost?;
-    match now {
-        None => Some(cost),
-        Some(now) => cost.checked_sub(now.monthly_cost?).ok(),
     }
 }

@@ -1,6 +1,5 @@
 //! What became of the plan of an earlier audit.
 
-use super::saved;
 use crate::domain::{Currency, Money, PastAudit, PastWorkload, PurchaseOption};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -82,4 +81,13 @@ fn promised(
     let cost = cost.filter(|cost| cost.currency() == currency)?;
     let promised = cost.checked_sub(planned?).ok()?;
     (promised.amount() > Decimal::ZERO).then_some((cost, promised))
+}
+
+/// What a workload costs less than before; nothing is left of one that is gone.
+pub(super) fn saved(before: &PastWorkload, now: Option<&PastWorkload>) -> Option<Money> {
+    let cost = before.monthly_cost?;
+    match now {
+        None => Some(cost),
+        Some(now) => cost.checked_sub(now.monthly_cost?).ok(),
+    }
 }

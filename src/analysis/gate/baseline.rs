@@ -35,11 +35,8 @@ pub struct Baseline {
 /// A workload of an earlier audit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PastWorkload {
-    /// The account.
     pub account: String,
-    /// The region.
     pub region: String,
-    /// Whether it ran.
     pub running: bool,
     /// How many instances it had.
     pub instances: u64,

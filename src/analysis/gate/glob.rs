@@ -7,7 +7,6 @@ use std::fmt;
 pub struct Glob(String);
 
 impl Glob {
-    /// A pattern.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self(pattern.into())
     }

@@ -10,7 +10,6 @@ use crate::domain::{Gap, GapSubject, Money, Severity, shell_word};
 pub(super) struct Judged {
     /// The rule; its outcome is settled when suppressions are applied.
     pub(super) check: Check,
-    /// What violates it.
     pub(super) violations: Vec<Candidate>,
     /// What it could not be judged for.
     pub(super) missing_data: Vec<MissingData>,
@@ -150,7 +149,6 @@ impl<'a> Judge<'a> {
         self.judged.violations.len()
     }
 
-    /// The end of it.
     pub(super) fn done(self) -> Judged {
         self.judged
     }

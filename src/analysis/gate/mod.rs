@@ -9,6 +9,7 @@ mod measured;
 mod names;
 mod planned;
 mod policy;
+pub mod policy_rule;
 mod report;
 mod spelling;
 mod spending;
@@ -31,49 +32,6 @@ pub use spelling::{Spelling, spelled_region, spelled_type};
 use super::{Audit, AuditedWorkload};
 use crate::domain::Severity;
 use jiff::Timestamp;
-
-/// Ids of the rules that a policy states by itself; those of findings are the
-/// rules of [`crate::rules`].
-pub mod policy_rule {
-    /// A scope costs more than it may.
-    pub const BUDGET: &str = "policy/budget";
-    /// More is wasted than may be.
-    pub const WASTE: &str = "policy/waste";
-    /// GPUs are used less than they must be.
-    pub const UTILIZATION: &str = "policy/utilization";
-    /// A tag is missing.
-    pub const REQUIRED_TAGS: &str = "policy/required-tags";
-    /// An instance type may not be used.
-    pub const TYPES: &str = "policy/types";
-    /// A region may not be used.
-    pub const REGIONS: &str = "policy/regions";
-    /// A price is too old.
-    pub const PRICE_AGE: &str = "policy/price-age";
-    /// Too little is measured.
-    pub const COVERAGE: &str = "policy/coverage";
-    /// A suppression has ended.
-    pub const EXPIRED_SUPPRESSION: &str = "policy/expired-suppression";
-    /// A suppression covers nothing.
-    pub const UNMATCHED_SUPPRESSION: &str = "policy/unmatched-suppression";
-    /// A budget is about something that is not there.
-    pub const EMPTY_SCOPE: &str = "policy/empty-scope";
-    /// A denied name is of nothing that is known.
-    pub const UNLISTED_NAME: &str = "policy/unlisted-name";
-    /// A tag takes a workload out of advice, and so out of some rules.
-    pub const IGNORED_WORKLOAD: &str = "policy/ignored-workload";
-
-    /// Those that a suppression may name.
-    pub const SUPPRESSIBLE: [&str; 8] = [
-        BUDGET,
-        WASTE,
-        UTILIZATION,
-        REQUIRED_TAGS,
-        TYPES,
-        REGIONS,
-        PRICE_AGE,
-        COVERAGE,
-    ];
-}
 
 /// Judges an audit by a policy. What an earlier audit knew fails only where it
 /// is worse now. `as_of` decides which suppressions still hold, and how old a
@@ -169,23 +127,4 @@ fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
     };
     let workloads = audit.workloads.iter().filter(|_| depends);
     workloads.filter_map(notice).collect()
-}
-
-/// Gravest first, then most expensive, unknown last, then by fingerprint.
-fn sort(violations: &mut [Violation]) {
-    violations.sort_by_cached_key(order);
-}
-
-fn order(
-    violation: &Violation,
-) -> (
-    std::cmp::Reverse<Severity>,
-    std::cmp::Reverse<Option<rust_decimal::Decimal>>,
-    String,
-) {
-    (
-        std::cmp::Reverse(violation.severity),
-        std::cmp::Reverse(violation.monthly.map(crate::domain::Money::amount)),
-        violation.fingerprint.clone(),
-    )
 }

@@ -66,15 +66,11 @@ impl GatePolicy {
 pub enum Scope {
     /// All that was audited.
     Everything,
-    /// One account.
     Account(String),
-    /// One region.
     Region(String),
     /// What carries a tag with this value.
     Tag {
-        /// The key.
         key: String,
-        /// The value.
         value: String,
     },
 }
@@ -105,7 +101,6 @@ impl fmt::Display for Scope {
 /// The most that a scope may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
-    /// What it is about.
     pub scope: Scope,
     /// The most per month; it may be reached.
     pub monthly_limit: Money,
@@ -249,9 +244,7 @@ pub struct Suppression {
     pub rule: String,
     /// What it covers: a pattern of a workload's id, its name, or a scope.
     pub workload: Glob,
-    /// Who answers for it.
     pub owner: String,
-    /// Why.
     pub reason: String,
     /// The last day on which it holds, in UTC.
     pub expires: Date,

@@ -49,7 +49,6 @@ named_enum! {
 /// What a policy says about an estate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateReport {
-    /// How it ends.
     pub outcome: GateOutcome,
     /// The policy file, as the user named it.
     pub policy_file: Option<String>,
@@ -79,7 +78,6 @@ pub struct Check {
     pub limit: String,
     /// What was seen, in words; absent when nothing could be seen.
     pub observed: Option<String>,
-    /// What it came to.
     pub outcome: CheckOutcome,
     /// Where the policy says so.
     pub place: Place,
@@ -91,7 +89,6 @@ pub struct Violation {
     /// A stable id in kebab case: `policy/budget` and its like, or the rule of a
     /// forbidden finding, such as `idle-gpu`.
     pub rule: String,
-    /// How much it matters.
     pub severity: Severity,
     /// What it is about: a workload's id, `everything`, `account 111122223333`,
     /// `region eu-west-1`, `tag team=ml`, or an address in a Terraform plan.
@@ -107,7 +104,6 @@ pub struct Violation {
     /// The money it is about, per month; absent where it is about none or that
     /// is not known. These overlap and do not add up.
     pub monthly: Option<Money>,
-    /// What to point at.
     pub place: Place,
     /// The same across runs for the same matter.
     pub fingerprint: String,
@@ -165,7 +161,6 @@ pub enum Place {
         /// Counted from one, where it is known.
         line: Option<usize>,
     },
-    /// Nowhere.
     #[default]
     Nowhere,
 }
@@ -199,9 +194,7 @@ pub struct Suppressed {
 pub struct MissingData {
     /// Where: a workload's id, a region, an account.
     pub place: String,
-    /// What is missing.
     pub what: GapSubject,
-    /// Why it is missing.
     pub reason: String,
     /// What to do about it.
     pub hint: String,

@@ -4,7 +4,7 @@ use super::baseline::{Baseline, Past};
 use super::judged::{Candidate, Judged, place};
 use super::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport,
-    MissingData, Place, Suppressed, Suppression, Violation, order, policy_rule, sort,
+    MissingData, Place, Suppressed, Suppression, Violation, policy_rule,
 };
 use crate::domain::{GapSubject, Severity};
 use jiff::Timestamp;
@@ -337,4 +337,23 @@ fn unjudged(missing_data: MissingData, rule: String, at: &Place) -> Violation {
         baseline_state: None,
         before: None,
     }
+}
+
+/// Gravest first, then most expensive, unknown last, then by fingerprint.
+fn sort(violations: &mut [Violation]) {
+    violations.sort_by_cached_key(order);
+}
+
+fn order(
+    violation: &Violation,
+) -> (
+    std::cmp::Reverse<Severity>,
+    std::cmp::Reverse<Option<rust_decimal::Decimal>>,
+    String,
+) {
+    (
+        std::cmp::Reverse(violation.severity),
+        std::cmp::Reverse(violation.monthly.map(crate::domain::Money::amount)),
+        violation.fingerprint.clone(),
+    )
 }

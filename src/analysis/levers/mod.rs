@@ -6,10 +6,8 @@ mod reserved;
 mod sizing;
 mod spot;
 
-pub use self::reserved::{
-    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, assess_commitments,
-    best_option,
-};
+pub use self::pool_options::{FamilyPool, PoolOption, ReservedPool, best_option};
+pub use self::reserved::{CapacityUse, ReservedFleet, assess_commitments};
 pub use self::sizing::{Candidate, Sized, Sizing};
 pub use self::spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,

@@ -1,18 +1,20 @@
 //! What a fleet should commit to on today's usage, pool by pool, and how well
 //! that which it has bought is used.
 
-use super::pool_options::{family_pools, reserved_pool};
+use super::pool_options::{
+    FamilyPool, PoolOption, ReservedPool, best_option, family_pools, reserved_pool,
+};
 use crate::analysis::PriceUse;
 use crate::analysis::plan::{Owned, unknown_rate};
 use crate::analysis::workloads::{self, Grouped, PaidHours};
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instalments,
-    InstanceId, Member, Money, Policy, PriceKey, PriceQuote, PurchaseOption, Window, Workload,
+    CapacityReservation, Cause, CauseKind, Gap, GapSubject, HOUR_SECONDS, InstanceId, Member,
+    Money, Policy, PriceKey, PriceQuote, PurchaseOption, Window, Workload,
 };
 use crate::savings::{
-    Bought, CommitmentUse, ConcurrentUsage, InstanceCoverage, MemberHours, UnusedCommitment,
-    UsedInstance, pooled_hours, used_instances,
+    Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
+    pooled_hours, used_instances,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -21,90 +23,9 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
-const HOUR_SECONDS: i64 = 3_600;
-
-/// A commitment that is sold to a pool, at the amount that suits it best.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PoolOption {
-    /// Length and payment.
-    pub term: CommitmentTerm,
-    /// Every price that it rests on: one of a reserved instance, one for each
-    /// type of a savings plan.
-    pub quotes: Vec<PriceQuote>,
-    /// Effective rate over on-demand rate, 0–1: the share of the hours from which
-    /// on one pays. Of a plan, that of its type with the largest discount.
-    pub break_even_utilization: Decimal,
-    /// How many instances, or how many dollars an hour; zero when none pays.
-    pub amount: Decimal,
-    /// Effective price per hour of all of it.
-    pub hourly: Money,
-    /// How all of it is paid.
-    pub paid: Instalments,
-    /// The first month of the term in which the on-demand hours that it replaces
-    /// have cost as much; absent when there is none.
-    pub break_even_month: Option<u32>,
-    /// Saved per month, in cents.
-    pub monthly_savings: Money,
-    /// What it costs over the term, used or not, in cents.
-    pub committed: Money,
-    /// What it loses over the term when usage halves from month 7 on, in cents;
-    /// zero when it saves even so.
-    pub downside: Money,
-    /// Share of the hours in which all of it is used, 0–1; absent when none is
-    /// bought.
-    pub full_use_share: Option<Decimal>,
-}
-
-/// Instances that one reserved instance may cover.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReservedPool {
-    /// Region, type, platform and tenancy, on demand.
-    pub key: PriceKey,
-    /// The on-demand price.
-    pub on_demand: PriceQuote,
-    /// Instances that ran at once and that no commitment covers.
-    pub usage: ConcurrentUsage,
-    /// Whether regional reserved instances of it cover other sizes too.
-    pub covers_other_sizes: bool,
-    /// Every term and payment that is sold, shortest first, least upfront first.
-    pub options: Vec<PoolOption>,
-    /// An hour in a Capacity Block, for comparison.
-    pub capacity_block: Option<PriceQuote>,
-}
-
-/// Instances that one EC2 Instance Savings Plan may cover.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FamilyPool {
-    /// The region.
-    pub region: String,
-    /// The family, such as `p4d`.
-    pub family: String,
-    /// Its types, ascending.
-    pub instance_types: Vec<String>,
-    /// Hours that were evaluated.
-    pub hours: u64,
-    /// The most that it cost on demand in an hour.
-    pub on_demand_peak: Money,
-    /// What it cost on demand in an hour, in the mean.
-    pub on_demand_mean: Money,
-    /// Every term and payment with a known rate, shortest first, least upfront
-    /// first.
-    pub options: Vec<PoolOption>,
-}
-
-/// The option that saves the most a month; of equals the shorter one, then the
-/// one with less upfront. None when none pays.
-pub fn best_option(options: &[PoolOption]) -> Option<usize> {
-    let saves = |index: &usize| options[*index].monthly_savings.amount();
-    (0..options.len())
-        .filter(|index| saves(index) > Decimal::ZERO)
-        .min_by_key(|index| std::cmp::Reverse(saves(index)))
-}
-
 /// How well a capacity reservation is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapacityUse {
-    /// The reservation.
     pub reservation: CapacityReservation,
     /// What its free room costs a month, in cents; absent when it has none, is
     /// paid for ahead, or has no price.

@@ -12,13 +12,10 @@ pub struct Sizing {
     pub id: String,
     /// Name for people.
     pub name: String,
-    /// The region.
     pub region: String,
     /// Today's type.
     pub instance_type: String,
-    /// How many of them.
     pub instances: u32,
-    /// What it does.
     pub kind: WorkloadKind,
     /// What it costs per month; absent when it is unpriced or does not run.
     pub monthly: Option<Money>,
@@ -29,7 +26,6 @@ pub struct Sizing {
 /// What a workload uses, and every type that was evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sized {
-    /// What it uses.
     pub demand: Demand,
     /// The accepted ones first, cheapest work first, then the rejected ones,
     /// nearest first.
@@ -39,7 +35,6 @@ pub struct Sized {
 /// A type that was evaluated, beside today's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// What was found.
     pub considered: Considered,
     /// Per month; negative for a more expensive one, absent for an unpriced one.
     pub monthly_savings: Option<Money>,

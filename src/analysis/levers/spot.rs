@@ -20,7 +20,6 @@ use rust_decimal::Decimal;
 /// What a job is, apart from its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpotJob {
-    /// What it does.
     pub kind: WorkloadKind,
     /// Whether somebody declared that it may be interrupted and restarted.
     pub restartable: bool,
@@ -35,7 +34,6 @@ pub struct SpotJob {
 /// The price in one zone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ZonePrice {
-    /// The zone.
     pub zone: String,
     /// Its time-weighted mean.
     pub quote: PriceQuote,
@@ -46,11 +44,8 @@ pub struct ZonePrice {
 /// Which workload an assessment is of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssessedWorkload {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// The account.
     pub account: String,
     /// How its hours are paid for.
     pub purchase_option: PurchaseOption,
@@ -65,11 +60,8 @@ pub struct SpotAssessment {
     pub workload: Option<AssessedWorkload>,
     /// What the prices are of.
     pub key: PriceKey,
-    /// Instances.
     pub instances: usize,
-    /// The job.
     pub job: SpotJob,
-    /// The on-demand price.
     pub on_demand: Option<PriceQuote>,
     /// Prices by zone, ascending; empty where only one for the region is known.
     pub zones: Vec<ZonePrice>,

@@ -1,7 +1,7 @@
 //! Comparing what GPUs cost: every offer that answers a question, with the
 //! figures that people compare by.
 
-use super::question::{Question, SortBy};
+use super::question::{AWS, Question, SortBy};
 use crate::catalog::{
     self, ListedOffer, PricedUnit, Prices, bundled_interruption_band, bundled_regions_of, family,
     other_clouds, shapes, whole_device_spec,
@@ -14,9 +14,6 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-
-/// The provider whose prices an audit rests on.
-pub const AWS: &str = "aws";
 
 /// The GPUs of an offer.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,13 +41,10 @@ pub struct Offer {
     pub instance_type: String,
     /// Its GPUs; absent on CPU types and where no source states them.
     pub gpus: Option<OfferedGpus>,
-    /// Virtual CPUs.
     pub vcpu: Option<u32>,
     /// Host memory, MiB.
     pub memory_mib: Option<u64>,
-    /// What the prices buy.
     pub unit: PricedUnit,
-    /// On-demand.
     pub on_demand: Option<PriceQuote>,
     /// Spot, or another cloud's interruptible price.
     pub spot: Option<PriceQuote>,

@@ -3,5 +3,5 @@
 mod comparison;
 mod question;
 
-pub use self::comparison::{AWS, Offer, OfferedGpus, compare};
-pub use self::question::{GpuFilter, Question, SortBy, UnknownName, providers, unknown_names};
+pub use self::comparison::{Offer, OfferedGpus, compare};
+pub use self::question::{AWS, GpuFilter, Question, SortBy, UnknownName, providers, unknown_names};

@@ -1,10 +1,12 @@
 //! What somebody wants to know about prices.
 
-use super::comparison::AWS;
 use crate::catalog::{Prices, bundled_regions_of, other_clouds, shapes};
 use crate::domain::{AcceleratorKind, OperatingSystem, nearest_names, plain_name};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
+
+/// The provider whose prices an audit rests on.
+pub const AWS: &str = "aws";
 
 /// The figure to sort by, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +154,6 @@ pub struct Question {
     pub providers: BTreeSet<String>,
     /// Operating system, on AWS.
     pub operating_system: OperatingSystem,
-    /// What to sort by.
     pub sort: SortBy,
 }
 
@@ -310,7 +311,6 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
 pub struct UnknownName {
     /// What it would name.
     pub what: &'static str,
-    /// The name.
     pub name: String,
     /// The nearest known ones, best first; empty when none is near.
     pub nearest: Vec<String>,

@@ -24,7 +24,6 @@ const LONGEST_RUN_HOURS: f64 = 876_000.0;
 pub struct RunCost {
     /// The host's type.
     pub shape: &'static InstanceShape,
-    /// The region.
     pub region: String,
     /// One such instance that runs all month.
     pub today: WorkloadCost,
@@ -41,11 +40,9 @@ pub struct RunCost {
 /// A host in a price list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PricedHost {
-    /// Its type.
     pub shape: &'static InstanceShape,
     /// Where, and how it was bought.
     pub key: PriceKey,
-    /// What its work is.
     pub kind: WorkloadKind,
 }
 

@@ -11,9 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Dimension<'a> {
     /// The class of what runs; what is stopped is a part of its own.
     Class,
-    /// The instance type.
     InstanceType,
-    /// The region.
     Region,
     /// The value of a tag that all instances of a workload share.
     Tag(&'a str),
@@ -38,9 +36,7 @@ impl Dimension<'_> {
 pub struct CostPart {
     /// What it is; absent for workloads without the tag.
     pub label: Option<String>,
-    /// Workloads in it.
     pub workloads: u64,
-    /// Their instances.
     pub instances: u64,
     /// Today's cost per month; absent when nothing in it is priced.
     pub monthly_cost: Option<Money>,

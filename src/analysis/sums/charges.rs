@@ -12,11 +12,8 @@ use std::collections::BTreeMap;
 pub enum ChargeKind {
     /// By the hour at a list or negotiated price.
     OnDemand,
-    /// On the spot market.
     Spot,
-    /// By reserved instances.
     Reserved,
-    /// By a savings plan.
     SavingsPlan,
     /// Volumes and addresses of what is stopped; no hours of an instance.
     IdleStorage,
@@ -25,7 +22,6 @@ pub enum ChargeKind {
 /// What some hours of a workload cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Charge<'a> {
-    /// The workload.
     pub one: &'a AuditedWorkload,
     /// How they were paid for.
     pub kind: ChargeKind,

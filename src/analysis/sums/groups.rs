@@ -14,9 +14,7 @@ use std::fmt;
 /// What workloads are grouped by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupKey {
-    /// The account.
     Account,
-    /// The region.
     Region,
     /// The instance type.
     Type,
@@ -95,9 +93,7 @@ impl fmt::Display for GroupKey {
 /// currency of the audit's sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GroupSums {
-    /// Number of workloads.
     pub workloads: u64,
-    /// Number of instances.
     pub instances: u64,
     /// GPUs of running instances.
     pub gpus: u64,
@@ -185,14 +181,12 @@ pub struct GroupRow {
     /// One value for each key, in their order; absent for what has none, such as
     /// what lacks the tag.
     pub values: Vec<Option<String>>,
-    /// Their sums.
     pub sums: GroupSums,
 }
 
 /// The workloads of an audit by some keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Groups {
-    /// The keys.
     pub keys: Vec<GroupKey>,
     /// By cost, most expensive first, unpriced last, then by values.
     pub rows: Vec<GroupRow>,

@@ -10,12 +10,9 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// Sums of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClassTotals {
-    /// Number of workloads.
     pub workloads: u64,
-    /// Number of instances.
     pub instances: u64,
     /// GPUs of running instances.
     pub gpus: u64,
@@ -49,7 +46,6 @@ pub struct Totals {
     pub currency: Currency,
     /// Instances, stopped ones included.
     pub instances: u64,
-    /// Stopped ones among them.
     pub stopped_instances: u64,
     /// GPUs of running instances.
     pub gpus: u64,

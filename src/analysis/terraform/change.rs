@@ -1,43 +1,23 @@
 //! What a Terraform plan does to the cost of GPU instances: before, after and
 //! the difference, resource by resource.
 
-use super::planned_prices::{is_accelerated, may_be_accelerated, price};
+use super::planned_prices::{PlannedSide, is_accelerated, may_be_accelerated, price};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, Currency, Gap, GapSubject, Money, PlanAction, PlannedInstances,
-    PlannedResource, PriceKey, PriceQuote, TerraformPlan,
+    PlannedResource, TerraformPlan,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// The instances of a resource at one end of a plan, priced.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlannedSide {
-    /// What the plan says.
-    pub instances: PlannedInstances,
-    /// Whether they may carry accelerators. Those of the other end do where they do not:
-    /// an update came from a CPU type or leads to one.
-    pub is_accelerated: bool,
-    /// How many run; absent where the plan does not say.
-    pub count: Option<u64>,
-    /// Their accelerators; absent where that is not known.
-    pub gpus: Option<Decimal>,
-    /// Per month, rounded to cents, or what keeps it from being known.
-    pub monthly: Result<Money, Gap>,
-    /// The prices that it rests on, with how many instances run at each.
-    pub quotes: Vec<(PriceKey, u64, PriceQuote)>,
-}
-
 /// A resource that runs accelerated instances before or after, with what it runs at the
 /// other end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedRow {
-    /// Its address.
     pub address: String,
     /// Its type, such as `aws_instance`.
     pub resource_type: String,
-    /// What happens to it.
     pub action: PlanAction,
     /// Today; absent for what is made.
     pub before: Option<PlannedSide>,
@@ -124,7 +104,6 @@ pub struct PlannedTotals {
     pub before: Money,
     /// Per month when the plan has been applied.
     pub after: Money,
-    /// The difference.
     pub delta: Money,
 }
 
@@ -144,13 +123,11 @@ pub struct PlannedChange {
     pub instances_before: u64,
     /// The same when the plan has been applied.
     pub instances_after: u64,
-    /// By currency.
     pub totals: BTreeMap<Currency, PlannedTotals>,
     /// Rows that are not wholly priced.
     pub unpriced: u64,
     /// What the plan does not say, in order.
     pub gaps: Vec<Gap>,
-    /// The hours of a month.
     pub hours_per_month: Decimal,
 }
 

@@ -3,4 +3,5 @@
 mod change;
 mod planned_prices;
 
-pub use self::change::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
+pub use self::change::{PlannedChange, PlannedRow, PlannedTotals, price_plan};
+pub use self::planned_prices::PlannedSide;

@@ -1,12 +1,28 @@
 //! What the instances of a planned resource cost, and which of them matter.
 
-use super::PlannedSide;
 use crate::catalog::{Prices, family_names, shape};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Currency, Gap, GapSubject, Missing, Money, Planned,
     PlannedInstances, PriceKey, PriceOption, PriceQuote, Tenancy,
 };
 use rust_decimal::Decimal;
+
+/// The instances of a resource at one end of a plan, priced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedSide {
+    pub instances: PlannedInstances,
+    /// Whether they may carry accelerators. Those of the other end do where they do not:
+    /// an update came from a CPU type or leads to one.
+    pub is_accelerated: bool,
+    /// How many run; absent where the plan does not say.
+    pub count: Option<u64>,
+    /// Their accelerators; absent where that is not known.
+    pub gpus: Option<Decimal>,
+    /// Per month, rounded to cents, or what keeps it from being known.
+    pub monthly: Result<Money, Gap>,
+    /// The prices that it rests on, with how many instances run at each.
+    pub quotes: Vec<(PriceKey, u64, PriceQuote)>,
+}
 
 /// Whether any of the types of some instances carries an accelerator; of unknown
 /// ones one may.

@@ -21,7 +21,6 @@ pub(super) fn signed(time: Duration) -> SignedDuration {
     SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
-/// The clock of the host.
 #[derive(Debug)]
 pub(in crate::cli) struct HostClock {
     began: Instant,

@@ -13,7 +13,7 @@ mod summary;
 pub(super) use args::ProfileArgs;
 
 use super::exit::{ExitCode, Failure};
-use super::output::{TABLE_WIDTH, unwritable};
+use super::output::unwritable;
 use super::{Io, estate, output};
 use crate::config::SettingsFile;
 use crate::domain::{RunFacts, shown};
@@ -240,6 +240,3 @@ fn display<'a>(
         Display::nowhere(facts)
     })
 }
-
-/// Columns of the summary.
-const SUMMARY_WIDTH: usize = TABLE_WIDTH;

@@ -1,6 +1,5 @@
 //! The price of a host, and the summary of a run.
 
-use super::SUMMARY_WIDTH;
 use super::args::{ProfileArgs, SummaryFormat};
 use crate::analysis::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 use crate::catalog::Prices;
@@ -146,7 +145,7 @@ pub(super) fn print(
         SummaryFormat::Table => profile_table(
             report,
             TableStyle {
-                width: SUMMARY_WIDTH,
+                width: output::TABLE_WIDTH,
                 color: !beside_command && output::color(&args.out, io),
                 wide: true,
             },

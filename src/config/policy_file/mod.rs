@@ -4,8 +4,8 @@
 mod rules;
 mod suppressions;
 
-use super::reader::Reader;
-use super::settings::{ConfigError, Problem};
+use super::reader::{Problem, Reader};
+use super::settings::ConfigError;
 use crate::analysis::gate::GatePolicy;
 use crate::domain::{Currency, Severity};
 use crate::sources::files::read_written_text;

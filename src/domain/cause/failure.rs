@@ -7,9 +7,7 @@ named_enum! {
     FailureKind {
         /// There are no credentials, or they cannot be loaded.
         NoCredentials = "no-credentials",
-        /// The credentials have expired.
         ExpiredCredentials = "expired-credentials",
-        /// The credentials are refused.
         RejectedCredentials = "rejected-credentials",
         /// The action is not allowed.
         Denied = "denied",
@@ -20,7 +18,6 @@ named_enum! {
         /// The service or the endpoint does not know the call, or its answer is
         /// not in the service's format.
         Unsupported = "unsupported",
-        /// Anything else.
         Other = "other",
     }
 }

@@ -1,12 +1,11 @@
 //! The causes, each with what its details are, its words and what to do about it.
 
-use super::Detail;
+use super::vocabulary::Detail;
 use crate::domain::named_enum;
 
 macro_rules! causes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal [$($detail:ident)*] $words:expr, $hint:expr;)+) => {
         named_enum! {
-            /// The causes.
             CauseKind { $($(#[$doc])* $variant = $name,)+ }
         }
 
@@ -61,7 +60,6 @@ const NOTHING_TO_DO: &str = "no action possible on this host; verdicts are made 
                              say so";
 
 causes! {
-    /// A call failed.
     CallFailed = "call-failed" [Action Failure Code Foreign Fallback]
         "{call}{?; }", "";
     /// The list of regions could not be read.
@@ -367,7 +365,6 @@ causes! {
     ClockGoesBack = "clock-goes-back" [Count]
         "the clock goes back {time|times}; reading continues as if it had not",
         "if daylight saving time ended, set the time zone with --read-zone";
-    /// Lines of a log are not of it.
     LinesNotOfLog = "lines-not-of-log" [Count Count Foreign]
         "{line is|lines are} not part of the log; the first is line {}: `{}`",
         "keep warnings out of the log: 2>warnings.txt";

@@ -9,58 +9,9 @@ mod words;
 
 pub use failure::FailureKind;
 pub use kinds::CauseKind;
-pub use vocabulary::{ANSWER_FIELDS, FALLBACKS, FIGURES, POINT_REJECTIONS};
+pub use vocabulary::{ANSWER_FIELDS, Detail, FALLBACKS, FIGURES, POINT_REJECTIONS};
 
 use words::filled;
-
-/// What a detail of a cause says, and so whether it may leave the house.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// An IAM action of this program, such as `ec2:DescribeInstances`; empty
-    /// before the first call.
-    Action,
-    /// The name of a [`FailureKind`].
-    Failure,
-    /// A service's error code, or this program's own words for a failure.
-    Code,
-    /// What a service, the system or a file says, in its own words.
-    Foreign,
-    /// What is done without it.
-    Fallback,
-    /// A field of a service's answer.
-    Field,
-    /// A number.
-    Count,
-    /// A region.
-    Region,
-    /// Instance types, separated by `, `.
-    Types,
-    /// An instance's id.
-    Instance,
-    /// A host's name.
-    Host,
-    /// An instant, RFC 3339.
-    Time,
-    /// What this program says of names and numbers, such as a price's key: the names
-    /// are not told from the words.
-    Words,
-    /// Rules that are silent, separated by `, `; empty where nobody asks for them.
-    Rules,
-    /// A measurement that right-sizing lacks, as it names it.
-    Demand,
-    /// [`FIGURES`], separated by `, `.
-    Figures,
-    /// Counts, each with one of [`POINT_REJECTIONS`], separated by `, `.
-    Rejections,
-    /// A currency's code.
-    Currency,
-    /// A commitment's id.
-    Commitment,
-    /// A tag's key.
-    Tag,
-    /// A time span for people, such as `2m 05s`.
-    Elapsed,
-}
 
 /// A cause with its details.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +35,6 @@ impl Cause {
         (details.len() == kind.details().len()).then_some(Self { kind, details })
     }
 
-    /// Which cause.
     pub fn kind(&self) -> CauseKind {
         self.kind
     }

@@ -1,4 +1,51 @@
-//! The words of which some details of causes are made.
+//! What the details of causes are, and the words of which some are made.
+
+/// What a detail of a cause says, and so whether it may leave the house.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// An IAM action of this program, such as `ec2:DescribeInstances`; empty
+    /// before the first call.
+    Action,
+    /// The name of a [`FailureKind`](super::FailureKind).
+    Failure,
+    /// A service's error code, or this program's own words for a failure.
+    Code,
+    /// What a service, the system or a file says, in its own words.
+    Foreign,
+    /// What is done without it.
+    Fallback,
+    /// A field of a service's answer.
+    Field,
+    Count,
+    Region,
+    /// Instance types, separated by `, `.
+    Types,
+    /// An instance's id.
+    Instance,
+    /// A host's name.
+    Host,
+    /// An instant, RFC 3339.
+    Time,
+    /// What this program says of names and numbers, such as a price's key: the names
+    /// are not told from the words.
+    Words,
+    /// Rules that are silent, separated by `, `; empty where nobody asks for them.
+    Rules,
+    /// A measurement that right-sizing lacks, as it names it.
+    Demand,
+    /// [`FIGURES`], separated by `, `.
+    Figures,
+    /// Counts, each with one of [`POINT_REJECTIONS`], separated by `, `.
+    Rejections,
+    /// A currency's code.
+    Currency,
+    /// A commitment's id.
+    Commitment,
+    /// A tag's key.
+    Tag,
+    /// A time span for people, such as `2m 05s`.
+    Elapsed,
+}
 
 /// Fields of answers that can be unreadable.
 pub const ANSWER_FIELDS: &[&str] = &[

@@ -2,10 +2,12 @@
 
 use super::Derivation;
 use super::page::Page;
-use super::rightsize::SHOWN;
 use crate::analysis::AuditedWorkload;
 use crate::domain::ActionKind;
 use crate::savings::{Answer, LEVERS, LeftOut, Proposal, Refusal, Refused};
+
+/// Types that are reported beside the chosen one, of each sort.
+pub(super) const SHOWN: usize = 3;
 
 impl Page {
     pub(super) fn levers(&mut self, audited: &AuditedWorkload, by: &Derivation<'_>) {
@@ -119,7 +121,6 @@ fn is_evaluated(reason: &Refusal) -> bool {
     )
 }
 
-/// A reason in words.
 fn words(reason: &Refusal) -> String {
     let text = match reason {
         Refusal::Resting(state) => return state.to_string(),

@@ -27,7 +27,6 @@ use crate::report::shared::text::money;
 pub struct Derivation<'a> {
     /// Of all workloads.
     pub audit: &'a Audit,
-    /// The thresholds.
     pub policy: &'a Policy,
     /// The risk that the plan accepts.
     pub accepted: Risk,

@@ -19,7 +19,6 @@ pub(super) struct PlanState<'a> {
     pub monthly: Decimal,
     /// The hours that a schedule leaves on.
     pub hours: Option<&'a ScheduledHours>,
-    /// The instance type.
     pub instance_type: String,
     /// What is left per month, rounded to cents.
     pub left: Money,

@@ -1,7 +1,7 @@
 //! What a workload needs, and which types were weighed.
 
 use super::Derivation;
-use super::levers::candidate;
+use super::levers::{SHOWN, candidate};
 use super::page::{Page, Rates, figure};
 use crate::analysis::AuditedWorkload;
 use crate::catalog::network_gbps;
@@ -12,9 +12,6 @@ use crate::savings::{
     usable_vram_mib,
 };
 use rust_decimal::Decimal;
-
-/// Types that are reported beside the chosen one, of each sort.
-pub(super) const SHOWN: usize = 3;
 
 impl Page {
     pub(super) fn rightsize(

@@ -3,7 +3,6 @@
 use crate::analysis::gate::policy_rule;
 use crate::rules::RULES;
 
-/// A rule in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RuleWords {
     /// What it demands, in a sentence.

@@ -209,7 +209,6 @@ fn long(gpu: &LiveGpu, view: &LiveView, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What a column shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Label,

@@ -69,7 +69,6 @@ pub struct LiveGpu {
     pub sm_mean_percent: Option<f64>,
     /// Utilization of the last samples; SM activity where that stands in for it.
     pub utilization: History,
-    /// Memory in use.
     pub vram_used_mib: Option<f64>,
     /// Memory of the card or slice.
     pub vram_total_mib: Option<f64>,
@@ -77,13 +76,10 @@ pub struct LiveGpu {
     pub vram_peak_mib: Option<f64>,
     /// Memory in use at the last samples, percent of all.
     pub memory: History,
-    /// Power draw in watts.
     pub power_w: Option<f64>,
-    /// Power limit in watts.
     pub power_limit_w: Option<f64>,
     /// Power draw at the last samples, percent of the limit.
     pub power: History,
-    /// Temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
     /// Why the clocks are held back.
     pub throttle: Option<ThrottleReasons>,
@@ -183,7 +179,6 @@ fn share(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
     (whole > 0.0).then(|| part / whole * 100.0)
 }
 
-/// The verdict so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveVerdict {
     /// How much of the GPUs the run uses.
@@ -195,19 +190,14 @@ pub struct LiveVerdict {
 /// Everything that is shown while a run goes on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveView {
-    /// Name of the host.
     pub hostname: Option<String>,
-    /// Instance type.
     pub instance_type: Option<String>,
-    /// What the instance costs.
     pub hourly_price: Option<HourlyRate>,
     /// The command that runs, as typed.
     pub command: Option<String>,
-    /// Seconds since the start.
     pub elapsed_seconds: f64,
     /// Seconds after which the run ends by itself.
     pub duration_seconds: Option<f64>,
-    /// Samples taken.
     pub samples: u64,
     /// Samples that were due and not taken.
     pub missed_samples: u64,
@@ -225,7 +215,6 @@ pub struct LiveView {
     pub alerts: Vec<String>,
     /// What went wrong with the sampling itself, such as a full disk.
     pub notes: Vec<String>,
-    /// Whether to use colour.
     pub color: bool,
 }
 

@@ -18,7 +18,6 @@ pub struct PricingStyle {
     pub wide: bool,
     /// Rows to show at most.
     pub limit: usize,
-    /// Hours in a month.
     pub hours_per_month: Decimal,
 }
 

@@ -14,7 +14,6 @@ use crate::report::shared::text::{json_document, json_figure, json_money, json_r
 use crate::usage::{Figures, Range};
 use serde::Serialize;
 
-/// Joules of a kilowatt-hour.
 const JOULES_PER_KWH: f64 = 3_600_000.0;
 const MIB_PER_GIB: f64 = 1_024.0;
 

@@ -15,7 +15,6 @@ use crate::profiling::RunProfile;
 /// A run with its price, ready to be printed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileReport {
-    /// What the run says.
     pub profile: RunProfile,
     /// What it cost; absent when the host has no known price, which is a gap.
     pub cost: Option<RunCost>,

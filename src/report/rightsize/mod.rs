@@ -14,7 +14,6 @@ use crate::domain::{Gap, Risk};
 /// Workloads with every type that they could move to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sizings {
-    /// The accepted risk.
     pub accepted: Risk,
     /// The workloads, in order of the audit.
     pub workloads: Vec<Sizing>,

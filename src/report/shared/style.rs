@@ -9,7 +9,6 @@ use std::fmt::Write;
 pub struct TableStyle {
     /// Columns to fill.
     pub width: usize,
-    /// Whether to use colour.
     pub color: bool,
     /// Whether to list every row, with all of its columns.
     pub wide: bool,

@@ -1,10 +1,10 @@
 //! The hours that instances ran, out of an estate.
 
-use super::HOUR_SECONDS;
 use super::room::Room;
 use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentTerm, InstanceId, OperatingSystem, PriceKey, PriceOption, PurchaseOption, Tenancy,
+    CommitmentTerm, HOUR_SECONDS, InstanceId, OperatingSystem, PriceKey, PriceOption,
+    PurchaseOption, Tenancy,
 };
 use crate::usage::Estate;
 use rust_decimal::Decimal;
@@ -13,13 +13,10 @@ use std::collections::BTreeMap;
 /// An instance whose hours a commitment may cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedInstance {
-    /// Its id.
     pub id: InstanceId,
-    /// Its region.
     pub region: String,
     /// Its zone by name.
     pub zone: Option<String>,
-    /// Its type.
     pub instance_type: String,
     /// The operating system that decides the price.
     pub operating_system: OperatingSystem,

@@ -7,49 +7,24 @@ mod pool;
 mod room;
 
 pub use hours::{UsedInstance, used_instances};
-pub use pool::normalization_factor;
+pub use pool::{CommitmentKind, normalization_factor};
 pub use room::Room;
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Commitments, CommittedHours, CommittedPart, InstanceId, Money, Policy, PurchaseOption, Window,
-    named_enum,
+    Commitments, CommittedHours, CommittedPart, DAY_SECONDS, HOUR_SECONDS, InstanceId, Money,
+    Policy, PurchaseOption, Window,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
 use pool::Pool;
 use rust_decimal::Decimal;
 
-pub(super) const HOUR_SECONDS: i64 = 3_600;
-const DAY_SECONDS: i64 = 86_400;
-
-named_enum! {
-    /// A kind of commitment, in the order of application.
-    CommitmentKind {
-        /// Reserved instances of one zone.
-        ZonalReserved = "zonal-reserved-instances",
-        /// Reserved instances of a region.
-        RegionalReserved = "regional-reserved-instances",
-        /// A savings plan for one family in one region.
-        Ec2InstanceSavingsPlan = "ec2-instance-savings-plan",
-        /// A savings plan for any compute.
-        ComputeSavingsPlan = "compute-savings-plan",
-    }
-}
-
-impl CommitmentKind {
-    /// Whether it is reserved instances.
-    pub fn is_reserved(self) -> bool {
-        matches!(self, Self::ZonalReserved | Self::RegionalReserved)
-    }
-}
-
 /// What one commitment covers of one instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoveredPart {
     /// The commitment's id.
     pub commitment: String,
-    /// Its kind.
     pub kind: CommitmentKind,
     /// Hours of the window that it covers, fractions of an hour included.
     pub hours: Decimal,
@@ -63,7 +38,6 @@ pub struct CoveredPart {
 /// What is covered of one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceCoverage {
-    /// The instance.
     pub id: InstanceId,
     /// Hours of the window in which it ran.
     pub running_hours: Decimal,
@@ -75,7 +49,6 @@ pub struct InstanceCoverage {
 }
 
 impl InstanceCoverage {
-    /// Hours that are covered.
     pub fn covered_hours(&self) -> Decimal {
         self.parts.iter().map(|part| part.hours).sum()
     }
@@ -125,9 +98,7 @@ impl InstanceCoverage {
 /// How well one commitment is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommitmentUse {
-    /// Its id.
     pub id: String,
-    /// Its kind.
     pub kind: CommitmentKind,
     /// In words, such as `2 × p4d.24xlarge in us-east-1`.
     pub name: String,

@@ -1,14 +1,34 @@
 //! What each commitment has to give, and to whom.
 
-use super::CommitmentKind;
 use super::hours::UsedInstance;
 use crate::catalog;
 use crate::domain::{
     Commitments, Currency, InstanceId, OperatingSystem, PriceOption, ReservedInstances,
-    SavingsPlan, SavingsPlanKind, Tenancy,
+    SavingsPlan, SavingsPlanKind, Tenancy, named_enum,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+
+named_enum! {
+    /// A kind of commitment, in the order of application.
+    CommitmentKind {
+        /// Reserved instances of one zone.
+        ZonalReserved = "zonal-reserved-instances",
+        /// Reserved instances of a region.
+        RegionalReserved = "regional-reserved-instances",
+        /// A savings plan for one family in one region.
+        Ec2InstanceSavingsPlan = "ec2-instance-savings-plan",
+        /// A savings plan for any compute.
+        ComputeSavingsPlan = "compute-savings-plan",
+    }
+}
+
+impl CommitmentKind {
+    /// Whether it is reserved instances.
+    pub fn is_reserved(self) -> bool {
+        matches!(self, Self::ZonalReserved | Self::RegionalReserved)
+    }
+}
 
 /// An instance that a commitment can cover.
 #[derive(Debug)]

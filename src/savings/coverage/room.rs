@@ -1,15 +1,15 @@
 //! Room in capacity reservations that nothing runs in: it is billed at the rate of the
 //! instances that would fill it.
 
-use super::HOUR_SECONDS;
-use crate::domain::{CapacityReservation, Instance, InstanceId, PriceKey, PriceOption};
+use crate::domain::{
+    CapacityReservation, HOUR_SECONDS, Instance, InstanceId, PriceKey, PriceOption,
+};
 use crate::usage::{Estate, Usages};
 use rust_decimal::Decimal;
 
 /// The unused room of one capacity reservation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Room {
-    /// The reservation.
     pub reservation: CapacityReservation,
     /// Instances of the estate that run in it, ascending.
     pub members: Vec<InstanceId>,

@@ -1,21 +1,11 @@
 //! Buying ahead what goes on running.
 
-use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
+use super::{Answer, Committing, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::domain::{ActionKind, Part, PriceOption, PurchaseOption};
-use crate::savings::{Commitment, one_year_no_upfront};
+use crate::savings::one_year_no_upfront;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::sync::Arc;
-
-/// What may be bought ahead for members that work.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Committing {
-    /// A commitment for these members alone, without any other lever; absent where none
-    /// saves, or they are to be brought to their size first.
-    pub alone: Option<Commitment>,
-    /// The members that a plan may size commitments by, as places among them.
-    pub places: Vec<usize>,
-}
 
 /// Buys ahead for the members that stay.
 pub(super) struct BuyAhead;

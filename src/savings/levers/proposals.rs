@@ -1,7 +1,8 @@
 //! What the levers answer, for whoever chooses among it or explains it.
 
-use super::{Committing, Stop};
-use crate::domain::{Action, ActionKind, Part, PurchaseOption, Risk, Target, UsageState, Workload};
+use crate::domain::{
+    Action, ActionKind, InstanceId, Money, Part, PurchaseOption, Risk, Target, UsageState, Workload,
+};
 use crate::savings::{
     Commitment, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing, Scheduling,
     Sharing, SpotOffer,
@@ -24,7 +25,6 @@ pub enum Proposal {
     Share(Sharing),
     /// Buy on the spot market, by instance type: today's, and those of the moves before.
     Spot(BTreeMap<String, SpotOffer>),
-    /// Buy ahead.
     Commit(Committing),
 }
 
@@ -42,6 +42,57 @@ impl Proposal {
             Self::Commit(found) => found.alone.as_ref().map(|alone| &alone.action),
         }
     }
+}
+
+/// Ending members that compute nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stop {
+    /// The action; absent where no saving may be counted.
+    pub action: Option<Action>,
+    /// The members whose stop saves, ascending by id.
+    pub members: Vec<InstanceId>,
+    /// What would stop an engineer, the gravest first.
+    pub caveats: Vec<String>,
+}
+
+impl Stop {
+    /// Two stops of one workload as one action.
+    fn and(self, right: Self, group: &Workload) -> Self {
+        let action = match (self.action, right.action) {
+            (Some(left), Some(right)) => {
+                let sum = |left: Money, right: Money| left.checked_add(right).unwrap_or(left);
+                let cost = group.monthly_cost().unwrap_or(left.monthly_savings());
+                let detail = format!("{}; {}", left.detail(), right.detail());
+                let saved = sum(left.monthly_savings(), right.monthly_savings());
+                let caveats = [left.caveats(), right.caveats()].concat();
+                Action::saving(ActionKind::Stop, None, detail, saved, cost, Risk::Low).map(
+                    |action| {
+                        action
+                            .of_which_certain(sum(left.certain(), right.certain()))
+                            .with_caveats(caveats)
+                    },
+                )
+            }
+            (one, other) => one.or(other),
+        };
+        let mut members = [self.members, right.members].concat();
+        members.sort();
+        Self {
+            action,
+            members,
+            caveats: [self.caveats, right.caveats].concat(),
+        }
+    }
+}
+
+/// What may be bought ahead for members that work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Committing {
+    /// A commitment for these members alone, without any other lever; absent where none
+    /// saves, or they are to be brought to their size first.
+    pub alone: Option<Commitment>,
+    /// The members that a plan may size commitments by, as places among them.
+    pub places: Vec<usize>,
 }
 
 /// Why a lever does not offer something.
@@ -92,17 +143,12 @@ pub enum Refusal {
         /// The type whose rate is unknown.
         instance_type: String,
     },
-    /// It saves nothing.
     SavesNothing,
     /// What it rests on was not measured, or is not known.
     Missing(MissingData),
-    /// No schedule.
     Schedule(NoSchedule),
-    /// Not this type.
     Type(Rejection),
-    /// No sharing.
     Share(NoSharing),
-    /// Not on this market.
     Spot(Ineligible),
 }
 
@@ -112,7 +158,6 @@ pub struct Refused {
     /// The type and number that were evaluated; absent where the reason is against the
     /// lever as a whole.
     pub candidate: Option<Target>,
-    /// The reason.
     pub reason: Refusal,
 }
 

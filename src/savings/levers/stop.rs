@@ -1,10 +1,10 @@
 //! Stopping what computes nothing, member by member: what that ends, and what would
 //! stop an engineer from doing it.
 
-use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
+use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused, Stop};
 use crate::domain::{
-    Action, ActionKind, CapacityReservation, Classification, Confidence, Group, InstanceId,
-    InstanceUsage, Member, Money, Risk, Workload, WorkloadKind,
+    Action, ActionKind, CapacityReservation, Classification, Confidence, Group, InstanceUsage,
+    Member, Money, Risk, WorkloadKind,
 };
 use crate::savings::Bought;
 use rust_decimal::Decimal;
@@ -18,47 +18,6 @@ const MOST_NAMED: usize = 20;
 /// Traffic of an idle member of a training group from which it may hold the others
 /// together, bytes a day.
 const COORDINATOR_BYTES_PER_DAY: f64 = 5_000_000.0;
-
-/// Ending members that compute nothing.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stop {
-    /// The action; absent where no saving may be counted.
-    pub action: Option<Action>,
-    /// The members whose stop saves, ascending by id.
-    pub members: Vec<InstanceId>,
-    /// What would stop an engineer, the gravest first.
-    pub caveats: Vec<String>,
-}
-
-impl Stop {
-    /// Two stops of one workload as one action.
-    pub(super) fn and(self, right: Self, group: &Workload) -> Self {
-        let action = match (self.action, right.action) {
-            (Some(left), Some(right)) => {
-                let sum = |left: Money, right: Money| left.checked_add(right).unwrap_or(left);
-                let cost = group.monthly_cost().unwrap_or(left.monthly_savings());
-                let detail = format!("{}; {}", left.detail(), right.detail());
-                let saved = sum(left.monthly_savings(), right.monthly_savings());
-                let caveats = [left.caveats(), right.caveats()].concat();
-                Action::saving(ActionKind::Stop, None, detail, saved, cost, Risk::Low).map(
-                    |action| {
-                        action
-                            .of_which_certain(sum(left.certain(), right.certain()))
-                            .with_caveats(caveats)
-                    },
-                )
-            }
-            (one, other) => one.or(other),
-        };
-        let mut members = [self.members, right.members].concat();
-        members.sort();
-        Self {
-            action,
-            members,
-            caveats: [self.caveats, right.caveats].concat(),
-        }
-    }
-}
 
 /// Members by name, the first of many.
 pub struct NamedMembers<'a>(pub &'a [&'a Member]);

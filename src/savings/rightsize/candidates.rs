@@ -1,15 +1,15 @@
 //! Every type that a workload could move to, accepted or rejected with a reason.
 
 use super::needs::Demand;
-use super::price::{Move, Today};
+use super::price::{Move, MovedInstance, Today};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
 use super::rejection::Rejection;
 use crate::catalog::{
     Prices, family, gpu_spec, has_full_rate_fp64, network_gbps, shapes, whole_device_spec,
 };
 use crate::domain::{
-    AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Money, Policy, PriceKey, PriceQuote,
-    Risk, WorkloadKind,
+    AcceleratorKind, GpuOffer, InstanceShape, Money, Policy, PriceKey, PriceQuote, Risk,
+    WorkloadKind,
 };
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
@@ -18,7 +18,6 @@ use std::cmp::Reverse;
 /// A type that was evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Considered {
-    /// What it offers.
     pub shape: &'static InstanceShape,
     /// How many of them would take the place of today's.
     pub count: u32,
@@ -33,23 +32,11 @@ pub struct Considered {
     /// How busy its GPUs would be; absent when that was not asked, is unknown,
     /// or it has none.
     pub projection: Option<Projection>,
-    /// What moving risks.
     pub risk: Risk,
     /// Why it will not do; absent when it will.
     pub rejection: Option<Rejection>,
     /// The prices of an accepted type: one for each of today's instances.
     pub quotes: Vec<(PriceKey, PriceQuote)>,
-}
-
-/// What takes the place of one of today's instances; of fewer, a share of one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MovedInstance {
-    /// Price of an hour.
-    pub hourly: HourlyRate,
-    /// Per month at today's running time, unrounded.
-    pub monthly_at_todays_hours: Decimal,
-    /// Per month with the hours that slower work takes more, unrounded.
-    pub monthly: Decimal,
 }
 
 impl Considered {
@@ -58,7 +45,6 @@ impl Considered {
         self.projection.map_or(1.0, |found| found.slowdown)
     }
 
-    /// Whether it will do.
     pub fn is_accepted(&self) -> bool {
         self.rejection.is_none()
     }

@@ -7,11 +7,11 @@ mod projection;
 mod rejection;
 mod steps;
 
-pub use candidates::{Considered, MovedInstance, candidates};
+pub use candidates::{Considered, candidates};
 pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
 pub(super) use needs::peak;
 pub use needs::{Bound, DOUBLE_PRECISION, Demand, MissingData, PRECISION_TAG};
-pub use price::Today;
+pub use price::{MovedInstance, Today};
 pub use projection::{Projection, Ratio, RatioBasis, performance, usable_vram_mib};
 pub use rejection::Rejection;
 pub use steps::{caveats, steps};
@@ -23,7 +23,6 @@ use rust_decimal::Decimal;
 /// A cheaper type that the workload fits, with the figures it was chosen by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rightsizing {
-    /// The move.
     pub action: Action,
     /// What kind of move it is, in words.
     pub advice: String,

@@ -79,7 +79,6 @@ named_enum! {
     MissingData {
         /// The catalog does not know the type, or it has no accelerator.
         Shape = "the catalog lists no accelerator for the type",
-        /// It has no price.
         Price = "unpriced",
         /// A fraction of a GPU, whose utilization nobody can compare.
         Fraction = "utilization of a fractional GPU is not comparable",
@@ -107,7 +106,6 @@ impl MissingData {
     }
 }
 
-/// What one instance uses.
 struct InstanceDemand {
     active: u16,
     held: u16,

@@ -1,12 +1,11 @@
 //! What a workload costs today, and what it would cost elsewhere.
 
-use super::candidates::MovedInstance;
 use super::needs::MissingData;
 use super::rejection::Rejection;
 use crate::catalog::Prices;
 use crate::domain::{
-    Currency, HourlyActivity, InstanceCost, InstanceShape, Money, Policy, PriceKey, PriceOption,
-    PriceQuote, Workload, WorkloadCost,
+    Currency, HourlyActivity, HourlyRate, InstanceCost, InstanceShape, Money, Policy, PriceKey,
+    PriceOption, PriceQuote, Workload, WorkloadCost,
 };
 use crate::savings::Fewer;
 use rust_decimal::Decimal;
@@ -15,11 +14,8 @@ use rust_decimal::prelude::FromPrimitive;
 /// What a workload runs on today.
 #[derive(Debug, Clone, Copy)]
 pub struct Today<'a> {
-    /// What its type offers.
     pub shape: &'a InstanceShape,
-    /// What it costs.
     pub cost: &'a WorkloadCost,
-    /// The region.
     pub region: &'a str,
     /// When its instances ran; absent for what is stated.
     pub activity: Option<&'a HourlyActivity>,
@@ -38,6 +34,16 @@ impl<'a> Today<'a> {
             activity: Some(&workload.activity),
         })
     }
+}
+
+/// What takes the place of one of today's instances; of fewer, a share of one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MovedInstance {
+    pub hourly: HourlyRate,
+    /// Per month at today's running time, unrounded.
+    pub monthly_at_todays_hours: Decimal,
+    /// Per month with the hours that slower work takes more, unrounded.
+    pub monthly: Decimal,
 }
 
 /// Every instance of a workload on another type.

@@ -19,14 +19,12 @@ pub enum Rejection {
     Architecture,
     /// An older compute capability than today's.
     ComputeCapability {
-        /// Today's.
         today: String,
         /// The candidate's.
         other: String,
     },
     /// The catalog lacks a fact about it.
     Unknown {
-        /// The fact.
         fact: &'static str,
         /// What it is not known of.
         of: String,
@@ -42,7 +40,6 @@ pub enum Rejection {
     Vram {
         /// Peak with headroom, MiB.
         needed_mib: f64,
-        /// What there is.
         usable_mib: u64,
     },
     /// GPUs that talk to each other would lose NVLink.
@@ -55,7 +52,6 @@ pub enum Rejection {
     Network {
         /// What the busiest hour needs with headroom, or what there is today, Gbit/s.
         needed_gbps: f64,
-        /// What there is.
         usable_gbps: f64,
     },
     /// Nobody saw a GPU working, so that nobody knows how fast another must be.
@@ -66,10 +62,7 @@ pub enum Rejection {
         needed: f64,
     },
     /// Too little host memory.
-    Memory {
-        /// What is needed, MiB.
-        needed_mib: f64,
-    },
+    Memory { needed_mib: f64 },
     /// Too busy for a service.
     Utilization {
         /// Projected p95, percent.

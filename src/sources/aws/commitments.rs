@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 
 const PAGE_SIZE: i32 = 1000;
-const SECONDS_PER_YEAR: i64 = 365 * 86_400;
+pub(super) const SECONDS_PER_YEAR: i64 = 365 * 86_400;
 const RESERVED: &str = "ec2:DescribeReservedInstances";
 const CAPACITY: &str = "ec2:DescribeCapacityReservations";
 const PLANS: &str = "savingsplans:DescribeSavingsPlans";

@@ -139,6 +139,8 @@ impl Failed {
 const TIMED_OUT: &str = "no response within the time limit";
 const NOT_SENT: &str = "the request could not be sent";
 pub(super) const UNREADABLE: &str = "the response is not in the service's format";
+pub(super) const NO_RATES: &str = "the region's partition has no savings plan rates";
+pub(super) const NO_ENDPOINT: &str = "the region's partition has no price list endpoint";
 
 /// Whether a code names nobody: one that this program knows, or its own words.
 pub fn is_known_code(code: &str) -> bool {
@@ -149,8 +151,8 @@ pub fn is_known_code(code: &str) -> bool {
         super::pages::REPEATED,
         super::pages::TOO_MANY,
         super::pages::TOO_MUCH,
-        super::savings_plans::NO_RATES,
-        super::prices::NO_ENDPOINT,
+        NO_RATES,
+        NO_ENDPOINT,
         "unknown error",
         "InternalError",
         "InternalFailure",

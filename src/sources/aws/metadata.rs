@@ -11,11 +11,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 /// The instance that a program runs on. What the service did not say is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstancePlace {
-    /// EC2 instance id.
     pub instance_id: Option<String>,
-    /// Instance type.
     pub instance_type: Option<String>,
-    /// Region.
     pub region: Option<String>,
     /// Whether it was bought on the spot market.
     pub is_spot: Option<bool>,

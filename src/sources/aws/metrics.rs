@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// EC2's own namespace.
 pub(crate) const EC2_NAMESPACE: &str = "AWS/EC2";
 
 /// What CloudWatch calls a metric: the agent's names for GPU metrics, EC2's for
@@ -38,9 +37,7 @@ pub type Dimensions = Arc<BTreeMap<String, String>>;
 /// A series that exists in CloudWatch, whatever its dimensions are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveredMetric {
-    /// What it measures.
     pub metric: Metric,
-    /// Its dimensions by name.
     pub dimensions: Dimensions,
 }
 
@@ -51,11 +48,9 @@ pub struct MetricQuery {
     pub instance: InstanceId,
     /// The GPU's index on the host.
     pub gpu: Option<u16>,
-    /// What it measures.
     pub metric: Metric,
     /// How readings of a period become one value.
     pub statistic: Statistic,
-    /// Length of a period.
     pub period_seconds: u32,
     /// CloudWatch namespace.
     pub namespace: Arc<str>,
@@ -63,7 +58,6 @@ pub struct MetricQuery {
     pub name: &'static str,
     /// CloudWatch dimensions.
     pub dimensions: Dimensions,
-    /// Who measures.
     pub source: SeriesSource,
     /// How it was matched to the instance.
     pub joined_by: JoinedBy,

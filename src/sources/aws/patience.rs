@@ -9,40 +9,11 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use std::error::Error;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
-
-/// What is being waited for, for whoever shows progress.
-#[derive(Debug, Clone, Default)]
-pub struct Notice(Arc<Mutex<Option<String>>>);
-
-impl Notice {
-    /// What it says now; `None` while nothing is waited for.
-    pub fn text(&self) -> Option<String> {
-        match self.0.lock() {
-            Ok(text) => text.clone(),
-            Err(poisoned) => poisoned.into_inner().clone(),
-        }
-    }
-
-    fn set(&self, text: Option<String>) {
-        match self.0.lock() {
-            Ok(mut held) => *held = text,
-            Err(poisoned) => *poisoned.into_inner() = text,
-        }
-    }
-}
-
-/// How long throttling is waited out.
-#[derive(Debug, Clone)]
-pub(super) struct Patience {
-    pub until: Instant,
-    pub notice: Notice,
-}
 
 impl Session {
     /// Sends a request of an action; where the service throttles it, again and again

@@ -1,5 +1,6 @@
 //! Live prices: the price list and the spot history.
 
+use super::error::NO_ENDPOINT;
 use super::pages::Pages;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
@@ -143,8 +144,6 @@ pub async fn storage_prices(
 }
 
 const PRODUCTS: &str = "pricing:GetProducts";
-/// Why it is not asked.
-pub(super) const NO_ENDPOINT: &str = "the region's partition has no price list endpoint";
 
 async fn products(
     session: &Session,

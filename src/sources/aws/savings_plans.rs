@@ -1,6 +1,7 @@
 //! Rates of savings plans.
 
-use super::commitments::has_savings_plans;
+use super::commitments::{SECONDS_PER_YEAR, has_savings_plans};
+use super::error::NO_RATES;
 use super::pages::Pages;
 use super::session::Session;
 use crate::domain::{
@@ -18,9 +19,6 @@ use rust_decimal::Decimal;
 
 /// Rates on one page, the most that the interface gives.
 const RATES_AT_ONCE: i32 = 1_000;
-const SECONDS_PER_YEAR: i64 = 365 * 86_400;
-/// Why it is not asked.
-pub(super) const NO_RATES: &str = "the region's partition has no savings plan rates";
 const ACTION: &str = "savingsplans:DescribeSavingsPlansOfferingRates";
 
 /// Linux rates of EC2 Instance and Compute Savings Plans for types in a region.

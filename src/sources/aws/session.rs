@@ -2,7 +2,6 @@
 
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
-use super::patience::{Notice, Patience};
 use super::secrets::Secrets;
 use crate::domain::ApiUsage;
 use crate::sources::SourceError;
@@ -13,7 +12,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_ec2::config::{ProvideCredentials, SharedCredentialsProvider};
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Tries of one call, the first included.
@@ -31,7 +30,6 @@ const CREDENTIALS_WITHIN: Duration = Duration::from_secs(60);
 /// The region to ask when nothing else names one.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// How long to wait.
 #[derive(Debug, Clone, Copy)]
 struct TimeLimits {
     connect: Duration,
@@ -50,10 +48,36 @@ impl TimeLimits {
     }
 }
 
-/// How to reach AWS.
+/// What is being waited for, for whoever shows progress.
+#[derive(Debug, Clone, Default)]
+pub struct Notice(Arc<Mutex<Option<String>>>);
+
+impl Notice {
+    /// What it says now; `None` while nothing is waited for.
+    pub fn text(&self) -> Option<String> {
+        match self.0.lock() {
+            Ok(text) => text.clone(),
+            Err(poisoned) => poisoned.into_inner().clone(),
+        }
+    }
+
+    pub(super) fn set(&self, text: Option<String>) {
+        match self.0.lock() {
+            Ok(mut held) => *held = text,
+            Err(poisoned) => *poisoned.into_inner() = text,
+        }
+    }
+}
+
+/// How long throttling is waited out.
+#[derive(Debug, Clone)]
+pub(super) struct Patience {
+    pub until: Instant,
+    pub notice: Notice,
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct AwsOptions {
-    /// Named profile.
     pub profile: Option<String>,
     /// Another endpoint for every service.
     pub endpoint_url: Option<String>,
@@ -66,7 +90,6 @@ pub struct AwsOptions {
 /// Who is asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The account.
     pub account: String,
 }
 
@@ -79,10 +102,8 @@ pub struct Session {
     pub(super) patience: Patience,
 }
 
-/// Clients of one region.
 #[derive(Debug, Clone)]
 pub struct RegionClients {
-    /// The region.
     pub region: String,
     pub(super) ec2: aws_sdk_ec2::Client,
     pub(super) cloudwatch: aws_sdk_cloudwatch::Client,
@@ -192,7 +213,6 @@ impl Session {
         Ok(regions)
     }
 
-    /// Clients of one region.
     pub fn in_region(&self, region: &str) -> RegionClients {
         let region_name = Region::new(region.to_owned());
         let ec2 = aws_sdk_ec2::config::Builder::from(&self.config)

@@ -26,30 +26,20 @@ pub const REPORT_VERSIONS: [&str; 2] = ["1", "2"];
 pub enum ReportError {
     /// The file could not be opened or read.
     #[error("cannot read the report {}", shown(path))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// It is not what `audit --format json` writes.
     #[error("{} is not an audit report", shown(path))]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// What is wrong, with line and column.
         source: serde_json::Error,
     },
     /// It is a recorded estate.
     #[error("{} is an estate, not an audit report", shown(path))]
-    Estate {
-        /// The file.
-        path: PathBuf,
-    },
+    Estate { path: PathBuf },
     /// A newer program wrote it.
     #[error("{} has schema version {found}; this program reads versions {}", shown(path), REPORT_VERSIONS.join(" and "))]
     Newer {
-        /// The file.
         path: PathBuf,
         /// The version it has.
         found: String,
@@ -60,7 +50,6 @@ pub enum ReportError {
         shown(path)
     )]
     Wrong {
-        /// The file.
         path: PathBuf,
         /// The keys that lead there.
         place: String,

@@ -1,7 +1,7 @@
 //! What this process may use of its host: the CPUs it may run on, and the limits
 //! of its cgroups (version 2), as they stood when the run began.
 
-use super::text;
+use super::proc_files::{meminfo_kib, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Limits {
         let stat = text(&proc.join("stat")).unwrap_or_default();
         let cores = super::cpu::cores(&stat, cpus.as_deref()).len() as f64;
         let memory_kib =
-            text(&proc.join("meminfo")).and_then(|info| super::meminfo_kib(&info, "MemTotal"));
+            text(&proc.join("meminfo")).and_then(|info| meminfo_kib(&info, "MemTotal"));
         let memory_bytes = memory_kib.map(|kib| kib.saturating_mul(1024));
         let mut limits = Self {
             cpus,

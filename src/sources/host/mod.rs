@@ -7,6 +7,7 @@
 
 mod cpu;
 mod limits;
+mod proc_files;
 mod processes;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ mod traffic;
 use crate::domain::HostReading;
 use cpu::Cores;
 use limits::Limits;
-use std::fs;
+use proc_files::{meminfo_kib, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Traffic;
@@ -172,21 +173,6 @@ impl HostSource {
         let mib = |kib: u64| kib as f64 / 1024.0;
         (used.map(mib), total.map(mib))
     }
-}
-
-/// What a file holds; absent when it cannot be read.
-fn text(path: &Path) -> Option<String> {
-    let bytes = fs::read(path).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// One figure of `/proc/meminfo`, in KiB.
-fn meminfo_kib(info: &str, name: &str) -> Option<u64> {
-    let line = info.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key == name).then_some(value)
-    })?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Time that some task stalled, of a file below `/proc/pressure`.

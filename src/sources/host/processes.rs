@@ -1,6 +1,7 @@
 //! Who is whose child, and what it is called.
 
-use super::{HostSource, text};
+use super::HostSource;
+use super::proc_files::text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;

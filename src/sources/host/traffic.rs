@@ -1,7 +1,7 @@
 //! Bytes over the network and to and from disks, each counted once: what passes
 //! a bridge, a bond or a mapped disk passes the device below it too.
 
-use super::text;
+use super::proc_files::text;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;

@@ -22,7 +22,6 @@ const fn call(name: &'static str, metric: Metric) -> Call {
 
 /// The name of the device; in MIG mode it holds the profile.
 pub(super) const NAME: Call = call("nvmlDeviceGetName", Metric::Name);
-/// The unique id.
 pub(super) const UUID: Call = call("nvmlDeviceGetUUID", Metric::UniqueId);
 /// Whether the GPU is divided, and will be after a reset. Cards that cannot be
 /// divided refuse it, which is no gap.
@@ -130,7 +129,6 @@ pub(super) const GPM_NVLINK_RECEIVED: Call = call("nvmlGpmMetricsGet.60", Metric
 /// MiB per second.
 pub(super) const GPM_NVLINK_SENT: Call = call("nvmlGpmMetricsGet.61", Metric::NvlinkTraffic);
 
-/// The version of the driver.
 pub(super) const DRIVER_VERSION: &str = "nvmlSystemGetDriverVersion";
 /// How many GPUs there are; every sample begins with it.
 pub(super) const DEVICE_COUNT: &str = "nvmlDeviceGetCount_v2";

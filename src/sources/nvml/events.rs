@@ -19,7 +19,6 @@ const UNKNOWN_XID: u64 = 999;
 pub(super) struct Events(Option<EventSet<'static>>);
 
 impl Events {
-    /// None to be had.
     pub(super) const NONE: Self = Self(None);
 
     /// Asks to be told the XID errors of a GPU from now on.

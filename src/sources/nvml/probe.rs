@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Why a call is not made again; of several the first tells most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Refusal {
-    /// The user may not.
     NoPermission,
     /// The device has no such thing.
     NotSupported,

@@ -21,7 +21,6 @@ struct Absence {
     retry_at: Duration,
 }
 
-/// One device.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) identity: GpuIdentity,
@@ -117,7 +116,6 @@ impl Row {
         GpuSample::Lost(loss)
     }
 
-    /// One sample.
     pub(super) fn sample(
         &mut self,
         at: Duration,

@@ -51,7 +51,6 @@ impl Recorder {
         recorder
     }
 
-    /// Records a sample.
     pub(super) fn sample(&mut self, at: Duration, system: Answers, devices: Vec<Answers>) {
         if self.out.is_none() {
             return;

@@ -115,7 +115,6 @@ fn origin(evidence: &Evidence) -> String {
     }
 }
 
-/// What was not seen.
 pub(super) fn gaps(audit: &Audit, page: &mut Page) {
     html!(page, "<section id=\"gaps\">\n<h2>Data gaps</h2>\n");
     if audit.gaps.is_empty() {

@@ -26,7 +26,6 @@ impl Page {
         let _ = write!(Escaped(&mut self.0), "{value}");
     }
 
-    /// The finished page.
     pub(super) fn finish(self) -> String {
         self.0
     }

@@ -4,7 +4,6 @@ use super::escape::{code, text};
 use super::page::{Column, Row, words};
 use crate::domain::Gap;
 
-/// Its columns.
 pub(in crate::report) const OF_GAPS: &[Column] = &[
     words("missing data"),
     words("where"),
@@ -12,7 +11,6 @@ pub(in crate::report) const OF_GAPS: &[Column] = &[
     words("how to fix"),
 ];
 
-/// One of its rows.
 pub(in crate::report) fn gap_row(gap: &Gap) -> Row {
     Row::of_cells(&[
         text(&gap.what.name()),

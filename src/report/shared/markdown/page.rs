@@ -31,7 +31,6 @@ pub(in crate::report) struct Column {
     to_the_right: bool,
 }
 
-/// A column of words.
 pub(in crate::report) const fn words(title: &'static str) -> Column {
     Column {
         title: Cow::Borrowed(title),
@@ -47,7 +46,6 @@ pub(in crate::report) fn named(title: &str) -> Column {
     }
 }
 
-/// A column of figures.
 pub(in crate::report) const fn figures(title: &'static str) -> Column {
     Column {
         title: Cow::Borrowed(title),
@@ -55,7 +53,6 @@ pub(in crate::report) const fn figures(title: &'static str) -> Column {
     }
 }
 
-/// One row.
 pub(in crate::report) struct Row {
     line: String,
     /// What it is worth, where the rows of its section add up.
@@ -92,7 +89,6 @@ pub(in crate::report) struct Page {
     pub(in crate::report) head: String,
     /// The sections, most important first; empty ones are left out.
     pub(in crate::report) sections: Vec<Section>,
-    /// The last lines.
     pub(in crate::report) foot: String,
     /// The command that shows everything, of bounded length.
     pub(in crate::report) again: String,

@@ -8,7 +8,8 @@ use crate::domain::{
     OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
     shown,
 };
-use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json_file};
+use crate::sources::files::shared::bounded::{AtMost, JsonError};
+use crate::sources::files::shared::plain_text::read_json_file;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize, de};
@@ -304,16 +305,10 @@ fn amount<E: de::Error>(field: &str, text: &str, most: Decimal) -> Result<Decima
 pub enum CommitmentsError {
     /// It could not be read.
     #[error("cannot read the commitments file {}", shown(path))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// It is no JSON, or ends early.
     #[error("{} is not a complete list of commitments", shown(path))]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// What is wrong, with line and column.
         source: serde_json::Error,
@@ -321,7 +316,6 @@ pub enum CommitmentsError {
     /// Something in it is not as it must be.
     #[error("invalid commitments file {}{}", shown(path), at(place))]
     Wrong {
-        /// The file.
         path: PathBuf,
         /// The keys that lead there; empty when it is about the whole.
         place: String,

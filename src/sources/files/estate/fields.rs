@@ -27,7 +27,6 @@ const MOST_VOLUME_GIB: u64 = 1 << 20;
 /// What has a wire form of its own that is checked where it stands, so that an error
 /// names its place.
 pub(super) trait Wire {
-    /// The value.
     type Value;
 
     /// The value, or what is wrong.

@@ -13,7 +13,8 @@ use crate::domain::{
     SeriesSource, TagFilter, Window, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
-use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json, read_json_file};
+use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
+use crate::sources::files::shared::plain_text::read_json_file;
 use crate::usage::{Estate, Series, UsageBuilder};
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
@@ -41,16 +42,10 @@ const MOST_NAMES: usize = 100_000;
 pub enum EstateError {
     /// The file could not be opened or read.
     #[error("cannot read the estate {}", shown(path))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// It is not an estate, or ends early.
     #[error("{} is not a complete estate", shown(path))]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// What is wrong, with line and column.
         source: serde_json::Error,
@@ -58,7 +53,6 @@ pub enum EstateError {
     /// It is complete, and something in it is not as it must be.
     #[error("invalid estate {}{}", shown(path), at(place))]
     Wrong {
-        /// The file.
         path: PathBuf,
         /// The keys that lead there; empty when it is about the whole.
         place: String,
@@ -71,7 +65,6 @@ pub enum EstateError {
         shown(path)
     )]
     Newer {
-        /// The file.
         path: PathBuf,
         /// The version it has.
         found: String,

@@ -1,12 +1,13 @@
 //! Series on their way into an estate file, on disk: their points are not held.
 
-use super::write::series_wire;
-use crate::domain::InstanceId;
-use crate::usage::{Estate, Series};
+use super::wire::{Cell, RejectedWire, SeriesWire};
+use crate::domain::{InstanceId, Rejected};
+use crate::usage::{Estate, Points, Series};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -18,7 +19,6 @@ pub struct Recorder {
     lines: io::Result<GzEncoder<BufWriter<File>>>,
 }
 
-/// Series that were recorded.
 #[derive(Debug)]
 pub struct Recording(File);
 
@@ -114,4 +114,64 @@ impl Recording {
             series.transpose()
         }))
     }
+}
+
+pub(super) fn series_wire(series: &Series) -> SeriesWire<'_> {
+    SeriesWire {
+        instance: Cow::Borrowed(series.instance.as_str()),
+        gpu: series.gpu,
+        metric: Cow::Borrowed(series.metric.name()),
+        statistic: Cow::Borrowed(series.statistic.name()),
+        source: Cow::Borrowed(series.source.name()),
+        joined_by: Cow::Borrowed(series.joined_by.name()),
+        rejected: (series.rejected.total() > 0).then(|| rejected_wire(series.rejected)),
+        period_seconds: series.points.period_seconds(),
+        start: Some(series.points.start().to_string()),
+        timestamps: None,
+        values: cells(&series.points),
+    }
+}
+
+fn rejected_wire(rejected: Rejected) -> RejectedWire {
+    RejectedWire {
+        not_a_number: rejected.not_a_number,
+        negative: rejected.negative,
+        over_100: rejected.over_100,
+        duplicate: rejected.duplicate,
+        future: rejected.future,
+    }
+}
+
+/// Repetitions shorter than this are written out: `[0,2]` is longer than `0,0`.
+const SHORTEST_REPETITION: u32 = 3;
+
+fn cells(points: &Points) -> Vec<Cell> {
+    let mut runs: Vec<Cell> = Vec::new();
+    let mut push = |value: Option<f64>, times: u32| match runs.last_mut() {
+        Some(last) if last.value == value => last.times += times,
+        _ if times > 0 => runs.push(Cell { value, times }),
+        _ => {}
+    };
+    let mut next = 0;
+    for (index, value) in points.iter() {
+        push(None, index - next);
+        push(Some(value), 1);
+        next = index + 1;
+    }
+    runs.into_iter()
+        .flat_map(|run| {
+            let (times, copies) = if run.times < SHORTEST_REPETITION {
+                (1, run.times)
+            } else {
+                (run.times, 1)
+            };
+            std::iter::repeat_n(
+                Cell {
+                    value: run.value,
+                    times,
+                },
+                copies as usize,
+            )
+        })
+        .collect()
 }

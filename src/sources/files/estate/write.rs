@@ -1,20 +1,18 @@
 //! Writing an estate: one JSON document, metrics streamed, no credential.
 
 use super::commitments;
-use super::recording::Recording;
+use super::recording::{Recording, series_wire};
 use super::wire::{
-    AddressWire, ApiWire, CauseWire, Cell, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
-    RejectedWire, SampleCountsWire, SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire,
-    TagFilterWire, VolumeWire,
+    AddressWire, ApiWire, CauseWire, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
+    SampleCountsWire, ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire, VolumeWire,
 };
 use crate::domain::{
-    Instance, InstanceId, InstanceShape, PriceBasis, ProfiledRun, Rejected, SpotHistory, TagFilter,
+    Instance, InstanceId, InstanceShape, PriceBasis, ProfiledRun, SpotHistory, TagFilter,
 };
 use crate::sources::files::ESTATE_VERSION;
-use crate::usage::{Estate, Points, Series};
+use crate::usage::Estate;
 use serde::ser::{Error, SerializeMap, Serializer};
 use serde::{Serialize, ser::SerializeSeq};
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Writes an estate as JSON, ready for `--from`.
@@ -268,64 +266,4 @@ impl Serialize for Metrics<'_> {
         }
         all.end()
     }
-}
-
-pub(super) fn series_wire(series: &Series) -> SeriesWire<'_> {
-    SeriesWire {
-        instance: Cow::Borrowed(series.instance.as_str()),
-        gpu: series.gpu,
-        metric: Cow::Borrowed(series.metric.name()),
-        statistic: Cow::Borrowed(series.statistic.name()),
-        source: Cow::Borrowed(series.source.name()),
-        joined_by: Cow::Borrowed(series.joined_by.name()),
-        rejected: (series.rejected.total() > 0).then(|| rejected_wire(series.rejected)),
-        period_seconds: series.points.period_seconds(),
-        start: Some(series.points.start().to_string()),
-        timestamps: None,
-        values: cells(&series.points),
-    }
-}
-
-fn rejected_wire(rejected: Rejected) -> RejectedWire {
-    RejectedWire {
-        not_a_number: rejected.not_a_number,
-        negative: rejected.negative,
-        over_100: rejected.over_100,
-        duplicate: rejected.duplicate,
-        future: rejected.future,
-    }
-}
-
-/// Repetitions shorter than this are written out: `[0,2]` is longer than `0,0`.
-const SHORTEST_REPETITION: u32 = 3;
-
-fn cells(points: &Points) -> Vec<Cell> {
-    let mut runs: Vec<Cell> = Vec::new();
-    let mut push = |value: Option<f64>, times: u32| match runs.last_mut() {
-        Some(last) if last.value == value => last.times += times,
-        _ if times > 0 => runs.push(Cell { value, times }),
-        _ => {}
-    };
-    let mut next = 0;
-    for (index, value) in points.iter() {
-        push(None, index - next);
-        push(Some(value), 1);
-        next = index + 1;
-    }
-    runs.into_iter()
-        .flat_map(|run| {
-            let (times, copies) = if run.times < SHORTEST_REPETITION {
-                (1, run.times)
-            } else {
-                (run.times, 1)
-            };
-            std::iter::repeat_n(
-                Cell {
-                    value: run.value,
-                    times,
-                },
-                copies as usize,
-            )
-        })
-        .collect()
 }

@@ -22,11 +22,9 @@ pub(super) enum Field {
     Figure(Figure),
     /// Known to `nvidia-smi`, and not needed here.
     Unused,
-    /// Not known.
     Unknown,
 }
 
-/// One column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     /// As the header has it, without unit.

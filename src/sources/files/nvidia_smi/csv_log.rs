@@ -299,7 +299,6 @@ impl CsvLog {
         self.is_again
     }
 
-    /// Whether no row follows.
     fn is_at_end(&mut self) -> Result<bool, SamplesError> {
         while self.held.is_none() {
             match self.next_event()? {

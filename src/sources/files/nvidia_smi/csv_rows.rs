@@ -13,7 +13,6 @@ use std::path::PathBuf;
 /// Lines that are searched for a header.
 const MOST_BEFORE_HEADER: usize = 1_000;
 
-/// One row.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub line: u64,

@@ -100,7 +100,6 @@ impl Dimension {
     }
 }
 
-/// What a cell says.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell<'a> {
     /// A number and its unit, which may be empty.

@@ -26,16 +26,10 @@ const OPTIONAL: &[(&str, &str)] = &[
 pub enum OwnPricesError {
     /// The file could not be opened or read.
     #[error("cannot read the price file {}", shown(path))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// A line is wrong.
     #[error("{}:{line}: {message}", shown(path))]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, counted from one.
         line: u64,

@@ -1,6 +1,6 @@
 //! Why a file of samples could not be read.
 
-use super::SAMPLES_VERSION;
+use super::wire_run::SAMPLES_VERSION;
 use crate::domain::{safe, shown};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,16 +25,10 @@ pub(in crate::sources::files) const LOG_COLUMNS: &str = log_columns!();
 pub enum SamplesError {
     /// The file could not be opened or read.
     #[error("cannot read the samples {}", shown(path))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// A line is not as it must be.
     #[error("{}:{line}: {message}", shown(path))]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, counted from one.
         line: u64,
@@ -47,7 +41,6 @@ pub enum SamplesError {
         shown(path)
     )]
     Newer {
-        /// The file.
         path: PathBuf,
         /// The version it has.
         found: String,
@@ -59,7 +52,6 @@ pub enum SamplesError {
         begins(says.as_deref())
     )]
     Unknown {
-        /// The file.
         path: PathBuf,
         /// Its first line, cut and safe to show; absent when it is empty.
         says: Option<String>,
@@ -67,7 +59,6 @@ pub enum SamplesError {
     /// A log without header, whose columns cannot be distinguished from its values.
     #[error("{}:{line}: the columns have no names: {message}", shown(path))]
     Columns {
-        /// The file.
         path: PathBuf,
         /// The first line of values, counted from one.
         line: u64,
@@ -80,7 +71,6 @@ pub enum SamplesError {
         shown(path)
     )]
     ColumnCount {
-        /// The file.
         path: PathBuf,
         /// The first such line, counted from one.
         line: u64,
@@ -96,11 +86,9 @@ pub enum SamplesError {
         shown(path)
     )]
     Conflict {
-        /// The file.
         path: PathBuf,
         /// The first such line, counted from one.
         line: u64,
-        /// How many rows.
         rows: u64,
     },
     /// A log that does not say when its rows were written.
@@ -108,10 +96,7 @@ pub enum SamplesError {
         "{} has no column `timestamp`, so how far its rows are apart is not known",
         shown(path)
     )]
-    NoTimes {
-        /// The file.
-        path: PathBuf,
-    },
+    NoTimes { path: PathBuf },
     /// A log of processes, not of GPUs.
     #[error(
         "{}:{line}: this is a list of processes (--query-compute-apps), which does not say how \
@@ -119,7 +104,6 @@ pub enum SamplesError {
         shown(path)
     )]
     Processes {
-        /// The file.
         path: PathBuf,
         /// The line of its header, counted from one.
         line: u64,
@@ -127,7 +111,6 @@ pub enum SamplesError {
     /// No row has a time that can be read.
     #[error("{}:{line}: {message}", shown(path))]
     Time {
-        /// The file.
         path: PathBuf,
         /// The first such line, counted from one.
         line: u64,
@@ -137,7 +120,6 @@ pub enum SamplesError {
     /// There is not one sample of a GPU in it.
     #[error("{} holds no samples{}", shown(path), begins(says.as_deref()))]
     Empty {
-        /// The file.
         path: PathBuf,
         /// What it holds instead, cut and safe to show.
         says: Option<String>,

@@ -83,7 +83,6 @@ enum Encoding {
     Utf16BigEndian,
 }
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sources::files) struct Line {
     /// Counted from one.

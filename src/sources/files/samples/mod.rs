@@ -7,6 +7,7 @@ mod csv_form;
 mod error;
 mod input;
 mod json_form;
+mod log;
 #[cfg(test)]
 mod properties;
 mod unread;
@@ -15,6 +16,8 @@ mod wire_run;
 mod writer;
 
 pub use error::SamplesError;
+pub use log::ReadOptions;
+pub use wire_run::SAMPLES_VERSION;
 pub use writer::SampleWriter;
 
 #[cfg(test)]
@@ -22,17 +25,13 @@ pub(super) use error::LOG_COLUMNS;
 pub(super) use error::quoted;
 pub(super) use input::{Input, Line, Lines, cells};
 pub(super) use json_form::place;
+pub(super) use log::Log;
 pub(super) use unread::Told;
 
 use super::nvidia_smi;
 use crate::domain::{Gap, RunEnd, RunFacts, Sample};
-use jiff::tz::TimeZone;
 use std::path::Path;
-use std::time::Duration;
 use unread::Unread;
-
-/// The version of the sample files that this program reads and writes.
-pub const SAMPLES_VERSION: &str = "1";
 
 /// Lines that are evaluated to tell what a file is.
 const MOST_SNIFFED: usize = 100;
@@ -58,35 +57,6 @@ impl SampleFormat {
             _ => None,
         }
     }
-}
-
-/// What a log of another program may leave unsaid. Our own files need nothing.
-#[derive(Debug, Clone, Default)]
-pub struct ReadOptions {
-    /// The zone of times that name none; without it they are read as UTC, and a
-    /// gap says so.
-    pub zone: Option<TimeZone>,
-    /// Names of the columns of a log, as given to `--query-gpu`. They outrank a
-    /// header in the log.
-    pub columns: Option<Vec<String>>,
-    /// How far the samples of a log without timestamps are apart.
-    pub interval: Option<Duration>,
-}
-
-/// A log that is read one sample of a time, in constant memory.
-pub(super) trait Log {
-    /// What it was taken on.
-    fn facts(&self) -> &RunFacts;
-    /// The next sample; after an error there is none.
-    fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>>;
-    /// How the run ended, once the last sample was read.
-    fn end(&self) -> Option<&RunEnd>;
-    /// Whether a figure would be in it, if the driver had told.
-    fn may_tell(&self, _figure: Told) -> bool {
-        true
-    }
-    /// What it does not say or what could not be read, as far as it was read.
-    fn gaps(&self) -> Vec<Gap>;
 }
 
 /// The samples of a file, in order.

@@ -188,7 +188,6 @@ impl GpuWire {
     }
 }
 
-/// One sample.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SampleWire {

@@ -1,10 +1,12 @@
 //! The written form of what a run was taken on, and of its end.
 
-use super::SAMPLES_VERSION;
 use super::wire::time;
 use crate::domain::{GpuIdentity, MOST_GPUS, MigSlot, RunEnd, RunFacts};
 use crate::sources::files::shared::bounded::at_most;
 use serde::{Deserialize, Serialize};
+
+/// The version of the sample files that this program reads and writes.
+pub const SAMPLES_VERSION: &str = "1";
 
 /// GPUs and slices of one host: each GPU has up to seven, and is one itself.
 const MOST_DEVICES: usize = 8 * MOST_GPUS as usize;

@@ -1,7 +1,6 @@
 //! Reading with an end: how much a document may hold before it is refused, so that
 //! no file, however it was made, fills the memory.
 
-use super::plain_text::open;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 use std::fs::File;
@@ -193,18 +192,6 @@ pub(in crate::sources::files) fn read_json<'de, S: DeserializeSeed<'de>>(
                 source,
             }
         })
-}
-
-/// Reads a JSON file, plain or gzip-compressed.
-///
-/// # Errors
-/// Those of the file within those of JSON.
-pub(in crate::sources::files) fn read_json_file<'de, S: DeserializeSeed<'de>>(
-    path: &Path,
-    longest: usize,
-    seed: S,
-) -> io::Result<Result<S::Value, JsonError>> {
-    Ok(read_json(open(path)?, longest, seed))
 }
 
 /// A list of at most `N` elements.

@@ -1,7 +1,8 @@
 //! The text of a document, however it is packed.
 
-use super::bounded::{Bounded, MOST_BYTES};
+use super::bounded::{Bounded, JsonError, MOST_BYTES, read_json};
 use flate2::read::MultiGzDecoder;
+use serde::de::DeserializeSeed;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -42,6 +43,18 @@ pub(in crate::sources::files) fn unpacked<'a>(
     };
     let bounded = Bounded::new(text, MOST_BYTES);
     Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, bounded)))
+}
+
+/// Reads a JSON file, plain or gzip-compressed.
+///
+/// # Errors
+/// Those of the file within those of JSON.
+pub(in crate::sources::files) fn read_json_file<'de, S: DeserializeSeed<'de>>(
+    path: &Path,
+    longest: usize,
+    seed: S,
+) -> io::Result<Result<S::Value, JsonError>> {
+    Ok(read_json(open(path)?, longest, seed))
 }
 
 /// A text of which nothing can be read, and why.

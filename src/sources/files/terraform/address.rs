@@ -14,7 +14,6 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Reads an address.
     pub(super) fn new(text: &str) -> Self {
         let mut modules = Vec::new();
         let mut module_path = Vec::new();

@@ -16,7 +16,6 @@ pub(super) struct Configuration<'a> {
 }
 
 impl<'a> Configuration<'a> {
-    /// Of a plan.
     pub(super) fn of(document: &'a Document) -> Self {
         Self {
             root: document.configuration.get("root_module"),

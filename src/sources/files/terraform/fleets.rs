@@ -1,7 +1,7 @@
 //! Fleets: a capacity, and launch templates with types that may make it up.
 
 use super::document::Change;
-use super::instances::{Found, Override, Types, bought, instances_for, overrides};
+use super::found::{Found, Override, Types, bought, instances_for, overrides};
 use super::templates::{Launched, Templates, or};
 use super::view::View;
 use crate::domain::{Missing, Planned, PlannedCount};

@@ -2,25 +2,11 @@
 
 use super::document::Change;
 use super::fleets::{fleet, spot_fleet};
+use super::found::{Found, Types, instances_for, overrides, types_of};
 use super::sieve::Node;
-use super::templates::{Launched, Templates, instance_type, launched, or, propagated_tags};
+use super::templates::{Launched, Templates, launched, propagated_tags};
 use super::view::View;
 use crate::domain::{Missing, OperatingSystem, Planned, PlannedCount, PlannedInstances, Tenancy};
-
-/// What a resource of some sort says, before place and system are known.
-pub(super) struct Found {
-    pub(super) types: Types,
-    pub(super) count: Planned<u64>,
-    pub(super) payment: Planned<PlannedCount>,
-    pub(super) most: Option<u64>,
-    pub(super) each: Launched,
-}
-
-/// The types that a resource may run, and why there may be more.
-pub(super) struct Types {
-    pub(super) names: Vec<String>,
-    pub(super) more: Option<Missing>,
-}
 
 /// The instances of a resource on one side of a plan; absent when it is not
 /// there on that side. Where they run is settled by `place`.
@@ -81,66 +67,6 @@ fn system(view: &View<'_>) -> Planned<OperatingSystem> {
         Some(image) if image.starts_with("WINDOWS") => OperatingSystem::Windows,
         _ => OperatingSystem::Linux,
     })
-}
-
-impl Types {
-    /// Those that are named, each once; one must be.
-    pub(super) fn of(named: impl IntoIterator<Item = Planned<Option<String>>>) -> Self {
-        let (mut names, mut more) = (Vec::new(), None);
-        for name in named {
-            match name {
-                Ok(Some(name)) if !names.contains(&name) => names.push(name),
-                Ok(_) => {}
-                Err(missing) => more = more.or(Some(missing)),
-            }
-        }
-        if names.is_empty() && more.is_none() {
-            let reason = "the plan does not specify an instance type";
-            more = Some(Missing::Elsewhere(reason.to_owned()));
-        }
-        Self { names, more }
-    }
-}
-
-/// So many instances, all bought in one market.
-fn all_bought(market: Planned<Option<String>>, count: &Planned<u64>) -> Planned<PlannedCount> {
-    Ok(bought(market?.as_deref(), count.clone()?))
-}
-
-pub(super) fn bought(market: Option<&str>, count: u64) -> PlannedCount {
-    let none = PlannedCount::default();
-    match market {
-        Some("spot") => PlannedCount {
-            spot: count,
-            ..none
-        },
-        Some("capacity-block") => PlannedCount {
-            capacity_block: count,
-            ..none
-        },
-        _ => PlannedCount {
-            on_demand: count,
-            ..none
-        },
-    }
-}
-
-impl Found {
-    /// So many of what a template says, bought in the market that it says.
-    fn of(each: Launched, count: Planned<u64>, most: Option<u64>) -> Self {
-        Self {
-            types: Types::of([each.instance_type.clone()]),
-            payment: all_bought(each.market.clone(), &count),
-            count,
-            most,
-            each,
-        }
-    }
-
-    /// So many of a type that cannot be seen.
-    pub(super) fn unseen(missing: &Missing, count: Planned<u64>, most: Option<u64>) -> Self {
-        Self::of(Launched::unseen(missing), count, most)
-    }
 }
 
 fn single(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
@@ -211,52 +137,6 @@ fn mixed_group(
         most,
         each,
     }
-}
-
-/// A type that a group may launch, and how much of its capacity one counts for.
-pub(super) struct Override {
-    pub(super) instance_type: Planned<Option<String>>,
-    pub(super) weight: Planned<Option<u64>>,
-}
-
-/// The overrides in blocks of a name; where these are not known, one of which
-/// nothing is.
-pub(super) fn overrides(view: &View<'_>, key: &str) -> Vec<Override> {
-    let read = |one: View<'_>| Override {
-        instance_type: instance_type(&one),
-        weight: one.whole("weighted_capacity"),
-    };
-    match view.blocks(key) {
-        Ok(blocks) => blocks.into_iter().map(read).collect(),
-        Err(missing) => vec![Override {
-            instance_type: Err(missing.clone()),
-            weight: Err(missing),
-        }],
-    }
-}
-
-/// The types of overrides; where one names none, that of the template.
-fn types_of(overrides: &[Override], template: &Planned<Option<String>>) -> Types {
-    let own = overrides.iter().map(|one| &one.instance_type);
-    let of_template = overrides.is_empty().then(|| template.clone());
-    Types::of(
-        own.map(|name| or(name.clone(), template.clone()))
-            .chain(of_template),
-    )
-}
-
-/// How many instances make up a capacity.
-pub(super) fn instances_for(capacity: u64, overrides: &[Override]) -> Planned<u64> {
-    let mut first = None;
-    for one in overrides {
-        let weight = one.weight.clone()?.unwrap_or(1).max(1);
-        if *first.get_or_insert(weight) != weight {
-            return Err(Missing::Elsewhere(
-                "its instance types have different capacity weights".to_owned(),
-            ));
-        }
-    }
-    Ok(capacity.div_ceil(first.unwrap_or(1)))
 }
 
 /// On-demand first, then so many percent of the rest, rounded up.

@@ -4,6 +4,7 @@ mod address;
 mod configuration;
 mod document;
 mod fleets;
+mod found;
 mod instances;
 mod sieve;
 mod templates;
@@ -13,7 +14,7 @@ use self::configuration::Configuration;
 use self::document::{Change, Document, LAUNCH_TEMPLATE, RUNNING};
 use self::instances::instances;
 use self::sieve::Node;
-use self::templates::Templates;
+use self::templates::{Side, Templates};
 use self::view::View;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedResource, TerraformPlan,
@@ -24,13 +25,6 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
-/// Which end of a plan is evaluated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Before,
-    After,
-}
-
 /// Why a plan could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TerraformError {
@@ -39,7 +33,6 @@ pub enum TerraformError {
     Io {
         /// The file, as the user named it.
         name: String,
-        /// What the system says.
         source: io::Error,
     },
     /// It is another sort of file.
@@ -47,7 +40,6 @@ pub enum TerraformError {
     Other {
         /// The file, as the user named it.
         name: String,
-        /// What it is.
         found: &'static str,
     },
     /// It is no JSON, ends early, or is not laid out as a plan.

@@ -93,18 +93,12 @@ const NAMED_BY_USERS: [&str; 5] = [
 /// What is left of a JSON value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Node {
-    /// Nothing.
     #[default]
     Null,
-    /// Yes or no.
     Bool(bool),
-    /// A number.
     Number(f64),
-    /// A text.
     Text(String),
-    /// A list.
     List(Vec<Node>),
-    /// An object.
     Map(BTreeMap<String, Node>),
 }
 
@@ -160,7 +154,6 @@ impl Node {
         map.into_iter().flatten()
     }
 
-    /// Whether it says nothing.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Null => true,

@@ -1,11 +1,19 @@
 //! Launch templates and launch configurations: what groups launch.
 
+use super::address::referred;
+use super::configuration::Configuration;
 use super::document::{Change, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE};
 use super::sieve::Node;
 use super::view::View;
-use super::{Side, address::referred, configuration::Configuration};
 use crate::domain::{Missing, Planned, Tenancy};
 use std::collections::BTreeMap;
+
+/// Which end of a plan is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Before,
+    After,
+}
 
 /// Everything that a resource may launch from.
 #[derive(Debug, Clone, Copy)]

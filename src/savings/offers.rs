@@ -1,0 +1,224 @@
+//! What a plan chooses from, and what decides between it.
+
+use super::Fewer;
+use crate::domain::{
+    Action, ActionKind, HourlyRate, InstanceId, Money, PriceKey, PriceOption, Risk, Target,
+};
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One instance at some point of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageMember {
+    /// Its rate while it runs.
+    pub hourly: HourlyRate,
+    /// What it costs per month, not rounded.
+    pub monthly: Decimal,
+}
+
+/// How a workload runs at some point of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    pub instance_type: String,
+    pub count: u32,
+    /// What takes the place of each instance of today, in their order; of a group
+    /// that moves to another number each is a share of one.
+    pub members: Vec<StageMember>,
+}
+
+impl Stage {
+    /// Mean rate of one instance while it runs; zero without any.
+    pub fn per_instance(&self) -> Decimal {
+        let rates = self.members.iter().map(|one| one.hourly.amount());
+        rates
+            .sum::<Decimal>()
+            .checked_div(Decimal::from(self.members.len()))
+            .unwrap_or_default()
+    }
+
+    /// All of them per month, not rounded.
+    pub fn monthly(&self) -> Decimal {
+        self.members.iter().map(|one| one.monthly).sum()
+    }
+
+    pub(super) fn in_share(&self, share: Decimal) -> Self {
+        let mut less = self.clone();
+        less.members.iter_mut().for_each(|one| one.monthly *= share);
+        less
+    }
+}
+
+/// Running only in the hours that are used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScheduleOffer {
+    pub hours: ScheduledHours,
+    /// How much risk it carries.
+    pub risk: Risk,
+    /// In words, with its arithmetic.
+    pub detail: String,
+    /// What would stop an engineer.
+    pub caveats: Vec<String>,
+}
+
+/// The hours that a schedule leaves on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScheduledHours {
+    /// Share of today's hours that remain, 0–1.
+    pub on_share: Decimal,
+    /// Whether it runs in each hour until the end of the window.
+    pub on: Vec<bool>,
+}
+
+/// Another type or number of instances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResizeOffer {
+    /// [`ActionKind::Rightsize`] or [`ActionKind::Share`].
+    pub kind: ActionKind,
+    /// Where it leads, in today's hours and those that slower work takes more.
+    pub to: Stage,
+    /// What fewer instances run of today's hours; absent where their number stays.
+    pub fewer: Option<Fewer>,
+    /// How many times as long the work takes, at least 1.
+    pub slowdown: f64,
+    /// The hours that a schedule must leave on there, which slower work makes longer;
+    /// absent where they are those of today.
+    pub scheduled: Option<ScheduledHours>,
+    /// What each costs per month around the clock's share of today, without those
+    /// longer hours, not rounded: what a schedule takes its share of.
+    pub monthly_at_todays_hours: Decimal,
+    /// How much risk it carries.
+    pub risk: Risk,
+    /// In words, with its arithmetic.
+    pub detail: String,
+    /// What would stop an engineer.
+    pub caveats: Vec<String>,
+}
+
+impl ResizeOffer {
+    /// Whether an action of a plan takes it.
+    pub fn leads_to(&self, action: &Action) -> bool {
+        self.kind == action.kind() && Some(&self.target()) == action.target()
+    }
+
+    /// Where it leads under a schedule, or without one.
+    pub fn stage(&self, schedule: Option<&ScheduledHours>) -> Stage {
+        let Some(schedule) = schedule else {
+            return self.to.clone();
+        };
+        let hours = self.scheduled.as_ref().unwrap_or(schedule);
+        let all = self.to.monthly();
+        let share = (self.monthly_at_todays_hours * hours.on_share).checked_div(all);
+        self.to.in_share(share.unwrap_or(Decimal::ONE))
+    }
+
+    pub(super) fn target(&self) -> Target {
+        Target {
+            instance_type: self.to.instance_type.clone(),
+            count: self.to.count,
+        }
+    }
+}
+
+/// Buying one instance type on the spot market.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpotMarket {
+    pub hourly: HourlyRate,
+    /// What an hour of work costs, interruptions included.
+    pub effective_hourly: HourlyRate,
+    /// How much risk it carries.
+    pub risk: Risk,
+    /// In words, with its arithmetic.
+    pub detail: String,
+}
+
+/// What could be done about one workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alternatives {
+    /// The workload's id.
+    pub id: String,
+    /// What it costs per month today, in cents.
+    pub cost: Money,
+    /// How those of its instances run that nothing ends; absent when none does.
+    pub today: Option<Stage>,
+    /// Stop the idle ones, or release the storage of what has ended.
+    pub end: Option<Action>,
+    /// Run it only in the hours that are used.
+    pub schedule: Option<ScheduleOffer>,
+    /// Other types and numbers.
+    pub resizes: Vec<ResizeOffer>,
+    /// The spot market of today's type and of those it could move to.
+    pub spot: BTreeMap<String, SpotMarket>,
+    /// The instances that a commitment would be sized by.
+    pub committable: Vec<Committable>,
+}
+
+/// An instance that a commitment may cover.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Committable {
+    /// Its id: young ones follow each other by it.
+    pub id: InstanceId,
+    /// Its place among the members of the stage.
+    pub place: usize,
+    /// The on-demand price of today's type, in its own system and tenancy.
+    pub key: PriceKey,
+    /// How much of each hour it ran until the end of the window, in billionths, since
+    /// it was first seen; at least one hour.
+    pub seen: Vec<u64>,
+}
+
+/// A commitment that is sold for a type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TermOffer {
+    /// What it is, such as `standard reserved instance, 1 year, no upfront`.
+    pub name: String,
+    /// What its price is of.
+    pub option: PriceOption,
+    /// Upfront spread over the term, per hour of the term.
+    pub effective_hourly: HourlyRate,
+    /// How much risk it carries.
+    pub risk: Risk,
+}
+
+/// What decides between alternatives.
+pub struct Terms<'a> {
+    /// The risk that the user accepts.
+    pub accepted: Risk,
+    pub hours_per_month: Decimal,
+    /// Whole hours of the window, on which every pool is sized.
+    pub window_hours: usize,
+    /// The commitments that are sold for each of the [`commitment_keys`], in order of
+    /// preference among equals.
+    pub sold: &'a BTreeMap<PriceKey, Vec<TermOffer>>,
+}
+
+/// The on-demand prices that a plan may buy commitments for: of every instance that may be
+/// committed to, on its type of today and on those that it may move to.
+pub fn commitment_keys(workloads: &[Alternatives]) -> BTreeSet<PriceKey> {
+    let mut keys = BTreeSet::new();
+    for workload in workloads {
+        let moves = workload.resizes.iter().map(|offer| &offer.to);
+        for to in workload.today.iter().chain(moves) {
+            let own = workload.committable.iter();
+            keys.extend(own.map(|one| one.key.with_type(&to.instance_type)));
+        }
+    }
+    keys
+}
+
+impl Terms<'_> {
+    pub(super) fn allows(&self, risk: Risk) -> bool {
+        risk <= self.accepted
+    }
+
+    /// The commitments that are sold for an on-demand price and allowed.
+    pub(super) fn sold(&self, key: &PriceKey) -> impl Iterator<Item = &TermOffer> {
+        let sold = self.sold.get(key).into_iter().flatten();
+        sold.filter(move |offer| self.allows(offer.risk))
+    }
+
+    /// The cheapest commitment allowed.
+    pub(super) fn best_commitment(&self, key: &PriceKey) -> Option<&TermOffer> {
+        self.sold(key)
+            .min_by_key(|offer| offer.effective_hourly.amount())
+    }
+}
