@@ -44,9 +44,10 @@ use crate::domain::{
     ApiUsage, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Window, Workload,
 };
 use crate::rules::{self, Silence, Subject};
-use crate::savings::{Purchase, UnusedCommitment};
-use crate::usage::{Estate, WeekUsage};
+use crate::savings::{Coverage, Purchase, UnusedCommitment, existing_coverage};
+use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
+use std::borrow::Cow;
 
 /// Everything that an audit says.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,16 +90,40 @@ pub struct Audit {
     pub api: ApiUsage,
 }
 
+/// Audits an estate.
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let owned = Owned::of(estate, &prices, policy);
-    let (groups, week, mut gaps) = workloads::group(estate, &prices, policy, &owned.paid_hours());
+    let coverage = existing_coverage(estate, &prices, policy);
+    let usage = estate.measured();
+    judge((estate, usage), coverage, &prices, (policy, accepted))
+}
+
+/// Audits an estate that nobody else needs: how it was used is let go as soon as it is
+/// judged, before anything is planned.
+pub fn audit_once(mut estate: Estate, policy: &Policy, accepted: Risk) -> Audit {
+    estate.reduce();
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let coverage = existing_coverage(&estate, &prices, policy);
+    let usage = Cow::Owned(std::mem::take(&mut estate.usage));
+    judge((&estate, usage), coverage, &prices, (policy, accepted))
+}
+
+fn judge(
+    (estate, usage): (&Estate, Cow<'_, Usages>),
+    coverage: Coverage,
+    prices: &Prices<'_>,
+    (policy, accepted): (&Policy, Risk),
+) -> Audit {
+    let owned = Owned::of(estate, coverage, prices, policy);
+    let paid = owned.paid_hours();
+    let (groups, week, mut gaps) = workloads::group((estate, &usage), prices, policy, &paid);
+    drop(usage);
     gaps.extend(estate.gaps.iter().cloned());
 
     // The plan at a level is the cheapest among those of that level and those below.
     let planned = |risk: Risk| {
         let planner = Planner {
-            prices: &prices,
+            prices,
             policy,
             owned: &owned,
             estate,

@@ -6,7 +6,7 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{estate, group_by, output};
-use crate::analysis::{Audit, GroupKey, Groups, audit, charges};
+use crate::analysis::{Audit, GroupKey, Groups, audit_once, charges};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
 use crate::report::text::counted;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate_to_group(&args.estate, &settings, &wanted.keys, io)?;
-    let audit = audit(&estate, &settings.policy, accepted);
+    let audit = audit_once(estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let text = render(&audit, format, &wanted, io)?;
     output::document(&text, &args.estate.out, io)?;

@@ -6,7 +6,7 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::{audit as audit_command, baseline, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
-use crate::analysis::{Audit, audit};
+use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
 use crate::domain::{Gap, shown};
 use crate::report::text::{counted, safe};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let past = args.baseline.as_deref().map(baseline::read).transpose()?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
-    let audit = audit(&estate, &settings.policy, accepted);
+    let audit = audit_once(estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let before = match (&args.baseline, &past) {
         (Some(path), Some(past)) => Some(baseline::against(path, past, &audit)?),

@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::savings::{
     Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
-    pooled_hours, used_instances,
+    existing_coverage, pooled_hours, used_instances,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -73,9 +73,19 @@ impl ReservedFleet {
 /// Sizes the commitments of a fleet on today's usage.
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let owned = Owned::of(estate, &prices, policy);
+    let owned = Owned::of(
+        estate,
+        existing_coverage(estate, &prices, policy),
+        &prices,
+        policy,
+    );
     // As EC2 bills them: what is covered is taken off hour by hour below.
-    let (groups, _, mut gaps) = workloads::group(estate, &prices, policy, &PaidHours::new());
+    let (groups, _, mut gaps) = workloads::group(
+        (estate, &estate.measured()),
+        &prices,
+        policy,
+        &PaidHours::new(),
+    );
     gaps.extend(estate.gaps.iter().cloned());
     let used = used_instances(estate, &prices);
     let fleet = Fleet {

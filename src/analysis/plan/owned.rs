@@ -6,7 +6,7 @@ use crate::analysis::workloads::PaidHours;
 use crate::catalog::Prices;
 use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Policy, PurchaseOption, Workload};
 use crate::rules::commitment_findings;
-use crate::savings::{Bought, Coverage, Unused, UnusedCommitment, existing_coverage};
+use crate::savings::{Bought, Coverage, Unused, UnusedCommitment};
 use crate::usage::Estate;
 
 /// The commitments of an estate and what they cover.
@@ -20,11 +20,12 @@ pub(in crate::analysis) struct Owned<'a> {
 impl<'a> Owned<'a> {
     pub(in crate::analysis) fn of(
         estate: &'a Estate,
+        coverage: Coverage,
         prices: &'a Prices<'a>,
         policy: &'a Policy,
     ) -> Self {
         Self {
-            coverage: existing_coverage(estate, prices, policy),
+            coverage,
             estate,
             prices,
             policy,

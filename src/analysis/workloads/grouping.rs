@@ -14,7 +14,7 @@ use crate::domain::{
     WorkloadKey, is_restartable,
 };
 use crate::rules;
-use crate::usage::{Estate, Timeline, WeekUsage};
+use crate::usage::{Estate, Timeline, Usages, WeekUsage};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rayon::prelude::*;
@@ -49,18 +49,18 @@ impl Grouped {
     }
 }
 
-/// Groups the instances of an estate by what they do and how they are paid for;
-/// what stands in the way becomes gaps. Beside them how much all their GPUs are
+/// Groups the instances of an estate by what they do and how they are paid for, with how
+/// they were used; what stands in the way becomes gaps. Beside them how much all their GPUs are
 /// used by hour of the week.
 pub(in crate::analysis) fn group(
-    estate: &Estate,
+    (estate, usage): (&Estate, &Usages),
     prices: &Prices<'_>,
     policy: &Policy,
     paid: &PaidHours,
 ) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
     let mut gaps = Vec::new();
     let mut week = week_in_zone(estate, policy);
-    let profiles = Profiles::new(estate, policy);
+    let profiles = Profiles::new(estate, usage, policy);
     let gather = Gather {
         estate,
         prices,
@@ -370,6 +370,13 @@ impl<'a> Gather<'a> {
             week.add(&all.timeline());
         }
         let (utilization, activity) = all.figures();
+        // Of one alone the hours are held once.
+        let activity = found
+            .activities
+            .first()
+            .filter(|own| **own == activity)
+            .cloned()
+            .unwrap_or(activity);
         MeasuredGroup {
             utilization,
             activity,

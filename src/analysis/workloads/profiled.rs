@@ -9,14 +9,13 @@ use crate::domain::{
 use crate::profiling::shortfall;
 use crate::rules;
 use crate::usage::{Estate, Series, Timeline, Usages};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The runs of an estate by instance.
 pub(super) struct Profiles<'a> {
     estate: &'a Estate,
     policy: &'a Policy,
-    measured: Cow<'a, Usages>,
+    measured: &'a Usages,
     runs: BTreeMap<&'a InstanceId, Vec<&'a ProfiledRun>>,
     series: BTreeMap<&'a InstanceId, Vec<&'a Series>>,
 }
@@ -29,7 +28,7 @@ struct Judged {
 }
 
 impl<'a> Profiles<'a> {
-    pub fn new(estate: &'a Estate, policy: &'a Policy) -> Self {
+    pub fn new(estate: &'a Estate, usage: &'a Usages, policy: &'a Policy) -> Self {
         let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for run in &estate.profiles {
             runs.entry(&run.instance).or_default().push(run);
@@ -42,7 +41,7 @@ impl<'a> Profiles<'a> {
         Self {
             estate,
             policy,
-            measured: estate.measured(),
+            measured: usage,
             runs,
             series,
         }

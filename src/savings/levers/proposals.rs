@@ -8,6 +8,7 @@ use crate::savings::{
     Sharing, SpotOffer,
 };
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::sync::Arc;
 
 /// What a lever offers, taken alone, with the inputs of its arithmetic.
@@ -152,6 +153,16 @@ pub enum Refusal {
     Spot(Ineligible),
 }
 
+impl Refusal {
+    /// Whether another reason is of the same kind, whatever its figures are.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Type(one), Self::Type(other)) => discriminant(one) == discriminant(other),
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+}
+
 /// What a lever does not offer, with the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refused {
@@ -177,8 +188,8 @@ pub struct Answer {
     pub offered: Option<Arc<Proposal>>,
     /// What it does not offer, nearest first; at least one where it saves nothing.
     pub refused: Vec<Refused>,
-    /// How many further candidates were refused: those that are farther away are counted
-    /// and not kept, because a fleet has a hundred for each workload.
+    /// How many further candidates were refused: of those that are farther away the nearest
+    /// is kept for each reason, because a fleet has a hundred for each workload.
     pub more_refused: usize,
 }
 

@@ -62,13 +62,25 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
             more_refused: 0,
         });
     }
-    refused.truncate(NEAREST);
-    refused.shrink_to_fit();
+    let refused = nearest(refused);
     Ok(Answer {
         offered,
         more_refused: all - refused.len(),
         refused,
     })
+}
+
+/// The nearest of them, and of those farther away the nearest for each other reason.
+fn nearest(refused: Vec<Refused>) -> Vec<Refused> {
+    let mut kept: Vec<Refused> = Vec::with_capacity(NEAREST);
+    for one in refused {
+        let is_new = |known: &Refused| !known.reason.is_like(&one.reason);
+        if kept.len() < NEAREST || kept.iter().all(is_new) {
+            kept.push(one);
+        }
+    }
+    kept.shrink_to_fit();
+    kept
 }
 
 fn rejection_of(one: Considered) -> Option<Refused> {
