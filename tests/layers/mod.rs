@@ -2,6 +2,8 @@
 //! The order is that of the `pub mod` lines in `src/lib.rs`. Beside it: which
 //! layers are pure, how long a file may be, and what no file may contain.
 
+mod rings;
+
 use crate::support::source::{
     SourceFile, code_of, files_under, heads, is_word, line_of, named_under, root, words,
 };
