@@ -104,7 +104,8 @@ impl Recording {
                 let id = name(InstanceId::new(serde_json::from_str::<String>(
                     line.instance,
                 )?));
-                if !inside.contains(&id) && !(beside.contains(&id) && line.shows_running) {
+                let belongs = inside.contains(&id) || beside.contains(&id) && line.shows_running;
+                if !belongs {
                     return Ok(None);
                 }
                 let instance = serde_json::to_string(id.as_str())?;
