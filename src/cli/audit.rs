@@ -107,7 +107,6 @@ fn render(
     wanted: &Wanted<'_>,
     io: &Io<'_>,
 ) -> Result<String, Failure> {
-    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let args = wanted.args;
     let mut invocation = invocation(&args.estate, args.risk);
     for names in &args.group_by {
@@ -124,18 +123,17 @@ fn render(
             }
             Ok(text)
         }
-        AuditFormat::Json => {
-            audit_json(audit, groups.as_ref()).map_err(|error| internal(error.into()))
-        }
+        AuditFormat::Json => audit_json(audit, groups.as_ref()).map_err(Failure::unexpected),
         AuditFormat::Csv => match &groups {
             Some(groups) => groups_csv(groups, audit.totals.currency),
             None => audit_csv(audit),
         }
-        .map_err(|error| internal(error.into())),
+        .map_err(Failure::unexpected),
         AuditFormat::Markdown => Ok(audit_markdown(audit, groups.as_ref(), &invocation)),
         AuditFormat::Html => Ok(audit_html(audit, groups.as_ref())),
-        AuditFormat::Focus => focus_csv(audit, &charges(audit, wanted.hours_per_month))
-            .map_err(|error| internal(error.into())),
+        AuditFormat::Focus => {
+            focus_csv(audit, &charges(audit, wanted.hours_per_month)).map_err(Failure::unexpected)
+        }
     }
 }
 

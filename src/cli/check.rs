@@ -147,7 +147,7 @@ fn render(
         CheckFormat::Junit => Ok(gate_junit(report, brief)),
         CheckFormat::Slack => gate_slack(report, brief),
     };
-    written.map_err(|error| Failure::new(ExitCode::Unexpected, anyhow::Error::new(error)))
+    written.map_err(Failure::unexpected)
 }
 
 /// What the user typed, for the commands that a report advises.

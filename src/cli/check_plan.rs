@@ -63,7 +63,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         CheckFormat::Junit => Ok(gate_junit(&report, &brief)),
         CheckFormat::Slack => gate_slack(&report, &brief),
     }
-    .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
+    .map_err(Failure::unexpected)?;
     print(&text, format, args, io)?;
     output::warn(warning, out, io);
     let line = format!(

@@ -69,9 +69,7 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
             let style = output::style(format == DiffFormat::Wide, &args.out, io);
             diff_table(&diff, style)
         }
-        DiffFormat::Json => {
-            diff_json(&diff).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
-        }
+        DiffFormat::Json => diff_json(&diff).map_err(Failure::unexpected)?,
         DiffFormat::Markdown => diff_markdown(&diff),
     };
     output::document(&text, &args.out, io)?;

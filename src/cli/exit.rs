@@ -58,6 +58,11 @@ impl Failure {
         }
     }
 
+    /// An error of this program or of its surroundings.
+    pub(super) fn unexpected(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(ExitCode::Unexpected, error)
+    }
+
     /// The user's error, in words.
     pub(super) fn input(message: impl fmt::Display) -> Self {
         Self::new(ExitCode::Input, anyhow::anyhow!("{message}"))

@@ -13,7 +13,6 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate_without_metrics(&args.estate, &settings, io)?;
-    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let listing = list_instances(&estate, &settings.policy);
     let warning = age.check(listing.oldest_seen_on(), estate.as_of)?;
     let text = match format {
@@ -21,8 +20,8 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
             let style = output::style(format == Format::Wide, &args.estate.out, io);
             inventory_table(&listing, style)
         }
-        Format::Json => inventory_json(&listing).map_err(|error| internal(error.into()))?,
-        Format::Csv => inventory_csv(&listing).map_err(|error| internal(error.into()))?,
+        Format::Json => inventory_json(&listing).map_err(Failure::unexpected)?,
+        Format::Csv => inventory_csv(&listing).map_err(Failure::unexpected)?,
     };
     output::document(&text, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);

@@ -33,7 +33,7 @@ pub(super) fn wait_for<T>(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
+        .map_err(Failure::unexpected)?;
     let progress = Progress::new(io.stderr_is_terminal && !out.quiet);
     let show = |stage: &str| progress.stage(stage);
     let done = runtime.block_on(async {
@@ -52,11 +52,11 @@ fn failed(error: GatherError) -> Failure {
     match error {
         GatherError::Source(error) => {
             let hint = error.hint();
-            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+            Failure::unexpected(error).with_hint(hint)
         }
         GatherError::EveryRegion { ref first, .. } => {
             let hint = first.hint();
-            Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+            Failure::unexpected(error).with_hint(hint)
         }
         GatherError::TooExpensive { .. } => Failure::new(ExitCode::Input, error).with_hint(
             "raise `--max-api-cost`, shorten the list of regions, or pass `--metrics-source none`",

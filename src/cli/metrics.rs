@@ -16,17 +16,14 @@ pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
         return self::setup(&setup.estate, io);
     }
     let (settings, estate, audit) = measure(&args.estate, io)?;
-    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let format = audit_command::format(args.format, &settings, io)?;
     let text = match format {
         Format::Table | Format::Wide => {
             let style = output::style(format == Format::Wide, &args.estate.out, io);
             metrics_table(&audit, &invocation(&args.estate, None), style)
         }
-        Format::Json => {
-            metrics_json(&audit, estate.period_seconds).map_err(|error| internal(error.into()))?
-        }
-        Format::Csv => metrics_csv(&audit).map_err(|error| internal(error.into()))?,
+        Format::Json => metrics_json(&audit, estate.period_seconds).map_err(Failure::unexpected)?,
+        Format::Csv => metrics_csv(&audit).map_err(Failure::unexpected)?,
     };
     output::document(&text, &args.estate.out, io)?;
     let (instances, unmeasured) = audit_command::seen(&audit);
@@ -50,8 +47,7 @@ fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Result<(SettingsFile, Estate, 
 fn setup(args: &EstateArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let (settings, _, audit) = measure(args, io)?;
     let namespace = estate::agent_namespace(args, &settings, io);
-    let setup = agent_setup(&audit, &namespace)
-        .map_err(|error| Failure::new(ExitCode::Unexpected, error))?;
+    let setup = agent_setup(&audit, &namespace).map_err(Failure::unexpected)?;
     output::document(&setup.configuration, &args.out, io)?;
     if !args.out.quiet {
         // A closed stderr does not change what stdout got.

@@ -42,7 +42,6 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let mut offers = compare(&question, &prices);
     let quotes = offers.iter().flat_map(|offer| offer.quotes());
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
-    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     let style = |wide: bool| PricingStyle {
         wide,
         limit: args.limit.unwrap_or(ROWS),
@@ -52,15 +51,14 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if matches!(format, Format::Json | Format::Csv) {
         offers.truncate(args.limit.unwrap_or(found));
     }
-    let text =
-        match format {
-            Format::Table => pricing_table(&offers, style(false)),
-            Format::Wide => pricing_table(&offers, style(true)),
-            Format::Json => pricing_json(&offers, policy.hours_per_month)
-                .map_err(|error| internal(error.into()))?,
-            Format::Csv => pricing_csv(&offers, policy.hours_per_month)
-                .map_err(|error| internal(error.into()))?,
-        };
+    let text = match format {
+        Format::Table => pricing_table(&offers, style(false)),
+        Format::Wide => pricing_table(&offers, style(true)),
+        Format::Json => {
+            pricing_json(&offers, policy.hours_per_month).map_err(Failure::unexpected)?
+        }
+        Format::Csv => pricing_csv(&offers, policy.hours_per_month).map_err(Failure::unexpected)?,
+    };
     output::document(&text, &args.out, io)?;
     output::warn(warning, &args.out, io);
     let cut = if offers.len() < found {
@@ -239,9 +237,7 @@ fn status(args: &StatusArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(ExitCode::Input, error).with_hint(price_cache::HINT))?;
     let status = PriceStatus::of(&path, cache.as_ref(), io.now);
     let text = match format {
-        Format::Json => {
-            price_status_json(&status).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
-        }
+        Format::Json => price_status_json(&status).map_err(Failure::unexpected)?,
         Format::Table | Format::Wide => {
             let style = output::style(format == Format::Wide, &args.out, io);
             price_status_table(&status, style)

@@ -48,7 +48,7 @@ fn read_profiles(
     Ok((profiles, gaps))
 }
 
-fn unreadable(error: SamplesError) -> Failure {
+pub(super) fn unreadable(error: SamplesError) -> Failure {
     let hint = error.hint();
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

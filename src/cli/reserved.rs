@@ -32,10 +32,6 @@ pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     }
 }
 
-fn internal(error: impl Into<anyhow::Error>) -> Failure {
-    Failure::new(ExitCode::Unexpected, error)
-}
-
 fn fleet(
     args: &ReservedArgs,
     settings: &SettingsFile,
@@ -51,8 +47,8 @@ fn fleet(
         Format::Table | Format::Wide => {
             reserved_fleet_table(&found, output::style(format == Format::Wide, out, io))
         }
-        Format::Json => reserved_fleet_json(&found).map_err(internal)?,
-        Format::Csv => reserved_fleet_csv(&found).map_err(internal)?,
+        Format::Json => reserved_fleet_json(&found).map_err(Failure::unexpected)?,
+        Format::Csv => reserved_fleet_csv(&found).map_err(Failure::unexpected)?,
     };
     output::document(&text, out, io)?;
     output::warn(warning, out, io);
@@ -86,8 +82,8 @@ fn one_type(
     let text = match format {
         Format::Table => reserved_table(&report, false),
         Format::Wide => reserved_table(&report, true),
-        Format::Json => reserved_json(&report).map_err(internal)?,
-        Format::Csv => reserved_csv(&report).map_err(internal)?,
+        Format::Json => reserved_json(&report).map_err(Failure::unexpected)?,
+        Format::Csv => reserved_csv(&report).map_err(Failure::unexpected)?,
     };
     output::document(&text, out, io)?;
     output::warn(warning, out, io);

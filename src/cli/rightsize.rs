@@ -125,13 +125,12 @@ fn render(
     args: &RightsizeArgs,
     io: &Io<'_>,
 ) -> Result<String, Failure> {
-    let internal = |error: anyhow::Error| Failure::new(ExitCode::Unexpected, error);
     match format {
         Format::Table | Format::Wide => {
             let style = output::style(format == Format::Wide, &args.estate.out, io);
             Ok(rightsize_table(sizings, style))
         }
-        Format::Json => rightsize_json(sizings).map_err(|error| internal(error.into())),
-        Format::Csv => rightsize_csv(sizings).map_err(|error| internal(error.into())),
+        Format::Json => rightsize_json(sizings).map_err(Failure::unexpected),
+        Format::Csv => rightsize_csv(sizings).map_err(Failure::unexpected),
     }
 }

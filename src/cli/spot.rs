@@ -36,10 +36,6 @@ fn checkpointing(args: &SpotArgs) -> Checkpointing {
     }
 }
 
-fn internal(error: impl Into<anyhow::Error>) -> Failure {
-    Failure::new(ExitCode::Unexpected, error)
-}
-
 fn one_type(
     name: &str,
     args: &SpotArgs,
@@ -67,8 +63,8 @@ fn one_type(
         Format::Table | Format::Wide => {
             spot_type_table(&found, output::style(format == Format::Wide, out, io))
         }
-        Format::Json => spot_type_json(&found).map_err(internal)?,
-        Format::Csv => spot_type_csv(&found).map_err(internal)?,
+        Format::Json => spot_type_json(&found).map_err(Failure::unexpected)?,
+        Format::Csv => spot_type_csv(&found).map_err(Failure::unexpected)?,
     };
     output::document(&text, out, io)?;
     output::warn(warning, out, io);
@@ -133,8 +129,8 @@ fn fleet(
         Format::Table | Format::Wide => {
             spot_fleet_table(&found, output::style(format == Format::Wide, out, io))
         }
-        Format::Json => spot_fleet_json(&found).map_err(internal)?,
-        Format::Csv => spot_fleet_csv(&found).map_err(internal)?,
+        Format::Json => spot_fleet_json(&found).map_err(Failure::unexpected)?,
+        Format::Csv => spot_fleet_csv(&found).map_err(Failure::unexpected)?,
     };
     output::document(&text, out, io)?;
     output::warn(warning, out, io);

@@ -75,11 +75,12 @@ pub use price::{
 pub use profiled::{ProfileBasis, ProfiledRun, SampleCounts};
 pub use prose::{after_number, decimals_apart, floored, separated};
 pub use reading::{
-    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, Sample,
+    Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, MIB, Sample,
     ThrottleReasons,
 };
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use samples::Samples;
+pub(crate) use shape::family_of;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spelling::nearest_names;
 pub(crate) use spelling::plain_name;

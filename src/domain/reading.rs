@@ -3,6 +3,9 @@
 
 use jiff::Timestamp;
 
+/// Bytes in a MiB.
+pub const MIB: f64 = 1_048_576.0;
+
 /// What a GPU did since the last sample, from counters of its multiprocessors
 /// (GPM on Hopper and newer). Percent of what the hardware can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -113,7 +113,7 @@ impl InstanceShape {
 }
 
 /// The family of a type, such as `p4d` of `p4d.24xlarge`.
-pub(super) fn family_of(instance_type: &str) -> &str {
+pub(crate) fn family_of(instance_type: &str) -> &str {
     instance_type
         .split_once('.')
         .map_or(instance_type, |(family, _)| family)

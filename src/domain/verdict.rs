@@ -75,6 +75,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// None, for a reason.
+    pub fn insufficient(reason: String) -> Self {
+        Self {
+            classification: Classification::InsufficientData,
+            state: None,
+            confidence: None,
+            reason,
+            idle_power_percent: None,
+        }
+    }
+
     /// Whether nothing computes on it, memory held or not.
     pub fn is_idle(&self) -> bool {
         self.state.is_some_and(UsageState::is_idle)

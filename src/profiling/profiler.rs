@@ -7,7 +7,7 @@ use super::host::HostSoFar;
 use super::pace::{GAP_AT_LEAST_SECONDS, GAP_INTERVALS};
 use super::phases::Phases;
 use super::signals::Signals;
-use super::verdict::{OF_ONE_GPU, OF_THE_HOST, insufficient, judge};
+use super::verdict::{OF_ONE_GPU, OF_THE_HOST, judge};
 use super::windows::{SampleFigures, Windows};
 use super::{Alert, AlertKind, Bottleneck, Diagnosis, Pace, RunProfile};
 use crate::catalog::has_mig;
@@ -233,7 +233,7 @@ impl Profiler {
             let samples = self.samples_reported(missed);
             return judge(OF_THE_HOST, self.utilization.mean(), samples, &self.policy);
         }
-        insufficient(self.why_unmeasured().to_owned())
+        Verdict::insufficient(self.why_unmeasured().to_owned())
     }
 
     /// Why no sample counts.
@@ -254,7 +254,7 @@ impl Profiler {
 
     fn verdict_of(&self, gpu: &GpuSoFar, missed: u64) -> Verdict {
         if !gpu.has_utilization() {
-            return insufficient(
+            return Verdict::insufficient(
                 "utilization in MIG mode is not available; this does not mean idle".to_owned(),
             );
         }

@@ -60,10 +60,10 @@ pub(super) fn judge(
     policy: &Policy,
 ) -> Verdict {
     let Some(mean) = mean.filter(|_| samples.reported > 0) else {
-        return insufficient("GPU utilization was not read".to_owned());
+        return Verdict::insufficient("GPU utilization was not read".to_owned());
     };
     if let Some(reason) = shortfall_of(what, samples, policy) {
-        return insufficient(reason);
+        return Verdict::insufficient(reason);
     }
     let coverage = samples.coverage();
     let (classification, comparator, bound) = Classification::of_mean(mean, policy);
@@ -78,17 +78,6 @@ pub(super) fn judge(
         state: None,
         confidence: Some(confidence),
         reason: format!("mean GPU utilization {mean:.decimals$}% ({comparator} {bound}%)"),
-        idle_power_percent: None,
-    }
-}
-
-/// No verdict, for a reason.
-pub(super) fn insufficient(reason: String) -> Verdict {
-    Verdict {
-        classification: Classification::InsufficientData,
-        state: None,
-        confidence: None,
-        reason,
         idle_power_percent: None,
     }
 }

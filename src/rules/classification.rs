@@ -25,7 +25,7 @@ pub fn classify(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Ve
             let verdict = over_the_window(workload, policy, as_of);
             match verdict.classification {
                 Classification::InsufficientData => {
-                    insufficient(format!("{}; {why}", verdict.reason))
+                    Verdict::insufficient(format!("{}; {why}", verdict.reason))
                 }
                 _ => verdict,
             }
@@ -38,7 +38,7 @@ pub fn classify(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Ve
 /// time between: no state, so that nothing is stopped or scheduled.
 fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
     let Some(utilization) = workload.utilization else {
-        return insufficient(without_periods(workload).to_owned());
+        return Verdict::insufficient(without_periods(workload).to_owned());
     };
     let (classification, reason) = class(utilization.distribution.mean, policy);
     Verdict {
@@ -52,18 +52,18 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
 
 fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Verdict {
     let Some(utilization) = workload.utilization else {
-        return insufficient(without_periods(workload).to_owned());
+        return Verdict::insufficient(without_periods(workload).to_owned());
     };
     let hours = utilization.sampled_hours();
     if hours < policy.min_hours {
         let decimals = decimals_apart(hours, policy.min_hours);
-        return insufficient(format!(
+        return Verdict::insufficient(format!(
             "{hours:.decimals$} h of samples, {} h needed",
             policy.min_hours
         ));
     }
     if utilization.coverage() < policy.min_coverage {
-        return insufficient(format!(
+        return Verdict::insufficient(format!(
             "coverage {}%, {:.0}% needed",
             floored(utilization.coverage() * 100.0, 0),
             policy.min_coverage * 100.0
@@ -86,16 +86,6 @@ fn without_periods(workload: Measured<'_>) -> &'static str {
         Some(Signal::GpuPowerUtilization) => {
             "fewer than half of the GPUs reported power at any time"
         }
-    }
-}
-
-fn insufficient(reason: String) -> Verdict {
-    Verdict {
-        classification: Classification::InsufficientData,
-        state: None,
-        confidence: None,
-        reason,
-        idle_power_percent: None,
     }
 }
 
@@ -250,7 +240,7 @@ fn by_power(
         );
     }
     let Some(idle) = idle_power_percent else {
-        return insufficient(format!(
+        return Verdict::insufficient(format!(
             "power only, mean {mean:.1}% of the limit, and the idle power of the card is unknown"
         ));
     };
@@ -262,7 +252,7 @@ fn by_power(
          of {idle:.1}%"
     );
     if p99 > bound {
-        return insufficient(format!(
+        return Verdict::insufficient(format!(
             "power only: {power} is more than {of_idle}, and the mean of {mean:.1}% is not \
              above {BUSY_POWER_PERCENT}% of the limit"
         ));

@@ -5,12 +5,13 @@ use super::clock::signed;
 use super::summary::{self, Pricing};
 use crate::cli::Io;
 use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::profile_data::unreadable;
 use crate::config::SettingsFile;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd};
 use crate::profiling::{Cadence, Profiler};
 use crate::report::elapsed_words;
 use crate::sources::aws::InstancePlace;
-use crate::sources::files::{ReadOptions, SamplesError, open_samples};
+use crate::sources::files::{ReadOptions, open_samples};
 use std::path::Path;
 
 pub(super) fn summarise(
@@ -81,9 +82,4 @@ fn hole(cadence: &Cadence, is_ours: bool, place: &str) -> Option<Gap> {
         ],
     );
     Some(Gap::of(GapSubject::Samples, place, cause))
-}
-
-fn unreadable(error: SamplesError) -> Failure {
-    let hint = error.hint();
-    Failure::new(ExitCode::Input, error).with_hint(hint)
 }

@@ -65,9 +65,8 @@ fn sample(
         None => None,
     };
     let (sender, events) = channel();
-    let unexpected = |error: std::io::Error| Failure::new(ExitCode::Unexpected, error);
     let listening =
-        signals::listen(sender.clone(), !args.command.is_empty()).map_err(unexpected)?;
+        signals::listen(sender.clone(), !args.command.is_empty()).map_err(Failure::unexpected)?;
     let mut display = display(args, &facts, io)?;
     display.about(pricing.hourly(), args.duration);
     let command = match args.command.first() {
@@ -198,7 +197,7 @@ fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
             Some(_) => "check the file passed to `--nvml-lib`",
             None => error.hint(),
         };
-        Failure::new(ExitCode::Unexpected, error).with_hint(hint)
+        Failure::unexpected(error).with_hint(hint)
     })
 }
 
@@ -230,8 +229,7 @@ fn display<'a>(
 ) -> Result<Display<'a>, Failure> {
     if args.live {
         let color = output::color(&args.out, io);
-        return Display::screen(facts, color)
-            .map_err(|error| Failure::new(ExitCode::Unexpected, error));
+        return Display::screen(facts, color).map_err(Failure::unexpected);
     }
     let shows = io.stderr_is_terminal && !args.out.quiet && args.command.is_empty();
     Ok(if shows {

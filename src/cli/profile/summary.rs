@@ -3,7 +3,7 @@
 use super::args::{ProfileArgs, SummaryFormat};
 use crate::analysis::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 use crate::catalog::Prices;
-use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::exit::Failure;
 use crate::cli::rightsize_flags::{known, unknown};
 use crate::cli::{Io, audit, output, pricing};
 use crate::config::SettingsFile;
@@ -150,9 +150,7 @@ pub(super) fn print(
                 wide: true,
             },
         ),
-        SummaryFormat::Json => {
-            profile_json(report).map_err(|error| Failure::new(ExitCode::Unexpected, error))?
-        }
+        SummaryFormat::Json => profile_json(report).map_err(Failure::unexpected)?,
     };
     if beside_command && args.out.quiet {
         return Ok(());

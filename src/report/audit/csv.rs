@@ -4,8 +4,8 @@
 use super::json::joined_by_hostname;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, CommittedCost, Money};
-use crate::report::shared::text::{rounded, spreadsheet_safe, tags_cell};
-use rust_decimal::Decimal;
+use crate::report::shared::csv::{cell, document, figure, money, rate};
+use crate::report::shared::text::{spreadsheet_safe as text, tags_cell};
 
 const COLUMNS: &[&str] = &[
     "id",
@@ -64,30 +64,13 @@ const COLUMNS: &[&str] = &[
 /// # Errors
 /// When a row cannot be written, which memory always can.
 pub fn audit_csv(audit: &Audit) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
-    for audited in &audit.workloads {
-        writer.write_record(row(audited))?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    document(COLUMNS, audit.workloads.iter().map(row))
 }
 
 fn row(audited: &AuditedWorkload) -> Vec<String> {
     let workload = &audited.workload;
     let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
     let summary = workload.utilization.as_ref();
-    let figure = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
-    let money =
-        |value: Option<Money>| value.map_or(String::new(), |value| rounded(value.amount(), 2));
-    let rate = |value: Option<Decimal>| {
-        value.map_or(String::new(), |value| {
-            value.round_dp(6).normalize().to_string()
-        })
-    };
-    let text = |value: &str| spreadsheet_safe(value);
     let actions = &audited.actions;
     let last_target = actions.iter().rev().find_map(Action::target);
     let joined =
@@ -113,30 +96,20 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         text(&workload.key.instance_type),
         text(offer.map_or("", |offer| offer.model.name())),
         rate(workload.gpu_count()),
-        offer
-            .and_then(|offer| offer.vram_mib)
-            .map_or(String::new(), |mib| mib.to_string()),
+        cell(offer.and_then(|offer| offer.vram_mib)),
         workload.key.purchase_option.to_string(),
         workload.key.running.to_string(),
-        workload
-            .monthly_cost()
-            .map_or(String::new(), |cost| cost.currency().to_string()),
+        cell(workload.monthly_cost().map(Money::currency)),
         money(workload.monthly_cost()),
         rate(workload.cost.as_ref().map(|cost| cost.hourly.amount())),
         rate(workload.running_share.map(|share| share.round_dp(4))),
         rate(workload.cost_per_useful_gpu_hour()),
         audited.verdict.classification.to_string(),
-        audited
-            .verdict
-            .state
-            .map_or(String::new(), |state| state.to_string()),
-        audited
-            .verdict
-            .confidence
-            .map_or(String::new(), |confidence| confidence.to_string()),
+        cell(audited.verdict.state),
+        cell(audited.verdict.confidence),
         text(&audited.verdict.reason),
         text(workload.ignored.as_deref().unwrap_or("")),
-        summary.map_or(String::new(), |summary| summary.signal.to_string()),
+        cell(summary.map(|summary| summary.signal)),
         // Needs SM or tensor activity, which CloudWatch does not carry.
         String::new(),
         figure(summary.map(|summary| summary.distribution.mean)),
@@ -147,34 +120,21 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         figure(summary.and_then(|summary| summary.idle_share)),
         figure(workload.vram().map(|vram| vram.peak_mib)),
         figure(workload.vram().and_then(|vram| vram.p95_mib)),
-        summary.map_or(String::new(), |summary| summary.n_samples.to_string()),
-        summary.map_or(String::new(), |summary| {
-            summary.expected_samples.to_string()
-        }),
+        cell(summary.map(|summary| summary.n_samples)),
+        cell(summary.map(|summary| summary.expected_samples)),
         figure(summary.map(|summary| summary.coverage())),
-        summary.map_or(String::new(), |summary| summary.source.to_string()),
-        summary.map_or(String::new(), |_| joined_by_hostname(workload).to_string()),
+        cell(summary.map(|summary| summary.source)),
+        cell(summary.map(|_| joined_by_hostname(workload))),
         joined(&|action| action.kind().to_string()),
         text(last_target.map_or("", |target| &target.instance_type)),
-        last_target.map_or(String::new(), |target| target.count.to_string()),
+        cell(last_target.map(|target| target.count)),
         text(&joined(&|action| action.detail().to_owned())),
         money(saved),
-        actions
-            .iter()
-            .map(Action::risk)
-            .max()
-            .map_or(String::new(), |risk| risk.to_string()),
+        cell(actions.iter().map(Action::risk).max()),
         money(audited.planned_monthly_cost()),
         text(&tags_cell(&workload.tags)),
-        money(
-            committed_cost
-                .as_ref()
-                .map(|committed_cost| committed_cost.monthly),
-        ),
-        committed_cost
-            .as_ref()
-            .and_then(CommittedCost::until)
-            .map_or(String::new(), |day| day.to_string()),
+        money(committed_cost.as_ref().map(|cost| cost.monthly)),
+        cell(committed_cost.as_ref().and_then(CommittedCost::until)),
         text(&committed_by.join(" ")),
     ]
 }

@@ -3,7 +3,8 @@
 
 use crate::analysis::{Audit, Charge, ChargeKind};
 use crate::domain::Money;
-use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe};
+use crate::report::shared::csv::document;
+use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe as text};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -86,16 +87,8 @@ const ESTIMATE: &str = "estimate, not a bill";
 /// # Errors
 /// When a row cannot be written, which memory always can.
 pub fn focus_csv(audit: &Audit, charges: &[Charge<'_>]) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS.iter().chain(OWN_COLUMNS))?;
-    for charge in charges {
-        let cells = standard(audit, charge).into_iter().chain(own(charge));
-        writer.write_record(cells)?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let row = |charge| standard(audit, charge).into_iter().chain(own(charge));
+    document(COLUMNS.iter().chain(OWN_COLUMNS), charges.iter().map(row))
 }
 
 /// Cells of the columns of the specification.
@@ -258,11 +251,6 @@ fn own(charge: &Charge<'_>) -> Vec<String> {
             .checked_div(measured)
             .map_or(String::new(), |share| rounded(share, 4)),
     ]
-}
-
-/// A text cell; what is empty is null.
-fn text(value: &str) -> String {
-    spreadsheet_safe(value)
 }
 
 fn money(amount: Money) -> String {

@@ -3,7 +3,8 @@
 use super::{NO_VALUE, names};
 use crate::analysis::Groups;
 use crate::domain::Currency;
-use crate::report::shared::text::{rounded, spreadsheet_safe};
+use crate::report::shared::csv::{document, money};
+use crate::report::shared::text::spreadsheet_safe;
 
 /// The groups as comma-separated values: a header, then one row a group, without
 /// a total, so that a spreadsheet can sum them. The name of a tag is a header too
@@ -26,11 +27,9 @@ pub fn groups_csv(groups: &Groups, currency: Currency) -> Result<String, csv::Er
         "monthly_savings",
         "monthly_waste",
     ];
-    let mut writer = csv::Writer::from_writer(Vec::new());
     let names = names(groups);
     let names = names.iter().map(|name| spreadsheet_safe(name));
-    writer.write_record(names.chain(figures.map(str::to_owned)))?;
-    for row in &groups.rows {
+    let rows = groups.rows.iter().map(|row| {
         let values = row.values.iter().map(|value| match value {
             None => NO_VALUE.to_owned(),
             Some(value) => spreadsheet_safe(value),
@@ -51,16 +50,10 @@ pub fn groups_csv(groups: &Groups, currency: Currency) -> Result<String, csv::Er
             sums.monthly_savings,
             sums.monthly_waste,
         ];
-        let amounts = amounts
-            .map(|amount| amount.map_or(String::new(), |amount| rounded(amount.amount(), 2)));
-        let cells = values
+        values
             .chain(counts.map(|number| number.to_string()))
             .chain([currency.code().to_owned()])
-            .chain(amounts);
-        writer.write_record(cells)?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+            .chain(amounts.map(money))
+    });
+    document(names.chain(figures.map(str::to_owned)), rows)
 }

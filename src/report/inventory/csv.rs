@@ -2,15 +2,15 @@
 
 use super::{addresses, currency, idle_storage_monthly, volume_gib};
 use crate::analysis::{ListedInstance, Listing};
-use crate::report::shared::text::{rounded, spreadsheet_safe, tags_cell};
+use crate::report::shared::csv::{cell, document, money, rate};
+use crate::report::shared::text::{spreadsheet_safe as text, tags_cell};
 
 /// The inventory as comma-separated values, one row an instance.
 ///
 /// # Errors
 /// When a row cannot be written, which memory always can.
 pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
+    let header = [
         "id",
         "name",
         "account",
@@ -36,19 +36,16 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
         "volume_gib",
         "addresses",
         "tags",
-    ])?;
-    for listed in &listing.instances {
+    ];
+    let rows = listing.instances.iter().map(|listed| {
         let ListedInstance {
             instance,
             shape,
             quote,
             idle_storage,
         } = listed;
-        let idle_storage = idle_storage_monthly(idle_storage.as_ref());
         let offer = shape.and_then(|shape| shape.gpu.as_ref());
-        let text = spreadsheet_safe;
-        let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
-        writer.write_record([
+        [
             text(instance.id.as_str()),
             text(instance.name().unwrap_or("")),
             text(&instance.account),
@@ -58,32 +55,23 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
             instance.state.to_string(),
             instance.purchase_option().to_string(),
             text(offer.map_or("", |offer| offer.model.name())),
-            offer.map_or(String::new(), |offer| offer.share.to_string()),
-            number(offer.and_then(|offer| offer.vram_mib)),
-            number(shape.map(|shape| u64::from(shape.vcpu))),
-            number(shape.map(|shape| shape.memory_mib)),
+            cell(offer.map(|offer| offer.share)),
+            cell(offer.and_then(|offer| offer.vram_mib)),
+            cell(shape.map(|shape| shape.vcpu)),
+            cell(shape.map(|shape| shape.memory_mib)),
             instance.operating_system.to_string(),
             instance.tenancy.to_string(),
             instance.launch_time.to_string(),
             text(instance.auto_scaling_group.as_deref().unwrap_or("")),
-            currency(listed).map_or(String::new(), |currency| currency.to_string()),
-            quote.as_ref().map_or(String::new(), |quote| {
-                quote.rate.amount().round_dp(6).normalize().to_string()
-            }),
-            quote
-                .as_ref()
-                .map_or(String::new(), |quote| quote.origin.to_string()),
-            quote
-                .as_ref()
-                .map_or(String::new(), |quote| quote.effective_date.to_string()),
-            idle_storage.map_or(String::new(), |cost| rounded(cost.amount(), 2)),
-            volume_gib(instance).map_or(String::new(), |gib| gib.to_string()),
+            cell(currency(listed)),
+            rate(quote.as_ref().map(|quote| quote.rate.amount())),
+            cell(quote.as_ref().map(|quote| quote.origin)),
+            cell(quote.as_ref().map(|quote| quote.effective_date)),
+            money(idle_storage_monthly(idle_storage.as_ref())),
+            cell(volume_gib(instance)),
             text(&addresses(instance).unwrap_or_default()),
             text(&tags_cell(&instance.tags)),
-        ])?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+        ]
+    });
+    document(header, rows)
 }

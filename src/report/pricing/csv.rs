@@ -1,7 +1,8 @@
 //! `gpucost pricing` as comma-separated values.
 
 use crate::analysis::Offer;
-use crate::domain::{Money, PriceQuote};
+use crate::domain::{Currency, HourlyRate, PriceQuote};
+use crate::report::shared::csv::{cell, document, rate};
 use crate::report::shared::text::spreadsheet_safe;
 use rust_decimal::Decimal;
 
@@ -38,58 +39,39 @@ const CSV_HEADER: &[&str] = &[
 /// # Errors
 /// When a row cannot be written.
 pub fn pricing_csv(offers: &[Offer], hours_per_month: Decimal) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(CSV_HEADER)?;
-    for offer in offers {
-        writer.write_record(csv_row(offer, hours_per_month))?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let rows = offers.iter().map(|offer| csv_row(offer, hours_per_month));
+    document(CSV_HEADER, rows)
 }
 
 fn csv_row(offer: &Offer, hours_per_month: Decimal) -> Vec<String> {
-    let number = |value: Option<Decimal>| {
-        value.map_or_else(String::new, |value| {
-            value.round_dp(6).normalize().to_string()
-        })
-    };
-    let text = |value: Option<String>| value.unwrap_or_default();
     let priced = |quote: &Option<PriceQuote>| {
         [
-            number(quote.as_ref().map(|quote| quote.rate.amount())),
-            text(quote.as_ref().map(|quote| quote.seen_on.to_string())),
+            rate(quote.as_ref().map(|quote| quote.rate.amount())),
+            cell(quote.as_ref().map(|quote| quote.seen_on)),
         ]
     };
     let gpus = offer.gpus.as_ref();
     let monthly = offer.hourly().map(|rate| {
-        Money::new(rate.amount() * hours_per_month, rate.currency())
-            .rounded()
-            .amount()
+        let monthly = rate.times_hours(hours_per_month);
+        monthly.rounded().amount()
     });
     let mut row = vec![
         spreadsheet_safe(&offer.provider),
         spreadsheet_safe(offer.region.as_deref().unwrap_or_default()),
         spreadsheet_safe(&offer.instance_type),
         spreadsheet_safe(gpus.map_or("", |gpus| &gpus.model)),
-        number(gpus.map(|gpus| gpus.count)),
-        text(gpus.and_then(|gpus| Some(gpus.vram_mib?.to_string()))),
-        text(offer.vcpu.map(|vcpu| vcpu.to_string())),
-        text(offer.memory_mib.map(|mib| mib.to_string())),
+        rate(gpus.map(|gpus| gpus.count)),
+        cell(gpus.and_then(|gpus| gpus.vram_mib)),
+        cell(offer.vcpu),
+        cell(offer.memory_mib),
         offer.unit.name().to_owned(),
-        text(offer.currency().map(|currency| currency.code().to_owned())),
-        number(offer.hourly().map(|rate| rate.amount())),
-        number(monthly),
-        number(offer.per_gpu_hour()),
-        number(offer.per_vram_gib_hour()),
-        number(offer.per_bf16_tflops_hour()),
-        text(
-            offer
-                .on_demand
-                .as_ref()
-                .map(|quote| quote.seen_on.to_string()),
-        ),
+        cell(offer.currency().map(Currency::code)),
+        rate(offer.hourly().map(HourlyRate::amount)),
+        rate(monthly),
+        rate(offer.per_gpu_hour()),
+        rate(offer.per_vram_gib_hour()),
+        rate(offer.per_bf16_tflops_hour()),
+        cell(offer.on_demand.as_ref().map(|quote| quote.seen_on)),
     ];
     for quote in [
         &offer.spot,
@@ -100,6 +82,6 @@ fn csv_row(offer: &Offer, hours_per_month: Decimal) -> Vec<String> {
         row.extend(priced(quote));
     }
     let stated = offer.on_demand.as_ref().or_else(|| offer.quotes().next());
-    row.push(text(stated.map(|quote| quote.origin.name().to_owned())));
+    row.push(cell(stated.map(|quote| quote.origin)));
     row
 }

@@ -4,9 +4,9 @@
 use crate::catalog::family;
 use crate::domain::{CommitmentTerm, Money, PriceBasis, PriceOption, PriceQuote};
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::text::{ABSENT, count, counted, money, rounded, wrap};
+use crate::report::shared::text::{ABSENT, count, counted, money, rounded, whole, wrap};
 use crate::savings::{PricedCommitment, ReservedReport, SteadyUse, months};
-use rust_decimal::{Decimal, RoundingStrategy};
+use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// Lines of explanation are wrapped to this many columns.
@@ -378,15 +378,6 @@ fn offer(sold: &PricedCommitment) -> String {
 fn rate(report: &ReservedReport, amount: Decimal) -> String {
     let currency = report.used.on_demand.currency();
     format!("{}{}", currency.sign(), rounded(amount, 4))
-}
-
-/// An amount without cents.
-fn whole(amount: Money) -> String {
-    let whole = amount
-        .amount()
-        .round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
-    let text = money(Money::new(whole, amount.currency()));
-    text.trim_end_matches(".00").to_owned()
 }
 
 /// How old the prices are, and what the columns mean.

@@ -2,7 +2,7 @@
 
 use super::json::{family, reserved};
 use crate::analysis::ReservedFleet;
-use crate::report::shared::text::spreadsheet_safe;
+use crate::report::shared::csv::{document, of_json};
 use serde_json::Value;
 
 /// Columns of a pool, then those of an option, under the names that JSON has.
@@ -47,8 +47,7 @@ const OPTION_COLUMNS: &[&str] = &[
 /// # Errors
 /// When a row cannot be written.
 pub fn reserved_fleet_csv(fleet: &ReservedFleet) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(["offer"].iter().chain(POOL_COLUMNS).chain(OPTION_COLUMNS))?;
+    let mut rows = Vec::new();
     let reserved = fleet.reserved.iter().map(|pool| {
         let pool = serde_json::to_value(reserved(pool));
         ("reserved", pool)
@@ -66,24 +65,12 @@ pub fn reserved_fleet_csv(fleet: &ReservedFleet) -> Result<String, csv::Error> {
             sold
         };
         for option in sold {
-            let cells = POOL_COLUMNS.iter().map(|name| cell(&pool[*name]));
-            let of_option = OPTION_COLUMNS.iter().map(|name| cell(&option[*name]));
-            let row = std::iter::once(offer.to_owned())
-                .chain(cells)
-                .chain(of_option);
-            writer.write_record(row)?;
+            let mut row = vec![offer.to_owned()];
+            row.extend(POOL_COLUMNS.iter().map(|name| of_json(&pool[*name])));
+            row.extend(OPTION_COLUMNS.iter().map(|name| of_json(&option[*name])));
+            rows.push(row);
         }
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => spreadsheet_safe(text),
-        other => other.to_string(),
-    }
+    let header = ["offer"].iter().chain(POOL_COLUMNS).chain(OPTION_COLUMNS);
+    document(header, rows)
 }

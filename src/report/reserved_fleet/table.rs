@@ -8,11 +8,11 @@ use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, left_out};
 use crate::report::shared::text::{
-    ABSENT, count, fit, money, money_or_absent, rounded, safe, wrap,
+    ABSENT, count, fit, money, money_or_absent, rounded, safe, whole, wrap,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use rust_decimal::{Decimal, RoundingStrategy};
+use rust_decimal::Decimal;
 use std::fmt::{Result, Write};
 
 /// Pools of each kind before the rest is announced.
@@ -309,13 +309,4 @@ fn price(quote: &PriceQuote) -> String {
 
 fn percent(share: Decimal) -> String {
     format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 1))
-}
-
-/// An amount without cents.
-fn whole(amount: Money) -> String {
-    let whole = amount
-        .amount()
-        .round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
-    let text = money(Money::new(whole, amount.currency()));
-    text.trim_end_matches(".00").to_owned()
 }

@@ -2,6 +2,7 @@
 
 use super::Sizings;
 use super::json::{CandidateView, WorkloadView, workload};
+use crate::report::shared::csv::{cell, document};
 use crate::report::shared::text::spreadsheet_safe;
 
 const CSV_HEADER: [&str; 22] = [
@@ -35,30 +36,22 @@ const CSV_HEADER: [&str; 22] = [
 /// # Errors
 /// When a value cannot be written as CSV.
 pub fn rightsize_csv(sizings: &Sizings) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(CSV_HEADER)?;
+    let mut rows = Vec::new();
     for sizing in &sizings.workloads {
         let view = workload(sizing);
         if view.candidates.is_empty() {
             let mut row = of_workload(&view);
             row.resize(CSV_HEADER.len(), String::new());
             row[12] = spreadsheet_safe(view.left_alone.as_deref().unwrap_or_default());
-            writer.write_record(row)?;
+            rows.push(row);
         }
         for candidate in &view.candidates {
             let mut row = of_workload(&view);
             row.extend(of_candidate(candidate));
-            writer.write_record(row)?;
+            rows.push(row);
         }
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn cell(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+    document(CSV_HEADER, rows)
 }
 
 fn of_workload(view: &WorkloadView) -> Vec<String> {

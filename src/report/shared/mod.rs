@@ -1,6 +1,7 @@
-//! What every report uses: text, tables, gaps, the page of Markdown, and what to type
+//! What every report uses: text, tables, CSV, gaps, the page of Markdown, and what to type
 //! next.
 
+pub(super) mod csv;
 pub(super) mod gaps;
 pub(super) mod markdown;
 pub(super) mod next;

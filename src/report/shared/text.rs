@@ -19,6 +19,15 @@ pub fn money(money: Money) -> String {
     money.to_string()
 }
 
+/// An amount without cents.
+pub(in crate::report) fn whole(amount: Money) -> String {
+    let whole = amount
+        .amount()
+        .round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero);
+    let text = money(Money::new(whole, amount.currency()));
+    text.trim_end_matches(".00").to_owned()
+}
+
 /// A decimal number with so many decimals, half away from zero: formatting one
 /// by itself cuts instead of rounding.
 pub(in crate::report) fn rounded(value: Decimal, decimals: u32) -> String {

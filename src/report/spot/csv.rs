@@ -2,7 +2,7 @@
 
 use super::json::view;
 use crate::analysis::{SpotAssessment, SpotReport};
-use crate::report::shared::text::spreadsheet_safe;
+use crate::report::shared::csv::{document, of_json};
 
 /// Spot for one type as CSV: one row. Prices by zone are in the JSON only.
 ///
@@ -22,15 +22,8 @@ pub fn spot_fleet_csv(report: &SpotReport) -> Result<String, csv::Error> {
 }
 
 fn rows<'a>(found: impl Iterator<Item = &'a SpotAssessment>) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(CSV_HEADER)?;
-    for one in found {
-        writer.write_record(csv_row(one)?)?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let rows: Vec<_> = found.map(csv_row).collect::<Result<_, _>>()?;
+    document(CSV_HEADER, rows)
 }
 
 const CSV_HEADER: &[&str] = &[
@@ -78,12 +71,6 @@ const CSV_HEADER: &[&str] = &[
 /// The cells of a row, under the names that the JSON has.
 fn csv_row(found: &SpotAssessment) -> Result<Vec<String>, csv::Error> {
     let view = serde_json::to_value(view(found)).map_err(std::io::Error::from)?;
-    Ok(CSV_HEADER
-        .iter()
-        .map(|name| match &view[*name] {
-            serde_json::Value::Null => String::new(),
-            serde_json::Value::String(text) => spreadsheet_safe(text),
-            other => other.to_string(),
-        })
-        .collect())
+    let cells = CSV_HEADER.iter().map(|name| of_json(&view[*name]));
+    Ok(cells.collect())
 }

@@ -4,7 +4,7 @@ use super::hours::UsedInstance;
 use crate::catalog;
 use crate::domain::{
     Commitments, Currency, InstanceId, OperatingSystem, PriceOption, ReservedInstances,
-    SavingsPlan, SavingsPlanKind, Tenancy, named_enum,
+    SavingsPlan, SavingsPlanKind, Tenancy, family_of, named_enum,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -70,12 +70,6 @@ pub(super) fn pools<'a>(commitments: &'a Commitments, instances: &[UsedInstance]
     let mut pools: Vec<Pool<'a>> = reserved.chain(plans).collect();
     pools.sort_by_key(|pool| (pool.kind, pool.id));
     pools
-}
-
-fn family_of(instance_type: &str) -> &str {
-    instance_type
-        .split_once('.')
-        .map_or(instance_type, |(family, _)| family)
 }
 
 /// Units of a size, by which flexible reserved instances of one family cover

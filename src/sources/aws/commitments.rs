@@ -1,7 +1,7 @@
 //! What the account has committed to: reserved instances and capacity
 //! reservations by region, savings plans once for all. Active ones only.
 
-use super::inventory::{ACCELERATED_TYPES, filter};
+use super::inventory::{ACCELERATED_TYPES, filter, text};
 use super::pages::Pages;
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
@@ -311,10 +311,6 @@ fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
         start: time(found.start()).ok_or_else(missing_data("start"))?,
         end: time(found.end()).ok_or_else(missing_data("end"))?,
     })
-}
-
-fn text(value: Option<&str>) -> Option<String> {
-    value.filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
 /// The shortest decimal that reads back as the same float: what was sent.

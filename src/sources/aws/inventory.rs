@@ -231,7 +231,7 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
     })
 }
 
-fn text(value: Option<&str>) -> Option<String> {
+pub(super) fn text(value: Option<&str>) -> Option<String> {
     value.filter(|value| !value.is_empty()).map(str::to_owned)
 }
 

@@ -3,7 +3,7 @@
 //! published limits with standard retries behaves better.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -60,10 +60,8 @@ impl RateLimiter {
 
     /// Takes a token, on credit if need be, and says how long to wait for it.
     fn reserve(&self, service: &'static str, region: &str, rate: Rate, now: Instant) -> Duration {
-        let mut buckets = match self.buckets.lock() {
-            Ok(buckets) => buckets,
-            Err(poisoned) => poisoned.into_inner(),
-        };
+        let buckets = self.buckets.lock();
+        let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
         let bucket = buckets
             .entry((service, region.to_owned()))
             .or_insert(Bucket {

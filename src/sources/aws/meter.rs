@@ -15,7 +15,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
 use http_body_util::Limited;
 use rust_decimal::Decimal;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Price of one metric asked for with GetMetricData: USD 0.01 per 1,000.
 const USD_PER_METRIC: Decimal = Decimal::from_parts(1, 0, 0, false, 5);
@@ -42,10 +42,7 @@ struct Counts {
 
 impl Meter {
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        match self.0.lock() {
-            Ok(counts) => counts,
-            Err(poisoned) => poisoned.into_inner(),
-        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes how many metrics a GetMetricData call asks for.

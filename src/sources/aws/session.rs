@@ -12,7 +12,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_ec2::config::{ProvideCredentials, SharedCredentialsProvider};
 use std::error::Error;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Tries of one call, the first included.
@@ -55,17 +55,15 @@ pub struct Notice(Arc<Mutex<Option<String>>>);
 impl Notice {
     /// What it says now; `None` while nothing is waited for.
     pub fn text(&self) -> Option<String> {
-        match self.0.lock() {
-            Ok(text) => text.clone(),
-            Err(poisoned) => poisoned.into_inner().clone(),
-        }
+        self.held().clone()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn set(&self, text: Option<String>) {
-        match self.0.lock() {
-            Ok(mut held) => *held = text,
-            Err(poisoned) => *poisoned.into_inner() = text,
-        }
+        *self.held() = text;
     }
 }
 

@@ -13,16 +13,13 @@ mod processes;
 mod tests;
 mod traffic;
 
-use crate::domain::HostReading;
+use crate::domain::{HostReading, MIB};
 use cpu::Cores;
 use limits::Limits;
 use proc_files::{meminfo_kib, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Traffic;
-
-/// Bytes in a MiB.
-const MIB: f64 = 1_048_576.0;
 
 /// A host, by its `/proc` folder.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::calls::{self, Call};
 use super::probe::{Probe, Refusal};
-use crate::domain::Activity;
+use crate::domain::{Activity, MIB};
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::gpm_metrics_get;
@@ -11,8 +11,6 @@ use std::time::Duration;
 
 /// Two samples must be further apart than this.
 const LEAST_APART: Duration = Duration::from_millis(100);
-
-const MIB: f64 = (1_u64 << 20) as f64;
 
 /// What is asked about two samples.
 const METRICS: [(Call, GpmMetricId); 9] = [

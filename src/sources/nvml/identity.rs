@@ -3,11 +3,9 @@
 use super::calls;
 use super::probe::Probe;
 use super::raw;
-use crate::domain::{GpuIdentity, MigSlot};
+use crate::domain::{GpuIdentity, MIB, MigSlot};
 use nvml_wrapper::Device;
 
-/// Bytes in a MiB.
-const MIB: f64 = (1_u64 << 20) as f64;
 /// Milliwatts in a watt.
 const MILLI: f64 = 1_000.0;
 

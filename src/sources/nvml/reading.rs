@@ -7,7 +7,7 @@ use super::fine::FineReader;
 use super::identity;
 use super::probe::Probe;
 use super::processes::{Names, processes};
-use crate::domain::{GpuReading, ThrottleReasons};
+use crate::domain::{GpuReading, MIB, ThrottleReasons};
 use nvml_wrapper::Device;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
@@ -18,7 +18,6 @@ use nvml_wrapper::sys_exports::field_id::{
 };
 use std::time::Duration;
 
-const MIB: f64 = (1_u64 << 20) as f64;
 const MILLI: f64 = 1_000.0;
 
 /// What one sample leaves for the next.

@@ -1,7 +1,7 @@
 //! Commitments as JSON: the estate's key `commitments`, and the same list in a
 //! file of its own, of what a payer account bought.
 
-use super::error::InvalidValue;
+use super::error::{InvalidValue, at};
 use super::fields::{Of, Wire, decimal, named, time};
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
@@ -322,14 +322,6 @@ pub enum CommitmentsError {
         /// What was found and what was expected.
         source: InvalidValue,
     },
-}
-
-fn at(place: &str) -> String {
-    if place.is_empty() {
-        String::new()
-    } else {
-        format!(" at `{place}`")
-    }
 }
 
 /// The list as it stands in a file or an estate.

@@ -1,5 +1,14 @@
 //! What is wrong in a complete estate, in words of the format.
 
+/// A place for the end of a message; nothing at the top.
+pub(super) fn at(place: &str) -> String {
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{place}`")
+    }
+}
+
 /// What is wrong in a complete estate.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

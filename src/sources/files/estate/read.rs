@@ -2,7 +2,7 @@
 
 use super::cells::cells;
 use super::commitments;
-use super::error::InvalidValue;
+use super::error::{InvalidValue, at};
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
@@ -69,14 +69,6 @@ pub enum EstateError {
         /// The version it has.
         found: String,
     },
-}
-
-fn at(place: &str) -> String {
-    if place.is_empty() {
-        String::new()
-    } else {
-        format!(" at `{place}`")
-    }
 }
 
 /// What is kept of the series of an estate.

@@ -1,10 +1,7 @@
 //! Figures as `nvidia-smi` writes them: with a unit or without, or in words why
 //! there is none.
 
-use crate::domain::{GpuReading, ThrottleReasons};
-
-/// Bytes in a MiB.
-const MIB: f64 = 1_048_576.0;
+use crate::domain::{GpuReading, MIB, ThrottleReasons};
 
 /// A figure that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

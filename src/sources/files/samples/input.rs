@@ -1,6 +1,7 @@
 //! Lines of a log, whatever wrote it: plain or gzip-compressed, in UTF-8 or in
 //! the UTF-16 of a redirection in PowerShell, ended by LF or CR LF.
 
+use crate::sources::files::shared::bounded::too_large;
 use crate::sources::files::shared::plain_text::unpacked;
 use std::fs::File;
 use std::io::{self, BufRead, Cursor, Read};
@@ -70,10 +71,6 @@ fn whole(pipe: impl Read) -> io::Result<Arc<[u8]>> {
         return Err(too_large("more than 256 MiB through a pipe"));
     }
     Ok(bytes.into())
-}
-
-fn too_large(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,9 @@ pub(in crate::sources::files) const MOST_REPORT_BYTES: u64 = 256 << 20;
 const MOST_WRITTEN_BYTES: u64 = 64 << 20;
 
 /// An input with more than is read.
-pub(super) fn too_large(what: String) -> io::Error {
+pub(in crate::sources::files) fn too_large(
+    what: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 

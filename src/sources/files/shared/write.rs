@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Names tried for a temporary file before its folder needs tidying by hand.
 const MOST_ATTEMPTS: u32 = 1_000;
@@ -64,10 +64,7 @@ fn write_with(
 static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
-    match TEMPORARIES.lock() {
-        Ok(own) => own,
-        Err(poisoned) => poisoned.into_inner(),
-    }
+    TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the temporary files that are being written, for a process that ends now. No
