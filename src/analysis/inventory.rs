@@ -42,7 +42,6 @@ impl Listing<'_> {
     }
 }
 
-/// Lists the instances of an estate.
 pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let mut gaps = estate.gaps.clone();

@@ -49,14 +49,12 @@ use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
 use std::borrow::Cow;
 
-/// Everything that an audit says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audit {
     /// The instant it describes.
     pub as_of: Timestamp,
     /// The window of the metrics.
     pub window: Window,
-    /// Where the estate was gathered.
     pub source: EstateSource,
     /// Accounts in scope.
     pub accounts: Vec<String>,
@@ -72,7 +70,6 @@ pub struct Audit {
     pub gaps: Vec<Gap>,
     /// The commitments that the plan buys, by what they cover.
     pub purchases: Vec<Purchase>,
-    /// The risk that the user accepts.
     pub accepted: Risk,
     /// The risk at which the plan was made: the accepted one, or a lower one whose plan
     /// costs less.

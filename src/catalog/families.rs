@@ -22,7 +22,6 @@ pub enum SavingsPlanRate {
 pub struct FamilyFacts {
     /// The family, such as `p4d`.
     pub family: String,
-    /// Whether new instances can be launched.
     pub launchable: Option<bool>,
     /// Whether standard reserved instances of one year are sold.
     pub reserved_1yr: Option<bool>,

@@ -18,7 +18,6 @@ named_enum! {
 }
 
 named_enum! {
-    /// What a savings plan covers.
     SavingsPlanKind {
         /// One family in one region.
         Ec2Instance = "ec2-instance",

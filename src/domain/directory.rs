@@ -46,7 +46,6 @@ impl<'a> Directory<'a> {
         directory
     }
 
-    /// The instance with an id.
     pub fn by_id(&self, id: &str) -> Option<&'a Instance> {
         self.by_id.get(id).copied()
     }

@@ -10,7 +10,6 @@ pub struct Gap {
     /// Where: a region, an instance, a workload.
     pub place: String,
     pub reason: String,
-    /// What to do about it.
     pub hint: String,
     /// What the reason and the hint are made of; absent only where a file has text of
     /// its own instead.

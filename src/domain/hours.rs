@@ -20,7 +20,6 @@ pub struct ActivityHour {
 }
 
 impl ActivityHour {
-    /// Whether nothing ran in it.
     pub fn is_stopped(&self) -> bool {
         self.instance_hours.is_zero()
     }
@@ -77,7 +76,6 @@ impl HourlyActivity {
         self.cells.len()
     }
 
-    /// Whether there is no whole hour.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }

@@ -15,7 +15,6 @@ pub struct Member {
     pub zone: Option<String>,
     /// Whether it runs now; one that is stopped now may run again.
     pub is_running: bool,
-    /// When it was first seen.
     pub first_seen: Timestamp,
     /// When it stopped; absent while it runs and where nobody knows.
     pub stopped_at: Option<Timestamp>,

@@ -9,6 +9,5 @@ pub struct Part {
     pub idle: Option<UsageState>,
     /// The members with their cost and what was measured of them.
     pub workload: Workload,
-    /// What they are judged to be.
     pub verdict: Verdict,
 }

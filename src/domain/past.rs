@@ -61,7 +61,6 @@ pub struct PastTotals {
     /// Instances without a price, which the sums leave out.
     pub unpriced_instances: u64,
     pub monthly_cost: Option<Money>,
-    /// Cost per month after its plan.
     pub planned_monthly_cost: Option<Money>,
     /// What its plan would save per month.
     pub monthly_savings: Option<Money>,
@@ -69,7 +68,6 @@ pub struct PastTotals {
     pub monthly_waste: Option<Money>,
 }
 
-/// A workload of an audit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastWorkload {
     pub id: String,
@@ -83,7 +81,6 @@ pub struct PastWorkload {
     pub instances: Vec<String>,
     pub instance_type: String,
     pub running: bool,
-    /// How its hours were paid for.
     pub purchase_option: String,
     /// Tags that all of its instances shared.
     pub tags: BTreeMap<String, String>,
@@ -116,7 +113,6 @@ pub struct PastUnused {
     pub planned_monthly_cost: Option<Money>,
 }
 
-/// A gap of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastGap {
     pub what: GapSubject,
@@ -156,7 +152,6 @@ impl<'a> Unread<'a> {
     }
 }
 
-/// A finding of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastFinding {
     /// Its id, stable across runs.

@@ -18,7 +18,6 @@ named_enum! {
     }
 }
 
-/// Length and payment of a commitment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommitmentTerm {
     /// Years, 1 or 3.
@@ -151,7 +150,6 @@ impl PriceKey {
         }
     }
 
-    /// The same key for one zone.
     pub fn in_zone(&self, zone: Option<&str>) -> Self {
         Self {
             zone: zone.map(str::to_owned),

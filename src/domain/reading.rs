@@ -66,7 +66,6 @@ impl ThrottleReasons {
     }
 }
 
-/// A process that holds a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuProcess {
     pub pid: u32,
@@ -101,12 +100,10 @@ pub struct GpuReading {
     pub power_w: Option<f64>,
     /// Energy since the driver was loaded, in joules.
     pub energy_j: Option<f64>,
-    /// Core temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
     /// Clock of the multiprocessors.
     pub sm_clock_mhz: Option<f64>,
     pub memory_clock_mhz: Option<f64>,
-    /// Why the clocks are held back.
     pub throttle: Option<ThrottleReasons>,
     /// Sent over PCIe since the last sample.
     pub pcie_sent_bytes_per_second: Option<f64>,

@@ -52,7 +52,6 @@ pub struct RunFacts {
     pub instance_id: Option<String>,
     pub instance_type: Option<String>,
     pub region: Option<String>,
-    /// Version of the NVIDIA driver.
     pub driver_version: Option<String>,
     /// Whether a command ran under the sampler, so that its end is the end of
     /// the work.

@@ -10,7 +10,6 @@ pub struct Samples {
     pub count: u64,
     /// Those that a source without outages would have delivered while it ran.
     pub expected: u64,
-    /// Time that each stands for.
     pub period_seconds: u32,
 }
 

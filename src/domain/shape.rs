@@ -73,7 +73,6 @@ impl Architecture {
     }
 }
 
-/// The accelerators of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuOffer {
     /// Model of every device.
@@ -90,7 +89,6 @@ pub struct GpuOffer {
 pub struct InstanceShape {
     /// The type, such as `p4d.24xlarge`.
     pub instance_type: String,
-    /// What kind of accelerator it carries.
     pub accelerator: AcceleratorKind,
     /// Its accelerators; absent on CPU types and where no source states them.
     pub gpu: Option<GpuOffer>,

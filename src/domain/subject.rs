@@ -184,9 +184,7 @@ named_enum! {
         /// Clocks of multiprocessors and of memory.
         Clocks = "clocks",
         ThrottleReasons = "throttle reasons",
-        /// Utilization of the video encoder.
         EncoderUtilization = "encoder utilization",
-        /// Utilization of the video decoder.
         DecoderUtilization = "decoder utilization",
         PcieTraffic = "PCIe traffic",
         Processes = "processes",
@@ -195,11 +193,9 @@ named_enum! {
         XidErrors = "XID errors",
         /// All counters of the multiprocessors.
         Activity = "multiprocessor, tensor and memory bandwidth activity (GPM)",
-        /// Activity of the graphics engine.
         GraphicsActivity = "graphics engine activity",
         MultiprocessorActivity = "multiprocessor activity",
         MultiprocessorOccupancy = "multiprocessor occupancy",
-        /// Activity of the tensor cores.
         TensorActivity = "tensor activity",
         MemoryBandwidthActivity = "memory bandwidth activity",
         NvlinkTraffic = "NVLink traffic",

@@ -77,9 +77,7 @@ pub struct GpuUsage {
     pub maxima: Option<Maxima>,
     /// Memory; absent when it was not measured.
     pub vram: Option<VramSummary>,
-    /// Mean power draw in watts.
     pub power_mean_w: Option<f64>,
-    /// Highest temperature in degrees Celsius.
     pub temperature_max_c: Option<f64>,
     /// Most encoder sessions at once; absent when they were not measured.
     pub encoder_sessions_max: Option<f64>,

@@ -59,7 +59,6 @@ impl UsageState {
     }
 }
 
-/// The judgement of a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// How much of the GPUs it uses.

@@ -62,7 +62,6 @@ pub struct WorkloadKey {
     pub account: String,
     pub region: String,
     pub instance_type: String,
-    /// How its hours are paid for.
     pub purchase_option: PurchaseOption,
     /// Whether its instances run, now or again: one that is up half of the time is
     /// the same workload at every hour. What has ended is apart.
@@ -108,7 +107,6 @@ pub struct InstanceCost {
     /// What its price is for: of its zone where spot was read by zone, else of
     /// the whole region.
     pub key: PriceKey,
-    /// The price with its evidence.
     pub quote: PriceQuote,
     /// What pays for hours of it in place of that price; absent when nothing
     /// does.
@@ -212,7 +210,6 @@ pub struct Unpriced {
 }
 
 impl Unpriced {
-    /// The gap of a workload.
     pub fn gap(&self, workload: &str) -> Gap {
         Gap::of(GapSubject::Price, workload, self.cause.clone())
     }
@@ -246,7 +243,6 @@ pub struct Workload {
     /// Name for people.
     pub name: String,
     pub kind: WorkloadKind,
-    /// How the kind is known.
     pub kind_basis: KindBasis,
     /// Its instances, ascending by id.
     pub instances: Vec<InstanceId>,

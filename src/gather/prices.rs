@@ -22,7 +22,6 @@ pub(super) fn price_ask(region: &str, found: &Found, window: Window, read_on: Da
     }
 }
 
-/// Every accelerated type of the catalog.
 pub(super) fn accelerated_types() -> impl Iterator<Item = String> {
     shapes()
         .filter(|shape| shape.accelerator != AcceleratorKind::Cpu)

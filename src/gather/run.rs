@@ -39,7 +39,6 @@ pub struct GatherOptions {
     pub cache: PriceBook,
 }
 
-/// Why there is no estate.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
     /// A call that everything depends on failed.

@@ -76,7 +76,6 @@ impl AlertKind {
         }
     }
 
-    /// Whether smaller values are worse.
     fn is_lower_worse(self) -> bool {
         matches!(self, Self::Underused | Self::LowOccupancy)
     }

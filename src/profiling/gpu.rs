@@ -17,7 +17,6 @@ use crate::usage::{Scale, Sketch};
 /// Processes and errors that are listed at most.
 const MOST_LISTED: usize = 64;
 
-/// Everything about one GPU so far.
 #[derive(Debug, Clone)]
 pub(super) struct GpuSoFar {
     identity: GpuIdentity,

@@ -4,7 +4,6 @@ use super::HostProfile;
 use crate::domain::HostReading;
 use crate::usage::{Scale, Sketch, Tally};
 
-/// Everything about the host so far.
 #[derive(Debug, Clone)]
 pub(super) struct HostSoFar {
     cores: Option<u32>,

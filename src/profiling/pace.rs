@@ -26,7 +26,6 @@ pub struct Pace {
     /// was due.
     pub missed: Option<u64>,
     pub late: u64,
-    /// The longest delay of a sample.
     pub largest_delay_seconds: f64,
     /// How far the wall clock was moved while the run lasted, forward positive;
     /// 0 where it was not.
@@ -266,7 +265,6 @@ impl Cadence {
         }
     }
 
-    /// How well the samples came.
     pub fn pace(&self) -> Pace {
         match &self.due {
             Due::Asked(pacer) => pacer.pace(),

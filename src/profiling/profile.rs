@@ -83,7 +83,6 @@ pub struct ProcessSeen {
     pub last_seconds: f64,
 }
 
-/// An error that the driver reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct XidEvent {
     /// When the sample came that found it, in seconds of the run.
@@ -92,7 +91,6 @@ pub struct XidEvent {
     pub xid: u64,
 }
 
-/// A GPU that stopped answering.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LostGpu {
     /// First sample without an answer, in seconds of the run.
@@ -124,7 +122,6 @@ pub struct GpuProfile {
     /// Memory of the card or slice.
     pub vram_total_mib: Option<f64>,
     pub power: Option<PowerFigures>,
-    /// Core temperature in degrees Celsius.
     pub temperature_c: Option<Range>,
     /// Clock of the multiprocessors.
     pub sm_clock_mhz: Option<Range>,
@@ -150,7 +147,6 @@ pub struct GpuProfile {
     pub xids: Vec<XidEvent>,
     /// All XID errors, also those that are not listed.
     pub xid_count: u64,
-    /// When and why it stopped answering.
     pub lost: Option<LostGpu>,
     /// What holds it back in the steady phase.
     pub diagnosis: Diagnosis,
@@ -197,10 +193,8 @@ pub struct HostProfile {
     pub disk_written_bytes_per_second: Option<Range>,
 }
 
-/// Everything that a run says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunProfile {
-    /// What it was taken on.
     pub facts: RunFacts,
     pub end: RunEnd,
     /// How well the samples kept their times.

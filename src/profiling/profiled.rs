@@ -10,13 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 /// A run of samples, reduced to the grid of an estate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profiled {
-    /// What it was taken on.
     pub facts: RunFacts,
     /// When it ended: without a proper end, at the last sample.
     pub end: Timestamp,
     /// Whether it covers a command from its start to its success.
     pub covers_a_command: bool,
-    /// How many samples there were.
     pub samples: u64,
     /// Samples that the window holds.
     pub inside: SampleCounts,

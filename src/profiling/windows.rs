@@ -306,7 +306,6 @@ impl Windows {
         });
     }
 
-    /// Seconds that a window lasts.
     pub(super) fn length_seconds(&self) -> f64 {
         self.length_seconds
     }
@@ -321,7 +320,6 @@ impl Windows {
         window.number as f64 * self.length_seconds
     }
 
-    /// Bytes that the windows take.
     pub(super) fn size_bytes(&self) -> usize {
         let of_one = size_of::<Window>() + self.was_low.len() * size_of::<GpuWindow>();
         self.list.len() * of_one

@@ -15,9 +15,7 @@ pub struct Subject<'a> {
     pub workload: &'a Workload,
     /// All of it, for what belongs to no member.
     pub group: &'a Workload,
-    /// The verdict on these members.
     pub verdict: &'a Verdict,
-    /// What every lever says about it.
     pub proposals: &'a Proposals,
     pub policy: &'a Policy,
     /// The instant that the audit describes.
@@ -87,7 +85,6 @@ pub trait Rule: Sync {
 }
 
 impl Subject<'_> {
-    /// Whether the data is there.
     pub fn has(&self, need: Need) -> bool {
         match need {
             Need::Utilization => self.verdict.confidence.is_some(),

@@ -12,9 +12,7 @@ use jiff::Timestamp;
 /// The commitments of an account, at an instant and with the prices of that time.
 #[derive(Debug, Clone, Copy)]
 pub struct Bought<'a> {
-    /// Everything that is committed to.
     pub commitments: &'a Commitments,
-    /// What is sold, at which price.
     pub prices: &'a Prices<'a>,
     pub as_of: Timestamp,
 }

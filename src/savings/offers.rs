@@ -52,7 +52,6 @@ impl Stage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScheduleOffer {
     pub hours: ScheduledHours,
-    /// How much risk it carries.
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
@@ -69,7 +68,6 @@ pub struct ScheduledHours {
     pub on: Vec<bool>,
 }
 
-/// Another type or number of instances.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResizeOffer {
     /// [`ActionKind::Rightsize`] or [`ActionKind::Share`].
@@ -86,7 +84,6 @@ pub struct ResizeOffer {
     /// What each costs per month around the clock's share of today, without those
     /// longer hours, not rounded: what a schedule takes its share of.
     pub monthly_at_todays_hours: Decimal,
-    /// How much risk it carries.
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
@@ -125,7 +122,6 @@ pub struct SpotMarket {
     pub hourly: HourlyRate,
     /// What an hour of work costs, interruptions included.
     pub effective_hourly: HourlyRate,
-    /// How much risk it carries.
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
@@ -175,13 +171,11 @@ pub struct TermOffer {
     pub option: PriceOption,
     /// Upfront spread over the term, per hour of the term.
     pub effective_hourly: HourlyRate,
-    /// How much risk it carries.
     pub risk: Risk,
 }
 
 /// What decides between alternatives.
 pub struct Terms<'a> {
-    /// The risk that the user accepts.
     pub accepted: Risk,
     pub hours_per_month: Decimal,
     /// Whole hours of the window, on which every pool is sized.

@@ -27,7 +27,6 @@ pub struct Slice {
     pub placement: Option<(MigProfile, u8)>,
 }
 
-/// One card with its tenants.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SharedCard {
     /// The tenants.

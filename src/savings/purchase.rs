@@ -8,7 +8,6 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
-/// One workload's part in a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PurchaseShare {
     /// The workload's id.

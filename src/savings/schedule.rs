@@ -167,7 +167,6 @@ impl Schedule {
     }
 }
 
-/// Why there is no schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
     /// Most hours of the week were not seen twice.

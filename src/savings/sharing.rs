@@ -25,7 +25,6 @@ pub enum SharingMode {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sharing {
     pub action: Action,
-    /// How the cards are shared.
     pub mode: SharingMode,
     /// What the tenants need, in the order of their GPUs.
     pub tenants: Vec<Tenant>,
@@ -61,7 +60,6 @@ impl Sharing {
         self.latency_ratio
     }
 
-    /// Most tenants on one card.
     pub fn most_per_card(&self) -> usize {
         let tenants = self.cards.iter().map(|card| card.slices.len());
         tenants.max().unwrap_or(0)

@@ -23,9 +23,7 @@ pub struct SpotCase {
     pub kind: WorkloadKind,
     /// Whether somebody declared that it may be interrupted and restarted.
     pub restartable: bool,
-    /// The risk that is accepted.
     pub accepted: Risk,
-    /// How it saves its state.
     pub checkpointing: Checkpointing,
     /// Interruptions a day and node to compute with at least (policy).
     pub least_interruptions_per_day: f64,
@@ -46,7 +44,6 @@ pub fn nodes_of_job(kind: WorkloadKind, instances: usize, runs_on_one_gpu: bool)
 /// Why spot is not for a job.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Ineligible {
-    /// Nobody said what it does.
     #[error("workload kind not declared: declare the kind, and that it can be restarted")]
     KindUnknown,
     #[error("serving: requests fail when an instance is interrupted")]
@@ -57,13 +54,10 @@ pub enum Ineligible {
     /// AWS launches no new instances of the type.
     #[error("AWS launches no new instances of the type")]
     NotLaunchable,
-    /// No source has a spot price.
     #[error("no spot price is known")]
     NoSpotPrice,
-    /// Two currencies do not compare.
     #[error("spot and on-demand are in different currencies")]
     CurrencyMismatch,
-    /// Spot costs as much or more.
     #[error("spot at {spot} per hour is not below on-demand at {on_demand}")]
     NotCheaper {
         /// Spot per hour.
@@ -94,9 +88,7 @@ pub struct SpotFigures {
     pub spot: SpotPrice,
     /// Instances that stop together.
     pub nodes: u32,
-    /// How the job saves its state.
     pub checkpointing: Checkpointing,
-    /// How often the job is interrupted.
     pub interruptions: Interruptions,
     pub checkpoint_interval: SignedDuration,
     /// Whether it is the best one, and not one that was given.

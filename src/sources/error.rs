@@ -8,7 +8,6 @@ use crate::domain::{Cause, CauseKind, FailureKind};
 pub struct SourceError {
     /// What was asked, such as `ec2:DescribeInstances`; absent before the first call.
     pub action: Option<&'static str>,
-    /// What kind of failure it is.
     pub kind: FailureKind,
     /// The service's code, or this program's own words.
     pub code: String,
@@ -58,7 +57,6 @@ impl SourceError {
         }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> String {
         self.kind.hint(self.action.unwrap_or_default())
     }

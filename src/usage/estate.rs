@@ -38,11 +38,8 @@ pub struct Estate {
     pub metrics: Vec<Series>,
     /// Runs of the sampler on instances, by instance and start.
     pub profiles: Vec<ProfiledRun>,
-    /// The prices that were gathered.
     pub prices: PriceBook,
-    /// What is already committed to.
     pub commitments: Commitments,
-    /// What could not be read.
     pub gaps: Vec<Gap>,
     /// What the gathering cost.
     pub api: ApiUsage,

@@ -43,7 +43,6 @@ impl OpenGrid {
         }
     }
 
-    /// Adds the figures of another grid.
     pub(super) fn add(&mut self, other: &Grid) {
         self.names_gpus |= other.names_gpus;
         for (slot, added) in self.slots.iter_mut().zip(other.slots()) {

@@ -103,7 +103,6 @@ impl Histogram {
         })
     }
 
-    /// How many values there are.
     pub fn len(&self) -> u64 {
         self.counts().map(|(_, count)| u64::from(count)).sum()
     }

@@ -224,7 +224,6 @@ impl Points {
         self.runs.iter().map(|run| run.count as usize).sum()
     }
 
-    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -264,7 +263,6 @@ pub(super) fn widen(value: f32) -> f64 {
 /// One series of one GPU or instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The instance it belongs to.
     pub instance: InstanceId,
     /// The GPU's index on the host; absent for metrics of the instance.
     pub gpu: Option<u16>,
@@ -275,7 +273,6 @@ pub struct Series {
     /// How it was matched to the instance.
     pub joined_by: JoinedBy,
     pub points: Points,
-    /// What was dropped on reading.
     pub rejected: Rejected,
 }
 

@@ -53,7 +53,6 @@ impl Sketch {
         self.tally.add(Some(value));
     }
 
-    /// How many values were added.
     pub fn count(&self) -> u64 {
         self.tally.count()
     }

@@ -57,7 +57,6 @@ impl Tally {
         self.sum.add(value);
     }
 
-    /// Adds what another one holds.
     pub fn merge(&mut self, other: Self) {
         if other.count == 0 {
             return;
@@ -71,7 +70,6 @@ impl Tally {
         self.sum.add(other.sum.value());
     }
 
-    /// How many values were added.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -110,7 +110,6 @@ impl Usages {
         }
     }
 
-    /// Gives every instance another id.
     pub fn rename(&mut self, mut name: impl FnMut(InstanceId) -> InstanceId) {
         let all = std::mem::take(&mut self.0).into_iter();
         self.0 = all.map(|(id, usage)| (name(id), usage)).collect();
@@ -129,7 +128,6 @@ impl Usages {
     }
 }
 
-/// Number of periods in a window.
 fn periods(window: Window, period_seconds: u32) -> usize {
     window.seconds().max(0) as usize / period_seconds.max(1) as usize
 }

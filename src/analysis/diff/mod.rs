@@ -25,7 +25,6 @@ pub struct AuditDiff<'a> {
     pub monthly_cost: Delta,
     /// Savings that were certain, per month.
     pub monthly_waste: Delta,
-    /// What the plan saves, per month.
     pub monthly_savings: Delta,
     /// Workloads that are there now only, most expensive first.
     pub added: Vec<&'a PastWorkload>,

@@ -32,7 +32,6 @@ pub struct Baseline {
     pub has_same_sums: bool,
 }
 
-/// A workload of an earlier audit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PastWorkload {
     pub account: String,

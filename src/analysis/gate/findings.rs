@@ -165,7 +165,6 @@ fn is_of_commitments(gap: &Gap) -> bool {
     )
 }
 
-/// How old a price may be.
 pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) -> Option<Judged> {
     let workloads = &audit.workloads;
     let is_unpriced = workloads.iter().any(|one| one.workload.unpriced.is_some());

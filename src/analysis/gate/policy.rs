@@ -15,21 +15,16 @@ pub struct GatePolicy {
     pub file: Option<String>,
     /// What may be spent, in the order of the file.
     pub budgets: Vec<Budget>,
-    /// How much may be wasted.
     pub waste: Option<WasteLimit>,
     /// The least mean GPU utilization of each kind of workload.
     pub utilization: BTreeMap<WorkloadKind, UtilizationFloor>,
-    /// Tags that everything must carry.
     pub required_tags: Vec<RequiredTag>,
     /// Instance types that may be used.
     pub types: Allowance,
     /// Regions that may be used.
     pub regions: Allowance,
-    /// How old a price may be.
     pub price_age: Option<PriceAgeLimit>,
-    /// Findings that must not be.
     pub forbidden: Vec<Forbidden>,
-    /// How much must be measured.
     pub coverage: Option<CoverageFloor>,
     /// What is accepted for a while.
     pub suppressions: Vec<Suppression>,

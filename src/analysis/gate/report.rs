@@ -196,7 +196,6 @@ pub struct MissingData {
     pub place: String,
     pub what: GapSubject,
     pub reason: String,
-    /// What to do about it.
     pub hint: String,
     /// The rules that lacked it, in order of id.
     pub rules: Vec<String>,

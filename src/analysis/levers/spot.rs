@@ -25,13 +25,10 @@ pub struct SpotJob {
     pub restartable: bool,
     /// Instances that stop together.
     pub nodes: u32,
-    /// How it saves its state.
     pub checkpointing: Checkpointing,
-    /// The risk that is accepted.
     pub accepted: Risk,
 }
 
-/// The price in one zone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ZonePrice {
     pub zone: String,
@@ -47,7 +44,6 @@ pub struct AssessedWorkload {
     pub id: String,
     pub name: String,
     pub account: String,
-    /// How its hours are paid for.
     pub purchase_option: PurchaseOption,
     /// Compute per month; absent when it is unpriced or not running.
     pub monthly_cost: Option<Money>,

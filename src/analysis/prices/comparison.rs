@@ -15,7 +15,6 @@ use rust_decimal::Decimal;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// The GPUs of an offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfferedGpus {
     /// Model of every GPU.
@@ -61,7 +60,6 @@ pub struct Offer {
     pub capacity_block: Option<PriceQuote>,
     /// How often spot instances were interrupted, and when that was seen.
     pub interruption: Option<(InterruptionBand, Date)>,
-    /// Whether new instances can be launched.
     pub launchable: Option<bool>,
 }
 

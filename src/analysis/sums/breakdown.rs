@@ -40,7 +40,6 @@ pub struct CostPart {
     pub instances: u64,
     /// Today's cost per month; absent when nothing in it is priced.
     pub monthly_cost: Option<Money>,
-    /// Cost per month after the plan.
     pub planned_monthly_cost: Option<Money>,
 }
 

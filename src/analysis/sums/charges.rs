@@ -23,7 +23,6 @@ pub enum ChargeKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Charge<'a> {
     pub one: &'a AuditedWorkload,
-    /// How they were paid for.
     pub kind: ChargeKind,
     /// The commitment that paid for them.
     pub commitment: Option<String>,

@@ -11,7 +11,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What workloads are grouped by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupKey {
     Account,
@@ -109,7 +108,6 @@ pub struct GroupSums {
     pub unmeasured_cost: Option<Money>,
     /// Of it, that of stopped instances: volumes and addresses.
     pub stopped_cost: Option<Money>,
-    /// What the plan saves per month.
     pub monthly_savings: Option<Money>,
     /// Of that, what is certain.
     pub monthly_waste: Option<Money>,
@@ -195,7 +193,6 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Groups the workloads of an audit.
     pub fn of(audit: &Audit, keys: &[GroupKey]) -> Self {
         let mut sums: BTreeMap<Vec<Option<String>>, GroupSums> = BTreeMap::new();
         let mut total = GroupSums::default();

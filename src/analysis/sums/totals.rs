@@ -51,7 +51,6 @@ pub struct Totals {
     pub gpus: u64,
     /// Today's cost per month.
     pub monthly_cost: Option<Money>,
-    /// Cost per month after the plan.
     pub planned_monthly_cost: Option<Money>,
     /// Savings that are certain: measured stops and orphaned things.
     pub monthly_waste: Option<Money>,

@@ -82,7 +82,6 @@ pub fn is_vocabulary(key: &str, value: &str) -> bool {
         || says_production(key, value)
 }
 
-/// The kind that a name suggests.
 pub fn kind_of_name(name: &str) -> Option<WorkloadKind> {
     name.split(|c: char| !c.is_ascii_alphabetic())
         .find_map(kind_of_word)

@@ -52,7 +52,6 @@ pub const POLICY_FILE_KEYS: &[(&str, &[&str])] = &[
     ("suppressions", &["expired", "unmatched"]),
 ];
 
-/// The keys of one table.
 fn keys_of(table: &str) -> &'static [&'static str] {
     POLICY_FILE_KEYS
         .iter()

@@ -68,7 +68,6 @@ causes! {
     /// A batch of series could not be read.
     SeriesNotRead = "series-not-read" [Action Failure Code Foreign Count]
         "{call}; {} series are missing", "";
-    /// Metrics were not asked for.
     MetricsNotAsked = "metrics-not-asked" []
         "not requested", "run without `--metrics-source none`";
     /// Prices were not asked for, and the bundled catalog has none.
@@ -228,7 +227,6 @@ causes! {
     WasteNotInLimit = "waste-not-in-limit" [Currency]
         "the sum is in {}", "set the limit with `currency = \"{0}\"`";
 
-    /// Planning ended with an error.
     PlanErrored = "plan-errored" []
         "planning ended with an error; resources may be missing", "fix the error and plan again";
     /// A plan leaves changes to another run.
@@ -333,7 +331,6 @@ causes! {
     CounterWrapsPerhaps = "counter-wraps-perhaps" []
         "its counter wraps after 4 GiB, and the link capacity is unknown", NOTHING_TO_DO;
 
-    /// The sampler of a run paused.
     SamplerPaused = "sampler-paused" [Count Count Elapsed Elapsed]
         SAMPLES_MISSING,
         "the sampler was stopped, or its host was overloaded; profile a run without interruptions";
@@ -347,10 +344,8 @@ causes! {
         "no sample reports {}",
         "no action needed where the driver has no value; the sampler's messages from that run \
          give the reason";
-    /// A file ends within a line.
     LineTruncated = "line-truncated" [Count]
         "the last line ({}) is truncated", COPY_FILE;
-    /// A compressed file ends early.
     FileTruncated = "file-truncated" []
         "the compressed file is truncated", COPY_FILE;
     /// A file of samples has columns of others.
@@ -396,7 +391,6 @@ causes! {
     LogTruncated = "log-truncated" [Count]
         "the log ends within the sample that begins on line {}; the sample is omitted",
         "no action needed if nvidia-smi was killed; otherwise copy the log again";
-    /// A log lacks a column.
     ColumnMissing = "column-missing" []
         "the log has no such column", "add it to --query-gpu";
     /// A log lacks columns.

@@ -13,7 +13,6 @@ pub use vocabulary::{ANSWER_FIELDS, Detail, FALLBACKS, FIGURES, POINT_REJECTIONS
 
 use words::filled;
 
-/// A cause with its details.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cause {
     kind: CauseKind,
@@ -56,7 +55,6 @@ impl Cause {
         }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> String {
         let [action, failure] = match (self.kind.details().first(), self.details.as_slice()) {
             (Some(Detail::Action), [action, failure, ..]) => [action, failure],

@@ -28,7 +28,6 @@ pub struct Derivation<'a> {
     /// Of all workloads.
     pub audit: &'a Audit,
     pub policy: &'a Policy,
-    /// The risk that the plan accepts.
     pub accepted: Risk,
 }
 

@@ -55,7 +55,6 @@ pub struct GateBrief {
     /// Rules that what was checked cannot be held against, for want of
     /// measurements.
     pub unjudged: Vec<&'static str>,
-    /// What could not be seen.
     pub gaps: Vec<Gap>,
     /// What the user typed to choose what is checked.
     pub invocation: Invocation,

@@ -26,7 +26,6 @@ struct Case {
     ending: Ending,
 }
 
-/// The gate's report as JUnit XML.
 pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
     let mut suites: BTreeMap<&str, Vec<Case>> = BTreeMap::new();
     for (rule, case) in cases(report, brief) {

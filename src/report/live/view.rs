@@ -29,7 +29,6 @@ impl History {
         self.0.iter().skip(skipped).copied()
     }
 
-    /// How many samples it remembers.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -81,9 +80,7 @@ pub struct LiveGpu {
     /// Power draw at the last samples, percent of the limit.
     pub power: History,
     pub temperature_c: Option<f64>,
-    /// Why the clocks are held back.
     pub throttle: Option<ThrottleReasons>,
-    /// XID errors seen so far.
     pub xid_count: u64,
     /// A process that holds it, by name: one of the command's where there is one.
     pub program: Option<String>,

@@ -21,7 +21,6 @@ pub struct PricingStyle {
     pub hours_per_month: Decimal,
 }
 
-/// A comparison as a table.
 pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
     if offers.is_empty() {
         return "no priced offers\n".to_owned();

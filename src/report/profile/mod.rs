@@ -20,7 +20,6 @@ pub struct ProfileReport {
     pub cost: Option<RunCost>,
     /// Risk that was accepted of another type.
     pub accepted: Risk,
-    /// What could not be seen.
     pub gaps: Vec<Gap>,
 }
 

@@ -17,6 +17,5 @@ pub struct Sizings {
     pub accepted: Risk,
     /// The workloads, in order of the audit.
     pub workloads: Vec<Sizing>,
-    /// What could not be seen.
     pub gaps: Vec<Gap>,
 }

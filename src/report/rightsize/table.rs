@@ -18,7 +18,6 @@ use std::fmt::{Result, Write};
 const SHOWN_OF_ONE: (usize, usize) = (8, 6);
 const SHOWN_OF_MANY: (usize, usize) = (3, 2);
 
-/// The sizing for a terminal.
 pub fn rightsize_table(sizings: &Sizings, style: TableStyle) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.

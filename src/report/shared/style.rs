@@ -4,7 +4,6 @@ use super::text::{counted, money};
 use crate::domain::Money;
 use std::fmt::Write;
 
-/// How a table is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct TableStyle {
     /// Columns to fill.
@@ -24,7 +23,6 @@ impl TableStyle {
         }
     }
 
-    /// The title of a section.
     pub(in crate::report) fn heading(self, text: &str) -> String {
         self.paint("1", text)
     }

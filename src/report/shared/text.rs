@@ -35,7 +35,6 @@ pub(in crate::report) fn rounded(value: Decimal, decimals: u32) -> String {
     format!("{value:.0$}", decimals as usize)
 }
 
-/// An amount that may be absent.
 pub fn money_or_absent(amount: Option<Money>) -> String {
     amount.map_or_else(|| ABSENT.to_owned(), money)
 }

@@ -281,7 +281,6 @@ pub(super) fn zone_table(zones: &[ZonePrice], style: TableStyle) -> String {
     table.text(style)
 }
 
-/// The cells of a zone.
 pub(super) fn zone_row(price: &ZonePrice) -> Vec<String> {
     let sign = price.quote.rate.currency().sign();
     let history = price.history.as_ref();

@@ -35,7 +35,6 @@ pub struct CoveredPart {
     pub end: Timestamp,
 }
 
-/// What is covered of one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceCoverage {
     pub id: InstanceId,
@@ -95,7 +94,6 @@ impl InstanceCoverage {
     }
 }
 
-/// How well one commitment is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommitmentUse {
     pub id: String,

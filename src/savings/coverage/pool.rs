@@ -12,9 +12,7 @@ use rust_decimal::Decimal;
 named_enum! {
     /// A kind of commitment, in the order of application.
     CommitmentKind {
-        /// Reserved instances of one zone.
         ZonalReserved = "zonal-reserved-instances",
-        /// Reserved instances of a region.
         RegionalReserved = "regional-reserved-instances",
         /// A savings plan for one family in one region.
         Ec2InstanceSavingsPlan = "ec2-instance-savings-plan",
@@ -24,7 +22,6 @@ named_enum! {
 }
 
 impl CommitmentKind {
-    /// Whether it is reserved instances.
     pub fn is_reserved(self) -> bool {
         matches!(self, Self::ZonalReserved | Self::RegionalReserved)
     }

@@ -40,12 +40,9 @@ impl<'a> Members<'a> {
 /// What levers go by beside the members.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// What is sold, at which price.
     pub prices: &'a Prices<'a>,
     pub policy: &'a Policy,
-    /// What the account has bought already.
     pub bought: Bought<'a>,
-    /// The risk that is accepted.
     pub accepted: Risk,
 }
 

@@ -32,7 +32,6 @@ pub const LEVERS: &[&dyn Lever] = &[
     &commit::BuyAhead,
 ];
 
-/// Asks every lever about some members.
 pub fn propose(members: &Members<'_>, facts: &Facts<'_>) -> Proposals {
     let mut found = Proposals::default();
     for lever in LEVERS {

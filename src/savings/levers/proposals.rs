@@ -107,11 +107,9 @@ pub enum Refusal {
     Resting(UsageState),
     /// Nothing was active so far, and that was not seen for long enough.
     SeenBriefly,
-    /// The GPUs are in use.
     InUse,
     /// Too little is known to tell idle from used.
     IdlenessUnknown,
-    /// The data allows no verdict.
     NoVerdict,
     /// Only power tells that nothing is computed.
     PowerOnly,
@@ -287,7 +285,6 @@ impl Proposals {
         self.stop()?.action.as_ref()
     }
 
-    /// The release of what stands.
     pub fn release(&self) -> Option<&Action> {
         self.offered(ActionKind::Release)?.action()
     }

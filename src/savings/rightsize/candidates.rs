@@ -15,7 +15,6 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 use std::cmp::Reverse;
 
-/// A type that was evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Considered {
     pub shape: &'static InstanceShape,

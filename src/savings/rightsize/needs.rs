@@ -23,9 +23,7 @@ named_enum! {
 pub struct Demand {
     /// What it does, as far as that is declared.
     pub kind: WorkloadKind,
-    /// What holds its GPUs back.
     pub bound: Bound,
-    /// How many instances it has.
     pub instances: u32,
     /// The fewest instances that may do its work: all of them, unless it is a declared
     /// service whose replicas are interchangeable.

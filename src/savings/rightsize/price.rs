@@ -11,7 +11,6 @@ use crate::savings::Fewer;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 
-/// What a workload runs on today.
 #[derive(Debug, Clone, Copy)]
 pub struct Today<'a> {
     pub shape: &'a InstanceShape,

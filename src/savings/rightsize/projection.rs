@@ -9,7 +9,6 @@ use rust_decimal::prelude::ToPrimitive;
 named_enum! {
     /// What two GPUs were compared by.
     RatioBasis {
-        /// Nothing: it is the same GPU.
         SameGpu = "same-gpu",
         /// Memory bandwidth.
         Bandwidth = "bandwidth",
@@ -34,7 +33,6 @@ pub struct Projection {
     pub utilization: f64,
     /// How many times as long the work takes, at least 1.
     pub slowdown: f64,
-    /// What it was projected by.
     pub ratio: Ratio,
 }
 

@@ -9,7 +9,6 @@ use std::fmt;
 pub enum Rejection {
     /// Another kind or maker of accelerator: other drivers, other code.
     Accelerator,
-    /// AWS launches no new ones.
     NotLaunchable,
     /// No source has a price of it in the region.
     Unpriced,
@@ -62,7 +61,9 @@ pub enum Rejection {
         needed: f64,
     },
     /// Too little host memory.
-    Memory { needed_mib: f64 },
+    Memory {
+        needed_mib: f64,
+    },
     /// Too busy for a service.
     Utilization {
         /// Projected p95, percent.
@@ -77,7 +78,6 @@ pub enum Rejection {
         /// What is accepted.
         most: f64,
     },
-    /// It costs as much or more.
     NotCheaper,
     /// It would do, at more risk than is accepted.
     Risk(Risk),

@@ -24,7 +24,6 @@ const PAGE_SIZE: i32 = 1000;
 /// Volumes are asked for by id, so many at a time.
 const VOLUMES_AT_ONCE: usize = 200;
 
-/// The inventory of one region.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RegionInventory {
     /// Instances in the order of the answer.

@@ -64,7 +64,6 @@ impl Meter {
         self.counts().secrets.clone()
     }
 
-    /// What has been used so far.
     pub(super) fn usage(&self) -> ApiUsage {
         let counts = self.counts();
         ApiUsage {

@@ -44,7 +44,6 @@ pub struct DiscoveredMetric {
 /// One series to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricQuery {
-    /// The instance that it is about.
     pub instance: InstanceId,
     /// The GPU's index on the host.
     pub gpu: Option<u16>,

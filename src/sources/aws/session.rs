@@ -269,7 +269,6 @@ impl Session {
         self.meter.secrets()
     }
 
-    /// What has been used so far.
     pub fn usage(&self) -> ApiUsage {
         self.meter.usage()
     }

@@ -37,7 +37,6 @@ pub enum ReportError {
     /// It is a recorded estate.
     #[error("{} is an estate, not an audit report", shown(path))]
     Estate { path: PathBuf },
-    /// A newer program wrote it.
     #[error("{} has schema version {found}; this program reads versions {}", shown(path), REPORT_VERSIONS.join(" and "))]
     Newer {
         path: PathBuf,

@@ -9,7 +9,6 @@ use thiserror::Error;
 #[error("{0}")]
 pub struct Cause(pub String);
 
-/// Why NVML could not be opened.
 #[derive(Debug, Error)]
 pub enum NvmlError {
     /// Not Linux, or built without the feature `nvml`.
@@ -42,7 +41,6 @@ pub enum NvmlError {
 }
 
 impl NvmlError {
-    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotBuilt => {

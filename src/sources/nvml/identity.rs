@@ -24,7 +24,6 @@ pub(super) fn unknown(index: u16) -> GpuIdentity {
     }
 }
 
-/// Identity of a whole GPU.
 pub(super) fn of_gpu(index: u16, device: &Device<'_>, probe: &mut Probe) -> GpuIdentity {
     let mig_mode = probe.ask(calls::MIG_MODE, || {
         device.mig_mode().map(|mode| [mode.current, mode.pending])

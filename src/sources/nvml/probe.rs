@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Refusal {
     NoPermission,
-    /// The device has no such thing.
     NotSupported,
     /// The library has no such call.
     TooOld,
@@ -111,7 +110,6 @@ impl Probe {
         self.heard(call, answer)
     }
 
-    /// Whether a call is worth making.
     pub(super) fn may_ask(&self, call: Call) -> bool {
         self.loss.is_none() && !self.refused.contains_key(&call)
     }

@@ -18,7 +18,6 @@ use std::time::Duration;
 /// The name under which the loader knows the library.
 const LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// The GPUs as NVML shows them.
 pub struct NvmlSource {
     nvml: &'static Nvml,
     driver_version: Option<String>,

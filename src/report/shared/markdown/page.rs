@@ -24,7 +24,6 @@ pub(in crate::report) struct Section {
     pub(in crate::report) noun: (&'static str, &'static str),
 }
 
-/// A column of a table.
 #[derive(Clone)]
 pub(in crate::report) struct Column {
     title: Cow<'static, str>,

@@ -59,7 +59,6 @@ pub enum EstateError {
         /// What was found and what was expected.
         source: InvalidValue,
     },
-    /// A newer program wrote it.
     #[error(
         "{} has estate version {found}; this program reads version {ESTATE_VERSION}",
         shown(path)

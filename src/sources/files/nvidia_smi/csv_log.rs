@@ -93,7 +93,6 @@ impl Pending {
     }
 }
 
-/// A CSV log that is read.
 pub(in crate::sources::files) struct CsvLog {
     input: Input,
     options: ReadOptions,

@@ -4,7 +4,6 @@ use super::super::samples::quoted;
 use super::figure::Figures;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 
-/// Rows that are left out.
 #[derive(Debug, Clone, Copy, Default)]
 struct LeftOut {
     rows: u64,

@@ -7,7 +7,6 @@ use super::samples::{Roster, clock, clock_gaps, sample};
 use super::time::LogClock;
 use crate::domain::{Gap, RunEnd, RunFacts, Sample};
 
-/// An XML log that is read.
 pub(in crate::sources::files) struct XmlLog {
     input: Input,
     options: ReadOptions,

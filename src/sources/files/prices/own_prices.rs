@@ -33,7 +33,6 @@ pub enum OwnPricesError {
         path: PathBuf,
         /// The line, counted from one.
         line: u64,
-        /// What is wrong with it.
         message: String,
     },
 }

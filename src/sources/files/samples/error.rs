@@ -20,7 +20,6 @@ const MOST_QUOTED: usize = 80;
 #[cfg(test)]
 pub(in crate::sources::files) const LOG_COLUMNS: &str = log_columns!();
 
-/// Why samples could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplesError {
     /// The file could not be opened or read.
@@ -35,7 +34,6 @@ pub enum SamplesError {
         /// What was found, and what was expected.
         message: String,
     },
-    /// A newer program wrote it.
     #[error(
         "{} has samples version {found}; this program reads version {SAMPLES_VERSION}",
         shown(path)
@@ -127,7 +125,6 @@ pub enum SamplesError {
 }
 
 impl SamplesError {
-    /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Io { .. } => "check the name and that you may read the file",

@@ -54,7 +54,6 @@ impl Input {
         &self.path
     }
 
-    /// Its lines, from the first.
     pub(in crate::sources::files) fn lines(&self) -> io::Result<Lines> {
         match &self.piped {
             Some(bytes) => Lines::of(Cursor::new(Arc::clone(bytes))),

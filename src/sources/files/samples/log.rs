@@ -21,7 +21,6 @@ pub struct ReadOptions {
 
 /// A log that is read one sample of a time, in constant memory.
 pub(in crate::sources::files) trait Log {
-    /// What it was taken on.
     fn facts(&self) -> &RunFacts;
     /// The next sample; after an error there is none.
     fn next_sample(&mut self) -> Option<Result<Sample, SamplesError>>;

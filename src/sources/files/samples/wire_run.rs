@@ -11,7 +11,6 @@ pub const SAMPLES_VERSION: &str = "1";
 /// GPUs and slices of one host: each GPU has up to seven, and is one itself.
 const MOST_DEVICES: usize = 8 * MOST_GPUS as usize;
 
-/// A slice of a GPU.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MigWire {

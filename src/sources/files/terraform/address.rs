@@ -1,6 +1,5 @@
 //! Addresses of resources, such as `module.a["x.y"].aws_instance.b[0]`.
 
-/// An address in its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     /// Names of the modules that lead to it, outermost first, without indices.

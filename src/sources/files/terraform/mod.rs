@@ -35,7 +35,6 @@ pub enum TerraformError {
         name: String,
         source: io::Error,
     },
-    /// It is another sort of file.
     #[error("{name} is {found}, not a JSON plan")]
     Other {
         /// The file, as the user named it.
