@@ -106,7 +106,9 @@ pub struct MetricCalls<'a> {
 pub enum Readings {
     /// Series with their points.
     Series(Vec<Series>),
-    /// What series amounted to, from a place that adds up by itself.
+    /// What series amounted to, from a place that adds up by itself. It is added to what
+    /// other calls answer, so no two may speak of the same series at the same time; and
+    /// it has no points that could be saved.
     Usage(Usages),
 }
 
