@@ -75,7 +75,7 @@ impl<'a> Bought<'a> {
             })
             .filter_map(|(term, option, name)| {
                 let quote = self.prices.get(&key.with_option(option)).ok()?;
-                // A rate that is derived from a reserved instance is no better than
+                // A rate that is derived from a reserved instance is not better than
                 // that one is today.
                 let is_plan = matches!(option, PriceOption::Ec2InstanceSavingsPlan(_));
                 if is_plan && quote.basis == PriceBasis::Derived {

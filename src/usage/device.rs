@@ -177,7 +177,7 @@ impl Averages {
 pub(super) fn figures(percents: &Histogram) -> Option<Distribution> {
     let [p50, p95, p99] = percents.quantiles(Scale::Percent, [0.50, 0.95, 0.99])?;
     Some(Distribution {
-        mean: percents.mean(Scale::Percent)?,
+        mean: percents.mean_percent()?,
         p50,
         p95,
         p99,

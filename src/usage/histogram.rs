@@ -125,24 +125,14 @@ impl Histogram {
         Self::of(all)
     }
 
-    /// Arithmetic mean; `None` of nothing.
-    pub fn mean(&self, scale: Scale) -> Option<f64> {
-        let sum: f64 = match scale {
-            // Whole hundredths add up without any rounding.
-            Scale::Percent => {
-                let all = self.counts();
-                let sum: u64 = all
-                    .map(|(bin, count)| u64::from(bin) * u64::from(count))
-                    .sum();
-                sum as f64 / STEPS_PER_POINT
-            }
-            Scale::Mebibytes => {
-                let all = self.counts();
-                all.map(|(bin, count)| scale.value(bin) * f64::from(count))
-                    .sum()
-            }
-        };
-        (!self.is_empty()).then(|| sum / self.len() as f64)
+    /// Arithmetic mean of percentages, added up in whole hundredths without any rounding;
+    /// `None` of nothing.
+    pub fn mean_percent(&self) -> Option<f64> {
+        let counts = self.counts();
+        let sum: u64 = counts
+            .map(|(bin, count)| u64::from(bin) * u64::from(count))
+            .sum();
+        (!self.is_empty()).then(|| sum as f64 / STEPS_PER_POINT / self.len() as f64)
     }
 
     /// The largest value; `None` of nothing.

@@ -40,7 +40,7 @@ impl Sketch {
     }
 
     /// Adds a value, when there is one. What the scale does not hold is passed
-    /// over: a percentage below 0 or above 100, and what is no number.
+    /// over: a percentage below 0 or above 100, and what is not a number.
     pub fn add(&mut self, value: Option<f64>) {
         let Some(value) = value.filter(|value| self.scale.holds(*value)) else {
             return;

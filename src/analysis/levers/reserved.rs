@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::savings::{
     Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
-    existing_coverage, pooled_hours, used_instances,
+    pooled_hours, used_instances,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -73,12 +73,7 @@ impl ReservedFleet {
 /// Sizes the commitments of a fleet on today's usage.
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let owned = Owned::of(
-        estate,
-        existing_coverage(estate, &prices, policy),
-        &prices,
-        policy,
-    );
+    let owned = Owned::of_estate(estate, &prices, policy);
     // As EC2 bills them: what is covered is taken off hour by hour below.
     let (groups, _, mut gaps) = workloads::group(
         (estate, &estate.measured()),

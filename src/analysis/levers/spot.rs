@@ -9,8 +9,8 @@ use crate::domain::{
     SpotHistory, Workload, WorkloadKind,
 };
 use crate::savings::{
-    Checkpointing, Ineligible, SpotCase, SpotFigures, existing_coverage, is_launchable,
-    nodes_of_job, spot_figures, spot_offer, spot_price,
+    Checkpointing, Ineligible, SpotCase, SpotFigures, is_launchable, nodes_of_job, spot_figures,
+    spot_offer, spot_price,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -122,12 +122,7 @@ pub fn assess_fleet(
     checkpointing: Checkpointing,
 ) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let owned = Owned::of(
-        estate,
-        existing_coverage(estate, &prices, policy),
-        &prices,
-        policy,
-    );
+    let owned = Owned::of_estate(estate, &prices, policy);
     let (workloads, _, mut gaps) = workloads::group(
         (estate, &estate.measured()),
         &prices,

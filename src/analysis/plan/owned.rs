@@ -6,7 +6,7 @@ use crate::analysis::workloads::PaidHours;
 use crate::catalog::Prices;
 use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Policy, PurchaseOption, Workload};
 use crate::rules::commitment_findings;
-use crate::savings::{Bought, Coverage, Unused, UnusedCommitment};
+use crate::savings::{Bought, Coverage, Unused, UnusedCommitment, existing_coverage};
 use crate::usage::Estate;
 
 /// The commitments of an estate and what they cover.
@@ -30,6 +30,16 @@ impl<'a> Owned<'a> {
             prices,
             policy,
         }
+    }
+
+    /// What an estate has bought, where its coverage is not known yet.
+    pub(in crate::analysis) fn of_estate(
+        estate: &'a Estate,
+        prices: &'a Prices<'a>,
+        policy: &'a Policy,
+    ) -> Self {
+        let coverage = existing_coverage(estate, prices, policy);
+        Self::of(estate, coverage, prices, policy)
     }
 
     pub(in crate::analysis) fn coverage(&self) -> &Coverage {

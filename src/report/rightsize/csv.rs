@@ -82,7 +82,7 @@ fn of_candidate(view: &CandidateView) -> Vec<String> {
         cell(view.slowdown),
         cell(view.hourly_cost),
         cell(view.monthly_cost),
-        // A number may be negative: it is no formula.
+        // A number may be negative: it is not a formula.
         cell(view.monthly_savings),
         view.risk.to_owned(),
     ]

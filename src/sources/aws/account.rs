@@ -236,7 +236,7 @@ fn to_series(queries: &[MetricQuery], values: Vec<MetricValues>, window: Window)
                 window,
                 query.period_seconds,
             );
-            // A series without any point is no series; one whose points were
+            // A series without any point says nothing; one whose points were
             // all bad is worth a gap.
             let is_empty = points.is_empty() && rejected.total() == 0;
             (!is_empty).then(|| Series {

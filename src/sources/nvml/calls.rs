@@ -8,7 +8,7 @@ use crate::domain::DriverMetric as Metric;
 pub(super) struct Call {
     /// NVML's name, with the argument that distinguishes what it answers.
     pub(super) name: &'static str,
-    /// What it tells; absent where its refusal is no gap. Calls that tell the same
+    /// What it tells; absent where its refusal is not a gap. Calls that tell the same
     /// stand in for one another: a metric is missing when none of them answers.
     pub(super) metric: Option<Metric>,
 }
