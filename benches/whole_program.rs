@@ -5,7 +5,7 @@
 
 use gpucost::catalog::{Prices, shape};
 use gpucost::domain::{
-    Currency, HourlyRate, InstanceCost, InstanceId, JoinedBy, Metric, Policy, PriceBook, PriceKey,
+    Currency, HourlyRate, InstanceCost, JoinedBy, Metric, Policy, PriceBook, PriceKey, ResourceId,
     Risk, SeriesSource, Statistic, Window, WorkloadCost, WorkloadKind,
 };
 use gpucost::savings::{Bound, ConcurrentUsage, Demand, INSTANCE, PoolRates, Today, candidates};
@@ -105,7 +105,7 @@ fn reduction() {
                 let what = (metric, statistic);
                 let (points, rejected) = Points::regular(start, values, what, window, 300);
                 series.push(Series {
-                    instance: InstanceId::new(format!("i-{}", gpu / 4)),
+                    instance: ResourceId::named(format!("i-{}", gpu / 4)),
                     gpu: Some(gpu % 4),
                     metric,
                     statistic,

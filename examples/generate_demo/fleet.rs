@@ -4,7 +4,7 @@ use super::behaviour::InstanceUse;
 use super::chance::Chance;
 use super::recording::{Card, LONGEST_OUTAGE_PERIODS, record};
 use gpucost::domain::{
-    Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, Tenancy, Volume, Window,
+    Instance, InstanceState, Lifecycle, OperatingSystem, ResourceId, Tenancy, Volume, Window,
 };
 use gpucost::usage::Series;
 use jiff::Timestamp;
@@ -108,7 +108,7 @@ pub fn fleet(jobs: &[Job], seed: u64, window: Window) -> (Vec<Instance>, Vec<Ser
 }
 
 fn instance(job: &Job, number: usize, chance: &mut Chance) -> Instance {
-    let id = InstanceId::new(format!("i-{}", resource_number(chance)));
+    let id = ResourceId::named(format!("i-{}", resource_number(chance)));
     let address = (chance.between(16, 95), chance.between(4, 251));
     let setting = &job.setting;
     let name = if job.count == 1 && setting.first == 1 {

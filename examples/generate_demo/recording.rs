@@ -4,7 +4,7 @@
 
 use super::behaviour::{GpuUse, InstanceUse, Traffic};
 use super::chance::Chance;
-use gpucost::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
+use gpucost::domain::{JoinedBy, Metric, ResourceId, SeriesSource, Statistic, Window};
 use gpucost::usage::{Points, Series};
 use jiff::Timestamp;
 
@@ -39,7 +39,7 @@ pub struct Card {
 
 /// One instance's series in the making.
 struct Recorder<'a> {
-    instance: &'a InstanceId,
+    instance: &'a ResourceId,
     window: Window,
     series: Vec<Series>,
 }
@@ -202,7 +202,7 @@ fn reported(chance: &mut Chance, longest_outage_periods: i32) -> Vec<bool> {
 /// Every series of one instance. EC2's CPU metric knows no outage: its points
 /// prove that the instance ran all the time.
 pub fn record(
-    instance: &InstanceId,
+    instance: &ResourceId,
     usage: &InstanceUse,
     card: Card,
     longest_outage_periods: i32,

@@ -4,8 +4,8 @@ use super::commitments;
 use super::table::{SortedTable, rows};
 use crate::domain::{
     Currency, HourlyRate, InterruptionBand, Money, NoPrice, OperatingSystem, PriceBasis, PriceBook,
-    PriceKey, PriceOption, PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource,
-    Tenancy,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, Provider, SpotHistory, StorageQuote,
+    StorageResource, Tenancy,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -44,9 +44,10 @@ fn cells(
     ])
 }
 
-/// The bundled price of a key; the catalog has none for one zone alone.
+/// The bundled price of a key; the catalog has none for one zone alone, and those of
+/// other providers are for comparison only.
 pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
-    if key.zone.is_some() {
+    if key.zone.is_some() || key.provider != Provider::Aws {
         return None;
     }
     let (amount, date, source) = match key.option {
@@ -80,6 +81,9 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
 
 /// How often spot instances of a type were interrupted, and when that was seen.
 pub fn bundled_interruption_band(key: &PriceKey) -> Option<(InterruptionBand, Date)> {
+    if key.provider != Provider::Aws {
+        return None;
+    }
     let cells = cells(
         &key.region,
         &key.instance_type,

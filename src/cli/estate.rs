@@ -10,7 +10,7 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
 use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Commitments, GapSubject, Gathered, InstanceId, PriceBook};
+use crate::domain::{Commitments, GapSubject, Gathered, PriceBook, ResourceId};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::aws::{self, AwsOptions, Notice};
 use crate::sources::files::{
@@ -176,8 +176,8 @@ fn obtain(
         let recorded = recorded
             .transpose()
             .map_err(|error| unwritable(path, error))?;
-        let name = |id: InstanceId| match masks.get(id.as_str()) {
-            Some(mask) => InstanceId::new(mask.as_str()),
+        let name = |id: ResourceId| match masks.get(id.as_str()) {
+            Some(mask) => ResourceId::named(mask.as_str()),
             None => id,
         };
         save(
@@ -249,7 +249,7 @@ fn unreadable(error: EstateError) -> Failure {
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }
 
-type Recorded<'a> = (&'a Recording, &'a dyn Fn(InstanceId) -> InstanceId);
+type Recorded<'a> = (&'a Recording, &'a dyn Fn(ResourceId) -> ResourceId);
 
 fn save(estate: &Estate, recorded: Option<Recorded<'_>>, path: &Path) -> std::io::Result<()> {
     let compressed = path.extension().is_some_and(|extension| extension == "gz");

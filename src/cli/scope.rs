@@ -3,7 +3,7 @@
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
 use super::demo::DemoChoice;
 use super::exit::Failure;
-use crate::domain::{Instance, InstanceId, PurchaseOption, TagFilter};
+use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter};
 use crate::report::Invocation;
 use crate::sources::files::Demo;
 use crate::usage::Estate;
@@ -76,8 +76,8 @@ impl Scope {
             .collect();
         let beside: BTreeSet<String> = out_of_scope.iter().map(|one| one.id.to_string()).collect();
         estate.out_of_scope = out_of_scope;
-        let is_beside = |id: &InstanceId| beside.contains(id.as_str());
-        let is_kept = |id: &InstanceId| kept.contains(id.as_str());
+        let is_beside = |id: &ResourceId| beside.contains(id.as_str());
+        let is_kept = |id: &ResourceId| kept.contains(id.as_str());
         estate.usage.retain(|id| is_kept(id) || is_beside(id));
         estate.usage.keep_running(is_beside);
         estate.metrics.retain(|series| {

@@ -1,7 +1,7 @@
 //! What to do about a workload.
 
 use super::Money;
-use super::instance::named_enum;
+use super::named::named_enum;
 
 named_enum! {
     /// A kind of action, in the order in which a plan considers them.

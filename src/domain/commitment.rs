@@ -1,8 +1,11 @@
 //! What an account has already committed to: reserved instances, savings plans
 //! and capacity reservations. An estate holds active ones only.
 
-use super::instance::named_enum;
-use super::{CommitmentTerm, Currency, OperatingSystem, PaymentOption, PriceOption, Tenancy};
+use super::named::named_enum;
+use super::{
+    CommitmentTerm, Currency, OperatingSystem, PaymentOption, PriceKey, PriceOption, Provider,
+    Tenancy,
+};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -143,12 +146,12 @@ impl SavingsPlanKind {
 }
 
 impl SavingsPlan {
-    /// Whether it may cover instances of a region and family, whatever its rates.
-    pub fn may_cover(&self, region: &str, family: &str) -> bool {
-        let is_of_instances = self.kind != SavingsPlanKind::Other;
+    /// Whether it may cover what a price is of, whatever its rates.
+    pub fn may_cover(&self, key: &PriceKey) -> bool {
+        let is_of_instances = key.provider == Provider::Aws && self.kind != SavingsPlanKind::Other;
         let same =
             |own: &Option<String>, other: &str| own.as_deref().is_none_or(|own| own == other);
-        is_of_instances && same(&self.region, region) && same(&self.family, family)
+        is_of_instances && same(&self.region, &key.region) && same(&self.family, key.family())
     }
 }
 

@@ -17,7 +17,7 @@ pub enum HostMatch<'a> {
 /// Instances by id and by host name.
 #[derive(Debug)]
 pub struct Directory<'a> {
-    by_id: BTreeMap<&'a str, &'a Instance>,
+    by_id: BTreeMap<&'a str, Option<&'a Instance>>,
     by_host: BTreeMap<String, Option<&'a Instance>>,
 }
 
@@ -28,13 +28,15 @@ impl<'a> Directory<'a> {
             by_host: BTreeMap::new(),
         };
         for instance in instances {
-            directory.by_id.insert(instance.id.as_str(), instance);
+            let id = instance.id.native();
+            directory
+                .by_id
+                .entry(id)
+                .and_modify(|known| *known = None)
+                .or_insert(Some(instance));
             let full = instance.private_dns_name.as_deref();
             let label = full.and_then(|name| name.split('.').next());
-            let names: BTreeSet<&str> = [full, label, Some(instance.id.as_str())]
-                .into_iter()
-                .flatten()
-                .collect();
+            let names: BTreeSet<&str> = [full, label, Some(id)].into_iter().flatten().collect();
             for name in names {
                 directory
                     .by_host
@@ -46,8 +48,9 @@ impl<'a> Directory<'a> {
         directory
     }
 
+    /// The one instance of a provider's own id.
     pub fn by_id(&self, id: &str) -> Option<&'a Instance> {
-        self.by_id.get(id).copied()
+        *self.by_id.get(id)?
     }
 
     /// The instance that a host name stands for: its private DNS name, with or

@@ -1,6 +1,6 @@
 //! Findings and the evidence without which they cannot exist.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 use super::{Metric, Money, SeriesSource, Statistic, Window};
 
 named_enum! {

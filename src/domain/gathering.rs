@@ -1,6 +1,6 @@
 //! How an estate was gathered: from where, by which tags, and with how many calls.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,62 +1,12 @@
 //! Instances and what hangs on them: identity and facts only. Verdicts and
 //! costs live elsewhere.
 
+use super::ResourceId;
+use super::named::named_enum;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// An instance id, such as `i-0123456789abcdef0`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct InstanceId(String);
-
-impl InstanceId {
-    /// Takes an id as the cloud wrote it.
-    pub fn new(id: impl Into<String>) -> Self {
-        Self(id.into())
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for InstanceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-macro_rules! named_enum {
-    ($(#[$outer:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }) => {
-        $(#[$outer])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $type { $($(#[$doc])* $variant,)+ }
-
-        impl $type {
-            /// Every value, in order.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
-
-            /// The name used in files and reports.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-
-            /// Reads the name used in files and reports.
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.name() == name)
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-    };
-}
-pub(crate) use named_enum;
 
 named_enum! {
     /// Whether an instance runs. Terminated ones are invisible to an inventory.
@@ -197,7 +147,7 @@ pub struct Address {
 /// A GPU instance (or one with another accelerator) as the inventory saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
-    pub id: InstanceId,
+    pub id: ResourceId,
     /// The account that owns it.
     pub account: String,
     pub region: String,
@@ -302,7 +252,7 @@ mod tests {
     fn the_time_of_a_stop_is_in_ec2s_words() {
         let stopped_at = |state, reason: Option<&str>| {
             let instance = Instance {
-                id: InstanceId::new("i-1"),
+                id: ResourceId::named("i-1"),
                 account: "111122223333".to_owned(),
                 region: "us-east-1".to_owned(),
                 zone: None,

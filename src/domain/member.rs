@@ -1,8 +1,8 @@
 //! One instance of a workload: what is its own in a group.
 
 use super::{
-    Confidence, GpuOffer, GpuUsage, HourlyActivity, InstanceId, InstanceShape, InstanceUsage,
-    PriceKey, ProfileBasis, UsageState, UtilizationSummary, VramSummary,
+    Confidence, GpuOffer, GpuUsage, HourlyActivity, InstanceShape, InstanceUsage, PriceKey,
+    ProfileBasis, ResourceId, UsageState, UtilizationSummary, VramSummary,
 };
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 /// those of the instance alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    pub id: InstanceId,
+    pub id: ResourceId,
     /// Its zone by name.
     pub zone: Option<String>,
     /// Whether it runs now; one that is stopped now may run again.

@@ -1,6 +1,6 @@
 //! What a series of samples is about: its metric, its statistic, its source.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 
 named_enum! {
     /// What a series measures.

@@ -15,6 +15,7 @@ mod instance;
 mod member;
 mod metric;
 mod money;
+mod named;
 mod names;
 mod part;
 mod past;
@@ -23,6 +24,7 @@ mod price;
 mod profiled;
 mod prose;
 mod reading;
+mod resource;
 mod run;
 mod samples;
 mod shape;
@@ -56,14 +58,13 @@ pub use gathered::Gathered;
 pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourCell, HourlyActivity};
-pub(crate) use instance::named_enum;
 pub use instance::{
-    Address, Instance, InstanceId, InstanceState, Lifecycle, OperatingSystem, PurchaseOption,
-    Tenancy, Volume,
+    Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
 pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
+pub(crate) use named::named_enum;
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
 pub use part::Part;
 pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};
@@ -78,6 +79,7 @@ pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, MIB, Sample,
     ThrottleReasons,
 };
+pub use resource::{Provider, ResourceId};
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use samples::Samples;
 pub(crate) use shape::family_of;

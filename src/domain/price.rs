@@ -1,8 +1,10 @@
 //! Prices, each with where it came from and since when it holds.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 use super::shape::family_of;
-use super::{HourlyRate, Instance, Money, OperatingSystem, PurchaseOption, SpotHistory, Tenancy};
+use super::{
+    HourlyRate, Instance, Money, OperatingSystem, Provider, PurchaseOption, SpotHistory, Tenancy,
+};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -113,6 +115,7 @@ impl PriceOption {
 /// What a price is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PriceKey {
+    pub provider: Provider,
     pub region: String,
     pub instance_type: String,
     pub operating_system: OperatingSystem,
@@ -124,9 +127,10 @@ pub struct PriceKey {
 }
 
 impl PriceKey {
-    /// The Linux, shared, on-demand key of a type in a region.
+    /// The Linux, shared, on-demand key of a type in a region of AWS.
     pub fn linux_on_demand(region: &str, instance_type: &str) -> Self {
         Self {
+            provider: Provider::Aws,
             region: region.to_owned(),
             instance_type: instance_type.to_owned(),
             operating_system: OperatingSystem::Linux,
@@ -168,6 +172,9 @@ impl PriceKey {
 
 impl fmt::Display for PriceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.provider != Provider::Aws {
+            write!(f, "{} ", self.provider)?;
+        }
         write!(
             f,
             "{} {} {} {} {}",
@@ -190,6 +197,7 @@ impl Instance {
             _ => return None,
         };
         Some(PriceKey {
+            provider: self.id.provider(),
             region: self.region.clone(),
             instance_type: self.instance_type.clone(),
             operating_system: self.operating_system,

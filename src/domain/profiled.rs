@@ -1,7 +1,7 @@
 //! Runs of `gpucost profile` on instances, and what a workload is judged by when
 //! runs are all there is.
 
-use super::{InstanceId, Window};
+use super::{ResourceId, Window};
 use jiff::Timestamp;
 
 /// Samples of a run, by what became of them.
@@ -33,7 +33,7 @@ impl SampleCounts {
 /// source `profile`; this is what they do not tell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfiledRun {
-    pub instance: InstanceId,
+    pub instance: ResourceId,
     /// When sampling began.
     pub start: Timestamp,
     /// When it ended: of a run that was cut short, the last sample.

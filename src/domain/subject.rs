@@ -1,7 +1,7 @@
 //! What a gap is about.
 
-use super::instance::named_enum;
 use super::metric::Metric;
+use super::named::named_enum;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! What a Terraform plan does to instances, resource by resource.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 use super::{Gap, OperatingSystem, Tenancy};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! The figures that verdicts are made of.
 
 use super::{
-    ACTIVE_PERCENT, Distribution, InstanceId, Policy, Rejected, RunningTime, Samples, SeriesSource,
+    ACTIVE_PERCENT, Distribution, Policy, Rejected, ResourceId, RunningTime, Samples, SeriesSource,
     Signal, UtilizationSummary,
 };
 
@@ -63,7 +63,7 @@ impl NetworkUse {
 /// One GPU of one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuUsage {
-    pub instance: InstanceId,
+    pub instance: ResourceId,
     /// Index on the host.
     pub index: u16,
     /// Utilization from averages; absent when it was not measured.
@@ -148,7 +148,7 @@ impl GpuUsage {
 /// Everything measured about one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceUsage {
-    pub instance: InstanceId,
+    pub instance: ResourceId,
     pub running: RunningTime,
     /// What was measured; absent when no GPU signal arrived.
     pub signal: Option<(Signal, SeriesSource)>,

@@ -1,6 +1,6 @@
 //! Utilization of an instance or workload over a window.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 use super::{Policy, SeriesSource, Window};
 
 /// A GPU below this percentage at its 99th percentile was never active, and a

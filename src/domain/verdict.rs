@@ -1,6 +1,6 @@
 //! What a workload is judged to be.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 use super::{Comparator, Confidence, Policy};
 
 named_enum! {

@@ -1,10 +1,10 @@
 //! A workload: instances that do one job and are judged as one.
 
-use super::instance::named_enum;
+use super::named::named_enum;
 use super::{
     Cause, CommittedCost, CommittedHours, Gap, GapSubject, GpuUsage, HourlyActivity, HourlyRate,
-    InstanceId, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
-    PriceQuote, ProfileBasis, PurchaseOption, Samples, StorageQuote, StorageResource,
+    InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey, PriceQuote,
+    ProfileBasis, Provider, PurchaseOption, ResourceId, Samples, StorageQuote, StorageResource,
     UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -59,6 +59,7 @@ pub fn says_production(key: &str, value: &str) -> bool {
 /// What makes instances one workload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkloadKey {
+    pub provider: Provider,
     pub account: String,
     pub region: String,
     pub instance_type: String,
@@ -78,7 +79,7 @@ pub enum Group {
     AutoScaling(String),
     /// The value of the workload tag.
     Tag(String),
-    Alone(InstanceId),
+    Alone(ResourceId),
 }
 
 impl WorkloadKey {
@@ -94,8 +95,12 @@ impl WorkloadKey {
             (true, true) => "",
             (true, false) => "/unpriced",
         };
+        let provider = match self.provider {
+            Provider::Aws => String::new(),
+            other => format!("{other}/"),
+        };
         format!(
-            "{}/{}/{}/{}/{prefix}:{name}{state}",
+            "{provider}{}/{}/{}/{}/{prefix}:{name}{state}",
             self.account, self.region, self.instance_type, self.purchase_option
         )
     }
@@ -245,7 +250,7 @@ pub struct Workload {
     pub kind: WorkloadKind,
     pub kind_basis: KindBasis,
     /// Its instances, ascending by id.
-    pub instances: Vec<InstanceId>,
+    pub instances: Vec<ResourceId>,
     /// Each of them, in their order.
     pub members: Vec<Member>,
     /// Tags that all of them share.
@@ -529,6 +534,7 @@ mod tests {
     #[test]
     fn ids_are_readable_and_unique_per_key() {
         let key = |group, running| WorkloadKey {
+            provider: Provider::Aws,
             account: "111122223333".to_owned(),
             region: "us-east-1".to_owned(),
             instance_type: "p3.8xlarge".to_owned(),
@@ -537,7 +543,10 @@ mod tests {
             priced: true,
             group,
         };
-        assert_eq!(key(Group::Alone(InstanceId::new("i-7")), true).id(), "i-7");
+        assert_eq!(
+            key(Group::Alone(ResourceId::named("i-7")), true).id(),
+            "i-7"
+        );
         assert_eq!(
             key(Group::Tag("train".to_owned()), true).id(),
             "111122223333/us-east-1/p3.8xlarge/on-demand/tag:train"

@@ -3,8 +3,8 @@
 use crate::catalog::{bundled_quote, family, known_shape, shapes, smaller_types};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instance, InstanceShape,
-    OperatingSystem, PriceBook, PriceKey, PriceOption, PurchaseOption, StorageResource, Window,
-    is_restartable,
+    OperatingSystem, PriceBook, PriceKey, PriceOption, Provider, PurchaseOption, StorageResource,
+    Window, is_restartable,
 };
 use crate::sources::{Found, PriceAsk, WantedPrices};
 use jiff::civil::Date;
@@ -28,8 +28,8 @@ pub(super) fn accelerated_types() -> impl Iterator<Item = String> {
         .map(|shape| shape.instance_type.clone())
 }
 
-/// Types in use, and where any of them runs every accelerated one, because each
-/// could take its place; by system and tenancy.
+/// Types in use, and where any of them runs every accelerated one of its provider, because
+/// each could take its place; by system and tenancy. The catalog knows the types of AWS.
 fn wanted_prices(region: &str, instances: &[Instance]) -> Vec<WantedPrices> {
     let mut wanted: BTreeMap<_, (BTreeSet<String>, bool, BTreeSet<String>)> = BTreeMap::new();
     for instance in instances {
@@ -38,7 +38,7 @@ fn wanted_prices(region: &str, instances: &[Instance]) -> Vec<WantedPrices> {
             .or_default();
         types.insert(instance.instance_type.clone());
         let is_running = instance.state.is_running();
-        *runs |= is_running;
+        *runs |= is_running && instance.id.provider() == Provider::Aws;
         if is_running && instance.purchase_option() == PurchaseOption::OnDemand {
             in_use.insert(instance.instance_type.clone());
         }
@@ -127,7 +127,7 @@ pub(super) fn add_known_prices(book: &mut PriceBook, cache: &PriceBook, instance
         for option in commitments() {
             add(key.with_option(option));
         }
-        if running == 0 {
+        if running == 0 || key.provider != Provider::Aws {
             continue;
         }
         // One instance of another type can take the place of all.

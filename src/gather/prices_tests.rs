@@ -1,10 +1,10 @@
 use super::*;
-use crate::domain::{InstanceId, InstanceState, Lifecycle, PriceKey, Tenancy};
+use crate::domain::{InstanceState, Lifecycle, PriceKey, ResourceId, Tenancy};
 use jiff::Timestamp;
 
 fn spot(instance_type: &str) -> Instance {
     Instance {
-        id: InstanceId::new("i-1"),
+        id: ResourceId::named("i-1"),
         account: "111122223333".to_owned(),
         region: "us-east-1".to_owned(),
         zone: Some("us-east-1a".to_owned()),

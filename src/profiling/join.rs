@@ -6,8 +6,8 @@
 
 use super::Profiled;
 use crate::domain::{
-    Cause, CauseKind, Directory, Gap, GapSubject, HostMatch, Instance, InstanceId, JoinedBy,
-    Metric, ProfiledRun, Rejected, RunFacts, SeriesSource, Statistic,
+    Cause, CauseKind, Directory, Gap, GapSubject, HostMatch, Instance, JoinedBy, Metric,
+    ProfiledRun, Rejected, ResourceId, RunFacts, SeriesSource, Statistic,
 };
 use crate::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
@@ -29,7 +29,7 @@ struct Home<'a> {
     indices: BTreeMap<u16, u16>,
 }
 
-type SeriesKey = (InstanceId, u16, Metric, Statistic);
+type SeriesKey = (ResourceId, u16, Metric, Statistic);
 
 /// Adds runs to an estate: the points as series of the source `profile`, the rest
 /// as [`ProfiledRun`]. What belongs to no instance, or to several, is a gap, and
@@ -178,9 +178,9 @@ fn homes<'a>(profiles: &[NamedProfile], instances: &'a [Instance]) -> Vec<Result
 /// The GPUs of the runs whose instance is known.
 #[derive(Default)]
 struct KnownGpus<'a> {
-    hosts: BTreeMap<&'a InstanceId, (&'a Instance, JoinedBy)>,
+    hosts: BTreeMap<&'a ResourceId, (&'a Instance, JoinedBy)>,
     /// Index on each host, by unique id.
-    indices: BTreeMap<String, BTreeMap<&'a InstanceId, u16>>,
+    indices: BTreeMap<String, BTreeMap<&'a ResourceId, u16>>,
 }
 
 impl<'a> KnownGpus<'a> {

@@ -33,7 +33,7 @@ impl<'a> Bought<'a> {
         self.commitments.savings_plans.iter().find(|plan| {
             let option = plan.kind.price_option(plan.term);
             plan.end > self.as_of
-                && plan.may_cover(&key.region, key.family())
+                && plan.may_cover(key)
                 && option.is_some_and(|option| self.prices.get(&key.with_option(option)).is_err())
         })
     }

@@ -2,7 +2,7 @@
 
 use super::Fewer;
 use crate::domain::{
-    Action, ActionKind, HourlyRate, InstanceId, Money, PriceKey, PriceOption, Risk, Target,
+    Action, ActionKind, HourlyRate, Money, PriceKey, PriceOption, ResourceId, Risk, Target,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -152,7 +152,7 @@ pub struct Alternatives {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committable {
     /// Its id: young ones follow each other by it.
-    pub id: InstanceId,
+    pub id: ResourceId,
     /// Its place among the members of the stage.
     pub place: usize,
     /// The on-demand price of today's type, in its own system and tenancy.

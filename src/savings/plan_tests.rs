@@ -4,7 +4,7 @@ use super::super::{
     Stage, StageMember, TermOffer, commitment_keys,
 };
 use super::*;
-use crate::domain::{CommitmentTerm, Currency, HourlyRate, InstanceId, PriceOption};
+use crate::domain::{CommitmentTerm, Currency, HourlyRate, PriceOption, ResourceId};
 use proptest::prelude::*;
 
 /// A window of four hours stands for the month: 730 h = 4 × 182.5.
@@ -43,7 +43,7 @@ fn stage(instance_type: &str, count: u32, millis: i64, today: u32) -> Stage {
 fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
     let today = stage(instance_type, count, millis, count);
     let member = |place| Committable {
-        id: InstanceId::new(format!("i-{place}")),
+        id: ResourceId::named(format!("i-{place}")),
         place,
         key: PriceKey::linux_on_demand("us-east-1", instance_type),
         seen: vec![INSTANCE; HOURS],

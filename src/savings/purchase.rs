@@ -3,7 +3,7 @@
 use super::offers::{Alternatives, ScheduledHours, Stage, TermOffer, Terms};
 use super::pool::INSTANCE;
 use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
-use crate::domain::{HourlyRate, InstanceId, Money, PriceKey};
+use crate::domain::{HourlyRate, Money, PriceKey, ResourceId};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl Purchase {
 /// An instance of a pool on its way out of the plan.
 #[derive(Debug, Clone)]
 pub(super) struct Pooled {
-    pub id: InstanceId,
+    pub id: ResourceId,
     pub key: PriceKey,
     pub hours: MemberHours,
     pub hourly: HourlyRate,

@@ -6,7 +6,7 @@ use super::series::widen;
 use super::statistics::quantile;
 use super::tally::Tally;
 use crate::domain::{
-    ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuUsage, InstanceId, Maxima, Metric, Samples,
+    ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuUsage, Maxima, Metric, ResourceId, Samples,
     Statistic, VramSummary,
 };
 
@@ -330,7 +330,7 @@ impl DeviceUsage {
     /// Its figures over a running time, on a card of a known size.
     pub(super) fn figures(
         &self,
-        (instance, index): (&InstanceId, u16),
+        (instance, index): (&ResourceId, u16),
         card_mib: Option<f64>,
         running_seconds: i64,
     ) -> GpuUsage {

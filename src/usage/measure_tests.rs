@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{
-    GpuModel, GpuShare, GpuUsage, InstanceId, InstanceState, Lifecycle, Metric, OperatingSystem,
+    GpuModel, GpuShare, GpuUsage, InstanceState, Lifecycle, Metric, OperatingSystem, ResourceId,
     SeriesSource, Signal, Statistic, Tenancy,
 };
 use crate::usage::Points;
@@ -22,7 +22,7 @@ fn window() -> Window {
 
 fn instance(state: InstanceState, launched: i64) -> Instance {
     Instance {
-        id: InstanceId::new("i-1"),
+        id: ResourceId::named("i-1"),
         account: "111122223333".to_owned(),
         region: "us-east-1".to_owned(),
         zone: None,
@@ -63,7 +63,7 @@ fn series(
         .map(|(period, value)| (at(period * 300), value));
     let (points, rejected) = Points::clean(raw, (metric, statistic), window(), 300);
     Series {
-        instance: InstanceId::new("i-1"),
+        instance: ResourceId::named("i-1"),
         gpu,
         metric,
         statistic,

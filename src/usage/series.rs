@@ -1,7 +1,7 @@
 //! Time series as a metrics source delivered them, cleaned once at the door.
 
 use super::mean;
-use crate::domain::{InstanceId, JoinedBy, Metric, Rejected, SeriesSource, Statistic, Window};
+use crate::domain::{JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic, Window};
 use jiff::Timestamp;
 
 /// One value for several readings of a period; `None` of nothing.
@@ -263,7 +263,7 @@ pub(super) fn widen(value: f32) -> f64 {
 /// One series of one GPU or instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    pub instance: InstanceId,
+    pub instance: ResourceId,
     /// The GPU's index on the host; absent for metrics of the instance.
     pub gpu: Option<u16>,
     pub metric: Metric,

@@ -7,7 +7,7 @@ use super::packed::Column;
 use super::timeline::Slot;
 use super::{Points, Series};
 use crate::domain::{
-    InstanceId, JoinedBy, Metric, Rejected, SeriesSource, Signal, Statistic, Window,
+    JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Signal, Statistic, Window,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -60,7 +60,7 @@ pub struct Usage {
 
 /// How each instance of a fleet was used.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Usages(BTreeMap<InstanceId, Usage>);
+pub struct Usages(BTreeMap<ResourceId, Usage>);
 
 /// Reduces series to [`Usages`], in any order; those of one instance side by side are
 /// the fastest. Of two series of the same thing the first in order of source counts,
@@ -70,7 +70,7 @@ pub struct UsageBuilder {
     periods: usize,
     period_seconds: u32,
     done: Usages,
-    open: Option<(InstanceId, OpenUsage)>,
+    open: Option<(ResourceId, OpenUsage)>,
     scratch: Vec<u32>,
 }
 
@@ -83,7 +83,7 @@ struct OpenUsage {
 
 impl Usages {
     /// How an instance was used; that of no series where there is none of it.
-    pub fn of(&self, instance: &InstanceId) -> &Usage {
+    pub fn of(&self, instance: &ResourceId) -> &Usage {
         static NONE: LazyLock<Usage> = LazyLock::new(Usage::default);
         self.0.get(instance).unwrap_or(&NONE)
     }
@@ -93,24 +93,24 @@ impl Usages {
     }
 
     /// The instances that have a series.
-    pub fn instances(&self) -> impl Iterator<Item = &InstanceId> {
+    pub fn instances(&self) -> impl Iterator<Item = &ResourceId> {
         self.0.keys()
     }
 
     /// Keeps the usage of some instances.
-    pub fn retain(&mut self, keep: impl Fn(&InstanceId) -> bool) {
+    pub fn retain(&mut self, keep: impl Fn(&ResourceId) -> bool) {
         self.0.retain(|instance, _| keep(instance));
     }
 
     /// Keeps of some instances no more than when they ran.
-    pub fn keep_running(&mut self, of: impl Fn(&InstanceId) -> bool) {
+    pub fn keep_running(&mut self, of: impl Fn(&ResourceId) -> bool) {
         for (_, usage) in self.0.iter_mut().filter(|(instance, _)| of(instance)) {
             usage.gpus.clear();
             (usage.received, usage.sent) = (None, None);
         }
     }
 
-    pub fn rename(&mut self, mut name: impl FnMut(InstanceId) -> InstanceId) {
+    pub fn rename(&mut self, mut name: impl FnMut(ResourceId) -> ResourceId) {
         let all = std::mem::take(&mut self.0).into_iter();
         self.0 = all.map(|(id, usage)| (name(id), usage)).collect();
     }

@@ -22,7 +22,7 @@ fn window() -> Window {
 
 fn instance() -> Instance {
     Instance {
-        id: InstanceId::new("i-1"),
+        id: ResourceId::named("i-1"),
         account: String::new(),
         region: String::new(),
         zone: None,
@@ -61,7 +61,7 @@ fn series((metric, gpu, statistic): Key, values: &Values, keep: impl Fn(u32) -> 
     let what = (metric, statistic);
     let (points, rejected) = Points::regular(at(0), values, what, window(), PERIOD);
     Series {
-        instance: InstanceId::new("i-1"),
+        instance: ResourceId::named("i-1"),
         gpu,
         metric,
         statistic,

@@ -3,9 +3,9 @@
 
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    ActionKind, ApiUsage, Commitments, EstateSource, Finding, Instance, InstanceId, InstanceState,
-    JoinedBy, Lifecycle, Metric, OperatingSystem, Policy, PriceBook, Risk, SeriesSource, Statistic,
-    Tenancy, Window,
+    ActionKind, ApiUsage, Commitments, EstateSource, Finding, Instance, InstanceState, JoinedBy,
+    Lifecycle, Metric, OperatingSystem, Policy, PriceBook, ResourceId, Risk, SeriesSource,
+    Statistic, Tenancy, Window,
 };
 use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
@@ -67,7 +67,7 @@ impl Machine {
     pub fn new(id: &str, instance_type: &str) -> Self {
         Self {
             instance: Instance {
-                id: InstanceId::new(id),
+                id: ResourceId::named(id),
                 account: "111122223333".to_owned(),
                 region: "us-east-1".to_owned(),
                 zone: Some("us-east-1a".to_owned()),

@@ -17,6 +17,7 @@ mod plan;
 mod profiled;
 mod properties;
 mod prose;
+mod providers;
 mod registry;
 mod rightsizing;
 mod runs;

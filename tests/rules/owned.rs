@@ -4,9 +4,9 @@
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, window};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
-    CapacityReservation, CommitmentTerm, Commitments, Currency, Finding, GapSubject, InstanceId,
-    Lifecycle, OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption,
-    ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
+    CapacityReservation, CommitmentTerm, Commitments, Currency, Finding, GapSubject, Lifecycle,
+    OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption, ReservedInstances,
+    ResourceId, SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use gpucost::rules::{COMMITMENT_RULES, commitment_findings};
 use gpucost::savings::{Coverage, Unused, existing_coverage};
@@ -113,7 +113,7 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
         running,
         expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours)))
     );
-    let second = found.of(&InstanceId::new("i-2")).expect("it is there");
+    let second = found.of(&ResourceId::named("i-2")).expect("it is there");
     let paid = second.committed(as_of()).expect("all of it");
     assert_eq!(paid.purchase_option(), PurchaseOption::Reserved);
     // (336 + 112) of 672 hours.

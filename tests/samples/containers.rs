@@ -8,9 +8,9 @@ use gpucost::analysis::{Audit, Sizing, audit};
 use gpucost::catalog::{Prices, shape as listed_shape};
 use gpucost::domain::{
     AcceleratorKind, ActionKind, ApiUsage, Architecture, Classification, Commitments, Currency,
-    EstateSource, GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceId, InstanceShape,
-    InstanceState, JoinedBy, Lifecycle, Metric, OperatingSystem, Policy, PriceBasis, PriceBook,
-    PriceKey, PriceOrigin, PriceQuote, Risk, SeriesSource, Statistic, Tenancy, Window,
+    EstateSource, GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceShape, InstanceState,
+    JoinedBy, Lifecycle, Metric, OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey,
+    PriceOrigin, PriceQuote, ResourceId, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
 use gpucost::savings::{share, usable_vram_mib};
 use gpucost::usage::{Estate, Points, Series};
@@ -90,7 +90,7 @@ fn prices() -> PriceBook {
 
 fn instance(name: &str, kind: &str, launch: i64) -> Instance {
     Instance {
-        id: InstanceId::new(name),
+        id: ResourceId::named(name),
         account: "111122223333".to_owned(),
         region: "us-east-1".to_owned(),
         zone: Some("us-east-1a".to_owned()),
@@ -145,7 +145,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
             let raw = raw.iter().map(|(second, value)| (at(*second), *value));
             let (points, rejected) = Points::clean(raw, (metric, statistic), window, grid);
             metrics.push(Series {
-                instance: InstanceId::new(name),
+                instance: ResourceId::named(name.as_str()),
                 gpu,
                 metric,
                 statistic,

@@ -34,12 +34,11 @@ fn keys() -> Vec<PriceKey> {
                 for system in OperatingSystem::ALL {
                     for tenancy in Tenancy::ALL {
                         keys.extend(OPTIONS.map(|option| PriceKey {
-                            region: region.to_owned(),
-                            instance_type: name.to_owned(),
                             operating_system: *system,
                             tenancy: *tenancy,
                             option,
                             zone: zone.map(str::to_owned),
+                            ..PriceKey::linux_on_demand(region, name)
                         }));
                     }
                 }

@@ -6,7 +6,7 @@ use crate::samples::data::{Line, book};
 use gpucost::catalog::{Prices, bundled_quote};
 use gpucost::domain::{
     CommitmentTerm, Currency, NoPrice, OperatingSystem, PriceBasis, PriceBook, PriceKey,
-    PriceOption, Tenancy,
+    PriceOption, Provider, Tenancy,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -226,12 +226,10 @@ fn without_anything_gathered_prices_are_those_of_the_book() {
     let prices = Prices::new(&nothing, &NO_DISCOUNT);
     for (name, region, system, tenancy, option) in prices_of_the_files().keys() {
         let key = PriceKey {
-            region: region.clone(),
-            instance_type: name.clone(),
             operating_system: OperatingSystem::from_name(system).expect("known"),
             tenancy: Tenancy::from_name(tenancy).expect("known"),
             option: PriceOption::from_name(option).expect("known"),
-            zone: None,
+            ..PriceKey::linux_on_demand(region, name)
         };
         assert_eq!(prices.get(&key).ok(), bundled_quote(&key), "{key}");
         let nowhere = PriceKey {
@@ -239,6 +237,12 @@ fn without_anything_gathered_prices_are_those_of_the_book() {
             ..key
         };
         assert_eq!(prices.get(&nowhere), Err(NoPrice(nowhere.clone())));
+        let elsewhere = PriceKey {
+            provider: Provider::Gcp,
+            region: region.clone(),
+            ..nowhere
+        };
+        assert_eq!(bundled_quote(&elsewhere), None, "of AWS alone");
     }
 }
 

@@ -5,9 +5,9 @@ use futures_util::FutureExt;
 use gpucost::analysis::audit;
 use gpucost::domain::{
     ApiUsage, CauseKind, Classification, Commitments, Currency, EstateSource, FailureKind, Gap,
-    GapSubject, Gathered, HourlyRate, Instance, InstanceId, InstanceState, JoinedBy, Lifecycle,
-    Metric, OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote,
-    Risk, SeriesSource, Statistic, Tenancy, Window,
+    GapSubject, Gathered, HourlyRate, Instance, InstanceState, JoinedBy, Lifecycle, Metric,
+    OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Provider,
+    ResourceId, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
 use gpucost::gather::{GatherError, GatherOptions, gather};
 use gpucost::sources::{
@@ -28,9 +28,13 @@ fn now() -> Timestamp {
     "2026-11-01T00:00:00Z".parse().expect("a time stamp")
 }
 
+fn id_of(native: &str) -> ResourceId {
+    ResourceId::new(Provider::OnPremises, "lab", REGION, native)
+}
+
 fn machine(id: &str) -> Instance {
     Instance {
-        id: InstanceId::new(id),
+        id: id_of(id),
         account: "lab".to_owned(),
         region: REGION.to_owned(),
         zone: None,
@@ -104,7 +108,7 @@ impl Meter {
             let (points, rejected) =
                 Points::regular(window.start, values, what, window, period_seconds);
             Series {
-                instance: InstanceId::new(self.of),
+                instance: id_of(self.of),
                 gpu,
                 metric,
                 statistic,
@@ -161,7 +165,11 @@ impl PriceSource for TwoDollars {
                     seen_on: ask.read_on,
                     source: "the wall".to_owned(),
                 };
-                book.insert(PriceKey::linux_on_demand(&wanted.region, name), quote);
+                let key = PriceKey {
+                    provider: Provider::OnPremises,
+                    ..PriceKey::linux_on_demand(&wanted.region, name)
+                };
+                book.insert(key, quote);
             }
         }
         std::future::ready(Gathered::whole(book)).boxed_local()
@@ -277,8 +285,8 @@ fn two_accounts_of_another_provider_are_one_audit() {
     // A sample an hour; 730 hours at two dollars.
     let cost = Decimal::from(1_460);
     let expected = [
-        ("box-a".to_owned(), 0.0, 336, cost),
-        ("box-b".to_owned(), 80.0, 336, cost),
+        ("on-premises/lab/hall-2/box-a".to_owned(), 0.0, 336, cost),
+        ("on-premises/lab/hall-2/box-b".to_owned(), 80.0, 336, cost),
     ];
     assert_eq!(told, expected);
     let class = audit.workloads[1].verdict.classification;

@@ -9,8 +9,8 @@ use crate::analysis::plan::{Owned, unknown_rate};
 use crate::analysis::workloads::{self, Grouped, PaidHours};
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Cause, CauseKind, Gap, GapSubject, HOUR_SECONDS, InstanceId, Member,
-    Money, Policy, PriceKey, PriceQuote, PurchaseOption, Window, Workload,
+    CapacityReservation, Cause, CauseKind, Gap, GapSubject, HOUR_SECONDS, Member, Money, Policy,
+    PriceKey, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
 };
 use crate::savings::{
     Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
@@ -132,8 +132,8 @@ fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
 /// The fleet, instance by instance.
 struct Fleet<'a> {
     bought: Bought<'a>,
-    used: BTreeMap<&'a InstanceId, &'a UsedInstance>,
-    covered: BTreeMap<&'a InstanceId, &'a InstanceCoverage>,
+    used: BTreeMap<&'a ResourceId, &'a UsedInstance>,
+    covered: BTreeMap<&'a ResourceId, &'a InstanceCoverage>,
     window: Window,
     policy: &'a Policy,
 }
@@ -143,7 +143,7 @@ impl Fleet<'_> {
     /// covers, in billionths. Each is pooled by its own system and tenancy; what is idle
     /// is stopped, and committing to it would keep the waste.
     fn pooled(&self, groups: &[Grouped], gaps: &mut Vec<Gap>) -> BTreeMap<PriceKey, Vec<u64>> {
-        let mut pools: BTreeMap<PriceKey, BTreeMap<&InstanceId, MemberHours>> = BTreeMap::new();
+        let mut pools: BTreeMap<PriceKey, BTreeMap<&ResourceId, MemberHours>> = BTreeMap::new();
         for group in groups {
             let workload = &group.workload;
             let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;

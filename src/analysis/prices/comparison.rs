@@ -8,7 +8,7 @@ use crate::catalog::{
 };
 use crate::domain::{
     CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape, InterruptionBand,
-    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, Tenancy,
+    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -254,12 +254,8 @@ fn bf16_dense_tflops(offer: &GpuOffer) -> Option<Decimal> {
 
 fn in_region(bare: &Offer, region: &str, question: &Question, prices: &Prices<'_>) -> Offer {
     let key = PriceKey {
-        region: region.to_owned(),
-        instance_type: bare.instance_type.clone(),
         operating_system: question.operating_system,
-        tenancy: Tenancy::Shared,
-        option: PriceOption::OnDemand,
-        zone: None,
+        ..PriceKey::linux_on_demand(region, &bare.instance_type)
     };
     let quote = |option: PriceOption| prices.get(&key.with_option(option)).ok();
     let reserved: Vec<_> = CommitmentTerm::ALL

@@ -8,9 +8,9 @@ use super::profiled::Profiles;
 use crate::catalog::{self, Prices};
 use crate::domain::{
     Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
-    HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceId, InstanceShape,
-    InstanceState, InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy,
-    PriceKey, Rejected, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
+    HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape, InstanceState,
+    InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy, PriceKey, Rejected,
+    ResourceId, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
     WorkloadKey, is_restartable,
 };
 use crate::rules;
@@ -27,7 +27,7 @@ pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a
 }
 
 /// What commitments pay for, by instance.
-pub(in crate::analysis) type PaidHours = BTreeMap<InstanceId, CommittedHours>;
+pub(in crate::analysis) type PaidHours = BTreeMap<ResourceId, CommittedHours>;
 
 /// A workload with its verdict, and its members apart by how each behaves.
 #[derive(Debug)]
@@ -103,7 +103,12 @@ pub(in crate::analysis) fn group(
     }
     let peers = |one: &Grouped| {
         let key = &one.workload.key;
-        (key.account.clone(), key.region.clone(), key.group.clone())
+        (
+            key.provider,
+            key.account.clone(),
+            key.region.clone(),
+            key.group.clone(),
+        )
     };
     let works = |one: &&Grouped| one.workload.key.running && one.working().is_some();
     let working: BTreeSet<_> = workloads.iter().filter(works).map(peers).collect();
@@ -157,6 +162,7 @@ impl<'a> Gather<'a> {
             Group::Alone(instance.id.clone())
         };
         WorkloadKey {
+            provider: instance.id.provider(),
             account: instance.account.clone(),
             region: instance.region.clone(),
             instance_type: instance.instance_type.clone(),
@@ -467,7 +473,7 @@ fn name(group: &Group, instances: &[&Instance]) -> String {
         Group::Alone(id) => instances
             .first()
             .and_then(|instance| instance.name())
-            .unwrap_or(id.as_str())
+            .unwrap_or(id.native())
             .to_owned(),
     }
 }

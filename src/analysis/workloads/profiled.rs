@@ -3,8 +3,8 @@
 //! when that ran or what it costs.
 
 use crate::domain::{
-    Classification, GpuOffer, Instance, InstanceId, InstanceUsage, Policy, ProfileBasis,
-    ProfiledRun, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
+    Classification, GpuOffer, Instance, InstanceUsage, Policy, ProfileBasis, ProfiledRun,
+    ResourceId, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
 };
 use crate::profiling::shortfall;
 use crate::rules;
@@ -16,8 +16,8 @@ pub(super) struct Profiles<'a> {
     estate: &'a Estate,
     policy: &'a Policy,
     measured: &'a Usages,
-    runs: BTreeMap<&'a InstanceId, Vec<&'a ProfiledRun>>,
-    series: BTreeMap<&'a InstanceId, Vec<&'a Series>>,
+    runs: BTreeMap<&'a ResourceId, Vec<&'a ProfiledRun>>,
+    series: BTreeMap<&'a ResourceId, Vec<&'a Series>>,
 }
 
 /// What complete runs say about a workload.

@@ -8,9 +8,8 @@ mod vocabulary;
 use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::{
     ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Currency, Detail, FALLBACKS,
-    FIGURES, FailureKind, Gap, GapSubject, GpuModel, Instance, InstanceId, InstanceShape,
-    PriceBook, PriceKey, ProfiledRun, ReservedInstances, SavingsPlan, StorageResource, TagFilter,
-    Volume,
+    FIGURES, FailureKind, Gap, GapSubject, GpuModel, Instance, InstanceShape, PriceBook, PriceKey,
+    ProfiledRun, ReservedInstances, ResourceId, SavingsPlan, StorageResource, TagFilter, Volume,
 };
 use crate::rules::RULES;
 use crate::savings::MissingData;
@@ -111,9 +110,17 @@ pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> BTreeM
 
 impl Masks {
     fn mask(&mut self, named: Named, text: &mut String) {
-        if !named.may_stay(text) {
-            self.mask_as(named, named.prefix(), text);
+        if named.may_stay(text) {
+            return;
         }
+        let mut prefix = named.prefix().to_owned();
+        let id = ResourceId::named(text.as_str());
+        if let (Named::Instance, Some((provider, account, region))) = (named, id.place()) {
+            let account = self.masked(Named::Account, account);
+            let region = self.masked(Named::Region, region);
+            prefix = format!("{provider}/{account}/{region}/{prefix}");
+        }
+        self.mask_as(named, &prefix, text);
     }
 
     fn mask_as(&mut self, named: Named, prefix: &str, text: &mut String) {
@@ -138,8 +145,8 @@ impl Masks {
         }
     }
 
-    fn instance_id(&mut self, id: &mut InstanceId) {
-        *id = InstanceId::new(self.masked(Named::Instance, id.as_str()));
+    fn instance_id(&mut self, id: &mut ResourceId) {
+        *id = ResourceId::named(self.masked(Named::Instance, id.as_str()));
     }
 
     /// A name keeps the kind that it suggests, so that verdicts stay the same.
@@ -350,6 +357,7 @@ impl Masks {
             let mut quote = quote.clone();
             self.mask(Named::Source, &mut quote.source);
             let own = PriceKey {
+                provider: key.provider,
                 region: self.masked(Named::Region, &key.region),
                 instance_type: self.masked(Named::Type, &key.instance_type),
                 operating_system: key.operating_system,
@@ -496,99 +504,4 @@ fn is_rule(id: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::CauseKind;
-
-    #[test]
-    fn the_same_name_gets_the_same_mask() {
-        let mut masks = Masks::default();
-        let mut texts = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
-        texts.iter_mut().for_each(|text| masks.name(text));
-        assert_eq!(texts, ["name-1", "name-2", "name-1"]);
-    }
-
-    #[test]
-    fn a_gap_keeps_its_words_and_loses_what_they_name() {
-        let mut masks = Masks::default();
-        let details = [
-            "ec2:DescribeVolumes",
-            "denied",
-            "UnauthorizedOperation",
-            "User: arn:aws:iam::444455556666:user/mallory",
-            "",
-        ];
-        let denied = Cause::of(CauseKind::CallFailed, details);
-        let gap = masks.gap(&Gap::of(GapSubject::Volumes, "eu-west-1", denied));
-        assert_eq!(
-            (gap.place.as_str(), gap.reason.as_str(), gap.hint.as_str()),
-            (
-                "eu-west-1",
-                "ec2:DescribeVolumes: UnauthorizedOperation: (masked)",
-                "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the full policy"
-            )
-        );
-        let nobody = Cause::of(CauseKind::ProfileOfNone, ["falcon 7"]);
-        let run = Gap::of(GapSubject::ProfileData, "/home/mallory/run.jsonl", nobody);
-        let gap = masks.gap(&run);
-        assert_eq!(gap.place, "place-1");
-        assert!(gap.reason.starts_with("the host name host-1 matches no"));
-        let text = Gap::in_words(
-            GapSubject::named("metrics of falcon"),
-            "falcon",
-            "mallory said so",
-            "ask mallory",
-        );
-        let gap = masks.gap(&text);
-        assert_eq!(gap.what.name(), MASKED);
-        assert_eq!(gap.place, "place-2");
-        assert!(!format!("{gap:?}").contains("mallory"));
-    }
-
-    #[test]
-    fn details_stay_only_where_they_are_of_their_sort() {
-        let mut masks = Masks::default();
-        let mut told = |kind: CauseKind, text: &str| {
-            let details = vec![text.to_owned(); kind.details().len()];
-            let cause = Cause::new(kind, details).expect("as many details");
-            masks.cause(&cause).to_string()
-        };
-        for (kind, text) in [
-            (CauseKind::NotReported, "idle-gpu, unused-gpus"),
-            (CauseKind::FiguresNotReported, "power, video encoder"),
-            (CauseKind::WasteNotInLimit, "EUR"),
-            (CauseKind::SamplerPaused, "2m 05s"),
-            (
-                CauseKind::NotMeasured,
-                "GPU utilization is not reported for all instances",
-            ),
-            (CauseKind::PointsDropped, "3 negative, 1 over 100%"),
-            (CauseKind::TagNotPlanned, "team"),
-            (CauseKind::LineTruncated, "7"),
-        ] {
-            assert!(told(kind, text).contains(text), "{kind}: {text}");
-        }
-        for kind in CauseKind::ALL {
-            let shown = told(*kind, "the falcon 7");
-            assert!(!shown.contains("falcon"), "{kind}: {shown}");
-        }
-    }
-
-    #[test]
-    fn every_subject_of_this_program_stays() {
-        let mut masks = Masks::default();
-        for (subject, stays) in [
-            ("price", true),
-            ("gpu_utilization", true),
-            ("power draw", true),
-            ("utilization.gpu, power.draw", true),
-            ("GPU 0, GPU 1 slice 2", true),
-            ("price of falcon", false),
-            ("GPU 0, falcon", false),
-        ] {
-            let gap = Gap::in_words(GapSubject::named(subject), "falcon", "", "");
-            let shown = masks.gap(&gap).what;
-            assert_eq!(shown.name(), if stays { subject } else { MASKED });
-        }
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 //! our own. An estimate of what the hours of the window cost, and no bill.
 
 use crate::analysis::{Audit, Charge, ChargeKind};
-use crate::domain::Money;
+use crate::domain::{Money, Provider};
 use crate::report::shared::csv::document;
 use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe as text};
 use jiff::civil::Date;
@@ -76,8 +76,6 @@ const OWN_COLUMNS: &[&str] = &[
     "x_IdleCostShare",
 ];
 
-const PROVIDER: &str = "AWS";
-const ISSUER: &str = "Amazon Web Services, Inc.";
 /// What every row says that it is.
 const ESTIMATE: &str = "estimate, not a bill";
 
@@ -91,10 +89,21 @@ pub fn focus_csv(audit: &Audit, charges: &[Charge<'_>]) -> Result<String, csv::E
     document(COLUMNS.iter().chain(OWN_COLUMNS), charges.iter().map(row))
 }
 
+/// Who makes a resource available, and who sends the invoice.
+fn provider_and_issuer(provider: Provider) -> (&'static str, &'static str) {
+    match provider {
+        Provider::Aws => ("AWS", "Amazon Web Services, Inc."),
+        Provider::Azure => ("Microsoft", "Microsoft Corporation"),
+        Provider::Gcp => ("Google Cloud", "Google LLC"),
+        Provider::OnPremises => ("On-premises", "On-premises"),
+    }
+}
+
 /// Cells of the columns of the specification.
 fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
     let workload = &charge.one.workload;
     let key = &workload.key;
+    let (provider, issuer) = provider_and_issuer(key.provider);
     let is_idle_storage = charge.kind == ChargeKind::IdleStorage;
     let (start, end) = billing_period(audit);
     let commitment = commitment(charge.kind);
@@ -135,7 +144,7 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
         money(charge.list),
         unit_price.clone(),
         money(charge.effective),
-        ISSUER.to_owned(),
+        issuer.to_owned(),
         money(charge.list),
         unit_price,
         match charge.kind {
@@ -146,8 +155,8 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
         .to_owned(),
         quantity,
         "Hours".to_owned(),
-        PROVIDER.to_owned(),
-        ISSUER.to_owned(),
+        provider.to_owned(),
+        issuer.to_owned(),
         text(&key.region),
         text(&key.region),
         text(&workload.id()),

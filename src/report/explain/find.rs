@@ -93,7 +93,10 @@ fn workload<'a>(audit: &'a Audit, id: &str) -> Result<&'a AuditedWorkload, NotFo
     if let Some(one) = by_id.or_else(|| audit.workloads.iter().find(holds)) {
         return Ok(one);
     }
-    let named = |one: &&AuditedWorkload| one.workload.name == id;
+    let named = |one: &&AuditedWorkload| {
+        let mut instances = one.workload.instances.iter();
+        one.workload.name == id || instances.any(|instance| instance.native() == id)
+    };
     let named: Vec<&AuditedWorkload> = audit.workloads.iter().filter(named).collect();
     match named.as_slice() {
         [] => Err(NotFound::Unknown),

@@ -3,8 +3,8 @@
 use super::room::Room;
 use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentTerm, HOUR_SECONDS, InstanceId, OperatingSystem, PriceKey, PriceOption,
-    PurchaseOption, Tenancy,
+    CommitmentTerm, HOUR_SECONDS, OperatingSystem, PriceKey, PriceOption, Provider, PurchaseOption,
+    ResourceId, Tenancy,
 };
 use crate::usage::Estate;
 use rust_decimal::Decimal;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// An instance whose hours a commitment may cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedInstance {
-    pub id: InstanceId,
+    pub id: ResourceId,
     pub region: String,
     /// Its zone by name.
     pub zone: Option<String>,
@@ -48,6 +48,8 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
         .instances
         .iter()
         .chain(&estate.out_of_scope)
+        // Every kind of commitment that is known is AWS's.
+        .filter(|instance| instance.id.provider() == Provider::Aws)
         .filter(|instance| instance.purchase_option() == PurchaseOption::OnDemand)
         .filter(|instance| instance.launch_time <= estate.as_of)
         .map(|instance| {
@@ -60,12 +62,9 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
                 }
             }
             let key = PriceKey {
-                region: instance.region.clone(),
-                instance_type: instance.instance_type.clone(),
                 operating_system: instance.operating_system,
                 tenancy: instance.tenancy,
-                option: PriceOption::OnDemand,
-                zone: None,
+                ..PriceKey::linux_on_demand(&instance.region, &instance.instance_type)
             };
             UsedInstance {
                 id: instance.id.clone(),
@@ -109,7 +108,7 @@ pub(super) fn room_of(room: &Room, prices: &Prices<'_>) -> Vec<UsedInstance> {
     let key = room.price_key();
     (1..=one.total)
         .map(|slot| UsedInstance {
-            id: InstanceId::new(format!("{}#{slot}", one.id)),
+            id: ResourceId::named(format!("{}#{slot}", one.id)),
             region: one.region.clone(),
             zone: Some(one.zone.clone()),
             instance_type: one.instance_type.clone(),

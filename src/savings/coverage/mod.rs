@@ -12,8 +12,8 @@ pub use room::Room;
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Commitments, CommittedHours, CommittedPart, DAY_SECONDS, HOUR_SECONDS, InstanceId, Money,
-    Policy, PurchaseOption, Window,
+    Commitments, CommittedHours, CommittedPart, DAY_SECONDS, HOUR_SECONDS, Money, Policy,
+    PurchaseOption, ResourceId, Window,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -37,7 +37,7 @@ pub struct CoveredPart {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceCoverage {
-    pub id: InstanceId,
+    pub id: ResourceId,
     /// Hours of the window in which it ran.
     pub running_hours: Decimal,
     /// By whom, in the order of application.
@@ -115,7 +115,7 @@ pub struct CommitmentUse {
     pub unused_monthly: Option<Money>,
     /// Instances that it may cover whose rate under it is not known, ascending:
     /// whether it covers them nobody knows.
-    pub unrated: Vec<InstanceId>,
+    pub unrated: Vec<ResourceId>,
     /// First instant after the term.
     pub end: Timestamp,
     /// Whole days until then, zero when it has ended.
@@ -143,7 +143,7 @@ pub struct Coverage {
 
 impl Coverage {
     /// What is covered of an instance.
-    pub fn of(&self, id: &InstanceId) -> Option<&InstanceCoverage> {
+    pub fn of(&self, id: &ResourceId) -> Option<&InstanceCoverage> {
         self.instances.iter().find(|one| one.id == *id)
     }
 

@@ -3,7 +3,7 @@
 use super::hours::UsedInstance;
 use crate::catalog;
 use crate::domain::{
-    Commitments, Currency, InstanceId, OperatingSystem, PriceOption, ReservedInstances,
+    Commitments, Currency, OperatingSystem, PriceOption, ReservedInstances, ResourceId,
     SavingsPlan, SavingsPlanKind, Tenancy, family_of, named_enum,
 };
 use jiff::Timestamp;
@@ -49,7 +49,7 @@ pub(super) struct Pool<'a> {
     pub unit_cost: Decimal,
     pub currency: Currency,
     pub members: Vec<Member>,
-    pub unrated: Vec<InstanceId>,
+    pub unrated: Vec<ResourceId>,
     pub start: Timestamp,
     pub end: Timestamp,
 }

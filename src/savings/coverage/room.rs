@@ -1,9 +1,7 @@
 //! Room in capacity reservations that nothing runs in: it is billed at the rate of the
 //! instances that would fill it.
 
-use crate::domain::{
-    CapacityReservation, HOUR_SECONDS, Instance, InstanceId, PriceKey, PriceOption,
-};
+use crate::domain::{CapacityReservation, HOUR_SECONDS, Instance, PriceKey, ResourceId};
 use crate::usage::{Estate, Usages};
 use rust_decimal::Decimal;
 
@@ -12,7 +10,7 @@ use rust_decimal::Decimal;
 pub struct Room {
     pub reservation: CapacityReservation,
     /// Instances of the estate that run in it, ascending.
-    pub members: Vec<InstanceId>,
+    pub members: Vec<ResourceId>,
     /// Instances that there was room for in each hour of the window, on average; zero
     /// before it began.
     pub hourly: Vec<Decimal>,
@@ -79,12 +77,9 @@ impl Room {
     pub fn price_key(&self) -> PriceKey {
         let one = &self.reservation;
         PriceKey {
-            region: one.region.clone(),
-            instance_type: one.instance_type.clone(),
             operating_system: one.operating_system,
             tenancy: one.tenancy,
-            option: PriceOption::OnDemand,
-            zone: None,
+            ..PriceKey::linux_on_demand(&one.region, &one.instance_type)
         }
     }
 

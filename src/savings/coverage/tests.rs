@@ -26,7 +26,7 @@ fn window(hours: i64) -> Window {
 pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInstance {
     UsedInstance {
         is_room: false,
-        id: InstanceId::new(id),
+        id: ResourceId::named(id),
         region: "us-east-1".to_owned(),
         zone: Some("us-east-1a".to_owned()),
         instance_type: instance_type.to_owned(),
@@ -378,7 +378,7 @@ fn plans_cover_what_saves_most_and_say_whose_rate_is_unknown() {
     let found = covered(&fleet, &owned(Vec::new(), vec![plan("p", "g5", "1.45")]), 1);
     // 1.00 for the second, and 0.45 of 0.90 for the first.
     assert_eq!(hours(&found), ["0.5", "1", "0", "0"]);
-    assert_eq!(found.commitments[0].unrated, [InstanceId::new("i-3")]);
+    assert_eq!(found.commitments[0].unrated, [ResourceId::named("i-3")]);
     assert_eq!(found.commitments[0].eligible_hours, Decimal::TWO);
     assert_eq!(found.commitments[0].name, "USD 1.45/h for g5 in us-east-1");
     assert_eq!(option_of(&found.instances[1]), PurchaseOption::SavingsPlan);

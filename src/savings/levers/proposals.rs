@@ -1,7 +1,7 @@
 //! What the levers answer, for whoever chooses among it or explains it.
 
 use crate::domain::{
-    Action, ActionKind, InstanceId, Money, Part, PurchaseOption, Risk, Target, UsageState, Workload,
+    Action, ActionKind, Money, Part, PurchaseOption, ResourceId, Risk, Target, UsageState, Workload,
 };
 use crate::savings::{
     Commitment, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing, Scheduling,
@@ -51,7 +51,7 @@ pub struct Stop {
     /// The action; absent where no saving may be counted.
     pub action: Option<Action>,
     /// The members whose stop saves, ascending by id.
-    pub members: Vec<InstanceId>,
+    pub members: Vec<ResourceId>,
     /// What would stop an engineer, the gravest first.
     pub caveats: Vec<String>,
 }

@@ -358,7 +358,7 @@ impl CommitmentSource for SavingsPlans {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic};
+    use crate::domain::{JoinedBy, Metric, ResourceId, SeriesSource, Statistic};
     use jiff::Timestamp;
     use std::sync::Arc;
 
@@ -369,7 +369,7 @@ mod tests {
             end: Timestamp::from_second(3_000).expect("in range"),
         };
         let query = MetricQuery {
-            instance: InstanceId::new("i-1"),
+            instance: ResourceId::named("i-1"),
             gpu: Some(0),
             metric: Metric::GpuUtilization,
             statistic: Statistic::Average,

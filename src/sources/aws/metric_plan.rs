@@ -3,7 +3,7 @@
 
 use super::metrics::{Dimensions, DiscoveredMetric, EC2_NAMESPACE, MetricQuery, cloudwatch_name};
 use crate::domain::{
-    Cause, CauseKind, Directory, Gap, HostMatch, Instance, InstanceId, JoinedBy, MOST_GPUS, Metric,
+    Cause, CauseKind, Directory, Gap, HostMatch, Instance, JoinedBy, MOST_GPUS, Metric, ResourceId,
     SeriesSource, Statistic, Window,
 };
 use std::cmp::Reverse;
@@ -41,7 +41,7 @@ struct Rank {
     tie: Reverse<Dimensions>,
 }
 
-type SeriesKey = (InstanceId, Option<u16>, Metric);
+type SeriesKey = (ResourceId, Option<u16>, Metric);
 type Chosen = BTreeMap<SeriesKey, (Rank, JoinedBy, Dimensions)>;
 
 /// Plans the queries of one region's instances, but for those that stopped before the
@@ -201,7 +201,7 @@ fn resolve(
 }
 
 struct QuerySource<'a> {
-    instance: &'a InstanceId,
+    instance: &'a ResourceId,
     gpu: Option<u16>,
     joined_by: JoinedBy,
     dimensions: &'a Dimensions,
@@ -304,7 +304,7 @@ pub fn batches(
     instances: &[Instance],
     window: Window,
 ) -> Vec<Vec<MetricQuery>> {
-    let first_seen: BTreeMap<&InstanceId, _> = instances
+    let first_seen: BTreeMap<&ResourceId, _> = instances
         .iter()
         .map(|instance| (&instance.id, instance.first_seen()))
         .collect();

@@ -8,7 +8,7 @@ fn at(second: i64) -> Timestamp {
 
 fn instance(id: &str, dns: &str) -> Instance {
     Instance {
-        id: InstanceId::new(id),
+        id: ResourceId::named(id),
         account: "111122223333".to_owned(),
         region: "us-east-1".to_owned(),
         zone: None,
@@ -235,7 +235,7 @@ fn power_is_asked_for_only_without_utilization() {
 fn batches_respect_both_limits() {
     let instances = [instance("i-1", "a")];
     let query = |period_seconds| MetricQuery {
-        instance: InstanceId::new("i-1"),
+        instance: ResourceId::named("i-1"),
         gpu: None,
         metric: Metric::CpuUtilization,
         statistic: Statistic::Average,

@@ -2,7 +2,7 @@
 
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
-use crate::domain::{InstanceId, JoinedBy, Metric, SeriesSource, Statistic, Window};
+use crate::domain::{JoinedBy, Metric, ResourceId, SeriesSource, Statistic, Window};
 use crate::sources::SourceError;
 use aws_sdk_cloudwatch::types::{
     Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricStat, ScanBy,
@@ -44,7 +44,7 @@ pub struct DiscoveredMetric {
 /// One series to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricQuery {
-    pub instance: InstanceId,
+    pub instance: ResourceId,
     /// The GPU's index on the host.
     pub gpu: Option<u16>,
     pub metric: Metric,

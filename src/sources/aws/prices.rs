@@ -6,7 +6,7 @@ use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     Currency, FailureKind, HourlyRate, Money, OperatingSystem, PriceBasis, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
+    PriceOrigin, PriceQuote, Provider, SpotHistory, StorageQuote, StorageResource, Tenancy, Window,
     spot_history,
 };
 use crate::sources::{SourceError, WantedPrices};
@@ -88,12 +88,9 @@ pub async fn on_demand_prices(
                 continue;
             };
             let key = PriceKey {
-                region: wanted.region.clone(),
-                instance_type: name.to_owned(),
                 operating_system: wanted.operating_system,
                 tenancy: wanted.tenancy,
-                option: PriceOption::OnDemand,
-                zone: None,
+                ..PriceKey::linux_on_demand(&wanted.region, name)
             };
             found.extend(quotes(&product, &key, read_on));
         }
@@ -238,6 +235,7 @@ pub async fn spot_prices(
         .filter_map(|((name, zone), changes)| {
             let history = spot_history(&changes, window)?;
             let key = PriceKey {
+                provider: Provider::Aws,
                 region: clients.region.clone(),
                 instance_type: name,
                 operating_system,

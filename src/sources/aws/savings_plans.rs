@@ -6,7 +6,7 @@ use super::pages::Pages;
 use super::session::Session;
 use crate::domain::{
     CommitmentTerm, Currency, FailureKind, HourlyRate, OperatingSystem, PaymentOption, PriceBasis,
-    PriceKey, PriceOption, PriceOrigin, PriceQuote, Tenancy,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, Provider, Tenancy,
 };
 use crate::sources::SourceError;
 use aws_sdk_savingsplans::types::{
@@ -127,6 +127,7 @@ fn quote(
         return None;
     }
     let key = PriceKey {
+        provider: Provider::Aws,
         region: region.to_owned(),
         instance_type: property(SavingsPlanRatePropertyKey::InstanceType)?.to_owned(),
         operating_system: OperatingSystem::Linux,

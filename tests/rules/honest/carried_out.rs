@@ -6,7 +6,7 @@ use super::draft::{estate_of, fleet};
 use crate::rules::plan::apply::apply;
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, audit};
 use gpucost::catalog::Prices;
-use gpucost::domain::{ActionKind, Currency, InstanceId, Money, PastAudit, Policy, Risk};
+use gpucost::domain::{ActionKind, Currency, Money, PastAudit, Policy, ResourceId, Risk};
 use gpucost::savings::existing_coverage;
 use gpucost::usage::Estate;
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ impl<'a> Twice<'a> {
     /// What is left of a workload at on-demand or spot prices, commitments left out, and
     /// whether any of it is paid for ahead.
     fn left_of(&self, one: &AuditedWorkload) -> (Decimal, bool) {
-        let was: BTreeSet<&InstanceId> = one.workload.instances.iter().collect();
+        let was: BTreeSet<&ResourceId> = one.workload.instances.iter().collect();
         let mut sum = Decimal::ZERO;
         let mut is_paid_ahead = false;
         for left in &self.after.workloads {
@@ -147,7 +147,7 @@ impl<'a> Twice<'a> {
     }
 
     /// What the plan stops.
-    fn stopped(&self) -> BTreeSet<&InstanceId> {
+    fn stopped(&self) -> BTreeSet<&ResourceId> {
         let stops = self
             .before
             .workloads
@@ -174,7 +174,7 @@ impl<'a> Twice<'a> {
     fn may_cover_others(&self) -> bool {
         let mut all = self.before.workloads.iter();
         let is_covered = all.any(|one| one.workload.committed_cost().is_some());
-        let committed: BTreeSet<&InstanceId> = self
+        let committed: BTreeSet<&ResourceId> = self
             .before
             .workloads
             .iter()

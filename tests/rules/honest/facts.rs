@@ -4,7 +4,7 @@ use super::config;
 use super::draft::{estate_of, fleet};
 use crate::rules::builder::audited;
 use gpucost::analysis::AuditedWorkload;
-use gpucost::domain::{ActionKind, InstanceId, Metric, Window};
+use gpucost::domain::{ActionKind, Metric, ResourceId, Window};
 use gpucost::usage::{Estate, Points, Series};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -31,7 +31,7 @@ const FACTS: [(Metric, &[ActionKind]); 3] = [
 ];
 
 /// The estate without most points of a metric of one instance: none, or twelve.
-fn without(estate: &Estate, id: &InstanceId, metric: Metric, keeps: usize) -> Estate {
+fn without(estate: &Estate, id: &ResourceId, metric: Metric, keeps: usize) -> Estate {
     let mut less = estate.clone();
     for one in &mut less.metrics {
         if one.instance == *id && one.metric == metric {

@@ -4,12 +4,12 @@ use super::config;
 use super::draft::{Box_, estate_of, fleet};
 use crate::rules::builder::audited;
 use gpucost::analysis::Audit;
-use gpucost::domain::{InstanceId, Money, UsageState};
+use gpucost::domain::{Money, ResourceId, UsageState};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-fn states(audit: &Audit) -> BTreeMap<&InstanceId, Option<UsageState>> {
+fn states(audit: &Audit) -> BTreeMap<&ResourceId, Option<UsageState>> {
     let members = audit.workloads.iter().flat_map(|one| &one.workload.members);
     members.map(|member| (&member.id, member.state)).collect()
 }

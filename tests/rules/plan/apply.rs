@@ -5,8 +5,8 @@ use super::load::{Load, Machine, largest, scaled, sum};
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::catalog::{gpu_spec, known_shape};
 use gpucost::domain::{
-    ActionKind, GpuOffer, GpuShare, Instance, InstanceId, Lifecycle, Metric, OfferingClass,
-    PriceOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Statistic, Target, Workload,
+    ActionKind, GpuOffer, GpuShare, Instance, Lifecycle, Metric, OfferingClass, PriceOption,
+    ReservedInstances, ResourceId, SavingsPlan, SavingsPlanKind, Statistic, Target, Workload,
 };
 use gpucost::savings::{Purchase, Ratio, RatioBasis, SharedCard, SharingMode};
 use gpucost::usage::Estate;
@@ -141,13 +141,13 @@ impl Change<'_> {
     }
 
     fn carried_out(&self) -> Vec<Machine> {
-        let of = |ids: &[InstanceId]| -> Vec<Machine> {
+        let of = |ids: &[ResourceId]| -> Vec<Machine> {
             ids.iter().map(|id| Machine::of(self.estate, id)).collect()
         };
-        let works = |id: &&InstanceId| self.working().instances.contains(id);
-        let (working, resting): (Vec<&InstanceId>, Vec<&InstanceId>) =
+        let works = |id: &&ResourceId| self.working().instances.contains(id);
+        let (working, resting): (Vec<&ResourceId>, Vec<&ResourceId>) =
             self.one.workload.instances.iter().partition(works);
-        let owned = |ids: Vec<&InstanceId>| of(&ids.into_iter().cloned().collect::<Vec<_>>());
+        let owned = |ids: Vec<&ResourceId>| of(&ids.into_iter().cloned().collect::<Vec<_>>());
         let (mut machines, mut resting) = (owned(working), owned(resting));
         for action in &self.one.actions {
             match action.kind() {

@@ -1,7 +1,7 @@
 //! What instances did, as curves that can be added and scaled.
 
 use gpucost::domain::{
-    Instance, InstanceId, InstanceState, JoinedBy, Metric, SeriesSource, Statistic, Window,
+    Instance, InstanceState, JoinedBy, Metric, ResourceId, SeriesSource, Statistic, Window,
 };
 use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
@@ -190,7 +190,7 @@ pub struct Machine {
 
 impl Machine {
     /// Of an estate.
-    pub fn of(estate: &Estate, id: &InstanceId) -> Self {
+    pub fn of(estate: &Estate, id: &ResourceId) -> Self {
         let mut instances = estate.instances.iter();
         let instance = instances
             .find(|one| one.id == *id)

@@ -8,8 +8,8 @@ use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::catalog::Prices;
 use gpucost::domain::{
-    Action, ActionKind, Classification, Finding, FindingKind, InstanceId, InstanceUsage, Money,
-    Policy, Risk,
+    Action, ActionKind, Classification, Finding, FindingKind, InstanceUsage, Money, Policy,
+    ResourceId, Risk,
 };
 use gpucost::savings::{Purchase, Refusal, Rejection, existing_coverage};
 use gpucost::sources::files::{Keep, read_estate};
@@ -52,7 +52,7 @@ impl Twice {
 
     /// The workloads that hold what is left of one.
     fn left_of(&self, one: &AuditedWorkload) -> Vec<&AuditedWorkload> {
-        let was: BTreeSet<&InstanceId> = one.workload.instances.iter().collect();
+        let was: BTreeSet<&ResourceId> = one.workload.instances.iter().collect();
         let all = self.after.workloads.iter();
         all.filter(|left| left.workload.instances.iter().any(|id| was.contains(id)))
             .collect()
@@ -61,7 +61,7 @@ impl Twice {
     /// Compute per month of what is left of a workload, unrounded; a group may
     /// have grown into another.
     fn compute_left(&self, one: &AuditedWorkload) -> Decimal {
-        let was: BTreeSet<&InstanceId> = one.workload.instances.iter().collect();
+        let was: BTreeSet<&ResourceId> = one.workload.instances.iter().collect();
         let mut sum = Decimal::ZERO;
         for left in self.left_of(one) {
             let Some(cost) = &left.workload.cost else {

@@ -6,9 +6,9 @@ use super::wire::{
 };
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GapSubject,
-    GpuModel, GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceId, InstanceShape,
-    InstanceState, JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem,
-    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Rejected,
+    GpuModel, GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceShape, InstanceState,
+    JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem, PriceBasis,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Provider, Rejected, ResourceId,
     SampleCounts, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, TagFilter,
     Tenancy, Volume, Window,
 };
@@ -94,7 +94,7 @@ fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
         )));
     }
     Ok(Instance {
-        id: InstanceId::new(wire.id),
+        id: ResourceId::named(wire.id),
         account: wire.account,
         region: wire.region,
         zone: wire.zone,
@@ -226,7 +226,7 @@ pub(super) fn series<E: de::Error>(
         }
     };
     Ok(Series {
-        instance: InstanceId::new(wire.instance),
+        instance: ResourceId::named(wire.instance),
         gpu: wire.gpu,
         metric,
         statistic,
@@ -267,7 +267,7 @@ fn profile<E: de::Error>(wire: ProfileWire) -> Result<ProfiledRun, E> {
         gpu_mean_percent: figure("gpu_mean_percent", wire.gpu_mean_percent, 100.0)?,
         cpu_p95_percent: figure("cpu_p95_percent", wire.cpu_p95_percent, 100.0)?,
         memory_p95_mib: figure("memory_p95_mib", wire.memory_p95_mib, f64::MAX)?,
-        instance: InstanceId::new(wire.instance),
+        instance: ResourceId::named(wire.instance),
     })
 }
 
@@ -289,6 +289,10 @@ fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {
 
 fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuote, Option<SpotHistory>), E> {
     let key = PriceKey {
+        provider: match &wire.provider {
+            Some(name) => named("provider", name, Provider::from_name)?,
+            None => Provider::Aws,
+        },
         region: wire.region,
         instance_type: wire.instance_type,
         operating_system: named(

@@ -1,7 +1,7 @@
 //! Series on their way into an estate file, on disk: their points are not held.
 
 use super::wire::{Cell, RejectedWire, SeriesWire};
-use crate::domain::{InstanceId, Rejected};
+use crate::domain::{Rejected, ResourceId};
 use crate::usage::{Estate, Points, Series};
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -89,10 +89,10 @@ impl Recording {
     pub(super) fn series_of<'a>(
         &'a self,
         estate: &'a Estate,
-        name: &'a dyn Fn(InstanceId) -> InstanceId,
+        name: &'a dyn Fn(ResourceId) -> ResourceId,
     ) -> io::Result<impl Iterator<Item = io::Result<Box<RawValue>>> + 'a> {
-        let inside: BTreeSet<&InstanceId> = estate.instances.iter().map(|one| &one.id).collect();
-        let beside: BTreeSet<&InstanceId> = estate.out_of_scope.iter().map(|one| &one.id).collect();
+        let inside: BTreeSet<&ResourceId> = estate.instances.iter().map(|one| &one.id).collect();
+        let beside: BTreeSet<&ResourceId> = estate.out_of_scope.iter().map(|one| &one.id).collect();
         let mut file = &self.0;
         file.seek(SeekFrom::Start(0))?;
         let lines = BufReader::new(GzDecoder::new(BufReader::new(file))).lines();
@@ -101,7 +101,7 @@ impl Recording {
                 let Some(line) = Line::of(&line) else {
                     return Ok(None);
                 };
-                let id = name(InstanceId::new(serde_json::from_str::<String>(
+                let id = name(ResourceId::named(serde_json::from_str::<String>(
                     line.instance,
                 )?));
                 let belongs = inside.contains(&id) || beside.contains(&id) && line.shows_running;

@@ -141,6 +141,9 @@ pub(super) struct GpuWire {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a price object")]
 pub(super) struct PriceWire {
+    /// AWS where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
     pub region: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,

@@ -7,7 +7,7 @@ use super::wire::{
     SampleCountsWire, ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire, VolumeWire,
 };
 use crate::domain::{
-    Instance, InstanceId, InstanceShape, PriceBasis, ProfiledRun, SpotHistory, TagFilter,
+    Instance, InstanceShape, PriceBasis, ProfiledRun, Provider, ResourceId, SpotHistory, TagFilter,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::usage::Estate;
@@ -31,13 +31,13 @@ pub fn write_estate(estate: &Estate, out: &mut dyn Write) -> io::Result<()> {
 pub fn write_recorded(
     estate: &Estate,
     recording: &Recording,
-    name: &dyn Fn(InstanceId) -> InstanceId,
+    name: &dyn Fn(ResourceId) -> ResourceId,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     write_document(estate, Some((recording, name)), out)
 }
 
-type Recorded<'a> = (&'a Recording, &'a dyn Fn(InstanceId) -> InstanceId);
+type Recorded<'a> = (&'a Recording, &'a dyn Fn(ResourceId) -> ResourceId);
 
 fn write_document(
     estate: &Estate,
@@ -186,6 +186,7 @@ fn prices(estate: &Estate) -> Vec<PriceWire> {
         .prices
         .iter()
         .map(|(key, quote)| PriceWire {
+            provider: (key.provider != Provider::Aws).then(|| key.provider.to_string()),
             region: key.region.clone(),
             zone: key.zone.clone(),
             instance_type: key.instance_type.clone(),

@@ -3,7 +3,7 @@
 use crate::catalog::{bundled_regions_of, has_form_of_type, leading_region, shape, shapes};
 use crate::domain::{
     Currency, HourlyRate, MOST_PER_HOUR, OperatingSystem, PriceBasis, PriceKey, PriceOption,
-    PriceOrigin, PriceQuote, Tenancy, nearest_names, shown,
+    PriceOrigin, PriceQuote, Provider, Tenancy, nearest_names, shown,
 };
 use crate::sources::files::shared::bounded::read_written;
 use jiff::civil::Date;
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 const REQUIRED: &[&str] = &["instance_type", "region", "hourly", "effective_date"];
 /// Columns that may be there, with what stands for an empty cell.
 const OPTIONAL: &[(&str, &str)] = &[
+    ("provider", "aws"),
     ("operating_system", "linux"),
     ("tenancy", "shared"),
     ("option", "on-demand"),
@@ -180,9 +181,16 @@ impl Cells<'_> {
 }
 
 fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), String> {
+    let provider = cells.named("provider", Provider::from_name)?;
+    let (place, name) = (cells.required("region")?, cells.required("instance_type")?);
+    if provider == Provider::Aws {
+        check_region(place)?;
+        check_instance_type(name)?;
+    }
     let key = PriceKey {
-        region: region(cells.required("region")?)?,
-        instance_type: instance_type(cells.required("instance_type")?)?,
+        provider,
+        region: place.to_owned(),
+        instance_type: name.to_owned(),
         operating_system: cells.named("operating_system", OperatingSystem::from_name)?,
         tenancy: cells.named("tenancy", Tenancy::from_name)?,
         option: cells.named("option", PriceOption::from_name)?,
@@ -190,7 +198,7 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
     };
     let currency = cells.named("currency", Currency::from_code)?;
     let billed = Currency::of_region(&key.region);
-    if currency != billed {
+    if provider == Provider::Aws && currency != billed {
         return Err(format!(
             "{} is billed in {billed}, not in {currency}",
             key.region
@@ -219,17 +227,17 @@ fn price(cells: &Cells<'_>, source: &str) -> Result<(PriceKey, PriceQuote), Stri
 }
 
 /// A region, of the catalog or newer than it.
-fn region(name: &str) -> Result<String, String> {
+fn check_region(name: &str) -> Result<(), String> {
     match leading_region(name) {
-        Some(_) => Ok(name.to_owned()),
+        Some(_) => Ok(()),
         None => Err(format!("`{name}` is not a region such as us-east-1")),
     }
 }
 
 /// An instance type, of the catalog or newer than it.
-fn instance_type(name: &str) -> Result<String, String> {
+fn check_instance_type(name: &str) -> Result<(), String> {
     if has_form_of_type(name) || shape(name).is_some() || !bundled_regions_of(name).is_empty() {
-        return Ok(name.to_owned());
+        return Ok(());
     }
     let known = shapes().map(|shape| shape.instance_type.as_str());
     let nearest = nearest_names(name, known).into_iter().next();
@@ -247,6 +255,28 @@ mod tests {
 
     fn invalid_value(text: &str) -> (u64, String) {
         parse(text, "own.csv").expect_err("an error")
+    }
+
+    #[test]
+    fn other_providers_have_names_of_their_own() {
+        let text = "instance_type,region,hourly,effective_date,provider\n\
+                    dgx h100,hall 2,9.75,2026-10-01,on-premises\n\
+                    p5.48xlarge,us-east-1,41.25,2026-10-01,\n";
+        let prices = parse(text, "own.csv").expect("valid");
+        let own = PriceKey {
+            provider: Provider::OnPremises,
+            ..PriceKey::linux_on_demand("hall 2", "dgx h100")
+        };
+        assert_eq!(prices[&own].rate.amount().to_string(), "9.75");
+        let as_aws = PriceKey {
+            provider: Provider::Aws,
+            ..own
+        };
+        assert!(!prices.contains_key(&as_aws));
+        assert_eq!(
+            invalid_value(&text.replace("on-premises", "mars")),
+            (2, "`mars` is not a known provider".to_owned())
+        );
     }
 
     #[test]
@@ -301,9 +331,9 @@ mod tests {
     fn whatever_the_book_has_can_have_a_price_of_its_own() {
         let mut checked = 0;
         for name in shapes().map(|shape| shape.instance_type.as_str()) {
-            assert_eq!(instance_type(name), Ok(name.to_owned()));
+            assert_eq!(check_instance_type(name), Ok(()));
             for place in bundled_regions_of(name) {
-                assert_eq!(region(place), Ok(place.to_owned()));
+                assert_eq!(check_region(place), Ok(()));
                 checked += 1;
             }
         }
@@ -319,7 +349,7 @@ mod tests {
             "u7i-12tb.224xlarge",
             "u-p6e-gb200x72",
         ] {
-            assert_eq!(instance_type(name), Ok(name.to_owned()));
+            assert_eq!(check_instance_type(name), Ok(()));
         }
         for invalid in [
             "p5.48xlrage",
@@ -330,10 +360,10 @@ mod tests {
             "p5.9999xlarge",
             "p5.48x large",
         ] {
-            assert!(instance_type(invalid).is_err(), "{invalid}");
+            assert!(check_instance_type(invalid).is_err(), "{invalid}");
         }
         for name in ["us-east-9", "eusc-de-east-1", "us-isob-east-1"] {
-            assert_eq!(region(name), Ok(name.to_owned()));
+            assert_eq!(check_region(name), Ok(()));
         }
         for invalid in [
             "us-esat-1",
@@ -345,7 +375,7 @@ mod tests {
             "us-central1",
             "us--east-1",
         ] {
-            assert!(region(invalid).is_err(), "{invalid}");
+            assert!(check_region(invalid).is_err(), "{invalid}");
         }
     }
 

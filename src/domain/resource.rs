@@ -1,0 +1,99 @@
+//! Which resource of which account of which provider.
+
+use super::named::named_enum;
+use std::fmt;
+
+named_enum! {
+    /// Who rents out or owns machines.
+    Provider {
+        Aws = "aws",
+        Azure = "azure",
+        Gcp = "gcp",
+        /// Own hardware.
+        OnPremises = "on-premises",
+    }
+}
+
+/// The id of a resource, the same wherever it is seen. AWS's ids and ARNs are unique in
+/// the world and stand for themselves, such as `i-0123456789abcdef0`; names of other
+/// providers are not, and stand behind where they hold, as in
+/// `gcp/project/us-central1/vm-1`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceId(Box<str>);
+
+impl ResourceId {
+    /// From the provider's own id.
+    pub fn new(provider: Provider, account: &str, region: &str, native: &str) -> Self {
+        Self(if provider == Provider::Aws {
+            native.into()
+        } else {
+            let place = [account, region].map(|name| name.replace('/', "%2F"));
+            format!("{provider}/{}/{}/{native}", place[0], place[1]).into()
+        })
+    }
+
+    /// From what [`Self::as_str`] says.
+    pub fn named(name: impl Into<Box<str>>) -> Self {
+        Self(name.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn provider(&self) -> Provider {
+        self.place()
+            .map_or(Provider::Aws, |(provider, ..)| provider)
+    }
+
+    /// The provider's own id.
+    pub fn native(&self) -> &str {
+        match self.place() {
+            Some(_) => self.0.splitn(4, '/').last().unwrap_or_default(),
+            None => &self.0,
+        }
+    }
+
+    /// Provider, account and region, where the id holds only there.
+    pub fn place(&self) -> Option<(Provider, &str, &str)> {
+        let mut parts = self.0.splitn(4, '/');
+        let provider = Provider::from_name(parts.next()?).filter(|one| *one != Provider::Aws)?;
+        let (account, region) = (parts.next()?, parts.next()?);
+        parts.next().map(|_| (provider, account, region))
+    }
+}
+
+impl fmt::Display for ResourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_in_two_accounts_is_two_resources() {
+        let id = |account| ResourceId::new(Provider::Gcp, account, "us-central1", "vm/1");
+        assert_eq!(id("a").as_str(), "gcp/a/us-central1/vm/1");
+        assert_ne!(id("a"), id("b"));
+        assert_ne!(id("a/us-central1"), id("a"));
+        assert_eq!(
+            (id("a").provider(), id("a").native()),
+            (Provider::Gcp, "vm/1")
+        );
+        assert_eq!(ResourceId::named("gcp/a/us-central1/vm/1"), id("a"));
+    }
+
+    #[test]
+    fn ids_of_aws_are_as_aws_writes_them() {
+        let arn = "arn:aws:sagemaker:us-east-1:111122223333:endpoint/gcp/a/b/c";
+        for native in ["i-0123456789abcdef0", arn] {
+            let id = ResourceId::new(Provider::Aws, "111122223333", "us-east-1", native);
+            assert_eq!(id.as_str(), native);
+            assert_eq!((id.provider(), id.native()), (Provider::Aws, native));
+        }
+        assert_eq!(ResourceId::named("gcp/short").provider(), Provider::Aws);
+    }
+}

@@ -1,0 +1,156 @@
+//! One estate, several providers and accounts that use the same names.
+
+use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
+use gpucost::analysis::Audit;
+use gpucost::domain::{
+    CommitmentTerm, Currency, HourlyRate, PriceBasis, PriceKey, PriceOrigin, PriceQuote, Provider,
+    PurchaseOption, ResourceId, SavingsPlan, SavingsPlanKind,
+};
+use gpucost::sources::files::{Keep, read_estate, write_estate};
+use gpucost::usage::Estate;
+use jiff::SignedDuration;
+use rust_decimal::Decimal;
+
+const NATIVE: &str = "i-1";
+
+fn id(provider: Provider, account: &str) -> ResourceId {
+    ResourceId::new(provider, account, "us-east-1", NATIVE)
+}
+
+/// The same name, type, region and group at a provider in an account.
+fn machine((provider, account): (Provider, &str), level: f64) -> Machine {
+    let mut machine = Machine::new(NATIVE, "g5.xlarge");
+    machine.instance.id = id(provider, account);
+    machine.instance.account = account.to_owned();
+    machine.instance.auto_scaling_group = Some("train".to_owned());
+    machine
+        .cpu(flat(5.0))
+        .gpu(0, flat(level))
+        .vram(0, 2_000.0, A10G_MIB)
+}
+
+const AWS: (Provider, &str) = (Provider::Aws, "lab");
+const HALL: (Provider, &str) = (Provider::OnPremises, "lab");
+const OTHER_HALL: (Provider, &str) = (Provider::OnPremises, "other");
+
+/// Three machines of one name, a savings plan for any compute, and a price of the own
+/// hardware of a dollar.
+fn three() -> Estate {
+    let mut three = estate(vec![
+        machine(AWS, 80.0),
+        machine(HALL, 0.0),
+        machine(OTHER_HALL, 20.0),
+    ]);
+    three.accounts = vec!["lab".to_owned(), "other".to_owned()];
+    three.commitments.savings_plans.push(SavingsPlan {
+        id: "sp-1".to_owned(),
+        kind: SavingsPlanKind::Compute,
+        region: None,
+        family: None,
+        currency: Currency::Usd,
+        commitment_hourly: Decimal::from(10),
+        term: CommitmentTerm::ONE_YEAR_NO_UPFRONT,
+        start: as_of() - SignedDuration::from_hours(24 * 100),
+        end: as_of() + SignedDuration::from_hours(24 * 265),
+    });
+    let quote = PriceQuote {
+        rate: HourlyRate::new(Decimal::ONE, Currency::Usd).expect("a rate"),
+        instalments: None,
+        origin: PriceOrigin::User,
+        basis: PriceBasis::Observed,
+        effective_date: jiff::civil::date(2026, 10, 1),
+        seen_on: jiff::civil::date(2026, 10, 1),
+        source: "own.csv".to_owned(),
+    };
+    let own = PriceKey {
+        provider: Provider::OnPremises,
+        ..PriceKey::linux_on_demand("us-east-1", "g5.xlarge")
+    };
+    three.prices.insert(own, quote.clone());
+    // Half the list price of the same type under the plan.
+    let option = SavingsPlanKind::Compute
+        .price_option(CommitmentTerm::ONE_YEAR_NO_UPFRONT)
+        .expect("of instances");
+    let rate = HourlyRate::new(Decimal::new(5, 1), Currency::Usd).expect("a rate");
+    let list = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
+    three
+        .prices
+        .insert(list.with_option(option), PriceQuote { rate, ..quote });
+    three
+}
+
+/// Id, mean utilization, how it is paid and dollars a month of each workload.
+fn found(audit: &Audit) -> Vec<(String, f64, PurchaseOption, String)> {
+    let rows = audit.workloads.iter().map(|one| {
+        let used = one.workload.utilization.as_ref().expect("it was measured");
+        let cost = one.workload.monthly_cost().expect("it is priced");
+        (
+            one.workload.id(),
+            used.distribution.mean,
+            one.workload.key.purchase_option,
+            cost.amount().to_string(),
+        )
+    });
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by(|left, right| left.0.cmp(&right.0));
+    rows
+}
+
+#[test]
+fn one_name_at_two_providers_and_in_two_accounts_is_three_machines() {
+    let three = three();
+    let rows = found(&audited(&three));
+    // 730 hours at 0.5 under the plan, and at a dollar in the halls: what AWS sold does
+    // not pay there.
+    let expected = [
+        (
+            "lab/us-east-1/g5.xlarge/savings-plan/asg:train",
+            80.0,
+            PurchaseOption::SavingsPlan,
+            "365.0",
+        ),
+        (
+            "on-premises/lab/us-east-1/g5.xlarge/on-demand/asg:train",
+            0.0,
+            PurchaseOption::OnDemand,
+            "730",
+        ),
+        (
+            "on-premises/other/us-east-1/g5.xlarge/on-demand/asg:train",
+            20.0,
+            PurchaseOption::OnDemand,
+            "730",
+        ),
+    ]
+    .map(|(id, mean, option, cost)| (id.to_owned(), mean, option, cost.to_owned()));
+    assert_eq!(rows, expected);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("estate.json");
+    let mut text = Vec::new();
+    write_estate(&three, &mut text).expect("memory");
+    std::fs::write(&path, text).expect("it is writable");
+    for keep in [Keep::Points, Keep::Usage] {
+        let read = read_estate(&path, keep).expect("what was written");
+        assert_eq!(found(&audited(&read)), expected, "{keep:?}");
+    }
+}
+
+#[test]
+fn the_list_price_of_aws_is_not_the_price_of_the_same_name_elsewhere() {
+    let mut three = three();
+    three.prices.retain(|key, _| key.provider == Provider::Aws);
+    let audit = audited(&three);
+    let costs: Vec<bool> = audit
+        .workloads
+        .iter()
+        .map(|one| one.workload.monthly_cost().is_some())
+        .collect();
+    assert_eq!(costs.iter().filter(|priced| **priced).count(), 1);
+    let unpriced = audit.gaps.iter().filter(|gap| gap.what.name() == "price");
+    let places: Vec<&str> = unpriced.map(|gap| gap.place.as_str()).collect();
+    let unpriced_group = |account: &str| {
+        format!("on-premises/{account}/us-east-1/g5.xlarge/on-demand/asg:train/unpriced")
+    };
+    assert_eq!(places, [unpriced_group("lab"), unpriced_group("other")]);
+}
