@@ -89,10 +89,20 @@ pub struct Audit {
 
 /// Audits an estate.
 pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
+    audit_of(estate, (policy, accepted, false))
+}
+
+/// Audits an estate for the types that its workloads could move to: at this level of risk
+/// and at none below, with every type that was evaluated.
+pub fn audit_types(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
+    audit_of(estate, (policy, accepted, true))
+}
+
+fn audit_of(estate: &Estate, (policy, accepted, keeps_types): (&Policy, Risk, bool)) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let coverage = existing_coverage(estate, &prices, policy);
-    let usage = estate.measured();
-    judge((estate, usage), coverage, &prices, (policy, accepted))
+    let by = (policy, accepted, keeps_types);
+    judge((estate, estate.measured()), coverage, &prices, by)
 }
 
 /// Audits an estate that nobody else needs: how it was used is let go as soon as it is
@@ -102,14 +112,19 @@ pub fn audit_once(mut estate: Estate, policy: &Policy, accepted: Risk) -> Audit 
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let coverage = existing_coverage(&estate, &prices, policy);
     let usage = Cow::Owned(std::mem::take(&mut estate.usage));
-    judge((&estate, usage), coverage, &prices, (policy, accepted))
+    judge(
+        (&estate, usage),
+        coverage,
+        &prices,
+        (policy, accepted, false),
+    )
 }
 
 fn judge(
     (estate, usage): (&Estate, Cow<'_, Usages>),
     coverage: Coverage,
     prices: &Prices<'_>,
-    (policy, accepted): (&Policy, Risk),
+    (policy, accepted, keeps_types): (&Policy, Risk, bool),
 ) -> Audit {
     let owned = Owned::of(estate, coverage, prices, policy);
     let paid = owned.paid_hours();
@@ -125,10 +140,12 @@ fn judge(
             owned: &owned,
             estate,
             accepted: risk,
+            keeps_types,
         };
         planner.plan(&groups)
     };
-    let mut levels = Risk::ALL.iter().filter(|risk| **risk <= accepted);
+    let is_weighed = |risk: &&Risk| **risk == accepted || (**risk < accepted && !keeps_types);
+    let mut levels = Risk::ALL.iter().filter(is_weighed);
     let lowest = levels.next().copied().unwrap_or(accepted);
     let Planned {
         risk: plan_risk,

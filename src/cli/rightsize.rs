@@ -5,7 +5,7 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::rightsize_flags::{OneType, RightsizeArgs};
 use super::{Io, audit as audit_command, estate, output, pricing};
-use crate::analysis::{Sized, Sizing, audit};
+use crate::analysis::{Sized, Sizing, audit_types};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{Money, PriceQuote, Risk};
@@ -32,16 +32,12 @@ fn fleet(
     let age = PriceAge::of_estate(&args.estate, settings)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     let policy = &settings.policy;
-    let audit = audit(&estate, policy, accepted);
+    let audit = audit_types(&estate, policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
-    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let workloads = audit.workloads.iter();
     let sizings = Sizings {
         accepted,
-        workloads: audit
-            .workloads
-            .iter()
-            .map(|audited| Sizing::of(audited, &prices, policy, accepted))
-            .collect(),
+        workloads: workloads.map(|one| Sizing::of(one, policy)).collect(),
         gaps: audit.gaps.clone(),
     };
     output::document(&render(&sizings, format, args, io)?, &args.estate.out, io)?;

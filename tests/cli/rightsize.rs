@@ -1,6 +1,10 @@
 //! `gpucost rightsize`: for one type and for the fleet, and what is refused.
 
+use crate::cli::estates::situations;
 use crate::cli::world::{Outcome, World};
+use gpucost::analysis::{Sizing, audit, audit_types};
+use gpucost::domain::{Policy, Risk};
+use gpucost::sources::files::parse_estate;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -218,4 +222,48 @@ fn the_demo_is_sized_in_every_format() {
             }
         }
     }
+}
+
+#[test]
+fn the_first_type_is_what_the_lever_proposes() {
+    let policy = Policy::default();
+    let mut proposed = 0;
+    for path in situations() {
+        let estate = std::fs::read(&path).expect("a situation");
+        let estate = parse_estate(&estate[..]).expect("an estate");
+        for accepted in Risk::ALL {
+            let planned = audit(&estate, &policy, *accepted);
+            let listed = audit_types(&estate, &policy, planned.plan_risk);
+            for (planned, listed) in planned.workloads.iter().zip(&listed.workloads) {
+                let sizing = Sizing::of(listed, &policy);
+                let first = sizing
+                    .outcome
+                    .iter()
+                    .find_map(|found| found.accepted().next());
+                let lever = planned.proposals.rightsize();
+                let chosen = lever.and_then(|found| found.suitable.first());
+                proposed += u32::from(chosen.is_some());
+                let id = &sizing.id;
+                assert_eq!(first.map(|one| &*one.considered), chosen, "{id}: {path:?}");
+            }
+        }
+    }
+    assert!(proposed > 0);
+}
+
+#[test]
+fn what_the_plan_may_not_move_is_not_resized() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let situation = folder.join("fixtures/rules/overprovisioned-gpu/fires.json");
+    let estate = std::fs::read_to_string(situation).expect("a situation");
+    let mut estate: Value = serde_json::from_str(&estate).expect("JSON");
+    // Of another account: it is not among the commitments.
+    estate["instances"][0]["capacity_reservation_id"] = json!("cr-1");
+    let world = World::new();
+    let path = world.estate("held.json", &estate);
+    let found = world.run(&["rightsize", "--from", &path, "--format", "json"]);
+    let found = found.json()["workloads"][0].clone();
+    let reason = "runs in a capacity reservation that this account cannot lower";
+    assert_eq!(found["left_alone"], reason);
+    assert_eq!(found["candidates"], json!([]));
 }

@@ -4,8 +4,8 @@
 use crate::samples::data::book;
 use crate::support::data::shared;
 use flate2::read::GzDecoder;
-use gpucost::analysis::{Audit, Sizing, audit};
-use gpucost::catalog::{Prices, shape as listed_shape};
+use gpucost::analysis::{Audit, Sizing, audit, audit_types};
+use gpucost::catalog::shape as listed_shape;
 use gpucost::domain::{
     AcceleratorKind, ActionKind, ApiUsage, Architecture, Classification, Commitments, Currency,
     EstateSource, GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceShape, InstanceState,
@@ -253,13 +253,9 @@ fn policy() -> Policy {
 
 fn sized(estate: &Estate) -> (Audit, Vec<Sizing>) {
     let policy = &policy();
-    let audit = audit(estate, policy, Risk::Medium);
-    let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let sizings = audit
-        .workloads
-        .iter()
-        .map(|one| Sizing::of(one, &prices, policy, Risk::Medium))
-        .collect();
+    let audit = audit_types(estate, policy, Risk::Medium);
+    let workloads = audit.workloads.iter();
+    let sizings = workloads.map(|one| Sizing::of(one, policy)).collect();
     (audit, sizings)
 }
 

@@ -2,8 +2,11 @@
 
 use crate::analysis::AuditedWorkload;
 use crate::catalog::Prices;
-use crate::domain::{Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind};
-use crate::savings::{Considered, Demand, Today, candidates, steps};
+use crate::domain::{
+    ActionKind, Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind,
+};
+use crate::savings::{Considered, Demand, Refusal, Today, candidates, steps};
+use std::sync::Arc;
 
 /// One workload with every type that it could move to.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +38,7 @@ pub struct Sized {
 /// A type that was evaluated, beside today's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    pub considered: Considered,
+    pub considered: Arc<Considered>,
     /// Per month; negative for a more expensive one, absent for an unpriced one.
     pub monthly_savings: Option<Money>,
     /// What to check before moving there; empty for a rejected one.
@@ -43,7 +46,7 @@ pub struct Candidate {
 }
 
 impl Sized {
-    /// Looks at every type.
+    /// Looks at every type for a demand that no workload of an audit has.
     pub fn of(
         today: &Today<'_>,
         demand: Demand,
@@ -51,8 +54,16 @@ impl Sized {
         policy: &Policy,
         accepted: Risk,
     ) -> Self {
-        let candidates = candidates(today, &demand, prices, policy, accepted)
-            .into_iter()
+        let types = candidates(today, &demand, prices, policy, accepted);
+        Self::beside(today, demand, types.into_iter().map(Arc::new))
+    }
+
+    fn beside(
+        today: &Today<'_>,
+        demand: Demand,
+        types: impl Iterator<Item = Arc<Considered>>,
+    ) -> Self {
+        let candidates = types
             .map(|considered| Candidate {
                 monthly_savings: considered.monthly.and_then(|monthly| {
                     let savings = today.cost.compute_monthly.checked_sub(monthly);
@@ -85,13 +96,8 @@ impl Sized {
 }
 
 impl Sizing {
-    /// Of one workload of an audit, as the audit itself would size it.
-    pub fn of(
-        audited: &AuditedWorkload,
-        prices: &Prices<'_>,
-        policy: &Policy,
-        accepted: Risk,
-    ) -> Self {
+    /// What the lever says about one workload of an audit that keeps every type.
+    pub fn of(audited: &AuditedWorkload, policy: &Policy) -> Self {
         let whole = &audited.workload;
         // What is idle stops; the others are sized without it.
         let working = audited.working();
@@ -104,7 +110,7 @@ impl Sizing {
             instances: u32::try_from(workload.instances.len()).unwrap_or(u32::MAX),
             kind: whole.kind,
             monthly: workload.cost.as_ref().map(|cost| cost.compute_monthly),
-            outcome: outcome(audited, workload, prices, policy, accepted),
+            outcome: outcome(audited, workload, policy),
         }
     }
 }
@@ -112,36 +118,46 @@ impl Sizing {
 fn outcome(
     audited: &AuditedWorkload,
     workload: &Workload,
-    prices: &Prices<'_>,
     policy: &Policy,
-    accepted: Risk,
 ) -> Result<Sized, String> {
-    let verdict = audited
-        .working()
-        .map_or(&audited.verdict, |part| &part.verdict);
-    if let Some(reason) = &workload.ignored {
-        return Err(format!("ignored: {reason}"));
-    }
-    if !workload.key.running {
-        return Err("stopped".to_owned());
-    }
-    if verdict.is_idle() {
-        return Err("idle: stop it instead".to_owned());
-    }
-    if verdict.state == Some(UsageState::IdleSoFar) {
-        return Err("idle so far: no usage to size by".to_owned());
-    }
-    if verdict.classification == Classification::InsufficientData {
-        return Err(format!("{}: {}", verdict.classification, verdict.reason));
-    }
-    if !verdict.is_shrinkable() {
-        return Err(verdict.classification.to_string());
-    }
-    if let Some(committed_cost) = workload.committed_cost() {
-        let option = workload.key.purchase_option;
-        return Err(format!("billed as {option}: {}", committed_cost.in_words()));
-    }
+    let answer = audited.proposals.answer(ActionKind::Rightsize);
+    let types = answer.map(|answer| &answer.types);
+    let Some(types) = types.filter(|types| !types.is_empty()) else {
+        return Err(left_alone(audited, workload));
+    };
     let today = Today::of(workload).map_err(|missing_data| missing_data.to_string())?;
     let demand = Demand::of(workload, policy).map_err(|missing_data| missing_data.to_string())?;
-    Ok(Sized::of(&today, demand, prices, policy, accepted))
+    Ok(Sized::beside(&today, demand, types.iter().cloned()))
+}
+
+/// Why the lever evaluated no type.
+fn left_alone(audited: &AuditedWorkload, workload: &Workload) -> String {
+    let working = audited.working();
+    let verdict = working.map_or(&audited.verdict, |part| &part.verdict);
+    if let Some(reason) = &workload.ignored {
+        return format!("ignored: {reason}");
+    }
+    if verdict.is_shrinkable()
+        && let Some(committed_cost) = workload.committed_cost()
+    {
+        let option = workload.key.purchase_option;
+        return format!("billed as {option}: {}", committed_cost.in_words());
+    }
+    let answer = audited.proposals.answer(ActionKind::Rightsize);
+    let refused = answer.and_then(|answer| answer.refused.first());
+    match refused.map(|one| &one.reason) {
+        Some(Refusal::Stopped) => "stopped".to_owned(),
+        Some(Refusal::Missing(missing_data)) => missing_data.to_string(),
+        Some(Refusal::Held) => {
+            "runs in a capacity reservation that this account cannot lower".to_owned()
+        }
+        _ if verdict.is_idle() => "idle: stop it instead".to_owned(),
+        _ if verdict.state == Some(UsageState::IdleSoFar) => {
+            "idle so far: no usage to size by".to_owned()
+        }
+        _ if verdict.classification == Classification::InsufficientData => {
+            format!("{}: {}", verdict.classification, verdict.reason)
+        }
+        _ => verdict.classification.to_string(),
+    }
 }

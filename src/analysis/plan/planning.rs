@@ -21,6 +21,7 @@ pub(in crate::analysis) struct Planner<'a> {
     pub owned: &'a Owned<'a>,
     pub estate: &'a Estate,
     pub accepted: Risk,
+    pub keeps_types: bool,
 }
 
 /// What could be done about one workload.
@@ -92,6 +93,7 @@ impl Planner<'_> {
             policy: self.policy,
             bought,
             accepted: self.accepted,
+            keeps_types: self.keeps_types,
         };
         let weighed: Vec<_> = groups
             .par_iter()

@@ -47,7 +47,7 @@ fn committing(
     Ok(Answer {
         offered: is_offered.then(|| Arc::new(Proposal::Commit(Committing { alone, places }))),
         refused,
-        more_refused: 0,
+        ..Answer::default()
     })
 }
 

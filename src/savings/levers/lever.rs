@@ -44,6 +44,8 @@ pub struct Facts<'a> {
     pub policy: &'a Policy,
     pub bought: Bought<'a>,
     pub accepted: Risk,
+    /// Whether right-sizing keeps every type that it evaluated, and not the nearest alone.
+    pub keeps_types: bool,
 }
 
 /// One way to pay less.

@@ -4,8 +4,8 @@ use crate::domain::{
     Action, ActionKind, Money, Part, PurchaseOption, ResourceId, Risk, Target, UsageState, Workload,
 };
 use crate::savings::{
-    Commitment, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing, Scheduling,
-    Sharing, SpotOffer,
+    Commitment, Considered, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing,
+    Scheduling, Sharing, SpotOffer,
 };
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -189,6 +189,9 @@ pub struct Answer {
     /// How many further candidates were refused: of those that are farther away the nearest
     /// is kept for each reason, because a fleet has a hundred for each workload.
     pub more_refused: usize,
+    /// Every type that was evaluated, the suitable ones first; empty unless the facts ask
+    /// for them.
+    pub types: Vec<Arc<Considered>>,
 }
 
 impl Answer {
@@ -203,8 +206,7 @@ impl From<Result<Proposal, Refusal>> for Answer {
         match found {
             Ok(proposal) => Self {
                 offered: Some(Arc::new(proposal)),
-                refused: Vec::new(),
-                more_refused: 0,
+                ..Self::default()
             },
             Err(reason) => Self::from(reason),
         }
@@ -214,9 +216,8 @@ impl From<Result<Proposal, Refusal>> for Answer {
 impl From<Refusal> for Answer {
     fn from(reason: Refusal) -> Self {
         Self {
-            offered: None,
             refused: vec![reason.into()],
-            more_refused: 0,
+            ..Self::default()
         }
     }
 }
@@ -353,5 +354,6 @@ fn together(left: Answer, right: Answer, group: &Workload) -> Answer {
         }),
         refused: [left.refused, right.refused].concat(),
         more_refused: left.more_refused + right.more_refused,
+        types: Vec::new(),
     }
 }

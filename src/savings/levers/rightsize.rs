@@ -39,6 +39,8 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     }
     let today = Today::of(workload).map_err(Refusal::Missing)?;
     let all = candidates(&today, &demand, facts.prices, facts.policy, accepted);
+    let kept = all.iter().filter(|_| facts.keeps_types);
+    let types = kept.cloned().map(Arc::new).collect();
     let (suitable, rejected): (Vec<Considered>, Vec<Considered>) =
         all.into_iter().partition(Considered::is_accepted);
     let mut refused: Vec<Refused> = rejected.into_iter().filter_map(rejection_of).collect();
@@ -55,11 +57,10 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
         && let Some(first) = refused.first().cloned()
         && refused.iter().all(|one| one.reason == first.reason)
     {
-        refused = vec![first];
         return Ok(Answer {
-            offered,
-            refused,
-            more_refused: 0,
+            refused: vec![first],
+            types,
+            ..Answer::default()
         });
     }
     let refused = nearest(refused);
@@ -67,6 +68,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
         offered,
         more_refused: all - refused.len(),
         refused,
+        types,
     })
 }
 

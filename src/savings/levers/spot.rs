@@ -72,7 +72,7 @@ fn markets(
     Ok(Answer {
         offered: (!offers.is_empty()).then(|| Arc::new(Proposal::Spot(offers))),
         refused,
-        more_refused: 0,
+        ..Answer::default()
     })
 }
 

@@ -58,7 +58,7 @@ impl Lever for StopIdle {
         Answer {
             offered: Some(Arc::new(Proposal::Stop(stop))),
             refused,
-            more_refused: 0,
+            ..Answer::default()
         }
     }
 }
