@@ -1,10 +1,10 @@
 //! From what the levers offer to what a plan chooses from: each offer on top of another.
 
 use super::{
-    Alternatives, Committable, Proposals, ResizeOffer, Rightsizing, Schedule, ScheduleOffer,
-    ScheduledHours, Scheduling, Sharing, SpotFigures, SpotMarket, SpotOffer, Stage, StageMember,
+    Alternatives, Committable, Proposal, Proposals, ResizeOffer, Schedule, ScheduleOffer,
+    ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage, StageMember,
 };
-use crate::domain::{ActionKind, Currency, HourlyRate, Money, Part, PriceOption, Workload};
+use crate::domain::{Currency, HourlyRate, Money, Part, PriceOption, Workload};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -53,11 +53,9 @@ impl Alternatives {
         };
         let schedule = proposals.schedule();
         found.schedule = schedule.map(scheduled);
-        let moved = proposals.rightsize();
-        let moved = moved.and_then(|found| moved_to(found, schedule));
-        let shared = proposals.share();
-        let shared = shared.and_then(|found| shared_on(found, &today, schedule));
-        found.resizes = moved.into_iter().chain(shared).collect();
+        let resizes = proposals.offers();
+        let resizes = resizes.filter_map(|offered| resize(offered, &today, schedule));
+        found.resizes = resizes.collect();
         let markets = proposals.spot().into_iter().flatten();
         found.spot = markets
             .map(|(name, offer)| (name.clone(), market(name, offer)))
@@ -84,76 +82,55 @@ fn scheduled(found: &Scheduling) -> ScheduleOffer {
     }
 }
 
-/// Right-sizing, at today's running time.
-fn moved_to(found: &Rightsizing, schedule: Option<&Scheduling>) -> Option<ResizeOffer> {
-    let target = found.action.target()?;
-    let slowdown = found
-        .projection
-        .map_or(1.0, |projection| projection.slowdown);
-    Some(ResizeOffer {
-        kind: ActionKind::Rightsize,
-        to: Stage {
-            instance_type: target.instance_type.clone(),
-            count: target.count,
-            members: found
+/// Another type or number, at today's running time; absent for an offer that keeps both.
+fn resize(offered: &Proposal, today: &Stage, schedule: Option<&Scheduling>) -> Option<ResizeOffer> {
+    let action = offered.action()?;
+    let target = action.target()?;
+    let (members, fewer, slowdown, monthly_at_todays_hours) = match offered {
+        Proposal::Rightsize(found) => {
+            let members: Vec<StageMember> = found
                 .moved
                 .iter()
                 .map(|one| StageMember {
                     hourly: one.hourly,
                     monthly: one.monthly,
                 })
-                .collect(),
-        },
-        fewer: found.fewer.clone(),
-        slowdown,
-        scheduled: schedule.and_then(|offered| {
-            let there = match &found.fewer {
-                Some(fewer) => fewer.share_in(&offered.schedule.off_hours),
-                None => offered.saved_share_of(&found.moved),
-            };
-            scheduled_there(&offered.schedule, there, slowdown)
-        }),
-        monthly_at_todays_hours: found
-            .moved
-            .iter()
-            .map(|one| one.monthly_at_todays_hours)
-            .sum(),
-        risk: found.action.risk(),
-        detail: found.action.detail().to_owned(),
-        caveats: found.action.caveats().to_vec(),
-    })
-}
-
-/// Sharing, at today's running time.
-fn shared_on(found: &Sharing, today: &Stage, schedule: Option<&Scheduling>) -> Option<ResizeOffer> {
-    let target = found.action.target()?;
-    let monthly = today.monthly() - found.action.monthly_savings().amount();
-    let share = monthly.checked_div(today.monthly())?;
+                .collect();
+            let moved = found.moved.iter();
+            let monthly: Decimal = moved.map(|one| one.monthly_at_todays_hours).sum();
+            let slowdown = found.projection.map_or(1.0, |there| there.slowdown);
+            (members, &found.fewer, slowdown, monthly)
+        }
+        Proposal::Share(found) => {
+            let monthly = today.monthly() - action.monthly_savings().amount();
+            let share = monthly.checked_div(today.monthly())?;
+            (today.in_share(share).members, &found.fewer, 1.0, monthly)
+        }
+        _ => return None,
+    };
+    let scheduled = schedule.and_then(|scheduling| {
+        let hours = &scheduling.schedule;
+        let there = match (fewer, offered) {
+            (Some(fewer), _) => fewer.share_in(&hours.off_hours),
+            (None, Proposal::Rightsize(found)) => scheduling.saved_share_of(&found.moved),
+            (None, _) => return None,
+        };
+        scheduled_there(hours, there, slowdown)
+    });
     Some(ResizeOffer {
-        kind: ActionKind::Share,
+        kind: action.kind(),
         to: Stage {
             instance_type: target.instance_type.clone(),
             count: target.count,
-            members: today
-                .members
-                .iter()
-                .map(|one| StageMember {
-                    hourly: one.hourly,
-                    monthly: one.monthly * share,
-                })
-                .collect(),
+            members,
         },
-        fewer: found.fewer.clone(),
-        slowdown: 1.0,
-        scheduled: schedule.and_then(|offered| {
-            let fewer = found.fewer.as_ref()?;
-            let there = fewer.share_in(&offered.schedule.off_hours);
-            scheduled_there(&offered.schedule, there, 1.0)
-        }),
-        monthly_at_todays_hours: monthly,
-        risk: found.action.risk(),
-        detail: found.action.detail().to_owned(),
-        caveats: found.action.caveats().to_vec(),
+        fewer: fewer.clone(),
+        slowdown,
+        scheduled,
+        monthly_at_todays_hours,
+        risk: action.risk(),
+        detail: action.detail().to_owned(),
+        caveats: action.caveats().to_vec(),
     })
 }
 

@@ -267,10 +267,15 @@ impl Proposals {
         self.answers.values().flat_map(|answer| &answer.refused)
     }
 
+    /// What the levers offer, in their order.
+    pub(in crate::savings) fn offers(&self) -> impl Iterator<Item = &Proposal> {
+        let answers = self.answers.values();
+        answers.filter_map(|answer| answer.offered.as_deref())
+    }
+
     /// The action of each lever alone, in their order.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
-        let offered = self.answers.values().flat_map(|answer| &answer.offered);
-        offered.filter_map(|one| one.action())
+        self.offers().filter_map(Proposal::action)
     }
 
     /// The members to end.
