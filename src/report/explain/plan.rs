@@ -83,41 +83,49 @@ impl Page {
 
     /// The arithmetic of one action, on what the ones before it left.
     fn derive(&mut self, action: &Action, state: &mut PlanState<'_>, by: &Derivation<'_>) {
-        let proposals = &state.audited.proposals;
+        let audited = state.audited;
         match action.kind() {
             ActionKind::Schedule => {
-                let offered = state.audited.alternatives.schedule.as_ref();
-                if let (Some(found), Some(offered)) = (proposals.schedule(), offered) {
-                    self.schedule(found);
+                self.basis(action, audited, by);
+                if let Some(offered) = &audited.alternatives.schedule {
                     let before = state.monthly;
                     state.hours = Some(&offered.hours);
                     state.monthly = before * offered.hours.on_share;
                     self.note(&format!(
                         "{} × (1 − {}) = {} per month",
                         figure(before, 6),
-                        figure(found.schedule.saved_share, 10),
+                        figure(Decimal::ONE - offered.hours.on_share, 10),
                         figure(state.monthly, 6)
                     ));
                 }
             }
-            ActionKind::Rightsize => {
-                if let Some(found) = proposals.rightsize() {
-                    self.rightsize(state.audited, found, by);
-                    self.resized(action, state);
-                }
-            }
-            ActionKind::Share => {
-                if let Some(found) = proposals.share() {
-                    if let Some(part) = state.audited.working() {
-                        self.sharing(&part.workload, found);
-                    }
-                    self.resized(action, state);
-                }
+            ActionKind::Rightsize | ActionKind::Share => {
+                self.basis(action, audited, by);
+                self.resized(action, state);
             }
             ActionKind::Spot => self.spot(state),
             ActionKind::Commit => self.commit(action, state, by),
-            ActionKind::Stop => self.stopped(action, state.audited),
+            ActionKind::Stop => self.stopped(action, audited),
             ActionKind::Release => {}
+        }
+    }
+
+    /// What an offer rests on by itself, whatever the plan does before it.
+    fn basis(&mut self, action: &Action, audited: &AuditedWorkload, by: &Derivation<'_>) {
+        match audited.proposals.offered(action.kind()) {
+            Some(Proposal::Schedule(found)) => self.schedule(found),
+            Some(Proposal::Rightsize(found)) => self.rightsize(audited, found, by),
+            Some(Proposal::Share(found)) => {
+                if let Some(part) = audited.working() {
+                    self.sharing(&part.workload, found);
+                }
+            }
+            Some(Proposal::Commit(found)) => {
+                if let Some(one) = &found.alone {
+                    self.note(&price(&one.key, &one.quote));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -251,21 +259,7 @@ impl Page {
                 action.risk(),
                 action.detail()
             ));
-            match audited.proposals.offered(action.kind()) {
-                Some(Proposal::Schedule(found)) => self.schedule(found),
-                Some(Proposal::Rightsize(found)) => self.rightsize(audited, found, by),
-                Some(Proposal::Share(found)) => {
-                    if let Some(part) = audited.working() {
-                        self.sharing(&part.workload, found);
-                    }
-                }
-                Some(Proposal::Commit(found)) => {
-                    if let Some(one) = &found.alone {
-                        self.note(&price(&one.key, &one.quote));
-                    }
-                }
-                _ => {}
-            }
+            self.basis(action, audited, by);
         }
     }
 }
