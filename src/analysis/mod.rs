@@ -132,7 +132,9 @@ fn judge(
     drop(usage);
     gaps.extend(estate.gaps.iter().cloned());
 
-    // The plan at a level is the cheapest among those of that level and those below.
+    // The plan at a level is the cheapest among those of that level and those below. What a
+    // plan is chosen from is large, so one is held at a time, and a safer one is made again
+    // in the rare case that it is the cheaper one.
     let planned = |risk: Risk| {
         let planner = Planner {
             prices,
@@ -155,11 +157,14 @@ fn judge(
         prices_used: mut price_use,
         gaps: plan_gaps,
     } = levels.fold(planned(lowest), |best, risk| {
+        let (safer, saved) = (best.risk, best.saved());
+        drop(best);
         let next = planned(*risk);
-        if next.saved() >= best.saved() {
+        if next.saved() >= saved {
             next
         } else {
-            best
+            drop(next);
+            planned(safer)
         }
     });
     gaps.extend(plan_gaps);
