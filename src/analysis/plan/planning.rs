@@ -83,10 +83,6 @@ impl Planned {
 impl Planner<'_> {
     /// Composes the plan, and notes the prices that its figures rest on.
     pub fn plan(&self, groups: &[Grouped]) -> Planned {
-        let mut prices_used = PriceUse::default();
-        let mut gaps = Vec::new();
-        let mut proposals = Vec::with_capacity(groups.len());
-        let mut alternatives = Vec::with_capacity(groups.len());
         let bought = self.owned.bought();
         let facts = Facts {
             prices: self.prices,
@@ -95,23 +91,18 @@ impl Planner<'_> {
             accepted: self.accepted,
             keeps_types: self.keeps_types,
         };
-        let weighed: Vec<_> = groups
+        let (proposals, (alternatives, gaps)): (Vec<_>, (Vec<_>, Vec<Vec<Gap>>)) = groups
             .par_iter()
             .map(|group| {
-                let workload = &group.workload;
                 let found = GroupProposals::of(group, &facts);
-                let own = Alternatives::of(workload, group.working(), &found.whole);
-                let mut used = PriceUse::default();
-                used.record(workload, &found.whole);
-                let own_gaps = found.gaps(workload);
-                (found, own, used, own_gaps)
+                let own = Alternatives::of(&group.workload, group.working(), &found.whole);
+                let gaps = found.gaps(&group.workload);
+                (found, (own, gaps))
             })
-            .collect();
-        for (found, own, used, own_gaps) in weighed {
-            proposals.push(found);
-            alternatives.push(own);
-            prices_used.merge(used);
-            gaps.extend(own_gaps);
+            .unzip();
+        let mut prices_used = PriceUse::default();
+        for (group, found) in groups.iter().zip(&proposals) {
+            prices_used.record(&group.workload, &found.whole);
         }
         let keys = commitment_keys(&alternatives).into_iter();
         let sold: BTreeMap<PriceKey, Vec<TermOffer>> = keys
@@ -144,7 +135,7 @@ impl Planner<'_> {
             alternatives,
             plan: composed,
             prices_used,
-            gaps,
+            gaps: gaps.into_iter().flatten().collect(),
         }
     }
 

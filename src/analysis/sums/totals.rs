@@ -325,11 +325,6 @@ impl PriceUse {
         self.quotes.insert(key, quote);
     }
 
-    pub(in crate::analysis) fn merge(&mut self, other: Self) {
-        self.quotes.extend(other.quotes);
-        self.storage.extend(other.storage);
-    }
-
     /// The quote of a price that a figure rests on.
     pub fn quote(&self, key: &PriceKey) -> Option<&PriceQuote> {
         self.quotes.get(key)
