@@ -4,11 +4,12 @@ use crate::domain::{Action, ActionKind, Money, Part, Verdict, Workload};
 use crate::rules::Silence;
 use crate::savings::{Alternatives, LeftOut, Proposals};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One workload with its verdict and its part of the plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditedWorkload {
-    pub workload: Workload,
+    pub workload: Arc<Workload>,
     pub verdict: Verdict,
     /// Its members apart by how each behaves, those that work last; those that a tag
     /// takes out of advice are in none.

@@ -20,6 +20,7 @@ use jiff::tz::TimeZone;
 use rayon::prelude::*;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What a type offers: as the estate recorded it, else as the catalog knows it.
 pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
@@ -32,7 +33,7 @@ pub(in crate::analysis) type PaidHours = BTreeMap<ResourceId, CommittedHours>;
 /// A workload with its verdict, and its members apart by how each behaves.
 #[derive(Debug)]
 pub(in crate::analysis) struct Grouped {
-    pub workload: Workload,
+    pub workload: Arc<Workload>,
     pub verdict: Verdict,
     /// Its members that are not ignored, by state: those that work last.
     pub parts: Vec<Part>,
@@ -276,6 +277,7 @@ impl<'a> Gather<'a> {
             key,
         };
         self.profiles.stand_in(&mut workload, instances);
+        let workload = Arc::new(workload);
         let verdict = self.judge(&workload, found.states);
         let parts = found
             .parts

@@ -9,6 +9,7 @@ use crate::rules;
 use crate::usage::Timeline;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The state that puts a member into a part of its own.
 fn apart(state: Option<UsageState>) -> Option<UsageState> {
@@ -123,7 +124,7 @@ impl PartSums {
     /// The parts, those that rest first. A group of one part is that part.
     pub fn parts(
         &self,
-        whole: &Workload,
+        whole: &Arc<Workload>,
         verdict: &Verdict,
         policy: &Policy,
         as_of: Timestamp,
@@ -136,7 +137,7 @@ impl PartSums {
             return members
                 .then(|| Part {
                     idle,
-                    workload: self.with_own_p99(idle, whole),
+                    workload: self.with_own_p99(idle, Arc::clone(whole)),
                     verdict: verdict.clone(),
                 })
                 .into_iter()
@@ -150,7 +151,7 @@ impl PartSums {
                 let keep =
                     |member: &Member| member.ignored.is_none() && apart(member.state) == *idle;
                 let part = whole.part(keep, utilization, activity)?;
-                let part = self.with_own_p99(*idle, &part);
+                let part = self.with_own_p99(*idle, Arc::new(part));
                 let mut verdict = rules::classify(part.measured(), policy, as_of);
                 if let Some(state) = idle {
                     verdict.state = Some(*state);
@@ -169,11 +170,14 @@ impl PartSums {
     }
 
     /// Idleness is reported of each member: of several, the busiest one counts.
-    fn with_own_p99(&self, idle: Option<UsageState>, part: &Workload) -> Workload {
-        let mut part = part.clone();
-        let own = self.by_state.get(&idle).and_then(|sum| sum.maximum_p99);
-        if let (Some(_), Some(summary)) = (idle, &mut part.utilization) {
-            summary.maximum_p99 = own.or(summary.maximum_p99);
+    fn with_own_p99(&self, idle: Option<UsageState>, mut part: Arc<Workload>) -> Arc<Workload> {
+        let own = idle.and_then(|_| self.by_state.get(&idle)?.maximum_p99);
+        let is_another = |summary: &UtilizationSummary| summary.maximum_p99 != own;
+        if own.is_some()
+            && part.utilization.as_ref().is_some_and(is_another)
+            && let Some(summary) = &mut Arc::make_mut(&mut part).utilization
+        {
+            summary.maximum_p99 = own;
         }
         part
     }

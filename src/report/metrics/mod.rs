@@ -25,6 +25,6 @@ fn instances(audit: &Audit) -> impl Iterator<Item = (&Workload, &InstanceUsage)>
                 .workload
                 .usage
                 .iter()
-                .map(|usage| (&audited.workload, usage))
+                .map(|usage| (&*audited.workload, usage))
         })
 }

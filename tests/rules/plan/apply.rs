@@ -137,7 +137,7 @@ impl Change<'_> {
     /// What every lever but a stop is about; all of it where nothing is idle.
     fn working(&self) -> &Workload {
         let part = self.one.working();
-        part.map_or(&self.one.workload, |part| &part.workload)
+        part.map_or(&*self.one.workload, |part| &*part.workload)
     }
 
     fn carried_out(&self) -> Vec<Machine> {
