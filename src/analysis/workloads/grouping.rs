@@ -60,7 +60,7 @@ pub(in crate::analysis) fn group(
     paid: &PaidHours,
 ) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
     let mut gaps = Vec::new();
-    let mut week = week_in_zone(estate, policy);
+    let no_week = week_in_zone(estate, policy);
     let profiles = Profiles::new(estate, usage, policy);
     let gather = Gather {
         estate,
@@ -87,21 +87,23 @@ pub(in crate::analysis) fn group(
             .or_default()
             .push(instance);
     }
-    let measured: Vec<_> = groups
+    let nothing =
+        || -> (Vec<Grouped>, WeekUsage, Vec<Gap>) { (Vec::new(), no_week.clone(), Vec::new()) };
+    let (mut workloads, week, own_gaps) = groups
         .into_par_iter()
-        .map(|(key, mut instances)| {
+        .fold(nothing, |mut sum, (key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
-            let (mut own_week, mut own_gaps) = (week.clone(), Vec::new());
-            let found = gather.workload(key, &instances, &mut own_week, &mut own_gaps);
-            (found, own_week, own_gaps)
+            let found = gather.workload(key, &instances, &mut sum.1, &mut sum.2);
+            sum.0.push(found);
+            sum
         })
-        .collect();
-    let mut workloads = Vec::with_capacity(measured.len());
-    for (found, own_week, own_gaps) in measured {
-        week.merge(&own_week);
-        gaps.extend(own_gaps);
-        workloads.push(found);
-    }
+        .reduce(nothing, |mut sum, next| {
+            sum.0.extend(next.0);
+            sum.1.merge(&next.1);
+            sum.2.extend(next.2);
+            sum
+        });
+    gaps.extend(own_gaps);
     let peers = |one: &Grouped| {
         let key = &one.workload.key;
         (
