@@ -3,6 +3,7 @@
 use super::ACTIVE_PERCENT;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 /// One whole hour of a workload.
@@ -40,7 +41,7 @@ impl ActivityHour {
     }
 }
 
-/// One whole hour as it is kept.
+/// One whole hour as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HourCell {
     /// Largest maximum over all GPUs, hundredths of a percent; absent where it is
@@ -53,38 +54,58 @@ pub struct HourCell {
 }
 
 /// Every whole hour of the window since a workload was first seen, ascending and
-/// without a gap. A few bytes an hour, however many GPUs there are, and shared by
+/// without a gap. Two bytes an hour, however many GPUs there are, and shared by
 /// those that have the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HourlyActivity {
     start: Timestamp,
     periods_per_hour: u32,
-    cells: Arc<[HourCell]>,
+    /// Of each hour one more than its maximum.
+    maxima: Arc<[Option<NonZeroU16>]>,
+    /// Everything else, with for how many hours it stays the same.
+    stretches: Arc<[(HourCell, usize)]>,
 }
 
 impl HourlyActivity {
     /// Hours from a whole hour of UTC on.
     pub fn new(start: Timestamp, periods_per_hour: u32, cells: Vec<HourCell>) -> Self {
+        let maximum = |cell: &HourCell| NonZeroU16::MIN.checked_add(cell.maximum?);
+        let rest = |cell: &HourCell| HourCell {
+            maximum: None,
+            ..*cell
+        };
+        let alike = cells.chunk_by(|left, right| rest(left) == rest(right));
         Self {
             start,
             periods_per_hour,
-            cells: cells.into(),
+            maxima: cells.iter().map(maximum).collect(),
+            stretches: alike.map(|same| (rest(&same[0]), same.len())).collect(),
         }
     }
 
     pub fn len(&self) -> usize {
-        self.cells.len()
+        self.maxima.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.maxima.is_empty()
+    }
+
+    fn cells(&self) -> impl Iterator<Item = HourCell> + '_ {
+        let stretches = self.stretches.iter();
+        let rest = stretches.flat_map(|(cell, hours)| std::iter::repeat_n(*cell, *hours));
+        rest.zip(self.maxima.iter())
+            .map(|(cell, maximum)| HourCell {
+                maximum: maximum.map(|more| more.get() - 1),
+                ..cell
+            })
     }
 
     /// The hours, ascending.
     pub fn hours(&self) -> impl Iterator<Item = ActivityHour> + '_ {
         let periods_per_hour = Decimal::from(self.periods_per_hour);
         let starts = (0..).map(|index| self.start + SignedDuration::from_hours(index));
-        let hours = starts.zip(self.cells.iter());
+        let hours = starts.zip(self.cells());
         hours.map(move |(start, cell)| ActivityHour {
             start,
             maximum: cell.maximum.map(|hundredths| f64::from(hundredths) / 100.0),
@@ -97,12 +118,12 @@ impl HourlyActivity {
     /// as a part.
     pub fn instances(&self) -> impl Iterator<Item = u64> + '_ {
         let per_hour = u64::from(self.periods_per_hour);
-        let cells = self.cells.iter();
+        let cells = self.cells();
         cells.map(move |cell| u64::from(cell.instance_periods) * 1_000_000_000 / per_hour)
     }
 
     /// Whether any hour that ran tells what every GPU did in it.
     pub fn is_measured(&self) -> bool {
-        self.cells.iter().any(|cell| cell.maximum.is_some())
+        self.maxima.iter().any(Option::is_some)
     }
 }
