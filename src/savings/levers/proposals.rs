@@ -182,7 +182,6 @@ impl From<Refusal> for Refused {
 /// What one lever says about some members.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// What it offers; shared by the whole of a group and the part that it is about.
     pub offered: Option<Arc<Proposal>>,
     /// What it does not offer, nearest first; at least one where it saves nothing.
     pub refused: Vec<Refused>,
@@ -226,7 +225,8 @@ impl From<Refusal> for Answer {
 /// those that compute nothing, everything else about those that work.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Proposals {
-    answers: BTreeMap<ActionKind, Answer>,
+    /// Shared by the whole of a group and the part that they are about.
+    answers: BTreeMap<ActionKind, Arc<Answer>>,
     /// Whether they are used too little and yet nothing less would do, at any risk.
     pub nothing_less_would_do: bool,
 }
@@ -247,14 +247,15 @@ impl Proposals {
         whole
     }
 
-    pub(super) fn insert(&mut self, kind: ActionKind, answer: Answer) {
-        self.answers.insert(kind, answer);
+    pub(super) fn insert(&mut self, kind: ActionKind, mut answer: Answer) {
+        answer.refused.shrink_to_fit();
+        self.answers.insert(kind, Arc::new(answer));
     }
 
     /// What one lever says; absent where it was not asked, because a tag takes all
     /// members out of advice.
     pub fn answer(&self, kind: ActionKind) -> Option<&Answer> {
-        self.answers.get(&kind)
+        self.answers.get(&kind).map(Arc::as_ref)
     }
 
     /// What one lever offers.
