@@ -19,6 +19,7 @@ pub use steps::{caveats, steps};
 use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target};
 use crate::savings::Fewer;
 use rust_decimal::Decimal;
+use std::mem::take;
 
 /// A cheaper type that the workload fits, with the figures it was chosen by.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +43,8 @@ pub struct Rightsizing {
     /// What to check before moving.
     pub steps: Vec<String>,
     /// The types that do the work, as [`candidates`] orders them: the first is chosen, and
-    /// the nearest of the others are kept.
+    /// the nearest of the others are kept. What takes the place of each instance is kept of
+    /// the first alone, in `moved` and `quotes`.
     pub suitable: Vec<Considered>,
     /// How many types do the work.
     pub suitable_in_all: usize,
@@ -62,6 +64,10 @@ pub fn best(
     let suitable_in_all = suitable.len();
     suitable.truncate(NEAREST);
     suitable.shrink_to_fit();
+    let each = |one: &mut Considered| (take(&mut one.moved), take(&mut one.quotes));
+    let mut of_each = suitable.iter_mut().map(each);
+    let (moved, quotes) = of_each.next()?;
+    of_each.for_each(drop);
     let found = suitable.first()?;
     let cost = today.cost.compute_monthly;
     let hourly = found.hourly?;
@@ -85,9 +91,9 @@ pub fn best(
             .and_then(|activity| Fewer::at_most(activity, found.count)),
         gpus_needed: demand.gpus_needed(accepted < Risk::High),
         hourly,
-        moved: found.moved.clone(),
+        moved,
         projection: found.projection,
-        quotes: found.quotes.clone(),
+        quotes,
         steps: steps(today, demand, found),
         suitable_in_all,
         suitable,
