@@ -6,6 +6,7 @@ use crate::domain::{
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One instance at some point of the plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,7 +160,7 @@ pub struct Committable {
     pub key: PriceKey,
     /// How much of each hour it ran until the end of the window, in billionths, since
     /// it was first seen; at least one hour.
-    pub seen: Vec<u64>,
+    pub seen: Arc<[u64]>,
 }
 
 /// A commitment that is sold for a type.

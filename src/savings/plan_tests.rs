@@ -46,7 +46,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         id: ResourceId::named(format!("i-{place}")),
         place,
         key: PriceKey::linux_on_demand("us-east-1", instance_type),
-        seen: vec![INSTANCE; HOURS],
+        seen: vec![INSTANCE; HOURS].into(),
     };
     Alternatives {
         id: instance_type.to_owned(),

@@ -2,13 +2,14 @@
 //! not there in all of them.
 
 use super::pool::INSTANCE;
+use std::sync::Arc;
 
 /// One instance of a pool, hour by hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberHours {
     /// How much of each hour it ran until the end of the window, in billionths, from
     /// the first whole hour after it was first seen.
-    pub seen: Vec<u64>,
+    pub seen: Arc<[u64]>,
     /// The most of an hour that can run in its place, in billionths: an hour, or a share
     /// of one where its group moves to fewer instances.
     pub most: u64,
@@ -18,7 +19,7 @@ impl MemberHours {
     /// An instance that stays one.
     pub fn of(seen: Vec<u64>) -> Self {
         Self {
-            seen,
+            seen: seen.into(),
             most: INSTANCE,
         }
     }

@@ -7,6 +7,7 @@ use crate::domain::{HourlyRate, Money, PriceKey, ResourceId};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PurchaseShare {
@@ -85,14 +86,16 @@ pub(super) fn pooled(
         .iter()
         .filter_map(|one| {
             let member = stage.members.get(one.place)?;
-            let mut seen = match schedule {
-                Some(schedule) => masked(&one.seen, &schedule.on),
-                None => stretched(&one.seen, slowdown),
+            let mut seen: Arc<[u64]> = match schedule {
+                Some(schedule) => masked(&one.seen, &schedule.on).into(),
+                None if slowdown > 1.0 => stretched(&one.seen, slowdown).into(),
+                None => Arc::clone(&one.seen),
             };
             let mut most = INSTANCE;
             if let Some(fewer) = fewer {
                 let begins = fewer.by_hour.len().saturating_sub(seen.len());
-                for (ran, share) in seen.iter_mut().zip(&fewer.by_hour[begins..]) {
+                let hours = Arc::make_mut(&mut seen).iter_mut();
+                for (ran, share) in hours.zip(&fewer.by_hour[begins..]) {
                     *ran = part(*ran, *share);
                 }
                 most = part(most, fewer.share);
@@ -135,9 +138,6 @@ fn masked(seen: &[u64], on: &[bool]) -> Vec<u64> {
 /// Hours of work that takes longer: every stretch of them goes on, whole hours at a
 /// time, until the next begins.
 fn stretched(seen: &[u64], slowdown: f64) -> Vec<u64> {
-    if slowdown <= 1.0 {
-        return seen.to_vec();
-    }
     let mut longer = seen.to_vec();
     let mut hour = 0;
     while hour < seen.len() {
