@@ -299,5 +299,5 @@ fn tags(charge: &Charge<'_>) -> String {
     if tags.is_empty() {
         return String::new();
     }
-    serde_json::to_string(tags).map_or(String::new(), |text| json_escaped(&text))
+    serde_json::to_string(tags).map_or(String::new(), json_escaped)
 }

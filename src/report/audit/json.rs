@@ -4,14 +4,14 @@
 use super::finding_json::FindingView;
 use crate::analysis::{Audit, AuditedWorkload, Groups};
 use crate::domain::{
-    Action, Classification, CommittedCost, GpuUsage, Money, PriceOrigin, TagFilter,
+    Action, Classification, CommittedCost, Finding, GpuUsage, Money, PriceOrigin, TagFilter,
     UtilizationSummary, Workload,
 };
 use crate::report::SCHEMA_VERSION;
 use crate::report::groups::json::GroupsView;
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{
-    currency_code, json_document, json_figure, json_money, json_rate,
+    Each, currency_code, json_document, json_figure, json_money, json_rate,
 };
 use crate::savings::{Purchase, UnusedCommitment};
 use rust_decimal::prelude::ToPrimitive;
@@ -30,7 +30,7 @@ pub fn audit_json(audit: &Audit, groups: Option<&Groups>) -> Result<String, serd
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     schema_version: &'static str,
     gpucost_version: &'static str,
     as_of: String,
@@ -39,10 +39,10 @@ struct Document {
     summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsView>,
-    workloads: Vec<WorkloadView>,
+    workloads: Each<'a, AuditedWorkload, WorkloadView>,
     purchases: Vec<PurchaseView>,
     unused_commitments: Vec<UnusedView>,
-    findings: Vec<FindingView>,
+    findings: Each<'a, Finding, FindingView>,
     gaps: Vec<GapView>,
     api: Api,
 }
@@ -253,8 +253,8 @@ struct Api {
     by_operation: BTreeMap<String, u64>,
 }
 
-impl Document {
-    fn of(audit: &Audit) -> Self {
+impl<'a> Document<'a> {
+    fn of(audit: &'a Audit) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             gpucost_version: env!("CARGO_PKG_VERSION"),
@@ -270,10 +270,10 @@ impl Document {
             prices: prices(audit),
             summary: summary(audit),
             groups: None,
-            workloads: audit.workloads.iter().map(workload).collect(),
+            workloads: Each(&audit.workloads, workload),
             purchases: audit.purchases.iter().map(purchase).collect(),
             unused_commitments: audit.unused.iter().map(unused).collect(),
-            findings: audit.findings.iter().map(FindingView::of).collect(),
+            findings: Each(&audit.findings, FindingView::of),
             gaps: GapView::list(&audit.gaps),
             api: Api {
                 calls: audit.api.calls,

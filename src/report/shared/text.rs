@@ -5,7 +5,7 @@ use crate::domain::{Money, is_unsafe, separated};
 use jiff::Timestamp;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -113,18 +113,31 @@ pub(in crate::report) fn tags_cell(tags: &BTreeMap<String, String>) -> String {
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn json_document(document: &impl Serialize) -> Result<String, serde_json::Error> {
-    let text = serde_json::to_string_pretty(document)?;
-    let mut escaped = json_escaped(&text);
-    escaped.push('\n');
-    Ok(escaped)
+    let mut text = json_escaped(serde_json::to_string_pretty(document)?);
+    text.push('\n');
+    Ok(text)
+}
+
+/// A list as JSON whose views are made one by one as they are written: all of them at once
+/// take as much as the document.
+pub(in crate::report) struct Each<'a, T, V>(pub &'a [T], pub fn(&T) -> V);
+
+impl<T, V: Serialize> Serialize for Each<'_, T, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(self.1))
+    }
 }
 
 /// JSON text with everything unsafe in its strings escaped.
-pub(in crate::report) fn json_escaped(text: &str) -> String {
+pub(in crate::report) fn json_escaped(text: String) -> String {
+    // Outside of strings a document has no such characters but line feeds.
+    let must_escape = |c: char| c != '\n' && is_unsafe(c);
+    if !text.contains(must_escape) {
+        return text;
+    }
     let mut escaped = String::with_capacity(text.len() + 1);
     for c in text.chars() {
-        // Outside of strings a document has no such characters but line feeds.
-        if c != '\n' && is_unsafe(c) {
+        if must_escape(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 escaped.push_str(&format!("\\u{unit:04x}"));
