@@ -65,7 +65,9 @@ fn costs(estate: &Estate) -> BTreeMap<String, Decimal> {
     let mut sums = BTreeMap::new();
     for one in audit(estate, &Policy::default(), Risk::Medium).workloads {
         let cost = one.workload.monthly_cost().expect("priced").amount();
-        *sums.entry(one.workload.name).or_insert(Decimal::ZERO) += cost;
+        *sums
+            .entry(one.workload.name.clone())
+            .or_insert(Decimal::ZERO) += cost;
     }
     sums
 }
