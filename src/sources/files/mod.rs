@@ -10,8 +10,8 @@ mod shared;
 mod terraform;
 
 pub use estate::{
-    CommitmentsError, Demo, EstateError, InvalidValue, Keep, Recorder, Recording, demo_estate,
-    parse_estate, read_commitments, read_estate, write_estate, write_recorded,
+    CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, demo_estate, parse_estate,
+    read_commitments, read_estate, write_estate, write_recorded,
 };
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};
@@ -20,6 +20,7 @@ pub use samples::{
     open_samples,
 };
 pub(crate) use shared::bounded::read_written_text;
+pub use shared::invalid_json::{InvalidJson, InvalidValue};
 pub use shared::own_file::{OwnFile, create_private};
 pub use shared::write::{remove_temporary_files, try_writing, write_private, write_whole};
 pub use terraform::{TerraformError, read_terraform_plan};

@@ -1,7 +1,6 @@
 //! Commitments as JSON: the estate's key `commitments`, and the same list in a
 //! file of its own, of what a payer account bought.
 
-use super::error::{InvalidValue, at};
 use super::fields::{Of, Wire, decimal, named, time};
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
@@ -9,7 +8,9 @@ use crate::domain::{
     shown,
 };
 use crate::sources::files::shared::bounded::{AtMost, JsonError};
+use crate::sources::files::shared::invalid_json::{InvalidJson, InvalidValue, at};
 use crate::sources::files::shared::plain_text::read_json_file;
+use crate::sources::files::shared::typed_json::typed;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize, de};
@@ -31,8 +32,11 @@ const MOST_UPFRONT: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0)
     expecting = "a commitment as an object with `kind`"
 )]
 pub(super) enum CommitmentWire {
+    #[serde(deserialize_with = "typed")]
     ReservedInstances(ReservedWire),
+    #[serde(deserialize_with = "typed")]
     SavingsPlan(PlanWire),
+    #[serde(deserialize_with = "typed")]
     CapacityReservation(CapacityWire),
 }
 
@@ -368,17 +372,16 @@ const LONGEST_TEXT: usize = 1 << 16;
 
 fn explain(path: &Path, error: JsonError) -> CommitmentsError {
     let path = path.to_owned();
-    let JsonError { place, source } = error;
-    if source.is_io() {
-        let source = source.into();
-        return CommitmentsError::Io { path, source };
-    }
-    if !source.is_data() {
-        return CommitmentsError::Malformed { path, source };
-    }
-    CommitmentsError::Wrong {
-        path,
-        place,
-        source: InvalidValue::of(&source.to_string()),
+    match error.source {
+        InvalidJson::Text(source) if source.is_io() => CommitmentsError::Io {
+            path,
+            source: source.into(),
+        },
+        InvalidJson::Text(source) => CommitmentsError::Malformed { path, source },
+        InvalidJson::Value(source) => CommitmentsError::Wrong {
+            path,
+            place: error.place,
+            source,
+        },
     }
 }

@@ -4,7 +4,6 @@
 mod cells;
 mod commitments;
 mod demo;
-mod error;
 mod fields;
 mod read;
 mod recording;
@@ -13,7 +12,6 @@ mod write;
 
 pub use self::commitments::{CommitmentsError, read_commitments};
 pub use self::demo::{Demo, demo_estate};
-pub use self::error::InvalidValue;
 pub use self::read::{EstateError, Keep, parse_estate, read_estate};
 pub use self::recording::{Recorder, Recording};
 pub use self::write::{write_estate, write_recorded};

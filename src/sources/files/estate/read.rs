@@ -2,7 +2,6 @@
 
 use super::cells::cells;
 use super::commitments;
-use super::error::{InvalidValue, at};
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
@@ -14,6 +13,7 @@ use crate::domain::{
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
+use crate::sources::files::shared::invalid_json::{InvalidJson, InvalidValue, at};
 use crate::sources::files::shared::plain_text::read_json_file;
 use crate::usage::{Estate, Series, UsageBuilder};
 use flate2::read::GzDecoder;
@@ -48,7 +48,7 @@ pub enum EstateError {
     Malformed {
         path: PathBuf,
         /// What is wrong, with line and column.
-        source: serde_json::Error,
+        source: InvalidJson,
     },
     /// It is complete, and something in it is not as it must be.
     #[error("invalid estate {}{}", shown(path), at(place))]
@@ -109,49 +109,42 @@ pub(super) fn read_bundled(document: &[u8]) -> Result<Estate, EstateError> {
 ///
 /// # Errors
 /// With line and column, when it is not a complete estate.
-pub fn parse_estate(reader: impl Read) -> Result<Estate, serde_json::Error> {
+pub fn parse_estate(reader: impl Read) -> Result<Estate, InvalidJson> {
     let mut parts = Parts::new(Keep::Points);
     read_json(reader, LONGEST_TEXT, EstateSeed(&mut parts)).map_err(|error| error.source)
 }
 
 fn explain(path: &Path, error: JsonError, parts: &Parts) -> EstateError {
+    let path = path.to_owned();
+    if let Some(found) = parts.other_version.clone() {
+        return EstateError::Newer { path, found };
+    }
     let JsonError { mut place, source } = error;
-    // Compressed text that ends early, or is not compressed, is an incomplete estate.
-    let is_broken = matches!(
-        source.io_error_kind(),
-        Some(io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof)
-    );
-    if source.is_io() && !is_broken {
-        return EstateError::Io {
-            path: path.to_owned(),
+    match source {
+        InvalidJson::Text(source) if source.is_io() && !is_broken(&source) => EstateError::Io {
+            path,
             source: source.into(),
-        };
-    }
-    if let Some(found) = &parts.other_version {
-        return EstateError::Newer {
-            path: path.to_owned(),
-            found: found.clone(),
-        };
-    }
-    if let Some(inner) = &parts.place_in_series {
-        place = format!("{place}.{inner}");
-    }
-    let text = source.to_string();
-    let lacks_key = text.starts_with("missing field");
-    // Without its own keys, or as another kind of value, it is no estate.
-    let is_other = place.is_empty() && (lacks_key || text.starts_with("invalid type"));
-    if source.is_data() && !is_other {
-        EstateError::Wrong {
-            path: path.to_owned(),
-            place,
-            source: InvalidValue::of(&text),
+        },
+        InvalidJson::Value(source) if !parts.is_other => {
+            if let Some(inner) = &parts.place_in_series {
+                place = format!("{place}.{inner}");
+            }
+            EstateError::Wrong {
+                path,
+                place,
+                source,
+            }
         }
-    } else {
-        EstateError::Malformed {
-            path: path.to_owned(),
-            source,
-        }
+        source => EstateError::Malformed { path, source },
     }
+}
+
+/// Compressed text that ends early, or is not compressed, is an incomplete estate.
+fn is_broken(error: &serde_json::Error) -> bool {
+    matches!(
+        error.io_error_kind(),
+        Some(io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof)
+    )
 }
 
 /// What an error is about is left in the parts.
@@ -161,7 +154,7 @@ impl<'de> DeserializeSeed<'de> for EstateSeed<'_> {
     type Value = Estate;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Estate, D::Error> {
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -177,6 +170,8 @@ struct Parts {
     version: Option<String>,
     /// The version of a document of another one.
     other_version: Option<String>,
+    /// The document is not an object, or an object without the keys of every estate.
+    is_other: bool,
     /// Where in a series an error is.
     place_in_series: Option<String>,
     as_of: Option<Timestamp>,
@@ -213,6 +208,7 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Estate, A::Error> {
         let parts = self.0;
+        parts.is_other = false;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "estate_version" => {
@@ -291,7 +287,13 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                 }
             }
         }
-        std::mem::take(parts).into_estate()
+        let missing = match (&parts.version, parts.as_of) {
+            (Some(_), Some(as_of)) => return std::mem::take(parts).into_estate(as_of),
+            (Some(_), None) => "as_of",
+            (None, _) => "estate_version",
+        };
+        parts.is_other = true;
+        Err(de::Error::missing_field(missing))
     }
 }
 
@@ -330,14 +332,6 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
     }
 }
 
-/// What a parser says, without the line and column of a part of the document.
-fn without_line(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    text.strip_suffix(&place)
-        .map_or(text.clone(), str::to_owned)
-}
-
 /// One series, placed where the grid is known.
 struct SeriesSeed<'a>(&'a mut Parts, Option<(Window, u32)>);
 
@@ -350,7 +344,12 @@ impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
         let wire = wire.with_values(|raw| {
             cells(raw.get()).map_err(|error| {
                 parts.place_in_series = Some(format!("values{}", error.place));
-                de::Error::custom(without_line(&error.source))
+                de::Error::custom(match error.source {
+                    InvalidJson::Value(invalid) => invalid.words(),
+                    // It was read as JSON before, which numbers out of range and halves of
+                    // surrogate pairs pass.
+                    InvalidJson::Text(_) => "invalid number or string".to_owned(),
+                })
             })
         })?;
         let values = wire.values.iter().map(|cell| u64::from(cell.times));
@@ -385,6 +384,7 @@ impl Parts {
     fn new(keep: Keep) -> Self {
         Self {
             keep,
+            is_other: true,
             ..Self::default()
         }
     }
@@ -410,11 +410,7 @@ impl Parts {
         Some((window, period))
     }
 
-    fn into_estate<E: de::Error>(mut self) -> Result<Estate, E> {
-        if self.version.is_none() {
-            return Err(E::missing_field("estate_version"));
-        }
-        let as_of = self.as_of.ok_or_else(|| E::missing_field("as_of"))?;
+    fn into_estate<E: de::Error>(mut self, as_of: Timestamp) -> Result<Estate, E> {
         let (window, period) = self
             .grid()
             .ok_or_else(|| E::custom("`as_of` is out of range"))?;

@@ -1,6 +1,8 @@
 //! Reading with an end: how much a document may hold before it is refused, so that
 //! no file, however it was made, fills the memory.
 
+use super::invalid_json::InvalidJson;
+use super::typed_json::{Lost, Typed};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 use std::fs::File;
@@ -167,8 +169,7 @@ impl<R: Read> Read for JsonText<R> {
 pub(in crate::sources::files) struct JsonError {
     /// The keys that lead there, such as `instances[3].id`; empty at the top.
     pub place: String,
-    /// What the parser says, with line and column.
-    pub source: serde_json::Error,
+    pub source: InvalidJson,
 }
 
 /// Reads a JSON document of which one text or number has at most so many bytes.
@@ -182,18 +183,20 @@ pub(in crate::sources::files) fn read_json<'de, S: DeserializeSeed<'de>>(
 ) -> Result<S::Value, JsonError> {
     let mut document = serde_json::Deserializer::from_reader(json_text(input, longest));
     let mut track = serde_path_to_error::Track::new();
-    let read = seed.deserialize(serde_path_to_error::Deserializer::new(
-        &mut document,
-        &mut track,
-    ));
-    read.and_then(|value| document.end().map(|()| value))
-        .map_err(|source| {
-            let place = track.path().to_string();
-            JsonError {
-                place: if place == "." { String::new() } else { place },
-                source,
-            }
-        })
+    let lost = Lost::default();
+    let typed = Typed::new(&mut document, &lost);
+    let read = seed.deserialize(serde_path_to_error::Deserializer::new(typed, &mut track));
+    let read = match read {
+        Ok(value) => document.end().map(|()| value).map_err(InvalidJson::Text),
+        Err(fault) => Err(fault.into()),
+    };
+    read.map_err(|source| {
+        let place = track.path().to_string();
+        JsonError {
+            place: if place == "." { String::new() } else { place },
+            source,
+        }
+    })
 }
 
 /// A list of at most `N` elements.
@@ -266,9 +269,11 @@ mod tests {
         assert!(of(&longest).is_ok());
         assert!(of(&"\\\"".repeat(10)).is_ok());
         for text in [format!("{longest}xx"), "\\\"".repeat(11)] {
-            let error = of(&text).expect_err("too long");
-            assert!(error.source.is_io(), "{}", error.source);
-            assert!(error.source.to_string().contains("longer than 21 bytes"));
+            let InvalidJson::Text(error) = of(&text).expect_err("too long").source else {
+                panic!("it is not read to its end");
+            };
+            assert!(error.is_io(), "{error}");
+            assert!(error.to_string().contains("longer than 21 bytes"));
         }
         assert!(read(&"7".repeat(22), 21).is_err());
     }
@@ -298,6 +303,86 @@ mod tests {
                 .to_string()
                 .starts_with("a list here has at most 2")
         );
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_in_words_of_json() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(tag = "kind", deny_unknown_fields, expecting = "an object with `kind`")]
+        #[allow(dead_code)]
+        enum Tagged {
+            One {
+                id: String,
+                count: Option<u16>,
+                tags: Option<std::collections::BTreeMap<String, String>>,
+            },
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields, expecting = "an object with `id`")]
+        #[allow(dead_code)]
+        struct Outer {
+            id: String,
+            count: Option<u16>,
+            tags: Option<std::collections::BTreeMap<String, String>>,
+            one: Option<Tagged>,
+        }
+        for (text, words) in [
+            ("7", "found the number `7`, expected an object with `id`"),
+            ("{}", "the key `id` is missing"),
+            (
+                "{\"id\": 7}",
+                "found the number `7`, expected a quoted string",
+            ),
+            (
+                "{\"id\": -1.5}",
+                "found the number `-1.5`, expected a quoted string",
+            ),
+            ("{\"id\": {}}", "found an object, expected a quoted string"),
+            ("{\"id\": null}", "found null, expected a quoted string"),
+            (
+                "{\"count\": 70000}",
+                "found the number `70000`, expected an integer from 0 to 65535",
+            ),
+            (
+                "{\"count\": \"a map, expected u64 at line 1\"}",
+                "found the string \"a map, expected u64 at line 1\", expected an integer from 0 \
+                 to 65535",
+            ),
+            ("{\"tags\": [1]}", "found a list, expected an object"),
+            (
+                "{\"tags\": {\"a\": true}}",
+                "found `true`, expected a quoted string",
+            ),
+            (
+                "{\"a\": 1}",
+                "unknown key `a`; expected `id`, `count`, `tags`, `one`",
+            ),
+            ("{\"id\": \"a\", \"id\": \"b\"}", "duplicate key `id`"),
+            (
+                "{\"one\": 7}",
+                "found the number `7`, expected an object with `kind`",
+            ),
+            ("{\"one\": {}}", "the key `kind` is missing"),
+            (
+                "{\"one\": {\"kind\": 0}}",
+                "found the number `0`, expected a quoted string",
+            ),
+            (
+                "{\"one\": {\"kind\": \"a\"}}",
+                "unknown kind `a`; expected `One`",
+            ),
+        ] {
+            let error = read_json(text.as_bytes(), 100, PhantomData::<Outer>).expect_err("wrong");
+            let InvalidJson::Value(error) = error.source else {
+                panic!("{text} is JSON");
+            };
+            assert_eq!(error.words(), words, "{text}");
+            let whole = error.to_string();
+            assert!(
+                whole.starts_with(&format!("{words} at line 1 column ")),
+                "{whole}"
+            );
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! whole or not at all.
 
 pub(super) mod bounded;
+pub(super) mod invalid_json;
 pub(super) mod own_file;
 pub(super) mod plain_text;
+pub(super) mod typed_json;
 pub(super) mod write;

@@ -1,0 +1,111 @@
+//! What is wrong in a JSON document, in words of JSON.
+
+use serde::de::Unexpected;
+use std::fmt;
+
+/// What is wrong in a JSON document.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidJson {
+    /// It is not JSON, ends early, or cannot be read.
+    #[error(transparent)]
+    Text(serde_json::Error),
+    /// It is JSON, and something in it is not as it must be.
+    #[error(transparent)]
+    Value(InvalidValue),
+}
+
+/// What is wrong in complete JSON.
+#[derive(Debug)]
+pub struct InvalidValue {
+    problem: Problem,
+    /// Line and column, once the parser has added them.
+    position: Option<(usize, usize)>,
+}
+
+#[derive(Debug)]
+enum Problem {
+    Mismatch { found: String, expected: String },
+    Other(String),
+}
+
+impl InvalidValue {
+    pub(super) fn other(words: String) -> Self {
+        Self {
+            problem: Problem::Other(words),
+            position: None,
+        }
+    }
+
+    pub(super) fn mismatch(found: Unexpected<'_>, expected: String) -> Self {
+        let found = match found {
+            Unexpected::Bool(value) => format!("`{value}`"),
+            Unexpected::Unsigned(value) => format!("the number `{value}`"),
+            Unexpected::Signed(value) => format!("the number `{value}`"),
+            Unexpected::Float(value) => format!("the number `{value:?}`"),
+            Unexpected::Str(value) => format!("the string {value:?}"),
+            Unexpected::Unit => "null".to_owned(),
+            Unexpected::Seq => "a list".to_owned(),
+            Unexpected::Map => "an object".to_owned(),
+            other => other.to_string(),
+        };
+        Self {
+            problem: Problem::Mismatch { found, expected },
+            position: None,
+        }
+    }
+
+    pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Self {
+        let known = match known {
+            [first, second] => format!("`{first}` or `{second}`"),
+            all => format!("`{}`", all.join("`, `")),
+        };
+        Self::other(format!("unknown {what} `{name}`; expected {known}"))
+    }
+
+    pub(super) fn expecting(&mut self, words: &str) {
+        if let Problem::Mismatch { expected, .. } = &mut self.problem {
+            words.clone_into(expected);
+        }
+    }
+
+    pub(super) fn at(self, line: usize, column: usize) -> Self {
+        Self {
+            position: Some((line, column)),
+            ..self
+        }
+    }
+
+    /// Without line and column.
+    pub(in crate::sources::files) fn words(&self) -> String {
+        const LONGEST: usize = 500;
+        let mut words = match &self.problem {
+            Problem::Mismatch { found, expected } => format!("found {found}, expected {expected}"),
+            Problem::Other(words) => words.clone(),
+        };
+        if let Some((end, _)) = words.char_indices().nth(LONGEST) {
+            words.replace_range(end.., "…");
+        }
+        words
+    }
+}
+
+impl fmt::Display for InvalidValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words())?;
+        match self.position {
+            Some((line, column)) => write!(f, " at line {line} column {column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for InvalidValue {}
+
+/// A place for the end of a message; nothing at the top.
+pub(in crate::sources::files) fn at(place: &str) -> String {
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!(" at `{place}`")
+    }
+}
