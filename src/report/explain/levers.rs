@@ -15,23 +15,27 @@ impl Page {
         for lever in LEVERS {
             let kind = lever.kind();
             let Some(answer) = audited.proposals.answer(kind) else {
-                self.line(&format!("{kind}: not evaluated: excluded by tag"));
+                self.lever(kind, "not evaluated", "excluded by tag");
                 continue;
             };
             let mut actions = audited.actions.iter();
             let planned = actions.find(|action| action.kind() == kind);
             if let Some(action) = planned {
                 let to = action.target().map_or(String::new(), |target| {
-                    format!(", {} × {}", target.count, target.instance_type)
+                    format!("{} × {}", target.count, target.instance_type)
                 });
-                self.line(&format!("{kind}: planned{to}"));
+                self.lever(kind, "planned", &to);
             } else if answer.offered.as_deref().is_some_and(is_saving) {
                 let why = left_out(kind, answer, audited, by);
-                self.line(&format!("{kind}: offered, not planned{why}"));
+                self.lever(kind, "offered, not planned", &why);
             } else {
                 self.refused(kind, answer);
             }
         }
+    }
+
+    fn lever(&mut self, kind: ActionKind, result: &str, reason: &str) {
+        self.row(&format!("{:<9}  {result:<20}  ", kind.name()), reason);
     }
 
     /// The reason against a lever, or the reasons against each type that it evaluated.
@@ -44,12 +48,11 @@ impl Page {
             } else {
                 "not evaluated"
             };
-            self.line(&format!("{kind}: {result}: {}", words(reason)));
+            self.lever(kind, result, &words(reason));
         } else {
-            self.line(&format!(
-                "{kind}: refused: none of {} candidates is suitable",
-                answer.refused_in_all()
-            ));
+            let all = answer.refused_in_all();
+            let reason = format!("none of {all} candidates is suitable");
+            self.lever(kind, "refused", &reason);
             for one in answer.refused.iter().take(SHOWN) {
                 self.note(&candidate(one));
             }
@@ -80,14 +83,14 @@ fn left_out(
 ) -> String {
     match audited.left_out.get(&kind) {
         Some(LeftOut::Risk(risk)) if *risk <= by.accepted => {
-            format!(": the {} plan costs less", by.audit.plan_risk)
+            format!("the {} plan costs less", by.audit.plan_risk)
         }
-        Some(LeftOut::Risk(risk)) => format!(": it needs `--risk {risk}`"),
-        Some(LeftOut::Instead(other)) => format!(": {other} costs less"),
+        Some(LeftOut::Risk(risk)) => format!("it needs `--risk {risk}`"),
+        Some(LeftOut::Instead(other)) => format!("{other} costs less"),
         Some(LeftOut::SavesNothing) if kind == ActionKind::Commit => {
-            ": no commitment costs less for the remaining hours".to_owned()
+            "no commitment costs less for the remaining hours".to_owned()
         }
-        Some(LeftOut::SavesNothing) => ": it saves nothing after the other actions".to_owned(),
+        Some(LeftOut::SavesNothing) => "it saves nothing after the other actions".to_owned(),
         // A type that the plan leads to may have no offer where others have one.
         None => {
             let mut targets = audited.actions.iter().rev();
@@ -99,7 +102,7 @@ fn left_out(
                 to.is_none_or(|to| to.instance_type == *name)
             };
             let reason = answer.refused.iter().find(is_of);
-            reason.map_or(String::new(), |one| format!(": {}", candidate(one)))
+            reason.map_or(String::new(), candidate)
         }
     }
 }

@@ -35,6 +35,18 @@ impl Page {
         self.indented(6, text);
     }
 
+    /// A row of a table below a heading; its last cell is wrapped.
+    pub(super) fn row(&mut self, start: &str, last: &str) {
+        let columns = 2 + start.len();
+        let lines = wrap(last, WIDTH - columns);
+        let first = lines.first().map_or("", String::as_str);
+        self.0.push_str(format!("  {start}{first}").trim_end());
+        self.0.push('\n');
+        for line in lines.iter().skip(1) {
+            self.0.push_str(&format!("{:columns$}{line}\n", ""));
+        }
+    }
+
     fn indented(&mut self, columns: usize, text: &str) {
         let lines = wrap(&safe(text), WIDTH - columns - 2);
         for (index, line) in lines.iter().enumerate() {
