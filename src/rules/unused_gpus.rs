@@ -62,7 +62,10 @@ impl Rule for UnusedGpus {
         let decisive = Evidence {
             observation: Observation::Fact {
                 name: "GPUs never active",
-                origin: format!("{} utilization per GPU, every maximum < 1%", summary.source),
+                origin: format!(
+                    "{} utilization per GPU, every maximum < {ACTIVE_PERCENT}%",
+                    summary.source
+                ),
             },
             observed: unused.len() as f64,
             comparator: Comparator::AtLeast,

@@ -3,7 +3,7 @@
 use super::Derivation;
 use super::page::{Page, figure, price, share};
 use crate::analysis::AuditedWorkload;
-use crate::domain::{Action, ActionKind, Money};
+use crate::domain::{ACTIVE_PERCENT, Action, ActionKind, Money};
 use crate::report::shared::text::money;
 use crate::savings::{Proposal, ScheduledHours, Scheduling, Stage, WEEK_HOURS};
 use rust_decimal::Decimal;
@@ -213,8 +213,8 @@ impl Page {
         let hours = &found.schedule;
         self.note(&format!("time zone {}", found.zone));
         self.note(&format!(
-            "off in {} of {WEEK_HOURS} hours per week: every GPU was below 1% in each \
-             occurrence, at least two",
+            "off in {} of {WEEK_HOURS} hours per week: every GPU was below {ACTIVE_PERCENT}% in \
+             each occurrence, at least two",
             hours.off_hours_per_week
         ));
         if let Some(maximum) = hours.largest_maximum {

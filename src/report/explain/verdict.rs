@@ -2,7 +2,9 @@
 
 use super::page::Page;
 use crate::analysis::AuditedWorkload;
-use crate::domain::{Classification, Policy, UsageState, UtilizationSummary, Workload, floored};
+use crate::domain::{
+    ACTIVE_PERCENT, Classification, Policy, UsageState, UtilizationSummary, Workload, floored,
+};
 use crate::report::shared::text::{count, percent};
 
 impl Page {
@@ -40,7 +42,7 @@ impl Page {
         if let Some(share) = summary.idle_share {
             let idle = floored(share * 100.0, 1);
             self.line(&format!(
-                "idle in {idle}% of the periods: no GPU reached 1%"
+                "idle in {idle}% of the periods: no GPU reached {ACTIVE_PERCENT}%"
             ));
         }
         for gpu in workload.gpus() {
@@ -90,15 +92,16 @@ impl Page {
 
 fn meaning(state: UsageState, policy: &Policy) -> String {
     let idle = format!(
-        "busiest GPU below 1% in 99% of the periods, at most one period per week at 5% or \
-         more, {} days observed",
+        "busiest GPU below {ACTIVE_PERCENT}% in 99% of the periods, at most one period per week \
+         at 5% or more, {} days observed",
         policy.idle_min_days
     );
     let held = policy.idle_held_vram_percent;
     match state {
         UsageState::Idle => format!("{idle}; VRAM below {held}% (policy)"),
         UsageState::IdleSoFar => format!(
-            "no GPU reached 1% in the observed time, which is less than {} days (policy)",
+            "no GPU reached {ACTIVE_PERCENT}% in the observed time, which is less than {} days \
+             (policy)",
             policy.idle_min_days
         ),
         UsageState::IdleHeld => format!("{idle}; VRAM of {held}% or more (policy)"),
