@@ -1,7 +1,7 @@
 //! Times the released program as users run it: whole processes, several runs,
 //! wall time and peak memory; beside them arithmetic that grows with a fleet.
 //! `cargo bench` prints a table for `docs/BENCHMARKS.md`; without `--bench` (as
-//! under `cargo test`) it does nothing, because timings are no tests.
+//! under `cargo test`) it does nothing, because timings are not tests.
 
 use gpucost::catalog::{Prices, shape};
 use gpucost::domain::{

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Reads an earlier audit.
 ///
 /// # Errors
-/// When it cannot be read, is of another version, or is no audit.
+/// When it cannot be read, is of another version, or is not an audit.
 pub(super) fn read(path: &Path) -> Result<PastAudit, Failure> {
     read_report(path).map_err(unreadable)
 }

@@ -81,7 +81,7 @@ pub(super) fn list(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
 }
 
 /// Tells the name of a demo from a word of the command: where a command takes words
-/// of its own, as in `explain --demo ID`, one that is no name stays such a word.
+/// of its own, as in `explain --demo ID`, one that is not a name stays such a word.
 /// Elsewhere it is left for the parser to refuse, which lists the names.
 pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
     let command = arguments

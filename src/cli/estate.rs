@@ -120,7 +120,7 @@ pub(super) fn last_estate(
 }
 
 /// The same for commands that list and do not judge: CloudWatch is not asked,
-/// and its absence is no gap.
+/// and its absence is not a gap.
 pub(super) fn estate_without_metrics(
     args: &EstateArgs,
     settings: &SettingsFile,
@@ -202,8 +202,8 @@ fn kept_keys(settings: &SettingsFile, keys: &[GroupKey]) -> BTreeSet<String> {
     kept.cloned().collect()
 }
 
-/// Negotiated prices of the settings' file outrank all others. They are no part
-/// of a recording.
+/// Negotiated prices of the settings' file outrank all others. They are not
+/// recorded.
 pub(super) fn add_own_prices(
     book: &mut PriceBook,
     settings: &SettingsFile,

@@ -69,7 +69,7 @@ impl Failure {
     }
 
     /// A document could not be written. A reader that has seen enough (`| head`)
-    /// is no failure.
+    /// is not a failure.
     pub(super) fn write(what: &str, error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self {

@@ -60,7 +60,7 @@ fn broken(line: &str, syntax: Syntax) -> String {
     line
 }
 
-/// A stream of words whose lines are written when they are whole, and are no commands.
+/// A stream of words whose lines are written when they are whole, and never as commands.
 pub(super) struct Guard<'a> {
     inner: &'a mut dyn Write,
     /// What was written of the line that is not whole yet.
@@ -77,7 +77,7 @@ impl<'a> Guard<'a> {
         let line = std::mem::take(&mut self.line);
         match std::str::from_utf8(&line) {
             Ok(text) => self.inner.write_all(broken(text, Syntax::Text).as_bytes()),
-            // Bytes that are no text hold no name of ours.
+            // Bytes that are not text do not hold a name of ours.
             Err(_) => self.inner.write_all(&line),
         }
     }

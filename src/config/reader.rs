@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
     /// Parses a whole file.
     ///
     /// # Errors
-    /// With the line where it is no TOML.
+    /// With the line where it is not TOML.
     pub(super) fn parse(text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), Vec<Problem>> {
         let reader = Self {
             text,

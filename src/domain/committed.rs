@@ -44,8 +44,8 @@ impl CommittedHours {
     }
 
     /// What an hour costs in the mean: covered hours at the rate of their
-    /// commitment, the others at the on-demand rate. `None` when that is no
-    /// price, or one in two currencies.
+    /// commitment, the others at the on-demand rate. `None` when that is not
+    /// a price, or one in two currencies.
     pub fn hourly(&self, on_demand: HourlyRate) -> Option<HourlyRate> {
         let uncovered = Money::new(
             on_demand.amount() * self.uncovered_share,

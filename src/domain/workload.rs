@@ -502,7 +502,7 @@ impl Workload {
     }
 
     /// The same with every hour at its price, as it will be when the commitments
-    /// that pay for it have ended. `None` when that is no price.
+    /// that pay for it have ended. `None` when that is not a price.
     pub fn without_commitments(&self) -> Option<Self> {
         let mut instances = self.cost.as_ref()?.instances.clone();
         for one in &mut instances {

@@ -305,7 +305,7 @@ mod tests {
                 "g5.xlarge us-east-1 linux shared spot 4",
             ]
         );
-        // Nobody knew savings plans of us-east-1 before: their absence is no gap.
+        // Nobody knew savings plans of us-east-1 before: their absence is not a gap.
         assert_eq!(gaps.len(), 3);
     }
 

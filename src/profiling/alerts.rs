@@ -197,7 +197,7 @@ impl Watch {
         }
     }
 
-    /// Looks at a value; absent where it was not read, which ends nothing by
+    /// Evaluates a value; absent where it was not read, which ends nothing by
     /// itself but covers no time.
     pub(super) fn see(&mut self, moment: Moment, value: Option<f64>) {
         if self.kind == AlertKind::Xid {

@@ -138,7 +138,7 @@ fn arithmetic_by_counters() {
         ..with_counters()
     };
     counted(full, Compute);
-    // FP32 work does not use the tensor pipe: SM activity alone is no proof.
+    // FP32 work does not use the tensor pipe: SM activity alone does not prove use.
     let plain = but(full, |s| s.tensor = Some(49.9));
     counted(plain, Healthy);
     let crowded = but(full, |s| s.dram = Some(48.0));

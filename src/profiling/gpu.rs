@@ -238,7 +238,7 @@ impl GpuSoFar {
         windows::has_utilization(&self.identity)
     }
 
-    /// The driver's samples, where they are no fewer than the samples.
+    /// The driver's samples, where there are at least as many as of the profiler.
     fn finest(&self) -> (&Sketch, UtilizationBasis) {
         match &self.fine {
             Some(fine) if fine.count() >= self.samples.count() => {

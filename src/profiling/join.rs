@@ -102,8 +102,8 @@ pub fn join_profiles(estate: &mut Estate, mut profiles: Vec<NamedProfile>) {
         (&left.instance, left.start, left.end).cmp(&(&right.instance, right.start, right.end))
     });
     for ((instance, gpu, metric, statistic), (joined_by, raw)) in points {
-        // Runs that share a period are no fault of anybody's: only impossible
-        // values are counted.
+        // Runs that share a period are not an error: only impossible values are
+        // counted.
         let (points, rejected) = Points::clean(
             combined(raw, statistic),
             (metric, statistic),

@@ -180,7 +180,7 @@ impl Spacing {
 enum Due {
     /// The sampler was asked to read every multiple of an interval.
     Asked(Pacer),
-    /// Another program looked, which waits between two samples.
+    /// Another program took the samples, and waits between two of them.
     Waited { interval_seconds: Option<f64> },
 }
 

@@ -30,7 +30,7 @@ pub struct GpuStatus {
     pub power_mean_w: Option<f64>,
     /// Whether a kernel ever ran; absent where nobody saw.
     pub is_used: Option<bool>,
-    /// What holds it back, as far as it looks now.
+    /// What holds it back, as of now.
     pub bottleneck: Bottleneck,
 }
 

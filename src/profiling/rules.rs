@@ -37,7 +37,7 @@ pub(super) const HOST_CPU_BUSY: f64 = 85.0;
 pub(super) const CORE_BUSY: f64 = 95.0;
 /// I/O wait and pressure from which disks are what a GPU waits for (own).
 pub(super) const IO_BUSY: f64 = 20.0;
-/// Utilization from which a steady one below [`WAITS_BELOW`] is no rest (own).
+/// Utilization from which a steady one below [`WAITS_BELOW`] is not idle (own).
 pub(super) const STARVED_FROM: f64 = 20.0;
 /// Host CPU from which a GPU that does not alternate may wait for it (own).
 pub(super) const HOST_CPU_HIGH: f64 = 80.0;

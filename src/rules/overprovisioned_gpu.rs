@@ -2,7 +2,7 @@
 //!
 //! Must not be fooled by idle ones (they have rules of their own), by bursts (a
 //! low mean with a p95 of 80% is said in the title), or by a peak of VRAM that
-//! a smaller GPU would not hold. What could run on nothing less is no finding.
+//! a smaller GPU would not hold. Without a smaller type to run on there is no finding.
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{

@@ -1,7 +1,7 @@
 //! Catches workloads whose GPUs are used between a quarter and 60% on average.
 //!
 //! Must not be fooled by saturation in part of the hours: those peaks need the
-//! capacity, and the title says so. What could run on nothing less is no finding.
+//! capacity, and the title says so. Without a smaller type to run on there is no finding.
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{

@@ -154,7 +154,7 @@ fn memory_slices(name: &str, start: u8) -> std::ops::Range<u8> {
         "2g.10gb" => (&[0, 2, 4], 2),
         "3g.20gb" => (&[0, 4], 4),
         "4g.20gb" => (&[0], 4),
-        other => panic!("{other} is no part of a card"),
+        other => panic!("{other} is not a part of a card"),
     };
     assert!(starts.contains(&start), "{name} at {start}");
     start..start + size

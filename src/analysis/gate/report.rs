@@ -113,7 +113,7 @@ pub struct Violation {
     /// compared.
     pub baseline_state: Option<BaselineState>,
     /// What the baseline observed, with its unit; absent where it did not, and
-    /// where that is no figure.
+    /// where that is not a figure.
     pub before: Option<String>,
 }
 

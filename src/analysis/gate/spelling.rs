@@ -260,7 +260,7 @@ mod tests {
         ] {
             assert_eq!(spelled_region(pattern), wrong(message));
         }
-        // A local zone is no region.
+        // A local zone is not a region.
         assert!(matches!(
             spelled_region("us-east-1-atl-1"),
             Spelling::Wrong(_)

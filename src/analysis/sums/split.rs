@@ -21,7 +21,7 @@ pub struct CostSplit {
 impl CostSplit {
     /// Splits a cost of a workload, in whole cents, as its own is split. The mean
     /// GPU utilization counts, of the instances that reported it, and only when
-    /// that is enough for a verdict: power is no utilization.
+    /// that is enough for a verdict: power is not utilization.
     pub fn of(one: &AuditedWorkload, cost: Money) -> Self {
         let zero = Money::zero(cost.currency());
         let nothing = Self {

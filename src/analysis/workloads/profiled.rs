@@ -246,7 +246,7 @@ impl<'a> Profiles<'a> {
         if let Some(end) = runs.iter().map(|run| run.end).max() {
             span.end = end;
         }
-        // What a run did is no habit.
+        // A run does not show when a workload is idle otherwise.
         summary.idle_share = None;
         let weighed: Option<Vec<(f64, f64)>> = runs
             .iter()

@@ -10,7 +10,7 @@ const NOT_TOLD: char = '·';
 const MIB_PER_GIB: f64 = 1024.0;
 
 /// The last samples as a line of bars, the newest at the right end; a point where
-/// nothing was told, spaces where there was no sample yet.
+/// nothing was reported, spaces where there was no sample yet.
 pub(super) fn sparkline(history: &History, width: usize) -> String {
     let padding = width.saturating_sub(history.len());
     let levels = history.newest(width).map(|percent| match percent {
@@ -26,7 +26,7 @@ fn level(percent: f64) -> char {
 }
 
 /// A bar that is filled so far; only points when the share is absent. What is
-/// not zero shows, and what is not full does not look full.
+/// not zero shows, and what is not full has a part left.
 pub(super) fn bar(percent: Option<f64>, width: usize) -> String {
     let Some(percent) = percent else {
         return NOT_TOLD.to_string().repeat(width);

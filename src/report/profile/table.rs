@@ -275,7 +275,7 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
         }
         for time in gpu.throttle.iter().flatten() {
             let names = time.reason.names().join(", ");
-            // Resting clocks are no loss.
+            // Clocks that rest cost nothing.
             if names != "idle" {
                 lines.push(format!(
                     "{place} clocks throttled by {names} for {}",

@@ -53,7 +53,7 @@ pub async fn instance_place(endpoint: Option<&str>) -> Result<InstancePlace, Str
 }
 
 /// An answer that can be one of the names asked for: something else answers on
-/// that address in places where it is no metadata service.
+/// that address in places that have no metadata service.
 fn plain(answer: &str) -> Option<String> {
     let answer = answer.trim();
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);

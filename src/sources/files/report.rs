@@ -60,7 +60,7 @@ pub enum ReportError {
 /// Reads an earlier audit, plain or gzip-compressed.
 ///
 /// # Errors
-/// When it cannot be read, is no audit report, or is of another version.
+/// When it cannot be read, is not an audit report, or is of another version.
 pub fn read_report(path: &Path) -> Result<PastAudit, ReportError> {
     let path_of_error = || path.to_owned();
     let mut text = Vec::new();

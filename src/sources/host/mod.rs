@@ -53,7 +53,7 @@ impl HostSource {
         }
     }
 
-    /// Looks at the host. `at` is the time since the start on a clock that no
+    /// Samples the host. `at` is the time since the start on a clock that no
     /// one can set; what is a rate or a share covers the time since the sample
     /// before, so the first sample has none of these.
     ///

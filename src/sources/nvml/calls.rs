@@ -24,7 +24,7 @@ const fn call(name: &'static str, metric: Metric) -> Call {
 pub(super) const NAME: Call = call("nvmlDeviceGetName", Metric::Name);
 pub(super) const UUID: Call = call("nvmlDeviceGetUUID", Metric::UniqueId);
 /// Whether the GPU is divided, and will be after a reset. Cards that cannot be
-/// divided refuse it, which is no gap.
+/// divided refuse it, which is not a gap.
 pub(super) const MIG_MODE: Call = Call {
     name: "nvmlDeviceGetMigMode",
     metric: None,

@@ -25,7 +25,7 @@ impl FineReader {
         let answer = match newer(device, last) {
             Err(NvmlError::NotFound | NvmlError::NoData) => {
                 // Nothing newer, or the wall clock, which stamps samples, was set
-                // back: then what is new looks old until the clock has caught up.
+                // back: then what is new has an old stamp until the clock has caught up.
                 let all = newer(device, 0).unwrap_or_default();
                 self.follow_the_clock(&all);
                 return Vec::new();

@@ -310,7 +310,7 @@ pub enum CommitmentsError {
     /// It could not be read.
     #[error("cannot read the commitments file {}", shown(path))]
     Io { path: PathBuf, source: io::Error },
-    /// It is no JSON, or ends early.
+    /// It is not JSON, or ends early.
     #[error("{} is not a complete list of commitments", shown(path))]
     Malformed {
         path: PathBuf,
@@ -356,7 +356,7 @@ impl<'de> Deserialize<'de> for List {
 /// Reads a file that holds what an estate holds under `commitments`.
 ///
 /// # Errors
-/// When it cannot be read, is no such list, or something in it is wrong.
+/// When it cannot be read, is not such a list, or something in it is wrong.
 pub fn read_commitments(path: &Path) -> Result<Commitments, CommitmentsError> {
     read_json_file(path, LONGEST_TEXT, PhantomData::<List>)
         .map_err(|source| CommitmentsError::Io {

@@ -187,7 +187,7 @@ impl CsvLog {
         match self.order {
             Order::Named { .. } if pending.found[position].is_some() => true,
             Order::Named { pause } if self.turn(position) > pending.last => {
-                // Such a pause is no slow driver.
+                // A slow driver does not pause for this long.
                 pause.is_some_and(|pause| row.time.is_some() && since_last() >= pause * 12)
             }
             Order::Named { pause } => {

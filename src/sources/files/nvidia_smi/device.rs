@@ -55,7 +55,7 @@ pub(super) struct MeterReading {
 /// Reads a document.
 ///
 /// # Errors
-/// With what is wrong, when it is no XML or of too many GPUs.
+/// With what is wrong, when it is not XML or of too many GPUs.
 pub(super) fn sample(text: &str, tally: &mut Tally) -> Result<MeterReading, String> {
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,

@@ -156,7 +156,7 @@ pub(super) fn serial(text: &str) -> Option<String> {
     (!is_blank(serial)).then(|| serial.to_owned())
 }
 
-/// Characters from which one that repeats is no id.
+/// Characters from which a text of one repeated character is not an id.
 const FEWEST_OF_AN_ID: usize = 8;
 
 /// Whether this is what is left of an id in a log that was made anonymous, and so

@@ -44,7 +44,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Counts a line that is no row.
+    /// Counts a line that is not a row.
     pub(super) fn add_junk(&mut self, line: u64, text: &str) {
         self.junk += 1;
         self.first_junk.get_or_insert_with(|| (line, quoted(text)));
@@ -93,7 +93,7 @@ impl Tally {
         self.bad_time.clone()
     }
 
-    /// What the first line says that is no row.
+    /// What the first line says that is not a row.
     pub(super) fn first_junk(&self) -> Option<String> {
         self.first_junk.as_ref().map(|(_, text)| text.clone())
     }

@@ -43,7 +43,7 @@ pub enum SamplesError {
         /// The version it has.
         found: String,
     },
-    /// It is no log of a kind that is known.
+    /// It is not a log of a known kind.
     #[error(
         "{} is neither a file of samples nor a log of nvidia-smi{}",
         shown(path),

@@ -83,7 +83,7 @@ enum Encoding {
 pub(in crate::sources::files) struct Line {
     /// Counted from one.
     pub number: u64,
-    /// Without its line end; what is no text became U+FFFD.
+    /// Without its line end; what is not text became U+FFFD.
     pub text: String,
     /// Whether a line end followed: a last line without one may be torn.
     pub is_whole: bool,

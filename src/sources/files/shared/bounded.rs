@@ -86,7 +86,7 @@ pub(crate) fn read_written_text(path: &Path) -> io::Result<String> {
 const LONGEST_LIST: usize = 32 << 20;
 
 /// JSON on its way to the parser, without numbers, texts and plain lists of any
-/// length: a parser holds one of them whole. Looked through a buffer at a time.
+/// length: a parser holds one of them whole. Checked a buffer at a time.
 struct JsonText<R> {
     inner: R,
     most: usize,

@@ -41,7 +41,7 @@ pub enum TerraformError {
         name: String,
         found: &'static str,
     },
-    /// It is no JSON, ends early, or is not laid out as a plan.
+    /// It is not JSON, ends early, or is not laid out as a plan.
     #[error("{name} is not a readable Terraform plan")]
     Malformed {
         /// The file, as the user named it.
@@ -59,7 +59,7 @@ const LONGEST_TEXT: usize = 64 << 20;
 /// the plan.
 ///
 /// # Errors
-/// When it cannot be read or is no plan.
+/// When it cannot be read or is not a plan.
 pub fn read_terraform_plan(
     input: impl Read,
     name: &str,
@@ -99,7 +99,7 @@ pub fn read_terraform_plan(
     }
 }
 
-/// What a file is that is no JSON, by how it begins.
+/// What a file is that is not JSON, by how it begins.
 fn other_file(start: &[u8]) -> Option<&'static str> {
     match start {
         [] => Some("empty"),
