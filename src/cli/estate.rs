@@ -173,9 +173,9 @@ fn obtain(
         masks = redact(&mut estate, kept_keys(settings, keys));
     }
     if let Some(path) = &args.save {
-        let recorded = recorded
-            .transpose()
-            .map_err(|error| unwritable(path, error))?;
+        let recorded = recorded.transpose().map_err(|error| {
+            Failure::unexpected(error).with_hint(format!("set {}", last_run::MORE_SPACE))
+        })?;
         let name = |id: ResourceId| match masks.get(id.as_str()) {
             Some(mask) => ResourceId::named(mask.as_str()),
             None => id,

@@ -3,18 +3,25 @@
 use super::Io;
 use super::args::EstateArgs;
 use super::exit::{ExitCode, Failure};
+use super::output::say;
 use super::price_cache::folder;
 use crate::domain::shown;
 use crate::sources::files::{
-    Keep, Recording, read_estate, write_estate, write_private, write_recorded,
+    Keep, Recording, RecordingError, read_estate, write_estate, write_private, write_recorded,
 };
 use crate::usage::Estate;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::io;
 use std::path::PathBuf;
 
 const FILE: &str = "last-estate.json.gz";
+
+/// What to set for metrics that do not fit into the temporary directory.
+pub(super) const MORE_SPACE: &str = if cfg!(windows) {
+    "TMP to a directory with enough space"
+} else {
+    "TMPDIR to a directory with enough space, such as `TMPDIR=/var/tmp gpucost audit`"
+};
 
 fn path(io: &Io<'_>) -> Option<PathBuf> {
     Some(folder(io)?.join(FILE))
@@ -24,12 +31,23 @@ fn path(io: &Io<'_>) -> Option<PathBuf> {
 /// could not be kept is a warning: the audit itself is whole.
 pub(super) fn keep(
     estate: &Estate,
-    recorded: Option<&io::Result<Recording>>,
+    recorded: Option<&Result<Recording, RecordingError>>,
     args: &EstateArgs,
     io: &mut Io<'_>,
 ) {
     let Some(path) = path(io).filter(|_| !args.no_cache) else {
         return;
+    };
+    let warn = |why: String, setting: &str, io: &mut Io<'_>| {
+        let line = format!(
+            "warning: the estate was not saved for `gpucost explain`: {why}\nhint: pass \
+             `--no-cache` to skip saving, or set {setting}"
+        );
+        say(&line, &args.out, io);
+    };
+    let recording = match recorded.map(Result::as_ref).transpose() {
+        Ok(recording) => recording,
+        Err(error) => return warn(format!("{error}: {}", error.source), MORE_SPACE, io),
     };
     let kept = path
         .parent()
@@ -37,29 +55,18 @@ pub(super) fn keep(
         .and_then(|()| {
             write_private(&path, |out| {
                 let mut encoder = GzEncoder::new(out, Compression::fast());
-                match recorded {
+                match recording {
                     None => write_estate(estate, &mut encoder)?,
-                    Some(Ok(recording)) => {
+                    Some(recording) => {
                         write_recorded(estate, recording, &|id| id, &mut encoder)?;
-                    }
-                    Some(Err(error)) => {
-                        return Err(io::Error::new(error.kind(), error.to_string()));
                     }
                 }
                 encoder.finish().map(|_| ())
             })
         });
-    if let Err(error) = kept
-        && !args.out.quiet
-    {
-        let line = format!(
-            "warning: the estate was not saved for `gpucost explain`: {}: {error}\nhint: \
-             pass `--no-cache` to skip saving, or set GPUCOST_CACHE_DIR to another \
-             directory\n",
-            shown(&path)
-        );
-        // A closed stderr does not change what stdout gets.
-        let _ = io.stderr.write_all(line.as_bytes());
+    if let Err(error) = kept {
+        let why = format!("{}: {error}", shown(&path));
+        warn(why, "GPUCOST_CACHE_DIR to another directory", io);
     }
 }
 

@@ -97,6 +97,12 @@ impl Gpucost {
         self
     }
 
+    /// With temporary files in a folder.
+    pub fn temporary_files_in(mut self, folder: &Path) -> Self {
+        self.command.env("TMPDIR", folder);
+        self
+    }
+
     /// The folder that relative file names on the command line lie in.
     pub fn folder(&self) -> &Path {
         self.home.path()

@@ -168,3 +168,42 @@ fn that_it_could_not_be_kept_is_a_warning() {
         run.stderr
     );
 }
+
+#[test]
+fn a_temporary_folder_that_takes_no_metrics_is_named() {
+    let Some(audited) = Audited::open() else {
+        return;
+    };
+    let folder = audited.cache.path().join("missing");
+    let run = audited.audit().temporary_files_in(&folder).run();
+    run.json(0);
+    let cannot = format!(
+        "cannot write metrics to a temporary file in {}",
+        folder.display()
+    );
+    let said = format!("warning: the estate was not saved for `gpucost explain`: {cannot}: ");
+    assert!(run.stderr.contains(&said), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(
+            "\nhint: pass `--no-cache` to skip saving, or set TMPDIR to a directory with enough \
+             space, such as `TMPDIR=/var/tmp gpucost audit`\n"
+        ),
+        "{}",
+        run.stderr
+    );
+    assert!(!audited.kept().exists());
+    let run = audited
+        .audit()
+        .temporary_files_in(&folder)
+        .args(&["--save", "est.json", "--no-cache"])
+        .run();
+    let said = run.error(1);
+    assert!(
+        said.contains(&format!("error: {cannot}\n  caused by: ")),
+        "{said}"
+    );
+    assert!(
+        said.contains("\nhint: set TMPDIR to a directory with enough space"),
+        "{said}"
+    );
+}

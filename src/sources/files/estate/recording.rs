@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
 /// Takes series as they arrive and keeps them in a nameless file, which is gone with
 /// the process.
@@ -21,6 +22,17 @@ pub struct Recorder {
 
 #[derive(Debug)]
 pub struct Recording(File);
+
+/// Why series could not be kept.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot write metrics to a temporary file in {}",
+    crate::domain::shown(folder)
+)]
+pub struct RecordingError {
+    folder: PathBuf,
+    pub source: io::Error,
+}
 
 /// A line: the instance and the rest of the series as JSON, and whether it shows when
 /// the instance ran.
@@ -40,7 +52,7 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// Keeps a series. A failure is told at the end.
+    /// Keeps a series. A failure is reported at the end.
     pub fn add(&mut self, series: &Series) {
         if let Ok(lines) = &mut self.lines
             && let Err(error) = write_line(lines, series)
@@ -53,7 +65,14 @@ impl Recorder {
     ///
     /// # Errors
     /// When the file could not be made or written.
-    pub fn finish(self) -> io::Result<Recording> {
+    pub fn finish(self) -> Result<Recording, RecordingError> {
+        self.whole().map_err(|source| RecordingError {
+            folder: tempfile::env::temp_dir(),
+            source,
+        })
+    }
+
+    fn whole(self) -> io::Result<Recording> {
         let file = self.lines?.finish()?.into_inner();
         Ok(Recording(file.map_err(io::IntoInnerError::into_error)?))
     }
