@@ -358,7 +358,7 @@ fn live(
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
         progress("credentials");
         let Gathered { value, gaps } = aws::connect(&aws, regions.as_deref(), &namespace).await?;
-        let mut estate = gather(&[value], &options, recorder.as_mut(), progress).await?;
+        let mut estate = gather(&[value], &[], &options, recorder.as_mut(), progress).await?;
         estate.gaps.extend(gaps);
         estate.gaps.sort();
         estate.gaps.dedup();

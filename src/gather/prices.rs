@@ -6,17 +6,22 @@ use crate::domain::{
     OperatingSystem, PriceBook, PriceKey, PriceOption, Provider, PurchaseOption, StorageResource,
     Window, is_restartable,
 };
-use crate::sources::{Found, PriceAsk, WantedPrices};
+use crate::sources::{PriceAsk, WantedPrices};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The prices that figures about what was found in a region may rest on.
-pub(super) fn price_ask(region: &str, found: &Found, window: Window, read_on: Date) -> PriceAsk {
+pub(super) fn price_ask(
+    region: &str,
+    instances: &[Instance],
+    shapes: &BTreeMap<String, InstanceShape>,
+    (window, read_on): (Window, Date),
+) -> PriceAsk {
     PriceAsk {
-        on_demand: wanted_prices(region, &found.instances),
-        spot: spot_types(&found.instances, &found.shapes),
-        storage: idle_storage_resources(&found.instances),
+        on_demand: wanted_prices(region, instances),
+        spot: spot_types(instances, shapes),
+        storage: idle_storage_resources(instances),
         window,
         read_on,
     }

@@ -4,17 +4,20 @@
 
 use super::prices::{add_known_prices, price_ask, prices_not_asked_for};
 use crate::domain::{
-    ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, PriceBook,
-    Window,
+    ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, Instance,
+    PriceBook, Window,
 };
 use crate::sources::files::Recorder;
-use crate::sources::{Account, Connection, Found, MetricAsk, MetricCalls, Readings, SourceError};
+use crate::sources::{
+    Account, Connection, Found, MetricAsk, MetricCalls, MetricServer, Readings, SourceError,
+};
 use crate::usage::{Estate, UsageBuilder, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 pub(super) const REGIONS_AT_ONCE: usize = 8;
 /// Calls for metrics at once.
@@ -71,13 +74,34 @@ pub enum GatherError {
     Window(#[source] jiff::Error),
 }
 
-/// One region that was read.
-struct Region<'a> {
-    connection: &'a Connection,
+/// Regions that were read.
+#[derive(Default)]
+struct Fleet<'a> {
+    /// What was found in all of them, region after region.
     found: Found,
+    regions: Vec<(&'a Connection, Range<usize>)>,
 }
 
-/// Gathers an estate from accounts of any provider. Series are reduced as they arrive;
+impl<'a> Fleet<'a> {
+    fn add(&mut self, connection: &'a Connection, found: Found) {
+        let first = self.found.instances.len();
+        self.found.instances.extend(found.instances);
+        self.found.shapes.extend(found.shapes);
+        let range = first..self.found.instances.len();
+        self.regions.push((connection, range));
+    }
+
+    /// Each region that has instances, with these.
+    fn inhabited(&self) -> impl Iterator<Item = (&'a Connection, &[Instance])> {
+        let regions = self.regions.iter();
+        let all =
+            regions.map(|(connection, own)| (*connection, &self.found.instances[own.clone()]));
+        all.filter(|(_, instances)| !instances.is_empty())
+    }
+}
+
+/// Gathers an estate from accounts of any provider, and from servers that tell how
+/// machines of any account are used. Series are reduced as they arrive;
 /// with their points they go to a recorder, where one is given. `progress` is reported
 /// what is going on.
 ///
@@ -85,6 +109,7 @@ struct Region<'a> {
 /// When no region could be read, or the calls would cost more than accepted.
 pub async fn gather(
     accounts: &[Account],
+    servers: &[MetricServer],
     options: &GatherOptions,
     recorder: Option<&mut Recorder>,
     progress: &dyn Fn(&str),
@@ -93,7 +118,8 @@ pub async fn gather(
         .iter()
         .flat_map(|account| &account.connections)
         .collect();
-    let sources = connections.iter().flat_map(|one| &one.metrics);
+    let of_regions = connections.iter().flat_map(|one| &one.metrics);
+    let sources = of_regions.chain(servers.iter().map(|server| &server.metrics));
     let periods = sources.map(|source| source.period_seconds(options.lookback));
     let period_seconds = periods.max().unwrap_or(USUAL_PERIOD_SECONDS);
     let window = Window::before(options.as_of, options.lookback, period_seconds)
@@ -101,28 +127,27 @@ pub async fn gather(
     let mut gaps = Vec::new();
 
     progress(&format!("instances in {} regions", connections.len()));
-    let regions = inventories(&connections, &mut gaps).await?;
+    let fleet = inventories(&connections, &mut gaps).await?;
     progress("shapes and metrics");
-    let planned = planned(&regions, options, (window, period_seconds), &mut gaps).await;
+    let grid = (window, period_seconds);
+    let planned = planned(&fleet, servers, options, grid, &mut gaps).await;
     check_cost(&planned, options)?;
 
     let series: usize = planned.iter().map(|plan| plan.series).sum();
     progress(&format!("{series} metrics and prices"));
     let (measured, priced, committed) = tokio::join!(
-        metrics(planned, (window, period_seconds), recorder),
-        prices(&regions, options, window),
-        commitments(accounts, &regions)
+        metrics(planned, grid, recorder),
+        prices(&fleet, options, window),
+        commitments(accounts, &fleet)
     );
     let mut book = priced.value;
     gaps.extend(measured.gaps);
     gaps.extend(priced.gaps);
     gaps.extend(committed.gaps);
-    let mut instances = Vec::new();
-    let mut shapes = BTreeMap::new();
-    for Region { found, .. } in regions {
-        instances.extend(found.instances);
-        shapes.extend(found.shapes);
-    }
+    let Found {
+        mut instances,
+        shapes,
+    } = fleet.found;
     add_known_prices(&mut book, &options.cache, &instances);
     if options.offline {
         gaps.extend(prices_not_asked_for(&book, &instances));
@@ -139,8 +164,9 @@ pub async fn gather(
         .collect();
     let names: BTreeSet<String> = connections.iter().map(|one| one.region.clone()).collect();
     let mut api = ApiUsage::default();
-    for account in accounts {
-        api.add((account.meter)());
+    let of_accounts = accounts.iter().map(|account| &account.meter);
+    for meter in of_accounts.chain(servers.iter().map(|server| &server.meter)) {
+        api.add(meter());
     }
     Ok(Estate {
         as_of: options.as_of,
@@ -168,22 +194,19 @@ pub async fn gather(
 async fn inventories<'a>(
     connections: &[&'a Connection],
     gaps: &mut Vec<Gap>,
-) -> Result<Vec<Region<'a>>, GatherError> {
+) -> Result<Fleet<'a>, GatherError> {
     let answers: Vec<_> = stream::iter(connections)
         .map(|connection| async { (*connection, connection.inventory.resources().await) })
         .buffered(REGIONS_AT_ONCE)
         .collect()
         .await;
-    let mut regions = Vec::new();
+    let mut fleet = Fleet::default();
     let mut first_error = None;
     for (connection, answer) in answers {
         match answer {
             Ok(found) => {
                 gaps.extend(found.gaps);
-                regions.push(Region {
-                    connection,
-                    found: found.value,
-                });
+                fleet.add(connection, found.value);
             }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
@@ -193,38 +216,44 @@ async fn inventories<'a>(
         }
     }
     match first_error {
-        Some(first) if regions.is_empty() => Err(GatherError::EveryRegion {
+        Some(first) if fleet.regions.is_empty() => Err(GatherError::EveryRegion {
             regions: connections.len(),
             first,
         }),
-        _ => Ok(regions),
+        _ => Ok(fleet),
     }
 }
 
-/// The calls that tell how the machines of each region were used.
+/// The calls that tell how machines were used.
 async fn planned<'a>(
-    regions: &'a [Region<'_>],
+    fleet: &'a Fleet<'_>,
+    servers: &'a [MetricServer],
     options: &GatherOptions,
     (window, period_seconds): (Window, u32),
     gaps: &mut Vec<Gap>,
 ) -> Vec<MetricCalls<'a>> {
-    let read = regions.iter().filter(|one| !one.found.instances.is_empty());
     if !options.metrics {
-        gaps.extend(read.map(|region| {
+        gaps.extend(fleet.inhabited().map(|(connection, _)| {
             let cause = Cause::of(CauseKind::MetricsNotAsked, []);
-            Gap::of(GapSubject::Metrics, &region.connection.region, cause)
+            Gap::of(GapSubject::Metrics, &connection.region, cause)
         }));
         return Vec::new();
     }
-    let asks = read.flat_map(|region| {
-        let ask = MetricAsk {
-            found: &region.found,
-            window,
-            period_seconds,
-        };
-        let sources = region.connection.metrics.iter();
-        sources.map(move |source| source.plan(ask))
+    let ask = |instances| MetricAsk {
+        instances,
+        shapes: &fleet.found.shapes,
+        window,
+        period_seconds,
+    };
+    let of_regions = fleet.inhabited().flat_map(|(connection, instances)| {
+        let sources = connection.metrics.iter();
+        sources.map(move |source| (source, ask(instances)))
     });
+    let all = &fleet.found.instances;
+    let of_fleet = servers.iter().filter(|_| !all.is_empty());
+    let of_fleet = of_fleet.map(|server| (&server.metrics, ask(all)));
+    let asks = of_regions.chain(of_fleet);
+    let asks = asks.map(|(source, ask)| source.plan(ask));
     let answers: Vec<_> = stream::iter(asks).buffered(REGIONS_AT_ONCE).collect().await;
     let mut planned = Vec::with_capacity(answers.len());
     for answer in answers {
@@ -277,23 +306,19 @@ async fn metrics(
 }
 
 /// Prices of every region's types; what could not be read becomes gaps.
-async fn prices(
-    regions: &[Region<'_>],
-    options: &GatherOptions,
-    window: Window,
-) -> Gathered<PriceBook> {
+async fn prices(fleet: &Fleet<'_>, options: &GatherOptions, window: Window) -> Gathered<PriceBook> {
     let mut all = Gathered::<PriceBook>::default();
     if options.offline {
         return all;
     }
     let read_on = options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date();
-    let asks: Vec<_> = regions
-        .iter()
-        .filter(|region| !region.found.instances.is_empty())
-        .filter_map(|region| {
-            let source = region.connection.prices.as_ref()?;
-            let place = &region.connection.region;
-            Some((source, price_ask(place, &region.found, window, read_on)))
+    let asks: Vec<_> = fleet
+        .inhabited()
+        .filter_map(|(connection, instances)| {
+            let source = connection.prices.as_ref()?;
+            let (place, shapes) = (&connection.region, &fleet.found.shapes);
+            let ask = price_ask(place, instances, shapes, (window, read_on));
+            Some((source, ask))
         })
         .collect();
     let mut answers = stream::iter(&asks)
@@ -308,10 +333,9 @@ async fn prices(
 
 /// What the accounts committed to in every region, those without instances
 /// included: what nobody uses is the most worth knowing.
-async fn commitments(accounts: &[Account], regions: &[Region<'_>]) -> Gathered<Commitments> {
-    let of_regions = regions
-        .iter()
-        .filter_map(|one| one.connection.commitments.as_ref());
+async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commitments> {
+    let regions = fleet.regions.iter();
+    let of_regions = regions.filter_map(|(connection, _)| connection.commitments.as_ref());
     let of_accounts = accounts.iter().filter_map(|one| one.commitments.as_ref());
     let of_regions = stream::iter(of_regions)
         .map(|source| source.commitments())

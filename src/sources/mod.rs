@@ -36,8 +36,16 @@ pub struct Account {
     pub connections: Vec<Connection>,
     /// What was committed to for all regions; absent where nothing can be.
     pub commitments: Option<Box<dyn CommitmentSource>>,
-    /// What its calls cost.
-    pub meter: Box<dyn Fn() -> ApiUsage>,
+    pub meter: Meter,
+}
+
+/// Reports what calls cost so far.
+pub type Meter = Box<dyn Fn() -> ApiUsage>;
+
+/// A place that tells how machines of any account are used.
+pub struct MetricServer {
+    pub metrics: Box<dyn MetricSource>,
+    pub meter: Meter,
 }
 
 /// One region of one account of one provider.
@@ -72,8 +80,9 @@ pub trait Inventory {
 /// Which machines to measure, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricAsk<'a> {
-    /// The machines.
-    pub found: &'a Found,
+    pub instances: &'a [Instance],
+    /// Shapes by instance type, as far as inventories know them.
+    pub shapes: &'a BTreeMap<String, InstanceShape>,
     pub window: Window,
     /// The grid of utilization, power and CPU.
     pub period_seconds: u32,

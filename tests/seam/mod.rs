@@ -12,7 +12,7 @@ use gpucost::domain::{
 use gpucost::gather::{GatherError, GatherOptions, gather};
 use gpucost::sources::{
     Account, Answer, CommitmentSource, Connection, Found, Inventory, MetricAsk, MetricCalls,
-    MetricSource, PriceAsk, PriceSource, Readings, SourceError,
+    MetricServer, MetricSource, PriceAsk, PriceSource, Readings, SourceError,
 };
 use gpucost::usage::{Points, Series, UsageBuilder};
 use jiff::{SignedDuration, Timestamp};
@@ -205,25 +205,35 @@ fn connection(region: &str, inventory: Box<dyn Inventory>) -> Connection {
     }
 }
 
-/// Two accounts: one with two machines, each measured by a source of its own, and one
-/// that cannot be read.
+fn meter(calls: &Rc<Cell<u32>>, of: &'static str, percent: f64) -> Box<dyn MetricSource> {
+    Box::new(Meter {
+        of,
+        percent,
+        adds_up: of == "box-b",
+        calls: Rc::clone(calls),
+    })
+}
+
+fn cost(calls: u64) -> Box<dyn Fn() -> ApiUsage> {
+    Box::new(move || ApiUsage {
+        calls,
+        ..ApiUsage::default()
+    })
+}
+
+/// Who measures the second machine, whatever its account.
+fn server(calls: &Rc<Cell<u32>>) -> MetricServer {
+    MetricServer {
+        metrics: meter(calls, "box-b", 80.0),
+        meter: cost(3),
+    }
+}
+
+/// Two accounts: one with two machines, of which it measures one, and one that cannot be
+/// read.
 fn accounts(calls: &Rc<Cell<u32>>) -> [Account; 2] {
-    let meter = |of, percent, adds_up| -> Box<dyn MetricSource> {
-        Box::new(Meter {
-            of,
-            percent,
-            adds_up,
-            calls: Rc::clone(calls),
-        })
-    };
-    let cost = |calls: u64| {
-        Box::new(move || ApiUsage {
-            calls,
-            ..ApiUsage::default()
-        })
-    };
     let mut hall = connection(REGION, Box::new(Racks(vec!["box-b", "box-a"])));
-    hall.metrics = vec![meter("box-a", 0.0, false), meter("box-b", 80.0, true)];
+    hall.metrics = vec![meter(calls, "box-a", 0.0)];
     [
         Account {
             id: "lab".to_owned(),
@@ -261,7 +271,13 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
 #[test]
 fn two_accounts_of_another_provider_are_one_audit() {
     let calls = Rc::default();
-    let estate = wait(gather(&accounts(&calls), &options(), None, &|_| {}));
+    let estate = wait(gather(
+        &accounts(&calls),
+        &[server(&calls)],
+        &options(),
+        None,
+        &|_| {},
+    ));
     let estate = estate.expect("one region was read");
     assert_eq!(calls.get(), 2, "one call a source");
     assert_eq!(estate.accounts, ["lab", "other"]);
@@ -269,7 +285,7 @@ fn two_accounts_of_another_provider_are_one_audit() {
     // The coarser of the two grids.
     assert_eq!(estate.period_seconds, 3_600);
     assert!(estate.metrics.is_empty(), "points are let go");
-    assert_eq!(estate.api.calls, 7);
+    assert_eq!(estate.api.calls, 10);
 
     let audit = audit(&estate, &Policy::default(), Risk::Low);
     let told: Vec<(String, f64, u64, Decimal)> = audit
@@ -313,7 +329,14 @@ fn nothing_that_costs_is_asked_above_the_limit() {
         max_api_cost_usd: Some(Decimal::ONE),
         ..options()
     };
-    let error = wait(gather(&accounts(&calls), &options, None, &|_| {})).expect_err("two dollars");
+    let error = wait(gather(
+        &accounts(&calls),
+        &[server(&calls)],
+        &options,
+        None,
+        &|_| {},
+    ))
+    .expect_err("two dollars");
     assert!(matches!(
         error,
         GatherError::TooExpensive { metrics: 6, cost_usd, .. } if cost_usd == Decimal::TWO
@@ -324,6 +347,6 @@ fn nothing_that_costs_is_asked_above_the_limit() {
 #[test]
 fn no_region_at_all_is_an_error() {
     let [_, locked] = accounts(&Rc::default());
-    let error = wait(gather(&[locked], &options(), None, &|_| {})).expect_err("it is locked");
+    let error = wait(gather(&[locked], &[], &options(), None, &|_| {})).expect_err("it is locked");
     assert_eq!(error.to_string(), "no region could be read (1 tried)");
 }

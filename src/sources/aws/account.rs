@@ -160,7 +160,8 @@ impl CloudWatch {
             }
         };
         let MetricAsk {
-            found: Found { instances, shapes },
+            instances,
+            shapes,
             window,
             period_seconds,
         } = ask;
