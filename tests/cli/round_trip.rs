@@ -124,12 +124,12 @@ fn profiled_runs_survive_writing_and_reading() {
 }
 
 #[test]
-fn slips_in_profiled_runs_are_named() {
+fn invalid_profiled_runs_are_named() {
     let with = |run: serde_json::Value| {
         let mut estate = one();
         estate["profiles"] = json!([run]);
         let failed = parse_estate(estate.to_string().as_bytes());
-        failed.expect_err("a slip").to_string()
+        failed.expect_err("an invalid run").to_string()
     };
     let id = one()["instances"][0]["id"].clone();
     let (start, end) = ("2026-10-20T10:00:00Z", "2026-10-20T12:00:00Z");
@@ -155,7 +155,7 @@ fn slips_in_profiled_runs_are_named() {
         ),
         (
             json!({"instance": id, "start": start, "end": end, "gpu": 1}),
-            "unknown field `gpu`",
+            "unknown key `gpu`",
         ),
     ] {
         let reported = with(run);
