@@ -232,6 +232,7 @@ impl<'a> Prices<'a> {
     /// A price that the user states is net already.
     fn discounted(&self, key: &PriceKey, list: PriceQuote) -> PriceQuote {
         let percent = self.discount_percent.get(key.family());
+        let percent = percent.filter(|_| key.provider == Provider::Aws);
         let (PriceOption::OnDemand, Some(percent)) = (key.option, percent) else {
             return list;
         };
@@ -251,17 +252,21 @@ impl<'a> Prices<'a> {
     /// Every region that the catalog knows or of which a price was gathered.
     pub fn regions(&self) -> BTreeSet<&'a str> {
         let mut regions: BTreeSet<&'a str> = bundled_regions(None).into_iter().collect();
-        regions.extend(self.gathered.iter().map(|(key, _)| key.region.as_str()));
+        regions.extend(self.gathered_of_aws().map(|key| key.region.as_str()));
         regions
     }
 
     /// Regions for which a price of a type was gathered.
     pub fn gathered_regions_of(&self, instance_type: &str) -> BTreeSet<&'a str> {
-        self.gathered
-            .iter()
-            .filter(|(key, _)| key.instance_type == instance_type)
-            .map(|(key, _)| key.region.as_str())
+        self.gathered_of_aws()
+            .filter(|key| key.instance_type == instance_type)
+            .map(|key| key.region.as_str())
             .collect()
+    }
+
+    fn gathered_of_aws(&self) -> impl Iterator<Item = &'a PriceKey> {
+        let keys = self.gathered.iter().map(|(key, _)| key);
+        keys.filter(|key| key.provider == Provider::Aws)
     }
 
     /// The price of a storage resource in a region.

@@ -24,12 +24,12 @@ pub struct ResourceId(Box<str>);
 impl ResourceId {
     /// From the provider's own id.
     pub fn new(provider: Provider, account: &str, region: &str, native: &str) -> Self {
-        Self(if provider == Provider::Aws {
-            native.into()
-        } else {
-            let place = [account, region].map(|name| name.replace('/', "%2F"));
-            format!("{provider}/{}/{}/{native}", place[0], place[1]).into()
-        })
+        let of_aws = Self(native.into());
+        if provider == Provider::Aws && of_aws.place().is_none() {
+            return of_aws;
+        }
+        let [account, region] = [account, region].map(segment);
+        Self(format!("{provider}/{account}/{region}/{native}").into())
     }
 
     /// From what [`Self::as_str`] says.
@@ -54,13 +54,18 @@ impl ResourceId {
         }
     }
 
-    /// Provider, account and region, where the id holds only there.
+    /// Provider, account and region as they stand in the id, where it holds only there.
     pub fn place(&self) -> Option<(Provider, &str, &str)> {
         let mut parts = self.0.splitn(4, '/');
-        let provider = Provider::from_name(parts.next()?).filter(|one| *one != Provider::Aws)?;
+        let provider = Provider::from_name(parts.next()?)?;
         let (account, region) = (parts.next()?, parts.next()?);
         parts.next().map(|_| (provider, account, region))
     }
+}
+
+/// A name as a part of an id that slashes divide.
+pub(super) fn segment(name: &str) -> String {
+    name.replace('%', "%25").replace('/', "%2F")
 }
 
 impl fmt::Display for ResourceId {
@@ -79,6 +84,7 @@ mod tests {
         assert_eq!(id("a").as_str(), "gcp/a/us-central1/vm/1");
         assert_ne!(id("a"), id("b"));
         assert_ne!(id("a/us-central1"), id("a"));
+        assert_ne!(id("a/b"), id("a%2Fb"));
         assert_eq!(
             (id("a").provider(), id("a").native()),
             (Provider::Gcp, "vm/1")
@@ -95,5 +101,8 @@ mod tests {
             assert_eq!((id.provider(), id.native()), (Provider::Aws, native));
         }
         assert_eq!(ResourceId::named("gcp/short").provider(), Provider::Aws);
+        // No answer of AWS names a machine of somebody else.
+        let id = ResourceId::new(Provider::Aws, "1", "us-east-1", "gcp/p/r/vm");
+        assert_eq!((id.provider(), id.native()), (Provider::Aws, "gcp/p/r/vm"));
     }
 }

@@ -1,6 +1,7 @@
 //! A workload: instances that do one job and are judged as one.
 
 use super::named::named_enum;
+use super::resource::segment;
 use super::{
     Cause, CommittedCost, CommittedHours, Gap, GapSubject, GpuUsage, HourlyActivity, HourlyRate,
     InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey, PriceQuote,
@@ -101,7 +102,10 @@ impl WorkloadKey {
         };
         format!(
             "{provider}{}/{}/{}/{}/{prefix}:{name}{state}",
-            self.account, self.region, self.instance_type, self.purchase_option
+            segment(&self.account),
+            segment(&self.region),
+            self.instance_type,
+            self.purchase_option
         )
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::domain::{
     Cause, CauseKind, Comparator, Confidence, Evidence, Finding, GapSubject, GpuUsage, Group,
-    Member, Metric, Money, Observation, Policy, Recommendation, Severity, Signal, Statistic,
-    UtilizationSummary, Verdict, Workload,
+    Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
+    Statistic, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::{NamedMembers, Proposals};
 use jiff::Timestamp;
@@ -224,6 +224,9 @@ impl Subject<'_> {
     }
 
     pub fn stop_steps(&self) -> Vec<String> {
+        if self.workload.key.provider == Provider::OnPremises {
+            return vec!["assign the hardware to other workloads".to_owned()];
+        }
         match &self.workload.key.group {
             Group::AutoScaling(name) => vec![
                 format!(

@@ -1,10 +1,11 @@
 //! One estate, several providers and accounts that use the same names.
 
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
-use gpucost::analysis::Audit;
+use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    CommitmentTerm, Currency, HourlyRate, PriceBasis, PriceKey, PriceOrigin, PriceQuote, Provider,
-    PurchaseOption, ResourceId, SavingsPlan, SavingsPlanKind,
+    Address, CommitmentTerm, Currency, HourlyRate, InstanceState, Policy, PriceBasis, PriceBook,
+    PriceKey, PriceOrigin, PriceQuote, Provider, PurchaseOption, ResourceId, Risk, SavingsPlan,
+    SavingsPlanKind, Volume,
 };
 use gpucost::sources::files::{Keep, read_estate, write_estate};
 use gpucost::usage::Estate;
@@ -153,4 +154,71 @@ fn the_list_price_of_aws_is_not_the_price_of_the_same_name_elsewhere() {
         format!("on-premises/{account}/us-east-1/g5.xlarge/on-demand/asg:train/unpriced")
     };
     assert_eq!(places, [unpriced_group("lab"), unpriced_group("other")]);
+}
+
+#[test]
+fn own_hardware_is_paid_for_whatever_is_done_with_it() {
+    let audit = audited(&three());
+    let halls = audit
+        .workloads
+        .iter()
+        .filter(|one| one.workload.key.provider == Provider::OnPremises);
+    let mut seen = 0;
+    for one in halls {
+        seen += 1;
+        assert!(one.actions.is_empty(), "{:?}", one.actions);
+    }
+    assert_eq!(seen, 2);
+    // The idle one is reported, without a dollar that stopping it would not save.
+    let idle = audit
+        .findings
+        .iter()
+        .find(|one| one.rule() == "idle-held-gpu");
+    let idle = idle.expect("the first hall is idle");
+    assert_eq!(idle.monthly_savings, None);
+}
+
+#[test]
+fn storage_and_discounts_of_aws_hold_nowhere_else() {
+    let mut own = machine(OTHER_HALL, 20.0);
+    own.instance.state = InstanceState::Stopped;
+    own.instance.volumes.push(Volume {
+        id: "disk-1".to_owned(),
+        volume_type: Some("gp3".to_owned()),
+        size_gib: Some(1_000),
+    });
+    own.instance.addresses.push(Address {
+        id: "10.0.0.1".to_owned(),
+    });
+    let mut one = three();
+    one.instances.retain(|known| known.id != own.instance.id);
+    one.metrics.retain(|series| series.instance != own.instance.id);
+    one.instances.push(own.instance);
+    let policy = Policy {
+        discount_percent: [("g5".to_owned(), Decimal::from(50))].into(),
+        ..Policy::default()
+    };
+    let mut quotes = PriceBook::default();
+    for (key, quote) in one.prices.iter() {
+        let origin = PriceOrigin::Api;
+        quotes.insert(
+            key.clone(),
+            PriceQuote {
+                origin,
+                ..quote.clone()
+            },
+        );
+    }
+    one.prices = quotes;
+    let audit = audit(&one, &policy, Risk::Medium);
+    let mut costs = audit
+        .workloads
+        .iter()
+        .filter(|one| one.workload.key.provider == Provider::OnPremises);
+    let cost = |one: &AuditedWorkload| one.workload.monthly_cost().map(|cost| cost.amount());
+    // 730 hours at a dollar. Neither the volume nor the address of the stopped one has a
+    // price.
+    assert_eq!(costs.next().and_then(cost), Some(Decimal::from(730)));
+    let idle = &costs.next().expect("the other").workload.idle_storage;
+    assert_eq!((idle.monthly, idle.unpriced.len()), (None, 2));
 }

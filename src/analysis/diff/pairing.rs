@@ -1,7 +1,7 @@
 //! Which workload of an earlier audit is which of a later one. An id holds type
 //! and purchase option of a group, so that it changes with what a plan changes.
 
-use crate::domain::PastWorkload;
+use crate::domain::{PastWorkload, Provider};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pairs of indices, old and new, ascending by the old one; each at most once.
@@ -83,8 +83,8 @@ impl Pairing {
     }
 }
 
-/// Account, region, and the part of an id that names a group.
-type Identity<'a> = (&'a str, &'a str, &'a str);
+/// Provider, account, region, and the part of an id that names a group.
+type Identity<'a> = (Provider, &'a str, &'a str, &'a str);
 
 /// The groups that are not paired yet, unless two of them have the same name.
 fn alone(all: &[PastWorkload], is_paired: impl Fn(usize) -> bool) -> BTreeMap<Identity<'_>, usize> {
@@ -94,9 +94,9 @@ fn alone(all: &[PastWorkload], is_paired: impl Fn(usize) -> bool) -> BTreeMap<Id
             continue;
         }
         // An instance alone is itself and no other.
-        if let Some(group) = group(&one.id) {
+        if let Some((provider, group)) = group(&one.id) {
             found
-                .entry((&one.account, &one.region, group))
+                .entry((provider, &one.account, &one.region, group))
                 .and_modify(|known| *known = None)
                 .or_insert(Some(index));
         }
@@ -108,11 +108,16 @@ fn alone(all: &[PastWorkload], is_paired: impl Fn(usize) -> bool) -> BTreeMap<Id
 }
 
 /// The group in `account/region/type/option/asg:NAME`, in which the name may
-/// hold slashes too.
-fn group(id: &str) -> Option<&str> {
-    let group = id.splitn(5, '/').nth(4)?;
+/// hold slashes too, with the provider that stands before it unless it is AWS.
+fn group(id: &str) -> Option<(Provider, &str)> {
+    let first = id.split_once('/')?;
+    let (provider, rest) = match Provider::from_name(first.0) {
+        Some(provider) => (provider, first.1),
+        None => (Provider::Aws, id),
+    };
+    let group = rest.splitn(5, '/').nth(4)?;
     let group = group.strip_suffix("/stopped").unwrap_or(group);
-    (group.starts_with("asg:") || group.starts_with("tag:")).then_some(group)
+    (group.starts_with("asg:") || group.starts_with("tag:")).then_some((provider, group))
 }
 
 #[cfg(test)]

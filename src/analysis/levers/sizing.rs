@@ -147,6 +147,7 @@ fn left_alone(audited: &AuditedWorkload, workload: &Workload) -> String {
     let refused = answer.and_then(|answer| answer.refused.first());
     match refused.map(|one| &one.reason) {
         Some(Refusal::Stopped) => "stopped".to_owned(),
+        Some(Refusal::OwnHardware) => "own hardware".to_owned(),
         Some(Refusal::Missing(missing_data)) => missing_data.to_string(),
         Some(Refusal::Held) => {
             "runs in a capacity reservation that this account cannot lower".to_owned()

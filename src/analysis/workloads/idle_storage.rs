@@ -2,7 +2,7 @@
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Currency, IdleStorageCosts, Instance, Money, Policy, StorageQuote, StorageResource,
+    Currency, IdleStorageCosts, Instance, Money, Policy, Provider, StorageQuote, StorageResource,
 };
 use rust_decimal::Decimal;
 
@@ -12,6 +12,11 @@ pub(in crate::analysis) fn idle_storage_costs(
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> IdleStorageCosts {
+    // Storage of AWS is the only one that has prices.
+    let price = |instance: &Instance, resource| {
+        let of_aws = instance.id.provider() == Provider::Aws;
+        of_aws.then(|| prices.get_storage(&instance.region, resource))?
+    };
     let mut costs = IdleStorageCosts::default();
     for instance in instances {
         costs.volumes += instance.volumes.len() as u64;
@@ -32,9 +37,7 @@ pub(in crate::analysis) fn idle_storage_costs(
                 .volume_type
                 .as_deref()
                 .and_then(StorageResource::from_name);
-            let quote = resource.and_then(|resource| {
-                Some((resource, prices.get_storage(&instance.region, resource)?))
-            });
+            let quote = resource.and_then(|resource| Some((resource, price(instance, resource)?)));
             match (volume.size_gib, quote) {
                 (Some(size), Some((resource, quote))) => {
                     let units = Decimal::from(size);
@@ -46,7 +49,7 @@ pub(in crate::analysis) fn idle_storage_costs(
         for address in &instance.addresses {
             let label = format!("public address {}", address.id);
             let resource = StorageResource::PublicIpv4;
-            match prices.get_storage(&instance.region, resource) {
+            match price(instance, resource) {
                 Some(quote) => {
                     let units = policy.hours_per_month;
                     add(&mut costs, &label, "hour", units, resource, quote);

@@ -113,13 +113,16 @@ impl Masks {
         if named.may_stay(text) {
             return;
         }
-        let mut prefix = named.prefix().to_owned();
         let id = ResourceId::named(text.as_str());
-        if let (Named::Instance, Some((provider, account, region))) = (named, id.place()) {
-            let account = self.masked(Named::Account, account);
-            let region = self.masked(Named::Region, region);
-            prefix = format!("{provider}/{account}/{region}/{prefix}");
-        }
+        let prefix = match (named, id.place()) {
+            // The id of a machine without a name is its name.
+            (Named::Instance, Some((provider, ..))) => {
+                let kind = kind_of_name(id.native());
+                let prefix = kind.map_or(named.prefix(), |kind| kind.name());
+                format!("{provider}/account/region/{prefix}")
+            }
+            _ => named.prefix().to_owned(),
+        };
         self.mask_as(named, &prefix, text);
     }
 

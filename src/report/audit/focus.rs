@@ -99,6 +99,15 @@ fn provider_and_issuer(provider: Provider) -> (&'static str, &'static str) {
     }
 }
 
+fn service(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Aws => "Amazon Elastic Compute Cloud",
+        Provider::Azure => "Virtual Machines",
+        Provider::Gcp => "Compute Engine",
+        Provider::OnPremises => "On-premises",
+    }
+}
+
 /// Cells of the columns of the specification.
 fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
     let workload = &charge.one.workload;
@@ -172,7 +181,7 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
             "Compute"
         }
         .to_owned(),
-        "Amazon Elastic Compute Cloud".to_owned(),
+        service(key.provider).to_owned(),
         text(sku),
         text(&format!("{}/{sku}/{}", key.region, price_name(charge.kind))),
         account,

@@ -141,6 +141,7 @@ fn words(reason: &Refusal) -> String {
         Refusal::Type(reason) => return reason.to_string(),
         Refusal::Share(reason) => return reason.to_string(),
         Refusal::Spot(reason) => return reason.to_string(),
+        Refusal::OwnHardware => "own hardware costs the same whether it is used or not",
         Refusal::Stopped => "stopped",
         Refusal::Running => "running",
         Refusal::SeenBriefly => "no GPU was active, but the observed time is too short",

@@ -59,7 +59,7 @@ fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {
         None => ABSENT.to_owned(),
     };
     vec![
-        fit(instance.id.as_str(), 19),
+        fit(instance.id.native(), 19),
         price,
         if is_running {
             instance.purchase_option().to_string()

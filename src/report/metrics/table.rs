@@ -70,7 +70,7 @@ fn instance_row(workload: &Workload, usage: &InstanceUsage) -> Vec<String> {
         .map(|vram| vram.peak_mib)
         .reduce(f64::max);
     vec![
-        fit(usage.instance.as_str(), 19),
+        fit(usage.instance.native(), 19),
         fit(&workload.key.instance_type, 18),
         match usage.signal {
             None => "none",

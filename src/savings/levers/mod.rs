@@ -19,7 +19,7 @@ pub use spot::is_launchable;
 pub use stop::NamedMembers;
 
 use super::nothing_less_would_do;
-use crate::domain::{ActionKind, Part};
+use crate::domain::{ActionKind, Part, Provider};
 
 /// Every lever, in the order in which a plan considers them.
 pub const LEVERS: &[&dyn Lever] = &[
@@ -34,11 +34,15 @@ pub const LEVERS: &[&dyn Lever] = &[
 
 pub fn propose(members: &Members<'_>, facts: &Facts<'_>) -> Proposals {
     let mut found = Proposals::default();
+    let is_owned = members.part.workload.key.provider == Provider::OnPremises;
     for lever in LEVERS {
-        let answer = lever.propose(members, facts, &found);
+        let answer = match is_owned {
+            true => Refusal::OwnHardware.into(),
+            false => lever.propose(members, facts, &found),
+        };
         found.insert(lever.kind(), answer);
     }
-    found.nothing_less_would_do = nothing_less(members.part, facts, &found);
+    found.nothing_less_would_do = !is_owned && nothing_less(members.part, facts, &found);
     found
 }
 

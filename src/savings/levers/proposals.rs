@@ -99,6 +99,8 @@ pub struct Committing {
 /// Why a lever does not offer something.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
+    /// It is paid for whatever is done with it.
+    OwnHardware,
     /// It is for what runs.
     Stopped,
     /// It is for what is stopped.

@@ -5,7 +5,7 @@ use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
 use crate::domain::{
     Address, Cause, CauseKind, Gap, GapSubject, Instance, InstanceState, Lifecycle,
-    OperatingSystem, ResourceId, Tenancy, Volume,
+    OperatingSystem, Provider, ResourceId, Tenancy, Volume,
 };
 use crate::sources::SourceError;
 use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
@@ -178,7 +178,7 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
         .collect();
     let placement = found.placement();
     Ok(Instance {
-        id: ResourceId::named(id),
+        id: ResourceId::new(Provider::Aws, account, region, id),
         account: account.to_owned(),
         region: region.to_owned(),
         zone: placement
