@@ -1,6 +1,7 @@
 //! Errors of sources, sorted by what a user can do about them.
 
 use crate::domain::{Cause, CauseKind, FailureKind};
+use std::error::Error;
 
 /// A failed call, or no call for want of credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +44,20 @@ impl CauseLine {
             })
         })
     }
+}
+
+/// Every cause, outermost first, each once.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut parts: Vec<String> = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if parts.last() != Some(&text) {
+            parts.push(text);
+        }
+        cause = error.source();
+    }
+    parts.join(": ")
 }
 
 impl SourceError {

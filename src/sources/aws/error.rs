@@ -1,8 +1,8 @@
 //! AWS errors, sorted by what a user can do about them.
 
-use super::secrets::Secrets;
 use crate::domain::FailureKind;
-use crate::sources::error::{CauseLine, SourceError};
+use crate::sources::error::{CauseLine, SourceError, chain};
+use crate::sources::secrets::Secrets;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -188,20 +188,6 @@ fn kind_of_code(code: &str) -> FailureKind {
         "InvalidAction" | "UnknownOperationException" => FailureKind::Unsupported,
         _ => FailureKind::Other,
     }
-}
-
-/// Every cause, outermost first, each once.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut parts: Vec<String> = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if parts.last() != Some(&text) {
-            parts.push(text);
-        }
-        cause = error.source();
-    }
-    parts.join(": ")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Counts calls and retries where they happen, so that the report's figures are
 //! what went over the wire; and bounds what comes back.
 
-use super::secrets::Secrets;
 use crate::domain::ApiUsage;
+use crate::sources::secrets::Secrets;
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{

@@ -16,7 +16,6 @@ mod policy;
 mod prices;
 mod products;
 mod savings_plans;
-mod secrets;
 mod session;
 mod shapes;
 
@@ -27,4 +26,5 @@ pub use metrics::cloudwatch_name;
 pub use policy::{ACTIONS, iam_policy};
 pub use prices::{on_demand_prices, spot_prices};
 pub use savings_plans::savings_plan_rates;
+pub(super) use session::credentials;
 pub use session::{AwsOptions, Identity, Notice, RegionClients, Session};

@@ -2,15 +2,15 @@
 
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
-use super::secrets::Secrets;
 use crate::domain::ApiUsage;
 use crate::sources::SourceError;
+use crate::sources::secrets::Secrets;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_ec2::config::{ProvideCredentials, SharedCredentialsProvider};
+use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -108,55 +108,75 @@ pub struct RegionClients {
     pub(super) session: Session,
 }
 
+/// Configuration of the usual places, and where credentials come from.
+async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkConfig {
+    let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
+    let mut loader = aws_config::defaults(BehaviorVersion::latest())
+        .retry_config(retries)
+        .timeout_config(TIME_LIMITS.config());
+    if let Some(profile) = profile {
+        loader = loader.profile_name(profile);
+    }
+    if let Some(url) = endpoint_url {
+        loader = loader.endpoint_url(url);
+    }
+    let mut config = loader.load().await;
+    if config.region().is_none() {
+        config = config
+            .to_builder()
+            .region(Region::from_static(DEFAULT_REGION))
+            .build();
+    }
+    let Some(profile) = profile else {
+        return config;
+    };
+    // As with the AWS CLI, a profile that is asked for by name outranks credentials that
+    // happen to be in the environment.
+    let settings = ProviderConfig::default()
+        .with_region(config.region().cloned())
+        .with_timeout_config(TIME_LIMITS.config());
+    let provider = ProfileFileCredentialsProvider::builder()
+        .configure(&settings)
+        .profile_name(profile)
+        .build();
+    config
+        .to_builder()
+        .credentials_provider(SharedCredentialsProvider::new(provider))
+        .build()
+}
+
+/// The credentials of a configuration.
+async fn provided(config: &SdkConfig, profile: Option<&str>) -> Result<Credentials, SourceError> {
+    let provider = config
+        .credentials_provider()
+        .ok_or_else(|| SourceError::no_credentials(profile, None))?;
+    tokio::time::timeout(CREDENTIALS_WITHIN, provider.provide_credentials())
+        .await
+        .map_err(|_| SourceError::late_credentials(profile))?
+        // The outermost error says only that there is a cause.
+        .map_err(|error| SourceError::no_credentials(profile, error.source().or(Some(&error))))
+}
+
+/// Credentials of the usual places, or of a profile, for a source that signs its requests
+/// by itself. They are read anew with each call.
+///
+/// # Errors
+/// When there are none, or they cannot be loaded.
+pub(in crate::sources) async fn credentials(
+    profile: Option<&str>,
+) -> Result<Credentials, SourceError> {
+    provided(&configured(profile, None).await, profile).await
+}
+
 impl Session {
     /// Loads configuration and credentials.
     ///
     /// # Errors
     /// When there are no credentials, or they cannot be loaded.
     pub async fn connect(options: &AwsOptions) -> Result<Self, SourceError> {
-        let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
-        let mut loader = aws_config::defaults(BehaviorVersion::latest())
-            .retry_config(retries)
-            .timeout_config(TIME_LIMITS.config());
-        if let Some(profile) = &options.profile {
-            loader = loader.profile_name(profile);
-        }
-        if let Some(url) = &options.endpoint_url {
-            loader = loader.endpoint_url(url);
-        }
-        let mut config = loader.load().await;
-        if config.region().is_none() {
-            config = config
-                .to_builder()
-                .region(Region::from_static(DEFAULT_REGION))
-                .build();
-        }
-        if let Some(profile) = &options.profile {
-            // As with the AWS CLI, a profile that is asked for by name outranks
-            // credentials that happen to be in the environment.
-            let settings = ProviderConfig::default()
-                .with_region(config.region().cloned())
-                .with_timeout_config(TIME_LIMITS.config());
-            let provider = ProfileFileCredentialsProvider::builder()
-                .configure(&settings)
-                .profile_name(profile)
-                .build();
-            config = config
-                .to_builder()
-                .credentials_provider(SharedCredentialsProvider::new(provider))
-                .build();
-        }
         let profile = options.profile.as_deref();
-        let provider = config
-            .credentials_provider()
-            .ok_or_else(|| SourceError::no_credentials(profile, None))?;
-        tokio::time::timeout(CREDENTIALS_WITHIN, provider.provide_credentials())
-            .await
-            .map_err(|_| SourceError::late_credentials(profile))?
-            // The outermost error says only that there is a cause.
-            .map_err(|error| {
-                SourceError::no_credentials(profile, error.source().or(Some(&error)))
-            })?;
+        let config = configured(profile, options.endpoint_url.as_deref()).await;
+        provided(&config, profile).await?;
         Ok(Self {
             config,
             meter: Meter::default(),
@@ -303,7 +323,6 @@ pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Times
 mod tests {
     use super::*;
     use crate::domain::FailureKind;
-    use aws_sdk_ec2::config::Credentials;
 
     #[tokio::test]
     async fn a_call_without_an_answer_ends() {

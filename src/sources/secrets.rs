@@ -2,6 +2,7 @@
 //! requests in their messages.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Instead of what is not shown.
 const HIDDEN: &str = "(not shown)";
@@ -25,15 +26,24 @@ const REQUEST_PARTS: [&str; 12] = [
     "x-amz-",
 ];
 
+/// Values of fewer bytes are part of many words.
+const SHORTEST_PART: usize = 8;
+
 /// What requests were signed with, by value.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Secrets(BTreeSet<String>);
 
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(..)")
+    }
+}
+
 impl Secrets {
-    /// Adds a value that no message may hold. Short ones could be any word.
+    /// Adds a value that no message may hold: a short one as a word of its own, any other
+    /// as a part of words too.
     pub(super) fn add(&mut self, value: &str) {
-        const SHORTEST: usize = 8;
-        if value.len() >= SHORTEST {
+        if !value.is_empty() {
             self.0.insert(value.to_owned());
         }
     }
@@ -42,10 +52,18 @@ impl Secrets {
     /// all of it from where it repeats a request. At most a line long.
     pub(super) fn blank(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for value in &self.0 {
-            if text.contains(value.as_str()) {
-                text = text.replace(value.as_str(), HIDDEN);
+        // Longest first, because one can be a part of another.
+        let mut values: Vec<&String> = self.0.iter().collect();
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        for value in values {
+            if !text.contains(value.as_str()) {
+                continue;
             }
+            text = if value.len() < SHORTEST_PART {
+                without_word(&text, value)
+            } else {
+                text.replace(value.as_str(), HIDDEN)
+            };
         }
         let lower = text.to_ascii_lowercase();
         let request = REQUEST_PARTS.iter().filter_map(|part| lower.find(part));
@@ -72,6 +90,21 @@ impl Secrets {
         }
         clean
     }
+}
+
+/// A text without a word, which may be part of other words.
+fn without_word(text: &str, word: &str) -> String {
+    let continues = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(word) {
+        clean.push_str(before);
+        let is_part = continues(clean.chars().next_back()) || continues(after.chars().next());
+        clean.push_str(if is_part { word } else { HIDDEN });
+        rest = after;
+    }
+    clean.push_str(rest);
+    clean
 }
 
 /// Whether a character can be part of a key, a token or a signature.
@@ -136,6 +169,19 @@ mod tests {
         );
         let token = "IQoJb3JpZ2luX2VjEJr//////////wEaCXVzLWVhc3QtMSJHMEUCIQD+abc=";
         assert_eq!(blank(&format!("bad `{token}`")), "bad `(not shown)`");
+    }
+
+    #[test]
+    fn short_values_are_hidden_where_they_are_words() {
+        let mut secrets = Secrets::default();
+        for value in ["", "7", "abc", "hunter2"] {
+            secrets.add(value);
+        }
+        assert_eq!(
+            secrets.blank("abc: 17 of 7 (hunter2), abcd, 7"),
+            "(not shown): 17 of (not shown) ((not shown)), abcd, (not shown)"
+        );
+        assert_eq!(format!("{secrets:?}"), "Secrets(..)");
     }
 
     #[test]
