@@ -18,6 +18,12 @@ named_enum! {
         /// The service or the endpoint does not know the call, or its answer is
         /// not in the service's format.
         Unsupported = "unsupported",
+        /// The address is not that of the service's API.
+        WrongAddress = "wrong-address",
+        /// The call asks for more than the service gives at once; less may succeed.
+        TooLarge = "too-large",
+        /// What the connection was set up with is invalid, so that nothing was sent.
+        InvalidSettings = "invalid-settings",
         Other = "other",
     }
 }
@@ -26,6 +32,9 @@ impl FailureKind {
     /// What to do about it; the action is the one that failed, empty before the
     /// first call.
     pub fn hint(self, action: &str) -> String {
+        if action.starts_with("prometheus:") {
+            return self.prometheus_hint().to_owned();
+        }
         match self {
             Self::NoCredentials => {
                 "set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs no \
@@ -45,8 +54,60 @@ impl FailureKind {
                 "run again later, audit fewer regions at once, or raise `--deadline`"
             }
             Self::Unreachable => "check the network, the region name, and `--endpoint-url`",
+            Self::WrongAddress => "check `--endpoint-url`",
+            Self::TooLarge => "request fewer instances or a shorter `--lookback`",
+            Self::InvalidSettings => "correct the setting",
             Self::Unsupported | Self::Other => "run again with -v for details",
         }
         .to_owned()
+    }
+
+    /// The same for a server of the Prometheus family.
+    fn prometheus_hint(self) -> &'static str {
+        match self {
+            Self::NoCredentials => {
+                "run the token command in a shell: it must print a bearer token and nothing else"
+            }
+            Self::ExpiredCredentials => "sign in again, then run again with the new token",
+            Self::RejectedCredentials => {
+                "check the user, the password or the token for the Prometheus server"
+            }
+            Self::Denied => {
+                "check that the credentials may query the Prometheus server, and the tenant \
+                 header if it has tenants"
+            }
+            Self::Throttled => "run again later, or raise the limits of the Prometheus server",
+            Self::Unreachable => {
+                "check the URL of the Prometheus server, the network, the proxy, and the CA file"
+            }
+            Self::WrongAddress => {
+                "check the base URL of the Prometheus server: Mimir and Cortex need \
+                 `/prometheus` at its end, a VictoriaMetrics cluster `/select/0/prometheus`; a \
+                 redirect or a web page can mean that the server needs credentials"
+            }
+            Self::TooLarge => {
+                "use a shorter `--lookback`, or raise the query limits of the Prometheus server"
+            }
+            Self::InvalidSettings => "correct the setting of the Prometheus server",
+            Self::Unsupported | Self::Other => "run again with -v for details",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_has_a_hint_and_that_of_prometheus_is_not_about_aws() {
+        for kind in FailureKind::ALL {
+            for action in ["", "ec2:DescribeInstances", "prometheus:query"] {
+                assert!(!kind.hint(action).is_empty(), "{kind}: {action}");
+            }
+            let hint = kind.hint("prometheus:query");
+            for word in ["AWS", "aws", "iam-policy", "--endpoint-url", "region"] {
+                assert!(!hint.contains(word), "{kind}: {hint}");
+            }
+        }
     }
 }
