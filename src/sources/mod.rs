@@ -10,6 +10,7 @@ pub mod files;
 pub mod gpus;
 pub mod host;
 pub mod nvml;
+pub mod prometheus;
 mod secrets;
 
 pub use error::{CauseLine, SourceError};

@@ -1,0 +1,332 @@
+//! Calls of the HTTP API, tried again where that can help.
+
+use super::address::Address;
+use super::answer::{Answer, Labels, MatrixData, Row, SeriesData, VectorData, read};
+use super::auth::{Prover, Server};
+use super::error::{
+    Again, Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_HEADER, INVALID_URL, invalid,
+};
+use super::request::{FORM, Form, Header, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
+use super::transport::{Reply, Transport};
+use crate::domain::{ApiUsage, Window};
+use crate::sources::SourceError;
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::http::HttpError;
+use aws_smithy_types::body::SdkBody;
+use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Tries of a call that a server throttles, the first included.
+const TRIES_WHEN_THROTTLED: u32 = 5;
+/// Tries of a call that meets a fault which may pass.
+const TRIES_WHEN_FAULTY: u32 = 3;
+/// A server that wants a longer pause is not asked again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Warnings that are kept of all calls.
+const MOST_WARNINGS: usize = 20;
+const USER_AGENT: &str = concat!("gpucost/", env!("CARGO_PKG_VERSION"));
+/// Headers that say how a body is sent, which nobody else can know.
+const OWN_HEADERS: [&str; 5] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+];
+
+/// How a server is asked.
+#[derive(Debug, Clone)]
+pub struct ClientOptions {
+    /// For one request, from the connection to the last byte of the answer. Nine tenths of
+    /// it are what the server may take to evaluate a query.
+    pub timeout: SignedDuration,
+    /// Before a request is sent again; each further pause is twice as long.
+    pub first_pause: SignedDuration,
+    /// The largest answer in bytes, packed and unpacked. Five-minute values of 1,000 GPUs
+    /// for two weeks are 72 MB.
+    pub most_bytes: usize,
+    /// PEM certificates of the authorities that are trusted instead of the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Whose credentials sign requests, where not those of the usual places.
+    pub aws_profile: Option<String>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            timeout: SignedDuration::from_secs(120),
+            first_pause: SignedDuration::from_millis(500),
+            most_bytes: 128 << 20,
+            ca_file: None,
+            aws_profile: None,
+        }
+    }
+}
+
+/// One server of the Prometheus family. It is only read.
+pub struct Client {
+    base: String,
+    /// Whether it takes parameters that it does not know.
+    is_open: bool,
+    headers: Vec<(String, String)>,
+    prover: Prover,
+    transport: Transport,
+    timeout: Duration,
+    first_pause: Duration,
+    noted: Mutex<Noted>,
+}
+
+/// What calls leave behind.
+#[derive(Default)]
+struct Noted {
+    usage: ApiUsage,
+    warnings: BTreeSet<String>,
+}
+
+impl Client {
+    /// A client of a server. Nothing is sent yet, and no command is run.
+    ///
+    /// # Errors
+    /// When the URL, a header or the credentials cannot be part of a request, or the file
+    /// of authorities cannot be used.
+    pub fn new(server: Server, options: ClientOptions) -> Result<Self, SourceError> {
+        let Server { url, auth, headers } = server;
+        let address = Address::of(&url).map_err(|why| invalid(INVALID_URL, why))?;
+        check_headers(&headers)?;
+        let prover = Prover::new(auth, &headers, options.aws_profile)
+            .map_err(|why| invalid(INVALID_AUTH, why))?;
+        let timeout = options.timeout.unsigned_abs();
+        let file = options.ca_file.as_deref();
+        let transport = Transport::new(&address, file, timeout, options.most_bytes)
+            .map_err(|why| invalid(INVALID_CA_FILE, &why))?;
+        let client = Self {
+            is_open: !prover.is_aws() && !address.is_of_google(),
+            base: address.base,
+            headers,
+            prover,
+            transport,
+            timeout,
+            first_pause: options.first_pause.unsigned_abs(),
+            noted: Mutex::default(),
+        };
+        // Whatever else a URL cannot be.
+        client
+            .request(&client.url(QUERY), "", &[])
+            .map_err(|_| invalid(INVALID_URL, "it cannot be read"))?;
+        Ok(client)
+    }
+
+    /// The series that match any of some selectors and have points in a window.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub async fn series(
+        &self,
+        matchers: &[String],
+        window: Window,
+    ) -> Result<Vec<Labels>, SourceError> {
+        let form = matchers.iter().fold(Form::new(self.is_open), |form, one| {
+            form.with("match[]", one)
+        });
+        let data: SeriesData = self.asked(SERIES, form.within(window)).await?;
+        Ok(data.labels())
+    }
+
+    /// The values of a query at every step from the start to the end, both included.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses; [`is_too_large`](super::is_too_large)
+    /// tells whether with less it may succeed.
+    pub async fn query_range(
+        &self,
+        query: &str,
+        start: Timestamp,
+        end: Timestamp,
+        step_seconds: u32,
+    ) -> Result<Vec<Row>, SourceError> {
+        let form = self
+            .evaluated(query)
+            .within(Window { start, end })
+            .with("step", &step_seconds.to_string());
+        let data: MatrixData = self.asked(QUERY_RANGE, form).await?;
+        Ok(data.rows())
+    }
+
+    /// The values of a query at an instant.
+    ///
+    /// # Errors
+    /// As [`query_range`](Self::query_range), and when the query gives no vector.
+    pub async fn query(
+        &self,
+        query: &str,
+        at: Timestamp,
+    ) -> Result<Vec<(Labels, f64)>, SourceError> {
+        let form = self.evaluated(query).with("time", &seconds(at));
+        let data: VectorData = self.asked(QUERY, form).await?;
+        Ok(data.values())
+    }
+
+    /// Calls and further tries so far.
+    pub fn usage(&self) -> ApiUsage {
+        self.noted().usage.clone()
+    }
+
+    /// What the server warned of so far: each once, at most 20, in order.
+    pub fn warnings(&self) -> Vec<String> {
+        self.noted().warnings.iter().cloned().collect()
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A query that the server gives up before this program does, and says so.
+    fn evaluated(&self, query: &str) -> Form {
+        Form::new(self.is_open)
+            .with("query", query)
+            .until(self.timeout.as_millis() * 9 / 10)
+    }
+
+    fn url(&self, operation: Operation) -> String {
+        format!("{}{}", self.base, operation.path)
+    }
+
+    /// Asks until there is an answer, or no further try can help.
+    async fn asked<T: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        form: Form,
+    ) -> Result<T, SourceError> {
+        let form = form.text();
+        self.count(operation);
+        let (mut tries, mut is_renewed) = (1, false);
+        loop {
+            let Failed { error, again } = match self.tried(operation, &form).await {
+                Ok(answer) => {
+                    self.note(answer.warnings);
+                    return Ok(answer.data);
+                }
+                Err(failed) => failed,
+            };
+            if again == Again::Renewed && !is_renewed {
+                is_renewed = true;
+            } else {
+                let Some(pause) = self.pause(again, tries) else {
+                    return Err(error);
+                };
+                tracing::debug!("{error}; again in {} ms", pause.as_millis());
+                tokio::time::sleep(pause).await;
+                tries += 1;
+            }
+            self.noted().usage.retries += 1;
+        }
+    }
+
+    fn count(&self, operation: Operation) {
+        let mut noted = self.noted();
+        noted.usage.calls += 1;
+        let action = operation.action.to_owned();
+        *noted.usage.by_operation.entry(action).or_default() += 1;
+    }
+
+    fn note(&self, warnings: Vec<String>) {
+        for warning in warnings {
+            let clean = self.prover.clean(&warning);
+            let mut noted = self.noted();
+            if noted.warnings.len() < MOST_WARNINGS && !clean.is_empty() {
+                noted.warnings.insert(clean);
+            }
+        }
+    }
+
+    /// How long to wait before the next try after some; `None` where there is none.
+    fn pause(&self, again: Again, tries: u32) -> Option<Duration> {
+        let doubled = self.first_pause.saturating_mul(1 << (tries - 1).min(16));
+        let (most, pause) = match again {
+            Again::Never | Again::Renewed => return None,
+            Again::Soon => (TRIES_WHEN_FAULTY, doubled.min(LONGEST_PAUSE)),
+            Again::Later(None) => (TRIES_WHEN_THROTTLED, doubled.min(LONGEST_PAUSE)),
+            Again::Later(Some(pause)) => (TRIES_WHEN_THROTTLED, pause),
+        };
+        (tries < most && pause <= LONGEST_PAUSE).then_some(pause)
+    }
+
+    async fn tried<T: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        form: &str,
+    ) -> Result<Answer<T>, Failed> {
+        let (action, url) = (operation.action, self.url(operation));
+        let proof = self.prover.headers(action, &url, form).await;
+        let proof = proof.map_err(Failed::for_good)?;
+        let request = self
+            .request(&url, form, &proof)
+            .map_err(|_| Failed::for_good(invalid(INVALID_AUTH, "they cannot be sent")))?;
+        let reply = self.transport.send(request).await;
+        let reply = reply.map_err(|why| Failed::without_reply(action, &why, &self.prover))?;
+        if reply.is_success() {
+            return self.answer(action, &reply);
+        }
+        let mut failed = Failed::refused(action, &reply, &self.prover);
+        if reply.status == 401 && self.prover.renew(&proof).await {
+            failed.again = Again::Renewed;
+        }
+        Err(failed)
+    }
+
+    fn answer<T: DeserializeOwned>(
+        &self,
+        action: &'static str,
+        reply: &Reply,
+    ) -> Result<Answer<T>, Failed> {
+        if !reply.is_whole {
+            return Err(Failed::cut(action));
+        }
+        read(&reply.body).map_err(|why| Failed::unread(action, why, reply, &self.prover))
+    }
+
+    /// A request of a form, with what proves who sends it.
+    fn request(&self, url: &str, form: &str, proof: &[Header]) -> Result<HttpRequest, HttpError> {
+        let mut request = HttpRequest::new(SdkBody::from(form));
+        request.set_method("POST")?;
+        request.set_uri(url)?;
+        let headers = request.headers_mut();
+        headers.try_insert("user-agent", USER_AGENT)?;
+        headers.try_insert("accept", "application/json")?;
+        for (name, value) in &self.headers {
+            headers.try_insert(name.clone(), value.clone())?;
+        }
+        let (name, value) = FORM;
+        headers.try_insert(name, value)?;
+        headers.try_insert("accept-encoding", "gzip")?;
+        for (name, value) in proof {
+            headers.try_insert(*name, value.clone())?;
+        }
+        Ok(request)
+    }
+}
+
+/// # Errors
+/// With the number of the header: its name may be a value that is in the wrong place.
+fn check_headers(headers: &[(String, String)]) -> Result<(), SourceError> {
+    for (place, (name, value)) in headers.iter().enumerate() {
+        let why = |why: &str| invalid(INVALID_HEADER, &format!("number {}: {why}", place + 1));
+        let mut request = HttpRequest::empty();
+        let added = request
+            .headers_mut()
+            .try_insert(name.clone(), value.clone());
+        if added.is_err() {
+            return Err(why(
+                "its name or its value has a character that it cannot have",
+            ));
+        }
+        if OWN_HEADERS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            return Err(why("gpucost sets it"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Failures of calls, sorted by what a user can do about them and by what may help.
+
+use super::address::shown;
+use super::answer::Unread;
+use super::auth::{COMMAND_FAILED, COMMAND_LATE, COMMAND_NOT_RUN, NO_TOKEN, NOT_SIGNED, Prover};
+use super::request::CONNECT;
+use super::transport::{NotReceived, Reply};
+use crate::domain::FailureKind;
+use crate::sources::error::{SourceError, chain};
+use serde_json::Value;
+use std::error::Error;
+use std::time::Duration;
+
+/// A try that failed.
+pub(super) struct Failed {
+    pub error: SourceError,
+    pub again: Again,
+}
+
+/// What may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    Never,
+    /// Another try, because the fault may pass.
+    Soon,
+    /// Another try when the server has time: after as long as it says.
+    Later(Option<Duration>),
+    /// Another try at once, with another token.
+    Renewed,
+}
+
+/// Own words for failures, which name nobody.
+pub(super) const INVALID_URL: &str = "the URL of the Prometheus server is invalid";
+pub(super) const INVALID_AUTH: &str = "the credentials for the Prometheus server are invalid";
+pub(super) const INVALID_HEADER: &str = "a header for the Prometheus server is invalid";
+pub(super) const INVALID_CA_FILE: &str = "the CA file cannot be used";
+const TIMED_OUT: &str = "no response within the time limit";
+const NOT_CONNECTED: &str = "the connection failed";
+const INCOMPLETE: &str = "the response is incomplete";
+const TOO_LARGE: &str = "the response is larger than what is read at once";
+const FOREIGN: &str = "the response is not from a Prometheus API";
+const MALFORMED: &str = "the response is not in the format of the Prometheus API";
+/// Before the number of a status.
+const STATUS: &str = "HTTP ";
+
+/// Whether a code names nobody: a status, or this program's own words.
+pub fn is_known_code(code: &str) -> bool {
+    const OWN: &[&str] = &[
+        INVALID_URL,
+        INVALID_AUTH,
+        INVALID_HEADER,
+        INVALID_CA_FILE,
+        TIMED_OUT,
+        NOT_CONNECTED,
+        INCOMPLETE,
+        TOO_LARGE,
+        FOREIGN,
+        MALFORMED,
+        COMMAND_NOT_RUN,
+        COMMAND_FAILED,
+        COMMAND_LATE,
+        NO_TOKEN,
+        NOT_SIGNED,
+    ];
+    let status = code.strip_prefix(STATUS);
+    OWN.contains(&code) || status.is_some_and(|number| number.parse::<u16>().is_ok())
+}
+
+/// Whether a query failed because it asks for more than the server, or this program,
+/// takes at once: with less it may succeed.
+pub fn is_too_large(error: &SourceError) -> bool {
+    error.kind == FailureKind::TooLarge
+}
+
+/// A failure before the first call.
+pub(super) fn invalid(words: &str, why: &str) -> SourceError {
+    SourceError::own(CONNECT, FailureKind::InvalidSettings, words, why.to_owned())
+}
+
+impl Failed {
+    /// A failure that another try would repeat.
+    pub fn for_good(error: SourceError) -> Self {
+        Self {
+            error,
+            again: Again::Never,
+        }
+    }
+
+    /// No answer, and why.
+    pub fn without_reply(action: &'static str, why: &NotReceived, prover: &Prover) -> Self {
+        let (words, again, said) = match why {
+            NotReceived::Late => (TIMED_OUT, Again::Never, String::new()),
+            NotReceived::Connection(error) if error.is_timeout() => {
+                (TIMED_OUT, Again::Never, String::new())
+            }
+            NotReceived::Connection(error) => {
+                let cause = error.source().map_or_else(String::new, chain);
+                (NOT_CONNECTED, Again::Soon, cause)
+            }
+            NotReceived::Broken(error) => (INCOMPLETE, Again::Soon, chain(&**error)),
+        };
+        let said = prover.clean(&said);
+        Self {
+            error: SourceError::own(action, FailureKind::Unreachable, words, said),
+            again,
+        }
+    }
+
+    /// An answer that says that the call failed.
+    pub fn refused(action: &'static str, reply: &Reply, prover: &Prover) -> Self {
+        let refusal = Refusal::of(&reply.body);
+        let (kind, again) = refusal.sorted(reply);
+        let said = match &reply.location {
+            Some(location) if (300..400).contains(&reply.status) => {
+                prover.clean(&format!("redirects to {}", shown(location)))
+            }
+            _ => refusal.words(prover),
+        };
+        let code = format!("{STATUS}{}", reply.status);
+        Self {
+            error: SourceError::own(action, kind, &code, said),
+            again,
+        }
+    }
+
+    /// An answer that cannot be read, or that says in its body that the call failed.
+    pub fn unread(action: &'static str, why: Unread, reply: &Reply, prover: &Prover) -> Self {
+        let (kind, words, said) = match why {
+            Unread::Refused => return Self::refused(action, reply, prover),
+            Unread::TooManySeries => return Self::cut(action),
+            Unread::Foreign => {
+                // Secrets are found in more than what is shown.
+                const READ: usize = 64 << 10;
+                let start = &reply.body[..reply.body.len().min(READ)];
+                let start = start_of(&String::from_utf8_lossy(start), prover);
+                (FailureKind::WrongAddress, FOREIGN, start)
+            }
+            Unread::Malformed(why) => (FailureKind::Unsupported, MALFORMED, prover.clean(&why)),
+        };
+        Self::for_good(SourceError::own(action, kind, words, said))
+    }
+
+    /// An answer with more bytes or series than are read.
+    pub fn cut(action: &'static str) -> Self {
+        let kind = FailureKind::TooLarge;
+        Self::for_good(SourceError::own(action, kind, TOO_LARGE, String::new()))
+    }
+}
+
+/// What a server says about a call that failed.
+struct Refusal {
+    /// Prometheus's kind of error, such as `execution`; empty where there is none.
+    kind: String,
+    /// In its words; the whole body where that is not in a known format.
+    said: String,
+    is_known_format: bool,
+}
+
+impl Refusal {
+    /// Reads `error` and `errorType` of Prometheus, or the `message` of other services.
+    fn of(body: &[u8]) -> Self {
+        let document: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let error = &document["error"];
+        let places = [
+            error,
+            &error["message"],
+            &document["message"],
+            &document["Message"],
+        ];
+        let said = places.into_iter().find_map(text);
+        Self {
+            kind: text(&document["errorType"]).unwrap_or_default(),
+            is_known_format: said.is_some(),
+            said: said.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned()),
+        }
+    }
+
+    fn words(&self, prover: &Prover) -> String {
+        if self.is_known_format {
+            prover.clean(&self.said)
+        } else {
+            start_of(&self.said, prover)
+        }
+    }
+
+    fn sorted(&self, reply: &Reply) -> (FailureKind, Again) {
+        let said = self.said.to_ascii_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let wait = reply.retry_after.as_deref();
+        let wait = wait.and_then(|text| text.trim().parse().ok().map(Duration::from_secs));
+        match reply.status {
+            401 | 403 if says(&["expired"]) => (FailureKind::ExpiredCredentials, Again::Never),
+            401 => (FailureKind::RejectedCredentials, Again::Never),
+            403 => (FailureKind::Denied, Again::Never),
+            429 => (FailureKind::Throttled, Again::Later(wait)),
+            300..400 | 404 | 405 => (FailureKind::WrongAddress, Again::Never),
+            _ if says(BUSY) => (FailureKind::Throttled, Again::Later(wait)),
+            413 => (FailureKind::TooLarge, Again::Never),
+            _ if self.kind == "timeout" || says(LARGE) => (FailureKind::TooLarge, Again::Never),
+            400 if says(&["unsupported path"]) => (FailureKind::WrongAddress, Again::Never),
+            502..=504 => (FailureKind::Unreachable, Again::Soon),
+            500.. => (FailureKind::Other, Again::Soon),
+            _ => (FailureKind::Other, Again::Never),
+        }
+    }
+}
+
+/// How servers say that they have too much to do, in lower case.
+const BUSY: &[&str] = &[
+    // VictoriaMetrics.
+    "concurrent",
+    // Mimir and Cortex.
+    "too many outstanding requests",
+    // AWS.
+    "rate exceeded",
+    "throttl",
+];
+
+/// How servers say that a query is too large for a limit of theirs, in lower case.
+const LARGE: &[&str] = &[
+    // Prometheus, Thanos.
+    "too many samples",
+    "maximum resolution of",
+    "timed out",
+    "deadline exceeded",
+    "exceeded series limit",
+    "exceeded chunks limit",
+    "exceeded samples limit",
+    "exceeded bytes limit",
+    // VictoriaMetrics names the flag.
+    "-search.max",
+    "too many points",
+    "timeout exceeded",
+    // Mimir and Cortex, and so Amazon's service.
+    "err-mimir-max-",
+    "max number of",
+    "maximum number of",
+    "time range exceeds the limit",
+];
+
+/// How a text begins that is not in a known format; empty where it is empty.
+fn start_of(text: &str, prover: &Prover) -> String {
+    const SHOWN: usize = 60;
+    let clean = prover.clean(text);
+    if clean.is_empty() {
+        return clean;
+    }
+    let start: String = clean.chars().take(SHOWN).collect();
+    format!("begins with `{start}`")
+}

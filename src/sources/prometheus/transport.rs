@@ -1,0 +1,246 @@
+//! Requests on their way: TLS, proxies, the time limit, and bodies with an end.
+
+use super::address::Address;
+use crate::sources::files::read_written_text;
+use aws_smithy_http_client::Connector;
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
+use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorSettings};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use flate2::read::MultiGzDecoder;
+use http_body_util::BodyExt;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::error::Error;
+use std::io::{self, Read};
+use std::path::Path;
+use std::pin::pin;
+use std::time::Duration;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// Bytes that are read of an answer without data: what went wrong fits into fewer.
+const MOST_WORDS: usize = 64 << 10;
+
+/// A connection to one server, with its pool.
+pub(super) struct Transport {
+    connector: Connector,
+    /// For one request, to the last byte of its answer.
+    timeout: Duration,
+    /// Bytes of an answer, packed and unpacked.
+    most_bytes: usize,
+}
+
+/// What came back.
+pub(super) struct Reply {
+    pub status: u16,
+    pub retry_after: Option<String>,
+    pub location: Option<String>,
+    pub body: Vec<u8>,
+    /// Whether the body is all there, and not only its beginning.
+    pub is_whole: bool,
+}
+
+impl Reply {
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Why nothing came back.
+pub(super) enum NotReceived {
+    Late,
+    Connection(ConnectorError),
+    /// The answer ended too early, or cannot be unpacked.
+    Broken(Box<dyn Error + Send + Sync>),
+}
+
+impl Transport {
+    /// To a server whose certificate is one of the system's authorities, or of those in a
+    /// file of PEM certificates.
+    ///
+    /// # Errors
+    /// Why the file cannot be used.
+    pub fn new(
+        address: &Address,
+        ca_file: Option<&Path>,
+        timeout: Duration,
+        most_bytes: usize,
+    ) -> Result<Self, String> {
+        let authorities = match ca_file {
+            Some(file) => authorities(file)?,
+            None if address.is_https => TrustStore::default(),
+            // Without TLS there is nothing to verify, and reading them takes time.
+            None => TrustStore::empty(),
+        };
+        let context = TlsContext::builder()
+            .with_trust_store(authorities)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let proxy = if address.is_loopback() {
+            ProxyConfig::disabled()
+        } else {
+            ProxyConfig::from_env()
+        };
+        let settings = HttpConnectorSettings::builder()
+            .connect_timeout(CONNECT_WITHIN)
+            .build();
+        // It follows no redirect, so that nothing secret goes to another server.
+        let connector = Connector::builder()
+            .connector_settings(settings)
+            .proxy_config(proxy)
+            .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+            .tls_context(context)
+            .build();
+        Ok(Self {
+            connector,
+            timeout,
+            most_bytes,
+        })
+    }
+
+    /// Sends a request and receives the whole answer, whatever its status.
+    pub async fn send(&self, request: HttpRequest) -> Result<Reply, NotReceived> {
+        let exchange = tokio::time::timeout(self.timeout, self.exchange(request));
+        exchange.await.unwrap_or(Err(NotReceived::Late))
+    }
+
+    async fn exchange(&self, request: HttpRequest) -> Result<Reply, NotReceived> {
+        let response = self.connector.call(request).await;
+        let response = response.map_err(NotReceived::Connection)?;
+        let header = |name: &str| response.headers().get(name).map(str::to_owned);
+        let is_packed =
+            header("content-encoding").is_some_and(|one| one.eq_ignore_ascii_case("gzip"));
+        let mut reply = Reply {
+            status: response.status().as_u16(),
+            retry_after: header("retry-after"),
+            location: header("location"),
+            body: Vec::new(),
+            is_whole: true,
+        };
+        let most = if reply.is_success() {
+            self.most_bytes
+        } else {
+            MOST_WORDS
+        };
+        let body = response.into_body();
+        (reply.body, reply.is_whole) = received(body, most).await.map_err(NotReceived::Broken)?;
+        if is_packed && reply.is_whole {
+            (reply.body, reply.is_whole) =
+                unpacked(&reply.body, most).map_err(|error| NotReceived::Broken(error.into()))?;
+        }
+        Ok(reply)
+    }
+}
+
+/// The authorities of a file of PEM certificates.
+fn authorities(file: &Path) -> Result<TrustStore, String> {
+    let named = |why: &str| format!("{}: {why}", file.display());
+    let pem = read_written_text(file).map_err(|error| named(&error.to_string()))?;
+    // The connector panics where one cannot be read. What the parser says could repeat
+    // a private key.
+    let mut store = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let is_valid = certificate.is_ok_and(|one| store.add(one).is_ok());
+        if !is_valid {
+            return Err(named("a certificate in it is invalid"));
+        }
+    }
+    if store.roots.is_empty() {
+        return Err(named("it has no PEM certificates"));
+    }
+    Ok(TrustStore::empty().with_pem_certificate(pem.into_bytes()))
+}
+
+/// The first bytes of a body, and whether they are all.
+async fn received(
+    body: SdkBody,
+    most: usize,
+) -> Result<(Vec<u8>, bool), Box<dyn Error + Send + Sync>> {
+    let mut body = pin!(body);
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        // The other kind of frame is a trailer.
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        let room = most - bytes.len();
+        if data.len() > room {
+            bytes.extend_from_slice(&data[..room]);
+            return Ok((bytes, false));
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok((bytes, true))
+}
+
+/// The first bytes of what was packed with gzip, and whether they are all.
+fn unpacked(packed: &[u8], most: usize) -> io::Result<(Vec<u8>, bool)> {
+    let mut plain = Vec::new();
+    MultiGzDecoder::new(packed)
+        .take(most as u64 + 1)
+        .read_to_end(&mut plain)?;
+    let is_whole = plain.len() <= most;
+    plain.truncate(most);
+    Ok((plain, is_whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn refusal(text: &str) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("ca.pem");
+        std::fs::write(&file, text).expect("writable");
+        let address = Address::of("https://prom").expect("an address");
+        let made = Transport::new(&address, Some(&file), Duration::from_secs(1), 1);
+        let why = made.err().expect("no certificates");
+        let start = file.display().to_string();
+        why.strip_prefix(&start).expect("the file").to_owned()
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_refused_and_not_repeated() {
+        let key = "-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----\n";
+        for text in ["", "hunter2", key] {
+            assert_eq!(refusal(text), ": it has no PEM certificates");
+        }
+        let bad = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n";
+        let cut = "-----BEGIN CERTIFICATE-----\nhunter2\n";
+        for text in [bad, cut] {
+            assert_eq!(refusal(text), ": a certificate in it is invalid");
+        }
+        let address = Address::of("https://prom").expect("an address");
+        let none = Path::new("/nonexistent/ca.pem");
+        let made = Transport::new(&address, Some(none), Duration::from_secs(1), 1);
+        let why = made.err().expect("no file");
+        assert!(why.starts_with("/nonexistent/ca.pem: "), "{why}");
+    }
+
+    #[tokio::test]
+    async fn a_body_ends_where_it_is_larger_than_it_may_be() {
+        for (most, expected) in [(4, (b"abc".to_vec(), true)), (2, (b"ab".to_vec(), false))] {
+            let read = received(SdkBody::from("abc"), most).await;
+            assert_eq!(read.expect("a body"), expected);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_unpacks_to_more_than_it_may_is_cut() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&[b' '; 100_000]).expect("room");
+        let packed = encoder.finish().expect("room");
+        let (plain, is_whole) = unpacked(&packed, 1_000).expect("gzip");
+        assert_eq!((plain.len(), is_whole), (1_000, false));
+        let (plain, is_whole) = unpacked(&packed, 100_000).expect("gzip");
+        assert_eq!((plain.len(), is_whole), (100_000, true));
+        assert!(unpacked(&packed[..10], 1_000).is_err());
+        assert!(unpacked(b"plain", 1_000).is_err());
+    }
+}
