@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::rules::RULES;
 use crate::savings::MissingData;
-use crate::sources::aws::{ACTIONS, is_known_code};
+use crate::sources::{aws, prometheus};
 use crate::usage::{Estate, Series};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +48,16 @@ enum Named {
     Zone,
 }
 
+/// Whether a text is what this program asks of a service.
+fn is_action(text: &str) -> bool {
+    aws::ACTIONS.contains(&text) || prometheus::ACTIONS.contains(&text)
+}
+
+/// Whether a text is a code of a failure that names nobody.
+fn is_code(text: &str) -> bool {
+    aws::is_known_code(text) || prometheus::is_known_code(text)
+}
+
 impl Named {
     fn prefix(self) -> &'static str {
         match self {
@@ -77,7 +87,7 @@ impl Named {
             Self::Family => is_family(text),
             Self::Gpu => !matches!(GpuModel::from_name(text), GpuModel::Other(_)),
             Self::Instance => is_given_id("i-", text),
-            Self::Operation => ACTIONS.contains(&text),
+            Self::Operation => is_action(text),
             Self::Region => is_region(text),
             Self::Source => is_price_source(text),
             Self::Type => is_type(text),
@@ -470,9 +480,9 @@ impl Masks {
             kept.to_owned()
         };
         cause.map(|detail, text| match detail {
-            Detail::Action => kept(text, ACTIONS.contains(&text)),
+            Detail::Action => kept(text, is_action(text)),
             Detail::Failure => kept(text, FailureKind::from_name(text).is_some()),
-            Detail::Code => kept(text, is_known_code(text)),
+            Detail::Code => kept(text, is_code(text)),
             Detail::Foreign | Detail::Words => kept(text, false),
             Detail::Fallback => kept(text, FALLBACKS.contains(&text)),
             Detail::Field => kept(text, ANSWER_FIELDS.contains(&text)),
