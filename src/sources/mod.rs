@@ -12,6 +12,7 @@ pub mod host;
 pub mod nvml;
 pub mod prometheus;
 mod secrets;
+mod tls;
 
 pub use error::{CauseLine, SourceError};
 

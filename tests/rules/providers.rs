@@ -192,7 +192,8 @@ fn storage_and_discounts_of_aws_hold_nowhere_else() {
     });
     let mut one = three();
     one.instances.retain(|known| known.id != own.instance.id);
-    one.metrics.retain(|series| series.instance != own.instance.id);
+    one.metrics
+        .retain(|series| series.instance != own.instance.id);
     one.instances.push(own.instance);
     let policy = Policy {
         discount_percent: [("g5".to_owned(), Decimal::from(50))].into(),

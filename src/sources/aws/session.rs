@@ -5,6 +5,7 @@ use super::meter::Meter;
 use crate::domain::ApiUsage;
 use crate::sources::SourceError;
 use crate::sources::secrets::Secrets;
+use crate::sources::tls::aws_client;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
@@ -112,6 +113,7 @@ pub struct RegionClients {
 async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkConfig {
     let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
+        .http_client(aws_client())
         .retry_config(retries)
         .timeout_config(TIME_LIMITS.config());
     if let Some(profile) = profile {
@@ -133,6 +135,7 @@ async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkCon
     // As with the AWS CLI, a profile that is asked for by name outranks credentials that
     // happen to be in the environment.
     let settings = ProviderConfig::default()
+        .with_http_client(aws_client())
         .with_region(config.region().cloned())
         .with_timeout_config(TIME_LIMITS.config());
     let provider = ProfileFileCredentialsProvider::builder()

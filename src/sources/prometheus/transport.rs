@@ -2,10 +2,10 @@
 
 use super::address::Address;
 use crate::sources::files::read_written_text;
+use crate::sources::tls::PROVIDER;
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::proxy::ProxyConfig;
-use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
-use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
+use aws_smithy_http_client::tls::{TlsContext, TrustStore};
 use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorSettings};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -92,7 +92,7 @@ impl Transport {
         let connector = Connector::builder()
             .connector_settings(settings)
             .proxy_config(proxy)
-            .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+            .tls_provider(PROVIDER)
             .tls_context(context)
             .build();
         Ok(Self {

@@ -1,0 +1,20 @@
+//! HTTPS for every client: rustls with a small provider of its ciphers.
+
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::{Builder, ConnectorBuilder};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+
+pub(super) const PROVIDER: Provider = Provider::Rustls(CryptoMode::Ring);
+
+/// The client of every AWS service, with the proxies that the environment names.
+pub(super) fn aws_client() -> SharedHttpClient {
+    Builder::new().build_with_connector_fn(|settings, components| {
+        let mut connector = ConnectorBuilder::default().tls_provider(PROVIDER);
+        connector.set_connector_settings(settings.cloned());
+        connector.set_sleep_impl(components.and_then(|all| all.sleep_impl()));
+        connector.set_proxy_config(Some(ProxyConfig::from_env()));
+        connector.build()
+    })
+}
