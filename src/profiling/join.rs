@@ -244,7 +244,7 @@ fn by_name<'a>(
             (found, JoinedBy::InstanceId)
         }
         (None, None) => {
-            return Err(Cause::of(CauseKind::ProfileOfNobody, []));
+            return Err(Cause::of(CauseKind::ProfileWithoutHost, []));
         }
         (None, Some(host)) => match by_host(host, facts.region.as_deref(), instances, directory) {
             HostMatch::One(found) => (found, JoinedBy::Hostname),

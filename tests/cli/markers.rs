@@ -211,7 +211,7 @@ fn gaps() -> Value {
             "/a/run",
             cause("profile-of-other", &["fourth one"])
         ),
-        gap("profile data", "/b/run", cause("profile-of-nobody", &[])),
+        gap("profile data", "/b/run", cause("profile-without-host", &[])),
         gap(
             "profile data",
             "/c/run",

@@ -124,6 +124,14 @@ fn profiled_runs_survive_writing_and_reading() {
 }
 
 #[test]
+fn a_key_of_an_estate_stands_once() {
+    let estate = one().to_string();
+    let twice = estate.replacen('{', "{\"as_of\": \"2026-11-01T00:00:00Z\",", 1);
+    let error = parse_estate(twice.as_bytes()).expect_err("as_of is there twice");
+    assert!(error.to_string().contains("duplicate key `as_of`"), "{error}");
+}
+
+#[test]
 fn invalid_profiled_runs_are_named() {
     let with = |run: serde_json::Value| {
         let mut estate = one();

@@ -102,7 +102,7 @@ causes! {
     ProfileOfOther = "profile-of-other" [Instance]
         "instance {} is not in the audit", ANOTHER_PLACE;
     /// A profiled run does not say where it was taken.
-    ProfileOfNobody = "profile-of-nobody" []
+    ProfileWithoutHost = "profile-without-host" []
         "it has no instance ID or host name, and no file that has one covers all of its GPUs",
         ANOTHER_PLACE;
     /// Several instances have the name of the host of a profiled run.

@@ -209,7 +209,11 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Estate, A::Error> {
         let parts = self.0;
         parts.is_other = false;
+        let mut read = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
+            if !read.insert(key.clone()) {
+                return Err(de::Error::custom(format!("duplicate key `{key}`")));
+            }
             match key.as_str() {
                 "estate_version" => {
                     let version: String = map.next_value()?;
