@@ -53,6 +53,8 @@ named_enum! {
     SeriesSource {
         /// The CloudWatch agent on the host, through NVML.
         CloudWatchAgent = "cloudwatch-agent",
+        /// A server of the Prometheus family, from an exporter on the host.
+        Prometheus = "prometheus",
         /// EC2 itself, without an agent.
         Ec2 = "ec2",
         /// A generator: the demo and made-up fixtures.
@@ -66,10 +68,15 @@ named_enum! {
 named_enum! {
     /// How a series was matched to its instance.
     JoinedBy {
-        /// By the `InstanceId` dimension.
+        /// By the instance's id on the series itself.
         InstanceId = "instance-id",
+        /// By the name of its Kubernetes node, of which kube-state-metrics tells the
+        /// provider's id.
+        ProviderId = "provider-id",
         /// By the name of the host, compared with the private DNS name.
         Hostname = "hostname",
+        /// By the address that was scraped, compared with the private DNS name.
+        Address = "address",
     }
 }
 

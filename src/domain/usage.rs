@@ -170,7 +170,7 @@ pub struct InstanceUsage {
     pub network_bytes_per_day: Option<f64>,
     /// Its traffic in the busiest hours; absent unless both directions were measured.
     pub network: Option<NetworkUse>,
-    /// Whether any series was matched by hostname.
+    /// Whether any series was matched by the name or the address of its host.
     pub joined_by_hostname: bool,
     /// Points dropped on reading, over all series.
     pub rejected: Rejected,

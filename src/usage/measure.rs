@@ -60,7 +60,9 @@ impl Usage {
                 received.bytes / received.counted.days() + sent.bytes / sent.counted.days()
             }),
             network: self.network(ran),
-            joined_by_hostname: added.clone().any(|one| one.joined_by == JoinedBy::Hostname),
+            joined_by_hostname: added
+                .clone()
+                .any(|one| matches!(one.joined_by, JoinedBy::Hostname | JoinedBy::Address)),
             rejected: added.fold(Rejected::default(), |sum, one| sum.plus(one.rejected)),
         };
         (usage, timeline)

@@ -261,7 +261,10 @@ fn utilization() -> Shape {
         ("n_samples", Count),
         ("expected_samples", Count),
         ("coverage", Share),
-        ("source", Word(&["cloudwatch-agent", "ec2", "generated"])),
+        (
+            "source",
+            Word(&["cloudwatch-agent", "prometheus", "ec2", "generated"]),
+        ),
         ("joined_by_hostname", Count),
     ])
 }

@@ -494,6 +494,10 @@ impl Masks {
             }
             Detail::Instance => self.masked(Named::Instance, text),
             Detail::Host => self.masked(Named::Host, text),
+            Detail::Hosts => {
+                let hosts = text.split(", ").map(|one| self.masked(Named::Host, one));
+                hosts.collect::<Vec<_>>().join(", ")
+            }
             Detail::Time => kept(text, text.parse::<Timestamp>().is_ok()),
             Detail::Rules => kept(text, each(text, is_rule)),
             Detail::Demand => kept(text, MissingData::from_name(text).is_some()),

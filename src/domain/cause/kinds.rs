@@ -56,6 +56,8 @@ const NOT_ALLOWED: &str = "{} does not allow it for this user";
 const WRAPS: &str =
     "its counter wraps after 4 GiB, which the link can transfer between two samples";
 const KNOW_SCOPE: &str = "check where the scope is known, or add a budget for everything";
+const UNMATCHED: &str = "{,} series of {host|hosts} match no audited instance, or several, such as \
+                         those of {}";
 const NOTHING_TO_DO: &str = "no action possible on this host; verdicts are made without it and \
                              say so";
 
@@ -98,6 +100,28 @@ causes! {
     OnlyRollUp = "only-roll-up" []
         "only an aggregate over its GPUs is published",
         "keep the `index` dimension in the agent's aggregation";
+    /// A server of the Prometheus family adds a warning to its answers.
+    ServerWarned = "server-warned" [Foreign]
+        "the server warns: {}", "check the server: its answers may be incomplete";
+    /// Series of Kubernetes nodes cannot be matched to instances.
+    NodesNotJoined = "nodes-not-joined" [Count Count Hosts]
+        UNMATCHED,
+        "add the label `node` in the scrape configuration, from \
+         `__meta_kubernetes_pod_node_name`, and collect kube_node_info of kube-state-metrics, \
+         which has the instance ID of each node";
+    /// Series of hosts cannot be matched to instances.
+    HostsNotJoined = "hosts-not-joined" [Count Count Hosts]
+        UNMATCHED,
+        "add the label `instance_id` in the scrape configuration, from `__meta_ec2_instance_id`";
+    /// Series of a host cannot be assigned to its GPUs.
+    SeriesNotAssigned = "series-not-assigned" [Count Hosts]
+        "{,} series cannot be assigned to a GPU, such as those of {}: they have no index below \
+         256, or divide a GPU in a way other than MIG",
+        "publish the index of each GPU in the label `gpu`";
+    /// Samples are farther apart than the periods of the audit.
+    SamplesSparse = "samples-sparse" [Count Elapsed]
+        "samples of {GPU|GPUs} are about {} apart, which is more than a period: coverage is low",
+        "scrape the exporter at least once every 5 minutes";
     /// A profiled run names an instance that is not audited.
     ProfileOfOther = "profile-of-other" [Instance]
         "instance {} is not in the audit", ANOTHER_PLACE;

@@ -161,6 +161,11 @@ mod tests {
             "1 row is omitted: the log has another row with the same time and GPU; the first is \
              on line 7"
         );
+        let hosts = Cause::of(CauseKind::NodesNotJoined, ["1234", "1", "a"]);
+        assert_eq!(
+            hosts.to_string(),
+            "1,234 series of 1 host match no audited instance, or several, such as those of a"
+        );
         let euros = Cause::of(CauseKind::CostsNotInBudget, ["2", "EUR", "USD"]);
         assert_eq!(
             (euros.to_string().as_str(), euros.hint().as_str()),

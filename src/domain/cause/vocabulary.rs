@@ -24,6 +24,8 @@ pub enum Detail {
     Instance,
     /// A host's name.
     Host,
+    /// Names of hosts, separated by `, `.
+    Hosts,
     /// An instant, RFC 3339.
     Time,
     /// What this program says of names and numbers, such as a price's key: the names

@@ -508,7 +508,7 @@ fn utilization(audited: &AuditedWorkload, summary: &UtilizationSummary) -> Utili
     }
 }
 
-/// Instances whose metrics were matched by host name.
+/// Instances whose metrics were matched by host name or address.
 pub(super) fn joined_by_hostname(workload: &Workload) -> u64 {
     let matched = workload
         .usage
