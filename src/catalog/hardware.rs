@@ -220,13 +220,23 @@ pub fn mig_profiles(offer: &GpuOffer) -> Vec<MigProfile> {
 /// Whether a card can be divided into MIG instances, by the name that its driver
 /// gives, such as `NVIDIA A100-SXM4-40GB`.
 pub fn has_mig(product_name: &str) -> bool {
+    mig_compute_slices(product_name).is_some()
+}
+
+/// Compute slices of a whole card with MIG, by the name that its driver gives; `None` of a
+/// card that has no MIG or is not listed.
+pub fn mig_compute_slices(product_name: &str) -> Option<u8> {
     let words: Vec<&str> = product_name
         .split(|c: char| !c.is_ascii_alphanumeric())
         .collect();
-    rows(MIG_PROFILES_CSV).any(|row| {
-        row.get("gpu_model")
-            .is_some_and(|model| model.split(' ').all(|word| words.contains(&word)))
-    })
+    let is_card = |row: &Row| {
+        let model = row.get("gpu_model");
+        model.is_some_and(|model| model.split(' ').all(|word| words.contains(&word)))
+    };
+    rows(MIG_PROFILES_CSV)
+        .filter(is_card)
+        .filter_map(|row| row.parsed("compute_slices"))
+        .max()
 }
 
 /// Whether a card, by the name that the driver gives it, counts what its
@@ -375,6 +385,17 @@ mod tests {
             "",
         ] {
             assert!(!has_mig(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn small_cards_have_four_compute_slices() {
+        for (name, slices) in [
+            ("NVIDIA A100-SXM4-40GB", Some(7)),
+            ("NVIDIA A30", Some(4)),
+            ("NVIDIA A10G", None),
+        ] {
+            assert_eq!(mig_compute_slices(name), slices, "{name}");
         }
     }
 
