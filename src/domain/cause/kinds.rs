@@ -100,6 +100,11 @@ causes! {
     OnlyRollUp = "only-roll-up" []
         "only an aggregate over its GPUs is published",
         "keep the `index` dimension in the agent's aggregation";
+    /// A server of the Prometheus family has no series of GPUs.
+    NoGpuSeries = "no-gpu-series" []
+        "the server has no GPU metrics of a known exporter in this window",
+        "check the tenant, the scrape configuration of the exporter, and how long the server \
+         keeps samples";
     /// A server of the Prometheus family adds a warning to its answers.
     ServerWarned = "server-warned" [Foreign]
         "the server warns: {}", "check the server: its answers may be incomplete";

@@ -3,19 +3,33 @@
 
 mod address;
 mod answer;
+mod ask;
 mod auth;
 mod client;
 #[cfg(test)]
 mod client_tests;
+mod devices;
 mod error;
+mod hosts;
+mod labels;
 #[cfg(test)]
 mod loopback;
+mod metric_map;
+mod numbers;
+mod plan;
+mod queries;
+mod readings;
 mod request;
+#[cfg(test)]
+mod scenes;
 mod signature;
+mod source;
 mod transport;
 
 pub use answer::{Labels, Row};
 pub use auth::{Auth, Server};
 pub use client::{Client, ClientOptions};
 pub use error::{is_known_code, is_too_large};
+pub use metric_map::{Exporter, MappedMetric, MetricMap, Quantity};
 pub use request::ACTIONS;
+pub use source::Prometheus;

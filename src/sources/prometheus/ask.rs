@@ -1,0 +1,192 @@
+//! Asking a server in pieces that it answers.
+
+use super::answer::{Labels, Row};
+use super::client::Client;
+use super::error::is_too_large;
+use super::queries::{Span, selector};
+use crate::domain::{DAY_SECONDS, FailureKind, Window};
+use crate::sources::SourceError;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeSet;
+
+/// What is asked of a server.
+pub(super) trait Ask {
+    /// The series that match any of some selectors and have samples in a window.
+    async fn series(&self, matchers: &[String], window: Window)
+    -> Result<Vec<Labels>, SourceError>;
+
+    /// The values of a query at every step from the start to the end, both included.
+    async fn query_range(
+        &self,
+        query: &str,
+        start: Timestamp,
+        end: Timestamp,
+        step_seconds: u32,
+    ) -> Result<Vec<Row>, SourceError>;
+
+    /// What the server warned of so far.
+    fn warnings(&self) -> Vec<String>;
+}
+
+impl Ask for Client {
+    async fn series(
+        &self,
+        matchers: &[String],
+        window: Window,
+    ) -> Result<Vec<Labels>, SourceError> {
+        Self::series(self, matchers, window).await
+    }
+
+    async fn query_range(
+        &self,
+        query: &str,
+        start: Timestamp,
+        end: Timestamp,
+        step_seconds: u32,
+    ) -> Result<Vec<Row>, SourceError> {
+        Self::query_range(self, query, start, end, step_seconds).await
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Self::warnings(self)
+    }
+}
+
+/// How much a query may ask for, as far as refusals have told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sizes {
+    hosts: usize,
+    seconds: i64,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self {
+            hosts: usize::MAX,
+            seconds: i64::MAX,
+        }
+    }
+}
+
+impl Sizes {
+    /// Half of the hosts, else half of the time; `None` of one host and a day.
+    fn below(self, hosts: usize, span: Span) -> Option<Self> {
+        if hosts > 1 {
+            return Some(Self {
+                hosts: hosts.div_ceil(2),
+                ..self
+            });
+        }
+        let seconds = span.half_seconds()?;
+        Some(Self { seconds, ..self })
+    }
+}
+
+/// A call that failed, with the hosts that it was about.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Failure {
+    pub(super) error: SourceError,
+    pub(super) hosts: BTreeSet<String>,
+}
+
+/// Asks for some hosts and periods, and for fewer where the server refuses so many.
+/// Answers what failed all the same. Sizes are kept, so that what was refused once is not
+/// asked again.
+pub(super) async fn in_pieces<A: Ask>(
+    asker: &A,
+    (hosts, span): (&[&str], Span),
+    sizes: &mut Sizes,
+    query: impl Fn(&[&str]) -> String,
+    mut take: impl FnMut(Vec<Row>),
+) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    let mut open = pieces(hosts, span, *sizes);
+    while let Some((hosts, span)) = open.pop() {
+        let (start, end) = span.instants();
+        let text = query(&hosts);
+        let answer = asker.query_range(&text, start, end, span.period_seconds);
+        let error = match answer.await {
+            Ok(rows) => {
+                take(rows);
+                continue;
+            }
+            Err(error) => error,
+        };
+        let smaller = is_too_large(&error).then(|| sizes.below(hosts.len(), span));
+        if let Some(smaller) = smaller.flatten() {
+            *sizes = smaller;
+            open.push((hosts, span));
+            let smaller = |(hosts, span): &(Vec<_>, Span)| pieces(hosts, *span, *sizes);
+            open = open.iter().flat_map(smaller).collect();
+            continue;
+        }
+        note(&mut failures, &error, &hosts);
+        if ends_all(&error) {
+            for (hosts, _) in open.drain(..) {
+                note(&mut failures, &error, &hosts);
+            }
+        }
+    }
+    failures
+}
+
+/// Whether the next call would fail in the same way.
+pub(super) fn ends_all(error: &SourceError) -> bool {
+    let may_pass = matches!(
+        error.kind,
+        FailureKind::Throttled | FailureKind::Unsupported | FailureKind::Other
+    );
+    !may_pass && !is_too_large(error)
+}
+
+fn pieces<'h>(hosts: &[&'h str], span: Span, sizes: Sizes) -> Vec<(Vec<&'h str>, Span)> {
+    let spans = span.pieces(sizes.seconds);
+    hosts
+        .chunks(sizes.hosts.max(1))
+        .flat_map(|hosts| spans.iter().map(move |span| (hosts.to_vec(), *span)))
+        .collect()
+}
+
+fn note(failures: &mut Vec<Failure>, error: &SourceError, hosts: &[&str]) {
+    let hosts = hosts.iter().map(|host| (*host).to_owned());
+    match failures.iter_mut().find(|known| known.error == *error) {
+        Some(known) => known.hosts.extend(hosts),
+        None => failures.push(Failure {
+            error: error.clone(),
+            hosts: hosts.collect(),
+        }),
+    }
+}
+
+/// Hands over the series of a metric, those of a part of the window after another where
+/// the server refuses to list all; then some come twice.
+///
+/// # Errors
+/// When the server refuses or does not answer.
+pub(super) async fn each_series<A: Ask>(
+    asker: &A,
+    name: &str,
+    window: Window,
+    mut take: impl FnMut(&Labels),
+) -> Result<(), SourceError> {
+    let matchers = [selector(name, &[])];
+    let mut open = vec![window];
+    while let Some(window) = open.pop() {
+        match asker.series(&matchers, window).await {
+            Ok(found) => found.iter().for_each(&mut take),
+            Err(error) if is_too_large(&error) && window.seconds() > DAY_SECONDS => {
+                let half = SignedDuration::from_secs(window.seconds() / 2);
+                let middle = window.start.checked_add(half).unwrap_or(window.end);
+                let (start, end) = (window.start, window.end);
+                open.push(Window { start: middle, end });
+                open.push(Window { start, end: middle });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "ask_tests.rs"]
+mod tests;

@@ -1,0 +1,467 @@
+//! From the rows of answers to series of GPUs.
+
+use super::answer::Row;
+use super::ask::{Ask, Sizes, ends_all, in_pieces};
+use super::devices::{Slice, slice_of};
+use super::metric_map::Quantity;
+use super::plan::{Chunk, DeviceKey, Division, Request, Sharing, Target};
+use super::queries::{Form, Span, query};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Gathered, JoinedBy, Metric, SeriesSource, Statistic, Window,
+};
+use crate::sources::{Readings, SourceError};
+use crate::usage::{Points, Series};
+use std::collections::{BTreeMap, BTreeSet};
+
+const HOUR_SECONDS: u32 = 3_600;
+const DAY_SECONDS: u32 = 86_400;
+
+/// What is wanted, and by which period at least: verdict metrics on the full grid, the
+/// rest by the hour or day, which costs a fraction of the points.
+const WANTED: [(Metric, Statistic, u32); 7] = [
+    (Metric::GpuUtilization, Statistic::Average, 0),
+    (Metric::GpuUtilization, Statistic::Maximum, 0),
+    (Metric::GpuMemoryUsed, Statistic::Average, 0),
+    (Metric::GpuMemoryUsed, Statistic::Maximum, 0),
+    (Metric::GpuMemoryTotal, Statistic::Maximum, DAY_SECONDS),
+    (Metric::GpuPowerDraw, Statistic::Average, HOUR_SECONDS),
+    (Metric::GpuTemperature, Statistic::Maximum, HOUR_SECONDS),
+];
+/// How far apart it is checked whether several pods share a GPU.
+const SHARING_CHECK_SECONDS: u32 = 6 * HOUR_SECONDS;
+/// Values from here on mean that there is none: DCGM's blanks begin at 2147483632, and
+/// one among the samples of an hour at one a second still makes a mean of 596,523. No
+/// card has as many MiB, and none draws as many watts.
+const BLANK_FROM: f64 = 500_000.0;
+/// Percentages are rounded to this part of one: a ratio of 1 may have become
+/// 100.00000000000001.
+const PART_OF_A_PERCENT: f64 = 1e6;
+/// Values that tell how far apart samples are.
+const FEWEST_VALUES: usize = 12;
+
+/// What a value is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Gpu,
+    Slice(Slice),
+    /// A core, by the name of the metric.
+    Core(String, u16),
+}
+
+/// The values of the rows of one part in one period.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Cell {
+    sum: f64,
+    rows: u32,
+}
+
+type Grids<'a> = BTreeMap<DeviceKey<'a>, BTreeMap<Part, Vec<Cell>>>;
+
+impl Cell {
+    /// Adds a row. Several are of an exporter that was replaced under other labels in the
+    /// period: their mean counts, or the largest maximum.
+    fn add(&mut self, value: f64, statistic: Statistic) {
+        if statistic == Statistic::Maximum && self.rows > 0 {
+            self.sum = self.sum.max(value);
+        } else {
+            self.sum += value;
+            self.rows += 1;
+        }
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.rows > 0).then(|| self.sum / f64::from(self.rows))
+    }
+}
+
+/// What reading a chunk has led to so far.
+struct Reading {
+    series: Vec<Series>,
+    /// Failed calls, with the series that are missing for each.
+    failed: Vec<(SourceError, usize)>,
+    /// Seconds between the samples of GPUs that are sampled less than once a period.
+    sparse: Vec<u64>,
+    sizes: Sizes,
+}
+
+/// Reads everything of a chunk. A call that fails leaves out what it was about.
+pub(super) async fn read<A: Ask>(
+    asker: &A,
+    server: &str,
+    chunk: &Chunk<'_>,
+    (window, period_seconds): (Window, u32),
+) -> Gathered<Readings> {
+    let mut reading = Reading {
+        series: Vec::new(),
+        failed: Vec::new(),
+        sparse: Vec::new(),
+        sizes: Sizes::default(),
+    };
+    for (metric, statistic, at_least) in WANTED {
+        let span = Span::of(window, period_seconds.max(at_least));
+        let mut grids = Grids::new();
+        let of_metric = chunk.requests.iter().filter(|one| one.metric == metric);
+        for request in of_metric {
+            reading
+                .ask(asker, request, statistic, (window, span), &mut grids)
+                .await;
+        }
+        for (device, parts) in grids {
+            let what = (metric, statistic);
+            reading.add(chunk, device, &parts, what, (window, span));
+        }
+    }
+    let gaps = reading.gaps(server, asker.warnings());
+    Gathered {
+        value: Readings::Series(reading.series),
+        gaps,
+    }
+}
+
+impl Reading {
+    /// Asks for one statistic of a request.
+    async fn ask<'a, A: Ask>(
+        &mut self,
+        asker: &A,
+        request: &Request<'a>,
+        statistic: Statistic,
+        (window, span): (Window, Span),
+        grids: &mut Grids<'a>,
+    ) {
+        let ended = self.failed.iter().find(|(error, _)| ends_all(error));
+        if let Some((error, _)) = ended.cloned() {
+            let all = request.hosts.keys().map(String::as_str);
+            self.failed.push((error, missing(request, all)));
+            return;
+        }
+        for (form, hosts) in self.forms(asker, request, statistic, window).await {
+            let failures = in_pieces(
+                asker,
+                (hosts.as_slice(), span),
+                &mut self.sizes,
+                |hosts| query(request, form, hosts, span.period_seconds),
+                |rows| take(grids, request, rows, (statistic, span)),
+            )
+            .await;
+            for failure in failures {
+                let hosts = failure.hosts.iter().map(String::as_str);
+                let count = missing(request, hosts);
+                self.failed.push((failure.error, count));
+            }
+        }
+    }
+
+    /// Which hosts are asked for in which form.
+    async fn forms<'r, A: Ask>(
+        &mut self,
+        asker: &A,
+        request: &'r Request<'_>,
+        statistic: Statistic,
+        window: Window,
+    ) -> Vec<(Form, Vec<&'r str>)> {
+        let all = request.hosts.keys().map(String::as_str);
+        if statistic == Statistic::Maximum {
+            let form = if request.rest.is_empty() {
+                Form::Maximum
+            } else {
+                Form::Sum
+            };
+            return vec![(form, all.collect())];
+        }
+        let shared = self.shared(asker, request, window).await;
+        let (shared, own): (Vec<&str>, Vec<&str>) = all.partition(|host| shared.contains(*host));
+        [(Form::Mean, own), (Form::LargestMean, shared)]
+            .into_iter()
+            .filter(|(_, hosts)| !hosts.is_empty())
+            .collect()
+    }
+
+    /// The hosts of which several rows of a GPU stand at one time, so that their mean is
+    /// not that of the GPU. Where that cannot be found out, they count among them: the
+    /// largest is never too small.
+    async fn shared<A: Ask>(
+        &mut self,
+        asker: &A,
+        request: &Request<'_>,
+        window: Window,
+    ) -> BTreeSet<String> {
+        // Power is repeated as it is, whoever shares the GPU.
+        if request.mapped.quantity == Quantity::Power {
+            return BTreeSet::new();
+        }
+        let (mut shared, mut possible) = (BTreeSet::new(), Vec::new());
+        for (host, targets) in &request.hosts {
+            match targets.sharing {
+                Sharing::No => {}
+                Sharing::Possible => possible.push(host.as_str()),
+                Sharing::Yes => {
+                    shared.insert(host.clone());
+                }
+            }
+        }
+        if possible.is_empty() {
+            return shared;
+        }
+        let span = Span::of(window, SHARING_CHECK_SECONDS);
+        let mut several: BTreeSet<String> = BTreeSet::new();
+        let failures = in_pieces(
+            asker,
+            (possible.as_slice(), span),
+            &mut self.sizes,
+            |hosts| query(request, Form::Several, hosts, span.period_seconds),
+            |rows| {
+                let hosts = rows
+                    .iter()
+                    .filter_map(|row| row.labels.get(&request.scope.host));
+                several.extend(hosts.cloned());
+            },
+        )
+        .await;
+        shared.extend(several);
+        shared.extend(failures.into_iter().flat_map(|failure| failure.hosts));
+        shared
+    }
+
+    /// Adds the series of a metric of a GPU.
+    fn add(
+        &mut self,
+        chunk: &Chunk<'_>,
+        device: DeviceKey<'_>,
+        parts: &BTreeMap<Part, Vec<Cell>>,
+        (metric, statistic): (Metric, Statistic),
+        (window, span): (Window, Span),
+    ) {
+        let (id, gpu) = device;
+        let (Some(machine), Some(division)) =
+            (chunk.machines.get(id), chunk.divisions.get(&device))
+        else {
+            return;
+        };
+        let period = i64::from(span.period_seconds);
+        // Before that, another machine had its name and its address.
+        let first_seen = match machine.joined_by {
+            JoinedBy::InstanceId => window.start,
+            _ => machine.instance.first_seen(),
+        };
+        let seconds = first_seen.as_second() - window.start.as_second();
+        let others = usize::try_from(seconds.div_euclid(period)).unwrap_or(0);
+        let mut values = combined(parts, division, (metric, statistic));
+        let end = others.min(values.len());
+        values[..end].fill(None);
+        if (metric, statistic) == (Metric::GpuUtilization, Statistic::Average) {
+            self.sparse.extend(spacing(&values, span.period_seconds));
+        }
+        let (points, rejected) = Points::regular(
+            window.start,
+            values.into_iter().map(|value| (value, 1)),
+            (metric, statistic),
+            window,
+            span.period_seconds,
+        );
+        if points.is_empty() && rejected.total() == 0 {
+            return;
+        }
+        self.series.push(Series {
+            instance: id.clone(),
+            gpu: Some(gpu),
+            metric,
+            statistic,
+            source: SeriesSource::Prometheus,
+            joined_by: machine.joined_by,
+            points,
+            rejected,
+        });
+    }
+
+    fn gaps(&mut self, server: &str, warnings: Vec<String>) -> Vec<Gap> {
+        let gap = |cause| Gap::of(GapSubject::Metrics, server, cause);
+        let mut counts: Vec<(SourceError, usize)> = Vec::new();
+        for (error, count) in self.failed.drain(..) {
+            match counts.iter_mut().find(|(known, _)| *known == error) {
+                Some((_, sum)) => *sum += count,
+                None => counts.push((error, count)),
+            }
+        }
+        let failed = counts.into_iter().map(|(error, count)| {
+            gap(error.cause_of(CauseKind::SeriesNotRead, &count.to_string()))
+        });
+        let warned = warnings
+            .iter()
+            .map(|warning| gap(Cause::of(CauseKind::ServerWarned, [warning])));
+        let mut gaps: Vec<Gap> = failed.chain(warned).collect();
+        self.sparse.sort_unstable();
+        if let Some(typical) = self.sparse.get(self.sparse.len() / 2) {
+            let count = self.sparse.len().to_string();
+            let apart = time_span(*typical);
+            let details = [count.as_str(), &apart];
+            gaps.push(gap(Cause::of(CauseKind::SamplesSparse, details)));
+        }
+        gaps
+    }
+}
+
+/// Series that answers about some hosts make up.
+fn missing<'h>(request: &Request<'_>, hosts: impl Iterator<Item = &'h str>) -> usize {
+    let targets = hosts.filter_map(|host| request.hosts.get(host));
+    let devices = targets.flat_map(|host| host.devices.values().map(|target| target.device));
+    devices.collect::<BTreeSet<_>>().len()
+}
+
+/// Takes the rows of an answer into the grids of the GPUs that they are of.
+fn take<'a>(
+    grids: &mut Grids<'a>,
+    request: &Request<'a>,
+    rows: Vec<Row>,
+    (statistic, span): (Statistic, Span),
+) {
+    for row in rows {
+        let value = |label: &String| row.labels.get(label).cloned().unwrap_or_default();
+        let values: Vec<String> = request.scope.device.iter().map(value).collect();
+        let host = request.hosts.get(&value(&request.scope.host));
+        let Some(target) = host.and_then(|host| host.devices.get(&values)) else {
+            continue;
+        };
+        let Some(part) = part_of(request, target, &row) else {
+            continue;
+        };
+        let periods = usize::try_from(span.periods).unwrap_or(0);
+        let parts = grids.entry(target.device).or_default();
+        let cells = parts
+            .entry(part)
+            .or_insert_with(|| vec![Cell::default(); periods]);
+        for (instant, value) in row.points {
+            let value = value * request.mapped.scale;
+            let place = span
+                .place(instant)
+                .filter(|_| value.abs() < BLANK_FROM || value.is_nan());
+            if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
+                cell.add(value, statistic);
+            }
+        }
+    }
+}
+
+/// What a row is of, if that is asked for.
+fn part_of(request: &Request<'_>, target: &Target<'_>, row: &Row) -> Option<Part> {
+    match (slice_of(&request.mapped, &row.labels), target.core) {
+        (Some(slice), None) => target.slices.then_some(Part::Slice(slice)),
+        (_, Some(core)) => Some(Part::Core(request.mapped.name.clone(), core)),
+        (None, None) => target.whole.then_some(Part::Gpu),
+    }
+}
+
+/// The values of a GPU by those of its parts. While a card is divided, what is published
+/// of the whole card does not count: that is between the first and the last value of any
+/// slice.
+fn combined(
+    parts: &BTreeMap<Part, Vec<Cell>>,
+    division: &Division,
+    what: (Metric, Statistic),
+) -> Vec<Option<f64>> {
+    let whole = parts.get(&Part::Gpu);
+    let of_parts: Vec<(&Part, &Vec<Cell>)> = parts
+        .iter()
+        .filter(|(part, _)| **part != Part::Gpu)
+        .collect();
+    let periods = parts.values().map(Vec::len).max().unwrap_or(0);
+    let present = |place: usize| -> Vec<(&Part, f64)> {
+        let values = of_parts
+            .iter()
+            .filter_map(|(part, cells)| Some((*part, cells.get(place)?.value()?)));
+        values.collect()
+    };
+    let is_divided = |place: &usize| !present(*place).is_empty();
+    let first = (0..periods).find(is_divided);
+    let last = (0..periods).rfind(is_divided);
+    let divided = first.zip(last).map(|(first, last)| first..=last);
+    let value = |place: usize| {
+        if divided.as_ref().is_some_and(|all| all.contains(&place)) {
+            of_slices_or_cores(&present(place), division, what)
+        } else {
+            whole?.get(place)?.value()
+        }
+    };
+    let (metric, _) = what;
+    let rounded = |value: f64| {
+        if metric.is_percent() {
+            (value * PART_OF_A_PERCENT).round() / PART_OF_A_PERCENT
+        } else {
+            value
+        }
+    };
+    (0..periods)
+        .map(|place| value(place).map(rounded))
+        .collect()
+}
+
+/// The value of a GPU in a period by those of its slices or its cores.
+///
+/// Slices take part in the utilization of the card by their compute slices; of several
+/// maxima that need not have been at the same time, the sum is the most that there can
+/// have been. Cores are alike, and those that nothing runs on are not published, so that
+/// they take part by their mean. Memory adds up.
+fn of_slices_or_cores(
+    values: &[(&Part, f64)],
+    division: &Division,
+    (metric, statistic): (Metric, Statistic),
+) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let compute = |part: &Part| match part {
+        Part::Slice(slice) => division.slices.get(slice).copied().flatten(),
+        Part::Gpu | Part::Core(..) => None,
+    };
+    let all = values.iter().filter_map(|(part, _)| compute(part));
+    let sum: u32 = all.map(u32::from).sum();
+    if sum > u32::from(division.card_slices) {
+        // The card was divided in another way within the period: more slices than it has
+        // are of two times.
+        return None;
+    }
+    if metric == Metric::GpuMemoryUsed {
+        return Some(values.iter().map(|(_, value)| value).sum());
+    }
+    let card = f64::from(division.card_slices);
+    let of_slices: Vec<f64> = values
+        .iter()
+        .filter_map(|(part, value)| Some(value * f64::from(compute(part)?) / card))
+        .collect();
+    let of_cores = values.iter().map(|(_, value)| *value);
+    if !of_slices.is_empty() {
+        Some(of_slices.iter().sum())
+    } else if statistic == Statistic::Maximum {
+        of_cores.reduce(f64::max)
+    } else {
+        Some(of_cores.sum::<f64>() / values.len() as f64)
+    }
+}
+
+/// Seconds between the samples of a GPU, where they are usually more than a period apart.
+fn spacing(values: &[Option<f64>], period_seconds: u32) -> Option<u64> {
+    let places = values.iter().zip(0_u64..);
+    let filled: Vec<u64> = places
+        .filter_map(|(value, place)| value.map(|_| place))
+        .collect();
+    if filled.len() < FEWEST_VALUES {
+        return None;
+    }
+    let mut distances: Vec<u64> = filled.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    distances.sort_unstable();
+    let typical = *distances.get(distances.len() / 2)?;
+    (typical > 1).then_some(typical * u64::from(period_seconds))
+}
+
+/// A time span such as `10m 00s`.
+fn time_span(seconds: u64) -> String {
+    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+    let seconds = seconds % 60;
+    match hours {
+        0 => format!("{minutes}m {seconds:02}s"),
+        _ => format!("{hours}h {minutes:02}m {seconds:02}s"),
+    }
+}
+
+#[cfg(test)]
+#[path = "readings_tests.rs"]
+mod tests;

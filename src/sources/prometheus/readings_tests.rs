@@ -1,0 +1,216 @@
+use super::*;
+use crate::domain::ResourceId;
+use crate::sources::prometheus::devices::Scope;
+use crate::sources::prometheus::metric_map::{Exporter, MappedMetric};
+use crate::sources::prometheus::plan::HostTargets;
+use crate::sources::prometheus::scenes::{before, row, ten_minutes};
+
+const UTILIZATION: (Metric, Statistic) = (Metric::GpuUtilization, Statistic::Average);
+const MAXIMUM: (Metric, Statistic) = (Metric::GpuUtilization, Statistic::Maximum);
+const MEMORY: (Metric, Statistic) = (Metric::GpuMemoryUsed, Statistic::Average);
+
+fn slice(number: &str, profile: &str) -> Slice {
+    Slice {
+        number: number.to_owned(),
+        profile: profile.to_owned(),
+    }
+}
+
+/// A card of seven slices that holds `3g`, `1g` and, at other times, `7g`.
+fn division() -> Division {
+    Division {
+        slices: BTreeMap::from([
+            (slice("2", "3g.20gb"), Some(3)),
+            (slice("9", "1g.5gb"), Some(1)),
+            (slice("0", "7g.40gb"), Some(7)),
+        ]),
+        card_slices: 7,
+    }
+}
+
+fn cells(values: &[Option<f64>]) -> Vec<Cell> {
+    values
+        .iter()
+        .map(|value| {
+            let mut cell = Cell::default();
+            if let Some(value) = value {
+                cell.add(*value, Statistic::Average);
+            }
+            cell
+        })
+        .collect()
+}
+
+#[test]
+fn slices_take_part_by_their_share_of_the_card() {
+    let parts = BTreeMap::from([
+        (
+            Part::Slice(slice("2", "3g.20gb")),
+            cells(&[Some(70.0), Some(100.0)]),
+        ),
+        (
+            Part::Slice(slice("9", "1g.5gb")),
+            cells(&[Some(35.0), Some(50.0)]),
+        ),
+    ]);
+    // 3/7 of 70 and 1/7 of 35 are 30 and 5; 300/7 and 50/7 are 50.
+    for what in [UTILIZATION, MAXIMUM] {
+        assert_eq!(
+            combined(&parts, &division(), what),
+            [Some(35.0), Some(50.0)]
+        );
+    }
+    assert_eq!(
+        combined(&parts, &division(), MEMORY),
+        [Some(105.0), Some(150.0)]
+    );
+}
+
+#[test]
+fn a_card_that_is_divided_anew_has_no_value_in_that_period() {
+    let parts = BTreeMap::from([
+        (
+            Part::Slice(slice("2", "3g.20gb")),
+            cells(&[Some(7.0), Some(7.0), None]),
+        ),
+        (
+            Part::Slice(slice("0", "7g.40gb")),
+            cells(&[None, Some(7.0), Some(7.0)]),
+        ),
+    ]);
+    assert_eq!(
+        combined(&parts, &division(), UTILIZATION),
+        [Some(3.0), None, Some(7.0)]
+    );
+    assert_eq!(
+        combined(&parts, &division(), MEMORY),
+        [Some(7.0), None, Some(7.0)]
+    );
+}
+
+#[test]
+fn the_whole_card_counts_only_while_it_is_not_divided() {
+    // Its own utilization reads 0 as long as it is.
+    let whole = [Some(80.0), Some(0.0), Some(0.0), Some(0.0), Some(60.0)];
+    let parts = BTreeMap::from([
+        (Part::Gpu, cells(&whole)),
+        (
+            Part::Slice(slice("0", "7g.40gb")),
+            cells(&[None, Some(50.0), None, Some(50.0), None]),
+        ),
+    ]);
+    assert_eq!(
+        combined(&parts, &division(), UTILIZATION),
+        [Some(80.0), Some(50.0), None, Some(50.0), Some(60.0)]
+    );
+}
+
+#[test]
+fn cores_take_part_by_their_mean_and_their_memory_adds_up() {
+    let core = |name: &str, core: u16| Part::Core(name.to_owned(), core);
+    let parts = BTreeMap::from([
+        (core("ratio", 0), cells(&[Some(50.0), Some(10.0)])),
+        (core("ratio", 1), cells(&[Some(10.0), None])),
+    ]);
+    let division = Division::default();
+    assert_eq!(
+        combined(&parts, &division, UTILIZATION),
+        [Some(30.0), Some(10.0)]
+    );
+    assert_eq!(
+        combined(&parts, &division, MAXIMUM),
+        [Some(50.0), Some(10.0)]
+    );
+    assert_eq!(
+        combined(&parts, &division, MEMORY),
+        [Some(60.0), Some(10.0)]
+    );
+}
+
+#[test]
+fn a_ratio_of_one_is_a_hundred_percent() {
+    let noisy = BTreeMap::from([(
+        Part::Gpu,
+        cells(&[Some(100.000_000_000_000_01), Some(100.2)]),
+    )]);
+    let found = combined(&noisy, &Division::default(), UTILIZATION);
+    assert_eq!(found, [Some(100.0), Some(100.2)]);
+}
+
+#[test]
+fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
+    let id = ResourceId::named("i-1");
+    let mapped = MappedMetric {
+        name: "DCGM_FI_DEV_FB_USED".to_owned(),
+        quantity: Quantity::MemoryUsed,
+        scale: 2.0,
+        exporter: Exporter::Dcgm,
+    };
+    let target = Target {
+        device: (&id, 3),
+        core: None,
+        whole: true,
+        slices: false,
+    };
+    let targets = HostTargets {
+        sharing: Sharing::No,
+        devices: BTreeMap::from([(vec!["0".to_owned()], target)]),
+    };
+    let request = Request {
+        metric: Metric::GpuMemoryUsed,
+        mapped,
+        rest: Vec::new(),
+        scope: Scope {
+            cluster: None,
+            host: "hostname".to_owned(),
+            device: vec!["gpu".to_owned()],
+        },
+        slice_labels: Vec::new(),
+        hosts: BTreeMap::from([("a".to_owned(), targets)]),
+    };
+    let (first, second) = (before(86_700), before(87_000));
+    let rows = vec![
+        row(
+            r#"hostname="a",gpu="0""#,
+            &[(first, 10.0), (second, 2_147_483_632.0)],
+        ),
+        row(r#"hostname="a",gpu="1""#, &[(first, 99.0)]),
+        row(r#"hostname="b",gpu="0""#, &[(first, 99.0)]),
+        row(r#"hostname="a",gpu="0",GPU_I_ID="1""#, &[(first, 99.0)]),
+        // The same GPU under other labels, such as after an upgrade of the exporter.
+        row(
+            r#"hostname="a",gpu="0""#,
+            &[(first, 30.0), (second, 9.2e18)],
+        ),
+    ];
+    let span = Span::of(ten_minutes(), 300);
+    for (statistic, expected) in [(Statistic::Average, 40.0), (Statistic::Maximum, 60.0)] {
+        let mut grids = Grids::new();
+        take(&mut grids, &request, rows.clone(), (statistic, span));
+        let grids: Vec<_> = grids.into_iter().collect();
+        let [(device, parts)] = &grids[..] else {
+            panic!("not one GPU");
+        };
+        assert_eq!(*device, (&id, 3));
+        let what = (Metric::GpuMemoryUsed, statistic);
+        let found = combined(parts, &Division::default(), what);
+        assert_eq!(found, [Some(expected), None]);
+    }
+}
+
+#[test]
+fn samples_that_are_farther_apart_than_a_period_are_seen() {
+    let every = |step: usize| -> Vec<Option<f64>> {
+        let value = |place: usize| (place % step == 0).then_some(1.0);
+        (0..60).map(value).collect()
+    };
+    assert_eq!(spacing(&every(1), 300), None);
+    assert_eq!(spacing(&every(3), 300), Some(900));
+    // A machine that is off at night is sampled as often as any while it is on.
+    let mut nightly = every(1);
+    nightly[20..50].fill(None);
+    assert_eq!(spacing(&nightly, 300), None);
+    assert_eq!(spacing(&every(30), 300), None, "two values tell nothing");
+    assert_eq!(time_span(900), "15m 00s");
+    assert_eq!(time_span(3_725), "1h 02m 05s");
+}

@@ -1,0 +1,159 @@
+//! A server of the Prometheus family as a place that tells how GPUs are used.
+
+use super::answer::Labels;
+use super::ask::{Ask, each_series, ends_all};
+use super::client::Client;
+use super::devices::Discovery;
+use super::hosts::Hosts;
+use super::metric_map::{GPU_INFO, MIG_INFO, MetricMap, NODE_INFO};
+use super::plan::{Plan, plan};
+use super::readings::read;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Window};
+use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, SourceError};
+use futures_util::FutureExt;
+use jiff::SignedDuration;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// As fine as CloudWatch's grid, so that rules see the same periods from any source.
+const PERIOD_SECONDS: u32 = 300;
+
+/// One server. It speaks of machines of any account and region.
+pub struct Prometheus {
+    client: Rc<Client>,
+    /// What gaps call it: its host, without credentials.
+    server: String,
+    map: MetricMap,
+}
+
+impl Prometheus {
+    pub fn new(client: Rc<Client>, server: String, map: MetricMap) -> Self {
+        Self {
+            client,
+            server,
+            map,
+        }
+    }
+
+    async fn calls<'a>(&'a self, ask: MetricAsk<'a>) -> Gathered<MetricCalls<'a>> {
+        let MetricAsk {
+            instances,
+            shapes,
+            window,
+            period_seconds,
+        } = ask;
+        let (client, server) = (&*self.client, self.server.as_str());
+        let grid = (window, period_seconds);
+        let found = discover(client, server, &self.map, (instances, shapes), grid).await;
+        let Gathered { value: plan, gaps } = found;
+        let calls = plan.chunks.into_iter().map(move |chunk| {
+            async move { read(client, server, &chunk, grid).await }.boxed_local()
+        });
+        Gathered {
+            value: MetricCalls {
+                series: plan.series,
+                // Amazon Managed Service for Prometheus bills the samples that queries
+                // process, which nothing tells beforehand; its request parameter
+                // `max_samples_processed_error_threshold` refuses more than a number of
+                // them before they are billed.
+                cost_usd: Decimal::ZERO,
+                calls: calls.collect(),
+            },
+            gaps,
+        }
+    }
+}
+
+impl MetricSource for Prometheus {
+    fn period_seconds(&self, _: SignedDuration) -> u32 {
+        PERIOD_SECONDS
+    }
+
+    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+        self.calls(ask).boxed_local()
+    }
+}
+
+/// Finds out which series a server has of some machines, and plans what to ask of them. A
+/// server that does not answer has none, and says so in a gap.
+async fn discover<'a, A: Ask>(
+    asker: &A,
+    server: &str,
+    map: &MetricMap,
+    (instances, shapes): (&'a [Instance], &BTreeMap<String, InstanceShape>),
+    (window, period_seconds): (Window, u32),
+) -> Gathered<Plan<'a>> {
+    let gap = |cause| Gap::of(GapSubject::Metrics, server, cause);
+    let failed = |error: &SourceError| gap(error.cause_of(CauseKind::CallFailed, ""));
+    let mut gaps = Vec::new();
+    let mut nodes = Vec::new();
+    let answer = each_series(asker, NODE_INFO, window, |labels| {
+        nodes.push(labels.clone())
+    })
+    .await;
+    if let Err(error) = answer {
+        gaps.push(failed(&error));
+        if ends_all(&error) {
+            let value = Plan::default();
+            return Gathered { value, gaps };
+        }
+    }
+    // Who stopped before the window has no series in it, and must not share a name with
+    // one that has.
+    let may_have_run = |one: &&Instance| one.stopped_at().is_none_or(|at| at > window.start);
+    let hosts = Hosts::of(instances.iter().filter(may_have_run), &nodes);
+    let mut found = Discovery::of(hosts);
+    if let Err(error) = take_all(asker, map, &mut found, window).await {
+        gaps.push(failed(&error));
+    }
+    let is_silent = found.is_empty() && gaps.is_empty();
+    let mut planned = plan(map, found, shapes, (window, period_seconds), server);
+    if is_silent {
+        gaps.push(gap(Cause::of(CauseKind::NoGpuSeries, [])));
+    }
+    let warnings = asker.warnings();
+    let warned = warnings
+        .iter()
+        .map(|warning| gap(Cause::of(CauseKind::ServerWarned, [warning])));
+    gaps.extend(warned);
+    gaps.append(&mut planned.gaps);
+    Gathered {
+        value: planned,
+        gaps,
+    }
+}
+
+/// Takes every series that the map names; those that tell indices and profiles too. One
+/// metric after another, because the labels of one can be hundreds of MiB.
+///
+/// # Errors
+/// The first failure, after the rest was taken, unless the rest would fail in the same
+/// way.
+async fn take_all<A: Ask>(
+    asker: &A,
+    map: &MetricMap,
+    found: &mut Discovery<'_>,
+    window: Window,
+) -> Result<(), SourceError> {
+    let mut answers = Vec::new();
+    let gpus = |labels: &Labels| found.take_gpu_info(labels);
+    answers.push(each_series(asker, GPU_INFO, window, gpus).await);
+    let slices = |labels: &Labels| found.take_mig_info(labels);
+    answers.push(each_series(asker, MIG_INFO, window, slices).await);
+    for (row, metric) in map.rows.iter().enumerate() {
+        let has_ended = answers
+            .iter()
+            .any(|answer| answer.as_ref().is_err_and(ends_all));
+        if has_ended {
+            break;
+        }
+        let series = |labels: &Labels| found.take(row, metric, labels);
+        answers.push(each_series(asker, &metric.name, window, series).await);
+    }
+    answers.into_iter().collect()
+}
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;
