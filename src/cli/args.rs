@@ -1,6 +1,7 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
 use super::demo::DemoChoice;
+use super::prometheus::PrometheusArgs;
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
 use clap::{Args, Subcommand, ValueEnum};
@@ -179,6 +180,8 @@ pub(super) struct EstateArgs {
     /// CloudWatch namespace of the agent's metrics [default: CWAgent]
     #[arg(long, value_name = "NAME", help_heading = "AWS")]
     pub metrics_namespace: Option<String>,
+    #[command(flatten)]
+    pub prometheus: PrometheusArgs,
     /// Do not start if the AWS calls would cost more than this amount in USD
     #[arg(long, value_name = "USD", value_parser = amount, help_heading = "AWS")]
     pub max_api_cost: Option<Decimal>,
@@ -457,10 +460,12 @@ pub(super) enum SortChoice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MetricsSource {
-    /// CloudWatch
+    /// CloudWatch, and every server of `--prometheus-url`
     Auto,
     /// CloudWatch
     Cloudwatch,
+    /// The servers of `--prometheus-url`
+    Prometheus,
     /// No metrics
     None,
 }

@@ -12,6 +12,7 @@ use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{Commitments, GapSubject, Gathered, PriceBook, ResourceId};
 use crate::gather::{GatherOptions, gather};
+use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, Notice};
 use crate::sources::files::{
     CommitmentsError, EstateError, Keep, Recorder, Recording, read_commitments, read_estate,
@@ -336,6 +337,23 @@ pub(super) fn agent_namespace(args: &EstateArgs, settings: &SettingsFile, io: &I
     .unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned())
 }
 
+/// Who else tells how machines are used.
+fn servers(
+    args: &EstateArgs,
+    aws_profile: Option<&String>,
+    io: &Io<'_>,
+) -> Result<Vec<MetricServer>, Failure> {
+    match args.metrics_source {
+        MetricsSource::Auto => args.prometheus.servers(aws_profile, io),
+        MetricsSource::Prometheus if args.prometheus.urls(io).is_empty() => Err(Failure::input(
+            "`--metrics-source prometheus` needs a server",
+        )
+        .with_hint("add a URL, such as `--prometheus-url http://prometheus:9090`")),
+        MetricsSource::Prometheus => args.prometheus.servers(aws_profile, io),
+        MetricsSource::Cloudwatch | MetricsSource::None => Ok(Vec::new()),
+    }
+}
+
 fn live(
     args: &EstateArgs,
     settings: &SettingsFile,
@@ -355,10 +373,21 @@ fn live(
     let aws = aws_options(&args.aws, settings, io);
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
+    let servers = servers(args, aws.profile.as_ref(), io)?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
         progress("credentials");
-        let Gathered { value, gaps } = aws::connect(&aws, regions.as_deref(), &namespace).await?;
-        let mut estate = gather(&[value], &[], &options, recorder.as_mut(), progress).await?;
+        let connected = aws::connect(&aws, regions.as_deref(), &namespace).await?;
+        let Gathered {
+            value: mut account,
+            gaps,
+        } = connected;
+        if args.metrics_source == MetricsSource::Prometheus {
+            for connection in &mut account.connections {
+                connection.metrics.clear();
+            }
+        }
+        let accounts = [account];
+        let mut estate = gather(&accounts, &servers, &options, recorder.as_mut(), progress).await?;
         estate.gaps.extend(gaps);
         estate.gaps.sort();
         estate.gaps.dedup();

@@ -29,6 +29,7 @@ mod price_cache;
 mod pricing;
 mod profile;
 mod profile_data;
+mod prometheus;
 mod redact;
 mod reserved;
 mod rightsize;

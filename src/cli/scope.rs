@@ -191,6 +191,9 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     if args.metrics_source != MetricsSource::Auto {
         scope.open("--metrics-source", name_of(args.metrics_source));
     }
+    args.prometheus.words(|flag, value, placeholder| {
+        scope.named(flag, Some(value), placeholder);
+    });
     scope.open("--as-of", args.as_of.map(|time| time.to_string()));
     scope.open("--lookback", args.lookback.clone());
     scope.open(

@@ -128,7 +128,10 @@ fn a_key_of_an_estate_stands_once() {
     let estate = one().to_string();
     let twice = estate.replacen('{', "{\"as_of\": \"2026-11-01T00:00:00Z\",", 1);
     let error = parse_estate(twice.as_bytes()).expect_err("as_of is there twice");
-    assert!(error.to_string().contains("duplicate key `as_of`"), "{error}");
+    assert!(
+        error.to_string().contains("duplicate key `as_of`"),
+        "{error}"
+    );
 }
 
 #[test]

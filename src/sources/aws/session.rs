@@ -340,6 +340,7 @@ mod tests {
         let credentials = Credentials::new("key", "secret", None, None, "tests");
         let session = Session {
             config: SdkConfig::builder()
+                .http_client(aws_client())
                 .behavior_version(BehaviorVersion::latest())
                 .region(Region::from_static(DEFAULT_REGION))
                 .credentials_provider(SharedCredentialsProvider::new(credentials))

@@ -32,4 +32,4 @@ pub use client::{Client, ClientOptions};
 pub use error::{is_known_code, is_too_large};
 pub use metric_map::{Exporter, MappedMetric, MetricMap, Quantity};
 pub use request::ACTIONS;
-pub use source::Prometheus;
+pub use source::connect;

@@ -1,15 +1,17 @@
 //! A server of the Prometheus family as a place that tells how GPUs are used.
 
+use super::address::shown;
 use super::answer::Labels;
 use super::ask::{Ask, each_series, ends_all};
-use super::client::Client;
+use super::auth::Server;
+use super::client::{Client, ClientOptions};
 use super::devices::Discovery;
 use super::hosts::Hosts;
 use super::metric_map::{GPU_INFO, MIG_INFO, MetricMap, NODE_INFO};
 use super::plan::{Plan, plan};
 use super::readings::read;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Window};
-use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, SourceError};
+use crate::sources::{Answer, MetricAsk, MetricCalls, MetricServer, MetricSource, SourceError};
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -19,8 +21,28 @@ use std::rc::Rc;
 /// As fine as CloudWatch's grid, so that rules see the same periods from any source.
 const PERIOD_SECONDS: u32 = 300;
 
+/// Connects to a server, without asking it anything yet.
+///
+/// # Errors
+/// When the URL, a header or the file of authorities is invalid.
+pub fn connect(server: Server, options: ClientOptions) -> Result<MetricServer, SourceError> {
+    let url = shown(&server.url);
+    let name = url.split_once("://").map_or(url.as_str(), |(_, name)| name);
+    let name = name.trim_end_matches('/').to_owned();
+    let client = Rc::new(Client::new(server, options)?);
+    let metrics = Box::new(Prometheus {
+        client: Rc::clone(&client),
+        server: name,
+        map: MetricMap::builtin(),
+    });
+    Ok(MetricServer {
+        metrics,
+        meter: Box::new(move || client.usage()),
+    })
+}
+
 /// One server. It speaks of machines of any account and region.
-pub struct Prometheus {
+struct Prometheus {
     client: Rc<Client>,
     /// What gaps call it: its host, without credentials.
     server: String,
@@ -28,14 +50,6 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    pub fn new(client: Rc<Client>, server: String, map: MetricMap) -> Self {
-        Self {
-            client,
-            server,
-            map,
-        }
-    }
-
     async fn calls<'a>(&'a self, ask: MetricAsk<'a>) -> Gathered<MetricCalls<'a>> {
         let MetricAsk {
             instances,

@@ -1,0 +1,192 @@
+//! Servers of the Prometheus family that an audit asks. What decides where credentials
+//! go comes from flags and environment alone: a settings file may belong to a repository
+//! of somebody else.
+
+use super::Io;
+use super::exit::{ExitCode, Failure};
+use crate::sources::MetricServer;
+use crate::sources::prometheus::{Auth, ClientOptions, Server, connect};
+use clap::Args;
+use std::path::PathBuf;
+
+const URL: &str = "GPUCOST_PROMETHEUS_URL";
+const TOKEN: &str = "GPUCOST_PROMETHEUS_TOKEN";
+const USER: &str = "GPUCOST_PROMETHEUS_USER";
+const PASSWORD: &str = "GPUCOST_PROMETHEUS_PASSWORD";
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Prometheus")]
+pub(super) struct PrometheusArgs {
+    /// Prometheus, Thanos, Mimir, VictoriaMetrics or a managed service with GPU metrics (can
+    /// be repeated)
+    #[arg(long, value_name = "URL", conflicts_with_all = ["from", "demo"])]
+    pub prometheus_url: Vec<String>,
+    /// HTTP header for these servers, such as `X-Scope-OrgID: tenant` (can be repeated)
+    #[arg(long, value_name = "HEADER", conflicts_with_all = ["from", "demo"])]
+    pub prometheus_header: Vec<String>,
+    /// Command that prints a bearer token for these servers
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["from", "demo"])]
+    pub prometheus_token_command: Option<String>,
+    /// PEM file of certificate authorities for these servers
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "demo"])]
+    pub prometheus_ca_file: Option<PathBuf>,
+}
+
+impl PrometheusArgs {
+    /// The servers, in the order in which they are named.
+    ///
+    /// # Errors
+    /// When a URL or a header is invalid, or two kinds of credentials are given.
+    pub(super) fn servers(
+        &self,
+        aws_profile: Option<&String>,
+        io: &Io<'_>,
+    ) -> Result<Vec<MetricServer>, Failure> {
+        let headers = self
+            .prometheus_header
+            .iter()
+            .map(|header| header_of(header));
+        let headers: Vec<(String, String)> = headers.collect::<Result<_, _>>()?;
+        let connected = self.urls(io).into_iter().map(|url| {
+            let auth = match aws_auth(&url) {
+                Some(auth) => auth,
+                None => self.auth(io)?,
+            };
+            let server = Server {
+                url,
+                auth,
+                headers: headers.clone(),
+            };
+            let options = ClientOptions {
+                ca_file: self.prometheus_ca_file.clone(),
+                aws_profile: aws_profile.cloned(),
+                ..ClientOptions::default()
+            };
+            connect(server, options).map_err(|error| {
+                let hint = error.hint();
+                Failure::new(ExitCode::Input, error).with_hint(hint)
+            })
+        });
+        connected.collect()
+    }
+
+    /// The URLs of the flag, or else of the environment.
+    pub(super) fn urls(&self, io: &Io<'_>) -> Vec<String> {
+        if !self.prometheus_url.is_empty() {
+            return self.prometheus_url.clone();
+        }
+        let usual = io
+            .variable(URL)
+            .into_iter()
+            .flat_map(|urls| urls.split(','));
+        usual.map(|url| url.trim().to_owned()).collect()
+    }
+
+    /// The flags as they can be typed again, each with what stands for a value that is not
+    /// shown. Values of headers never are.
+    pub(super) fn words(&self, mut add: impl FnMut(&str, String, &str)) {
+        for url in &self.prometheus_url {
+            add("--prometheus-url", url.clone(), "URL");
+        }
+        for header in &self.prometheus_header {
+            let name = header.split(':').next().unwrap_or_default();
+            add("--prometheus-header", format!("{name}: VALUE"), "HEADER");
+        }
+        if let Some(command) = &self.prometheus_token_command {
+            add("--prometheus-token-command", command.clone(), "COMMAND");
+        }
+        if let Some(file) = &self.prometheus_ca_file {
+            let file = file.to_string_lossy().into_owned();
+            add("--prometheus-ca-file", file, "FILE");
+        }
+    }
+
+    fn auth(&self, io: &Io<'_>) -> Result<Auth, Failure> {
+        let command = self
+            .prometheus_token_command
+            .clone()
+            .map(Auth::TokenCommand);
+        let token = io.variable(TOKEN).cloned().map(Auth::Bearer);
+        let basic = match (io.variable(USER), io.variable(PASSWORD)) {
+            (Some(user), Some(password)) => Some(Auth::Basic {
+                user: user.clone(),
+                password: password.clone(),
+            }),
+            (None, None) => None,
+            _ => {
+                return Err(
+                    Failure::input(format!("only one of {USER} and {PASSWORD} is set"))
+                        .with_hint(format!("set both, or neither with {TOKEN}")),
+                );
+            }
+        };
+        let mut all = [command, token, basic].into_iter().flatten();
+        match (all.next(), all.next()) {
+            (one, None) => Ok(one.unwrap_or(Auth::None)),
+            _ => Err(
+                Failure::input("several credentials for Prometheus are given").with_hint(format!(
+                    "keep one of `--prometheus-token-command`, {TOKEN}, and {USER} with {PASSWORD}"
+                )),
+            ),
+        }
+    }
+}
+
+/// AWS's own servers are asked with AWS credentials.
+fn aws_auth(url: &str) -> Option<Auth> {
+    let host = url.strip_prefix("https://")?.split(['/', ':']).next()?;
+    let (service, rest) = host.split_once('.')?;
+    let region = rest
+        .strip_suffix(".amazonaws.com")
+        .or_else(|| rest.strip_suffix(".amazonaws.com.cn"))?;
+    let service = match service {
+        "aps-workspaces" => "aps",
+        "monitoring" => "monitoring",
+        _ => return None,
+    };
+    Some(Auth::SigV4 {
+        service,
+        region: region.to_owned(),
+    })
+}
+
+fn header_of(text: &str) -> Result<(String, String), Failure> {
+    let parts = text.split_once(':');
+    let parts = parts.map(|(name, value)| (name.trim(), value.trim()));
+    match parts {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(
+            Failure::input("a value of `--prometheus-header` is not `NAME: VALUE`")
+                .with_hint("write it such as `--prometheus-header 'X-Scope-OrgID: tenant'`"),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_of_aws_go_to_aws_alone() {
+        let service = |url| match aws_auth(url) {
+            Some(Auth::SigV4 { service, region }) => Some((service, region)),
+            _ => None,
+        };
+        let workspace = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1";
+        assert_eq!(service(workspace), Some(("aps", "eu-west-1".to_owned())));
+        assert_eq!(
+            service("https://monitoring.us-east-1.amazonaws.com"),
+            Some(("monitoring", "us-east-1".to_owned()))
+        );
+        for other in [
+            "http://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1",
+            "https://aps-workspaces.eu-west-1.amazonaws.com.evil.example",
+            "https://evil.example/aps-workspaces.eu-west-1.amazonaws.com",
+            "https://prometheus:9090",
+        ] {
+            assert_eq!(service(other), None, "{other}");
+        }
+    }
+}
