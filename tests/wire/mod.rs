@@ -3,11 +3,11 @@
 //! skipped, saying so, where `tests/run` has not installed one.
 
 mod clients;
-mod fleet;
-mod loopback;
-mod process;
+pub mod fleet;
+pub mod loopback;
+pub mod process;
 
-mod audit;
+pub mod audit;
 mod crosscheck;
 mod pricing;
 mod selftest;

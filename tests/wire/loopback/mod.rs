@@ -15,7 +15,8 @@
 //! | EC2 | `DescribeSpotPriceHistory`, `DescribeReservedInstances`, `DescribeCapacityReservations` | EC2 query |
 //!
 //! Everything else is forwarded to a [`Moto`] server when there is one, with
-//! one correction (wildcards in the `instance-type` filter, see [`ec2`]).
+//! one correction (wildcards in the `instance-type` filter, see [`ec2`]) and, where a test
+//! asks for it, another launch time ([`Loopback::backdate_launches`]).
 //! Without one, and for whatever moto does not implement either, the answer
 //! is the client error `InvalidAction`: moto's own HTML 500 would be retried
 //! by the SDK.
@@ -50,6 +51,7 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuar
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::oneshot;
 
 pub use calls::Operation;
@@ -73,6 +75,8 @@ struct Data {
     plan_rates: savings_plans::RateList,
     owned: owned::Owned,
     launched_types: ec2::LaunchedTypes,
+    /// When every instance was launched, instead of when moto launched it.
+    launched_at: Option<Timestamp>,
     /// Fewer results a page than a request accepts.
     page_limit: Option<usize>,
 }
@@ -259,6 +263,13 @@ impl Loopback {
             .write()
             .spot
             .put(region, zone, instance_type, product, changes);
+    }
+
+    /// Has every instance launched at a time of the past, as if its disks and interfaces had
+    /// been attached then. moto launches now, so that only windows that lie ahead would see
+    /// its instances run.
+    pub fn backdate_launches(&self, launched_at: Timestamp) {
+        self.state.write().launched_at = Some(launched_at);
     }
 
     /// Makes the calls that `target` names fail; of several rules the first

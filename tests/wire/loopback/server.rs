@@ -9,6 +9,7 @@ use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use jiff::Timestamp;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
@@ -160,6 +161,25 @@ async fn spoilt(answer: Reply, protocol: Protocol, id: &str) -> Reply {
     protocol.ok(text.into_bytes())
 }
 
+/// An answer in which every instance was launched at a time, and what hangs on it attached.
+async fn backdated(answer: Reply, protocol: Protocol, time: Timestamp) -> Reply {
+    let body = answer.into_body().collect().await;
+    let body = body.expect("a body in memory can be read").to_bytes();
+    let mut text = String::from_utf8_lossy(&body).into_owned();
+    for open in ["<launchTime>", "<attachTime>"] {
+        let dated: Vec<String> = text
+            .split(open)
+            .enumerate()
+            .map(|(place, part)| match part.split_once('<') {
+                Some((_, rest)) if place > 0 => format!("{time}<{rest}"),
+                _ => part.to_owned(),
+            })
+            .collect();
+        text = dated.join(open);
+    }
+    protocol.ok(text.into_bytes())
+}
+
 /// Answers from the test's data, or has moto answer.
 async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Result<Reply, ApiError> {
     let operation = call.operation.operation.as_str();
@@ -179,7 +199,14 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
         }
         ("ec2", "DescribeInstances") => {
             let expanded = ec2::expand_wildcards(&body, &state.read().launched_types);
-            return forward(state, call, parts, expanded.map_or(body, Bytes::from)).await;
+            let launched_at = state.read().launched_at;
+            let answer = forward(state, call, parts, expanded.map_or(body, Bytes::from)).await?;
+            return Ok(match launched_at {
+                Some(time) if answer.status().is_success() => {
+                    backdated(answer, call.protocol, time).await
+                }
+                _ => answer,
+            });
         }
         ("ec2", "RunInstances") => {
             state
