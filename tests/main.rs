@@ -10,6 +10,7 @@ mod habits;
 mod iam;
 mod layers;
 mod profile;
+mod prometheus;
 mod rules;
 mod samples;
 mod seam;
