@@ -27,8 +27,8 @@ const THIRD_TENANT: i64 = START + 50_000;
 /// letter for each GPU.
 ///
 /// What leads to the machine is a `node`, of which `kube_node_info` says the provider's id;
-/// its private DNS `name`; the `address` that is scraped, because the exporter names its own
-/// pod as the host; or `nothing`, because it is of no account. A `silent` one has no exporter.
+/// its private DNS `name`; the `address` that is scraped, which `kube_node_info` knows too,
+/// because the exporter names its own pod as the host; or `nothing`, because it is of no account. A `silent` one has no exporter.
 ///
 /// `new` labels have `hostname`, and honorLabels is off: `pod` is the exporter's own, and the
 /// one that holds the GPU is `exported_pod`. `old` ones have `Hostname`, and it is on.
@@ -130,9 +130,16 @@ pub fn publish(launched: &BTreeMap<&str, Launched>, traces: &[Trace]) -> (Publis
     for (number, host) in hosts().enumerate() {
         let machine = launched.get(host.name);
         let exporter = Exporter::of(&host, number, machine);
-        if let ("node", Some(machine)) = (host.joined, machine) {
-            let (node, id) = (&exporter.host, &machine.instance_id);
-            let labels = format!("node=\"{node}\",provider_id=\"aws:///us-east-1a/{id}\"");
+        if let ("node" | "address", Some(machine)) = (host.joined, machine) {
+            let id = &machine.instance_id;
+            let ip = exporter.instance.split(':').next().unwrap_or_default();
+            let node = match host.joined {
+                "address" => "worker-of-no-exporter",
+                _ => exporter.host.as_str(),
+            };
+            let labels = format!(
+                "node=\"{node}\",internal_ip=\"{ip}\",provider_id=\"aws:///us-east-1a/{id}\""
+            );
             let seconds = (START..END).step_by(60);
             let samples = seconds.map(|second| (second, "1".to_owned()));
             published.insert(("kube_node_info", labels), samples.collect());

@@ -2,6 +2,7 @@
 
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_ec2::config::Credentials;
+use aws_smithy_http_client::Builder;
 
 /// The access key that tests use unless they care.
 pub const ACCESS_KEY: &str = "test";
@@ -32,6 +33,7 @@ impl Clients {
                             access_key, "test", None, None, "tests",
                         ))
                         .endpoint_url(url)
+                        .http_client(Builder::new().build_http())
                         .build(),
                 )
             };

@@ -1,7 +1,9 @@
 //! What the instance metadata service (IMDSv2) says about the host that the
 //! program runs on. It is asked for nothing but names: never for credentials.
 
+use crate::sources::tls::aws_client;
 use aws_config::imds::Client;
+use aws_config::provider_config::ProviderConfig;
 use std::time::Duration;
 
 /// Off EC2 nobody answers; nobody should wait long for that.
@@ -23,7 +25,9 @@ pub struct InstancePlace {
 /// # Errors
 /// Why there is no answer, in words.
 pub async fn instance_place(endpoint: Option<&str>) -> Result<InstancePlace, String> {
+    let settings = ProviderConfig::default().with_http_client(aws_client());
     let mut builder = Client::builder()
+        .configure(&settings)
         .max_attempts(1)
         .connect_timeout(CONNECT_LIMIT)
         .read_timeout(ANSWER_LIMIT)

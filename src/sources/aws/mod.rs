@@ -20,6 +20,7 @@ mod session;
 mod shapes;
 
 pub use account::{connect, region_names};
+pub(super) use aws_sdk_ec2::config::Credentials;
 pub use error::is_known_code;
 pub use metadata::{InstancePlace, instance_place};
 pub use metrics::cloudwatch_name;

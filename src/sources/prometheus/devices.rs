@@ -293,7 +293,7 @@ impl<'a> Discovery<'a> {
 }
 
 /// The GPU that labels name, with the labels by which they do, as (name, value).
-fn device_of<'l>(exporter: Exporter, labels: &'l Labels) -> (DeviceId, Vec<(&'l str, &'l str)>) {
+fn device_of(exporter: Exporter, labels: &Labels) -> (DeviceId, Vec<(&str, &str)>) {
     let names = exporter.labels();
     let (index, by_index) = index_of(labels, names.index);
     let uuid = find(labels, names.uuid);

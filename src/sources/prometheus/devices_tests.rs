@@ -134,7 +134,8 @@ fn labels_of_other_exporters_are_found_in_any_case() {
             ),
         ],
     );
-    let found: BTreeMap<(&str, Vec<&str>), (Index, Option<u16>)> = found
+    type Numbers<'a> = BTreeMap<(&'a str, Vec<&'a str>), (Index, Option<u16>)>;
+    let found: Numbers<'_> = found
         .groups
         .iter()
         .flat_map(|((_, scope), group)| {

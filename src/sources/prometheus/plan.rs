@@ -43,19 +43,11 @@ pub(super) struct Target<'a> {
     pub(super) slices: bool,
 }
 
-/// Whether several rows of a GPU can stand at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Sharing {
-    No,
-    /// There are several series, of which the labels do not tell.
-    Possible,
-    Yes,
-}
-
 /// What is asked of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostTargets<'a> {
-    pub(super) sharing: Sharing,
+    /// Whether rows of a GPU have the parts of the pods that share it, beside its own.
+    pub(super) has_parts: bool,
     /// By the values of the labels of the scope.
     pub(super) devices: BTreeMap<Vec<String>, Target<'a>>,
 }
@@ -424,18 +416,11 @@ fn request<'a>(
 
 impl<'a> Request<'a> {
     fn add(&mut self, host: &str, values: &[String], target: Target<'a>, seen: &Seen) {
-        let sharing = if seen.is_virtual {
-            Sharing::Yes
-        } else if seen.series as usize > seen.slices.len().max(1) {
-            Sharing::Possible
-        } else {
-            Sharing::No
-        };
         let targets = self.hosts.entry(host.to_owned()).or_insert(HostTargets {
-            sharing,
+            has_parts: false,
             devices: BTreeMap::new(),
         });
-        targets.sharing = targets.sharing.max(sharing);
+        targets.has_parts |= seen.is_virtual;
         targets.devices.insert(values.to_vec(), target);
     }
 }

@@ -175,7 +175,7 @@ fn machines_are_asked_for_together_up_to_so_many_gpus() {
 }
 
 #[test]
-fn several_series_of_a_gpu_may_stand_at_a_time() {
+fn virtual_gpus_have_rows_of_pods() {
     let instances = machines(3, "g5.xlarge");
     let series = [
         ("DCGM_FI_DEV_GPU_UTIL", gpu(0, 0, "")),
@@ -185,8 +185,8 @@ fn several_series_of_a_gpu_may_stand_at_a_time() {
     ];
     let plan = planned(&instances, &series, ten_minutes());
     let hosts = plan.chunks[0].requests[0].hosts.values();
-    let sharing: Vec<Sharing> = hosts.map(|host| host.sharing).collect();
-    assert_eq!(sharing, [Sharing::No, Sharing::Possible, Sharing::Yes]);
+    let has_parts: Vec<bool> = hosts.map(|host| host.has_parts).collect();
+    assert_eq!(has_parts, [false, false, true]);
 }
 
 #[test]

@@ -17,17 +17,15 @@ const POINTS_PER_SERIES: i64 = 11_000;
 /// How the samples of a period become one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The mean of the samples of all series of a GPU, of which one stands at a time.
+    /// The mean of the samples of all series of a GPU: one after the other as pods come
+    /// and go, or several at a time that repeat its value.
     Mean,
-    /// The largest of the means of the series of a GPU, of which several stand at a time:
-    /// that of the GPU itself, and those of the pods that share it, which repeat its
-    /// value or have a part of it.
+    /// The largest of the means of the series of a GPU, where some have the part of a pod
+    /// that shares it.
     LargestMean,
     Maximum,
     /// The largest sum of several metrics at one instant, of which there is one an hour.
     Sum,
-    /// Whether several series of a GPU stand at a time.
-    Several,
 }
 
 /// Consecutive periods.
@@ -121,7 +119,6 @@ pub(super) fn query(request: &Request<'_>, form: Form, hosts: &[&str], period: u
             let step = duration(period.min(HOUR_SECONDS));
             format!("max_over_time(({sum})[{range}:{step}])")
         }
-        Form::Several => format!("count by ({by}) ({series}) > 1"),
     }
 }
 

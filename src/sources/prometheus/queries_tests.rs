@@ -45,10 +45,6 @@ fn each_form_has_its_text() {
         query(&old, Form::Maximum, &["a"], 3_600),
         "max by (Hostname, gpu, UUID) (max_over_time(DCGM_FI_DEV_GPU_UTIL{Hostname=~\"a\"}[1h]))"
     );
-    assert_eq!(
-        query(&old, Form::Several, &["a"], 300),
-        "count by (Hostname, gpu, UUID) (DCGM_FI_DEV_GPU_UTIL{Hostname=~\"a\"}) > 1"
-    );
     let mut slices = request(
         "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
         "node",
@@ -82,17 +78,18 @@ fn the_memory_of_a_card_is_a_sum_at_one_instant() {
 #[test]
 fn no_name_leaves_its_place() {
     let plain = request("my_gpu", "hostname", &["gpu"], &[]);
-    let hostile = query(&plain, Form::Several, &["a\"|.*"], 300);
+    let hostile = query(&plain, Form::Maximum, &["a\"|.*"], 300);
     assert_eq!(
         hostile,
-        r#"count by (hostname, gpu) (my_gpu{hostname=~"a\"\\|\\.\\*"}) > 1"#
+        r#"max by (hostname, gpu) (max_over_time(my_gpu{hostname=~"a\"\\|\\.\\*"}[5m]))"#
     );
     let mut strange = request("gpu.utilization", "@resource.host.id", &["gpu"], &[]);
     strange.scope.cluster = Some(("cluster".to_owned(), "a\\\"b\n\u{7}".to_owned()));
     assert_eq!(
-        query(&strange, Form::Several, &["é-1"], 300),
-        "count by (cluster, \"@resource.host.id\", gpu) ({__name__=\"gpu.utilization\",\
-         cluster=\"a\\\\\\\"b\\n\\u0007\",\"@resource.host.id\"=~\"é-1\"}) > 1"
+        query(&strange, Form::Maximum, &["é-1"], 300),
+        "max by (cluster, \"@resource.host.id\", gpu) (max_over_time(\
+         {__name__=\"gpu.utilization\",\
+         cluster=\"a\\\\\\\"b\\n\\u0007\",\"@resource.host.id\"=~\"é-1\"}[5m]))"
     );
     assert_eq!(selector("kube_node_info", &[]), "kube_node_info");
     assert_eq!(selector("1a", &[]), "{__name__=\"1a\"}");

@@ -4,7 +4,7 @@ use super::answer::Row;
 use super::ask::{Ask, Sizes, ends_all, in_pieces};
 use super::devices::{Slice, slice_of};
 use super::metric_map::Quantity;
-use super::plan::{Chunk, DeviceKey, Division, Request, Sharing, Target};
+use super::plan::{Chunk, DeviceKey, Division, Request, Target};
 use super::queries::{Form, Span, query};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, JoinedBy, Metric, SeriesSource, Statistic, Window,
@@ -27,8 +27,6 @@ const WANTED: [(Metric, Statistic, u32); 7] = [
     (Metric::GpuPowerDraw, Statistic::Average, HOUR_SECONDS),
     (Metric::GpuTemperature, Statistic::Maximum, HOUR_SECONDS),
 ];
-/// How far apart it is checked whether several pods share a GPU.
-const SHARING_CHECK_SECONDS: u32 = 6 * HOUR_SECONDS;
 /// Values from here on mean that there is none: DCGM's blanks begin at 2147483632, and
 /// one among the samples of an hour at one a second still makes a mean of 596,523. No
 /// card has as many MiB, and none draws as many watts.
@@ -103,7 +101,7 @@ pub(super) async fn read<A: Ask>(
         let of_metric = chunk.requests.iter().filter(|one| one.metric == metric);
         for request in of_metric {
             reading
-                .ask(asker, request, statistic, (window, span), &mut grids)
+                .ask(asker, request, statistic, span, &mut grids)
                 .await;
         }
         for (device, parts) in grids {
@@ -125,7 +123,7 @@ impl Reading {
         asker: &A,
         request: &Request<'a>,
         statistic: Statistic,
-        (window, span): (Window, Span),
+        span: Span,
         grids: &mut Grids<'a>,
     ) {
         let ended = self.failed.iter().find(|(error, _)| ends_all(error));
@@ -134,7 +132,7 @@ impl Reading {
             self.failed.push((error, missing(request, all)));
             return;
         }
-        for (form, hosts) in self.forms(asker, request, statistic, window).await {
+        for (form, hosts) in forms(request, statistic) {
             let failures = in_pieces(
                 asker,
                 (hosts.as_slice(), span),
@@ -149,77 +147,6 @@ impl Reading {
                 self.failed.push((failure.error, count));
             }
         }
-    }
-
-    /// Which hosts are asked for in which form.
-    async fn forms<'r, A: Ask>(
-        &mut self,
-        asker: &A,
-        request: &'r Request<'_>,
-        statistic: Statistic,
-        window: Window,
-    ) -> Vec<(Form, Vec<&'r str>)> {
-        let all = request.hosts.keys().map(String::as_str);
-        if statistic == Statistic::Maximum {
-            let form = if request.rest.is_empty() {
-                Form::Maximum
-            } else {
-                Form::Sum
-            };
-            return vec![(form, all.collect())];
-        }
-        let shared = self.shared(asker, request, window).await;
-        let (shared, own): (Vec<&str>, Vec<&str>) = all.partition(|host| shared.contains(*host));
-        [(Form::Mean, own), (Form::LargestMean, shared)]
-            .into_iter()
-            .filter(|(_, hosts)| !hosts.is_empty())
-            .collect()
-    }
-
-    /// The hosts of which several rows of a GPU stand at one time, so that their mean is
-    /// not that of the GPU. Where that cannot be found out, they count among them: the
-    /// largest is never too small.
-    async fn shared<A: Ask>(
-        &mut self,
-        asker: &A,
-        request: &Request<'_>,
-        window: Window,
-    ) -> BTreeSet<String> {
-        // Power is repeated as it is, whoever shares the GPU.
-        if request.mapped.quantity == Quantity::Power {
-            return BTreeSet::new();
-        }
-        let (mut shared, mut possible) = (BTreeSet::new(), Vec::new());
-        for (host, targets) in &request.hosts {
-            match targets.sharing {
-                Sharing::No => {}
-                Sharing::Possible => possible.push(host.as_str()),
-                Sharing::Yes => {
-                    shared.insert(host.clone());
-                }
-            }
-        }
-        if possible.is_empty() {
-            return shared;
-        }
-        let span = Span::of(window, SHARING_CHECK_SECONDS);
-        let mut several: BTreeSet<String> = BTreeSet::new();
-        let failures = in_pieces(
-            asker,
-            (possible.as_slice(), span),
-            &mut self.sizes,
-            |hosts| query(request, Form::Several, hosts, span.period_seconds),
-            |rows| {
-                let hosts = rows
-                    .iter()
-                    .filter_map(|row| row.labels.get(&request.scope.host));
-                several.extend(hosts.cloned());
-            },
-        )
-        .await;
-        shared.extend(several);
-        shared.extend(failures.into_iter().flat_map(|failure| failure.hosts));
-        shared
     }
 
     /// Adds the series of a metric of a GPU.
@@ -460,6 +387,27 @@ fn time_span(seconds: u64) -> String {
         0 => format!("{minutes}m {seconds:02}s"),
         _ => format!("{hours}h {minutes:02}m {seconds:02}s"),
     }
+}
+
+/// Which hosts are asked for in which form.
+fn forms<'r>(request: &'r Request<'_>, statistic: Statistic) -> Vec<(Form, Vec<&'r str>)> {
+    let all = request.hosts.keys().map(String::as_str);
+    if statistic == Statistic::Maximum {
+        let form = if request.rest.is_empty() {
+            Form::Maximum
+        } else {
+            Form::Sum
+        };
+        return vec![(form, all.collect())];
+    }
+    // Power is repeated as it is, whoever shares the GPU.
+    let has_parts =
+        |host: &str| request.mapped.quantity != Quantity::Power && request.hosts[host].has_parts;
+    let (shared, own): (Vec<&str>, Vec<&str>) = all.partition(|host| has_parts(host));
+    [(Form::Mean, own), (Form::LargestMean, shared)]
+        .into_iter()
+        .filter(|(_, hosts)| !hosts.is_empty())
+        .collect()
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
         slices: false,
     };
     let targets = HostTargets {
-        sharing: Sharing::No,
+        has_parts: false,
         devices: BTreeMap::from([(vec!["0".to_owned()], target)]),
     };
     let request = Request {
@@ -201,7 +201,7 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
 #[test]
 fn samples_that_are_farther_apart_than_a_period_are_seen() {
     let every = |step: usize| -> Vec<Option<f64>> {
-        let value = |place: usize| (place % step == 0).then_some(1.0);
+        let value = |place: usize| place.is_multiple_of(step).then_some(1.0);
         (0..60).map(value).collect()
     };
     assert_eq!(spacing(&every(1), 300), None);

@@ -1,7 +1,7 @@
 //! SigV4 signatures of forms, for the Prometheus endpoints of Amazon.
 
 use super::request::{FORM, Header};
-use aws_sdk_ec2::config::Credentials;
+use crate::sources::aws::Credentials;
 use aws_sigv4::http_request::{
     SignableBody, SignableRequest, SigningParams, SigningSettings, sign,
 };
