@@ -70,7 +70,7 @@ fn other_agent(shape: Option<&InstanceShape>) -> Option<&'static str> {
             is_amd.then_some("AMD GPU; not collected by the CloudWatch agent")
         }
         AcceleratorKind::Neuron => {
-            Some("Neuron devices; reported by neuron-monitor, which gpucost does not read")
+            Some("Neuron devices; neuron-monitor reports them to Prometheus, see `--prometheus-url`")
         }
         AcceleratorKind::Inference | AcceleratorKind::Media | AcceleratorKind::Fpga => {
             Some("no GPU; accelerator not collected by the CloudWatch agent")
