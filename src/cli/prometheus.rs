@@ -15,20 +15,19 @@ const USER: &str = "GPUCOST_PROMETHEUS_USER";
 const PASSWORD: &str = "GPUCOST_PROMETHEUS_PASSWORD";
 
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Prometheus")]
 pub(super) struct PrometheusArgs {
     /// Prometheus, Thanos, Mimir, VictoriaMetrics or a managed service with GPU metrics (can
     /// be repeated)
-    #[arg(long, value_name = "URL", conflicts_with_all = ["from", "demo"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
     pub prometheus_url: Vec<String>,
     /// HTTP header for these servers, such as `X-Scope-OrgID: tenant` (can be repeated)
-    #[arg(long, value_name = "HEADER", conflicts_with_all = ["from", "demo"])]
+    #[arg(long, value_name = "HEADER", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
     pub prometheus_header: Vec<String>,
     /// Command that prints a bearer token for these servers
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["from", "demo"])]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
     pub prometheus_token_command: Option<String>,
     /// PEM file of certificate authorities for these servers
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "demo"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
     pub prometheus_ca_file: Option<PathBuf>,
 }
 

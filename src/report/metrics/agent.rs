@@ -69,9 +69,9 @@ fn other_agent(shape: Option<&InstanceShape>) -> Option<&'static str> {
             let is_amd = model.is_some_and(is_radeon);
             is_amd.then_some("AMD GPU; not collected by the CloudWatch agent")
         }
-        AcceleratorKind::Neuron => {
-            Some("Neuron devices; neuron-monitor reports them to Prometheus, see `--prometheus-url`")
-        }
+        AcceleratorKind::Neuron => Some(
+            "Neuron devices; neuron-monitor reports them to Prometheus, see `--prometheus-url`",
+        ),
         AcceleratorKind::Inference | AcceleratorKind::Media | AcceleratorKind::Fpga => {
             Some("no GPU; accelerator not collected by the CloudWatch agent")
         }
