@@ -2,6 +2,7 @@
 
 mod advice;
 mod cause;
+mod claim;
 mod commitment;
 mod committed;
 mod directory;
@@ -17,6 +18,7 @@ mod metric;
 mod money;
 mod named;
 mod names;
+mod node;
 mod part;
 mod past;
 mod policy;
@@ -43,6 +45,9 @@ pub use advice::{Action, ActionKind, Risk, Target};
 pub use cause::{
     ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FIGURES, FailureKind, POINT_REJECTIONS,
 };
+pub use claim::{
+    Claim, ClaimState, DeviceUnit, Devices, Holder, InitRequest, Owner, effective_request,
+};
 pub use commitment::{
     CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
     SavingsPlanKind,
@@ -66,6 +71,7 @@ pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub(crate) use named::named_enum;
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
+pub use node::{Clusters, DeviceFunnel, Node, NodeAmount, NodeDevices};
 pub use part::Part;
 pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};
 pub use policy::Policy;

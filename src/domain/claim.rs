@@ -1,0 +1,178 @@
+//! Who holds GPUs of a machine, and how much of them.
+
+use super::ResourceId;
+use super::named::named_enum;
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+named_enum! {
+    ClaimState {
+        /// Waits for a machine.
+        Pending = "pending",
+        /// Holds devices of a machine, whether it uses them already or not.
+        Running = "running",
+    }
+}
+
+/// What one of several alike devices, as a scheduler counts them, is of a physical one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeviceUnit {
+    Whole,
+    /// One of the replicas among which a device is shared.
+    Replica {
+        per_device: u32,
+    },
+    /// A MIG instance, or one of the replicas among which it is shared.
+    Slice {
+        /// NVIDIA's name, such as `3g.20gb`.
+        profile: String,
+        /// Compute slices of the profile, and of the whole device.
+        slices: u8,
+        of: u8,
+        /// One unless it is shared.
+        replicas: u32,
+    },
+}
+
+impl DeviceUnit {
+    /// Physical devices that so many units make up. A MIG instance counts by its compute.
+    pub fn physical(&self, count: u32) -> Decimal {
+        let (part, of) = match self {
+            Self::Whole => (1, 1),
+            Self::Replica { per_device } => (1, u64::from(*per_device)),
+            Self::Slice {
+                slices,
+                of,
+                replicas,
+                ..
+            } => (u64::from(*slices), u64::from(*of) * u64::from(*replicas)),
+        };
+        Decimal::from(u64::from(count) * part) / Decimal::from(of.max(1))
+    }
+}
+
+/// Devices of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Devices {
+    /// As it is asked for: a resource such as `nvidia.com/gpu`, or the driver of devices
+    /// that are allocated one by one.
+    pub resource: String,
+    pub unit: DeviceUnit,
+    pub count: u32,
+}
+
+impl Devices {
+    pub fn physical(&self) -> Decimal {
+        self.unit.physical(self.count)
+    }
+}
+
+/// What made a pod, such as the Deployment `ranker`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    pub kind: String,
+    pub name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    pub namespace: String,
+    /// Absent for devices that are allocated and used by no pod.
+    pub pod: Option<String>,
+    /// The last one of the chain that is known; absent for a pod that nothing made.
+    pub owner: Option<Owner>,
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Devices that somebody holds, or waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub holder: Holder,
+    pub devices: Devices,
+    pub state: ClaimState,
+    /// Since when it holds them or waits for them; absent where nothing tells.
+    pub since: Option<Timestamp>,
+    /// Whose devices they are; absent while it waits.
+    pub machine: Option<ResourceId>,
+}
+
+/// What a container asks for that runs before those of its pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InitRequest {
+    pub amount: u64,
+    /// It goes on running beside those that come after it.
+    pub is_sidecar: bool,
+}
+
+/// What a scheduler sets aside for a pod: its containers and sidecars run together, and
+/// each other init container runs alone beside the sidecars that were started before it.
+pub fn effective_request(containers: &[u64], init: &[InitRequest]) -> u64 {
+    let (mut sidecars, mut most) = (0_u64, 0_u64);
+    for one in init {
+        let beside = sidecars.saturating_add(one.amount);
+        if one.is_sidecar {
+            sidecars = beside;
+        } else {
+            most = most.max(beside);
+        }
+    }
+    let add = |sum: u64, amount: &u64| sum.saturating_add(*amount);
+    containers.iter().fold(sidecars, add).max(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn init(amount: u64, is_sidecar: bool) -> InitRequest {
+        InitRequest { amount, is_sidecar }
+    }
+
+    #[test]
+    fn init_containers_run_before_the_others_and_sidecars_beside_them() {
+        assert_eq!(effective_request(&[], &[]), 0);
+        // Three together.
+        assert_eq!(effective_request(&[1, 2], &[]), 3);
+        // A preparation with one device ends before two containers with three begin.
+        assert_eq!(effective_request(&[1, 2], &[init(1, false)]), 3);
+        // One with four needs more than what comes after it.
+        assert_eq!(effective_request(&[1, 2], &[init(4, false)]), 4);
+        // Two preparations run one after the other.
+        let two = [init(2, false), init(2, false)];
+        assert_eq!(effective_request(&[1], &two), 2);
+        // A sidecar stays: 1 + 2.
+        assert_eq!(effective_request(&[2], &[init(1, true)]), 3);
+        // A preparation beside a sidecar that was started before it: 1 + 4.
+        let after = [init(1, true), init(4, false)];
+        assert_eq!(effective_request(&[2], &after), 5);
+        // Before the sidecar: 4, and then 1 + 2.
+        let before = [init(4, false), init(1, true)];
+        assert_eq!(effective_request(&[2], &before), 4);
+        assert_eq!(effective_request(&[u64::MAX, 1], &[]), u64::MAX);
+    }
+
+    #[test]
+    fn units_are_parts_of_physical_devices() {
+        let slice = |slices, replicas| DeviceUnit::Slice {
+            profile: format!("{slices}g"),
+            slices,
+            of: 7,
+            replicas,
+        };
+        for (unit, count, physical) in [
+            (DeviceUnit::Whole, 8, "8"),
+            (DeviceUnit::Replica { per_device: 10 }, 80, "8"),
+            (DeviceUnit::Replica { per_device: 4 }, 3, "0.75"),
+            // A count of zero would be no device at all.
+            (DeviceUnit::Replica { per_device: 0 }, 3, "3"),
+            (slice(1, 1), 7, "1"),
+            // Two halves of a card leave a seventh that nobody can have.
+            (slice(3, 1), 2, "0.857143"),
+            (slice(1, 2), 7, "0.5"),
+        ] {
+            let found = unit.physical(count).round_dp(6).normalize();
+            assert_eq!(found.to_string(), physical, "{count} of {unit:?}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Machines of a cluster, as its scheduler sees them.
+
+use super::claim::{Claim, DeviceUnit, Holder};
+use super::{Lifecycle, ResourceId};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Decimals of a number of devices: sums of sevenths are whole again.
+const DEVICE_DECIMALS: u32 = 6;
+
+/// Devices that a node offers under one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeDevices {
+    pub unit: DeviceUnit,
+    pub capacity: u32,
+    /// Less than the capacity where devices are unhealthy or set aside.
+    pub allocatable: u32,
+}
+
+/// CPU or memory of a node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NodeAmount {
+    pub capacity: u64,
+    pub allocatable: u64,
+    /// What pods on it asked for; absent where pods were not read.
+    pub requested: Option<u64>,
+}
+
+/// A machine with accelerators that belongs to a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    pub name: String,
+    /// What the cluster says where the machine is from, such as
+    /// `aws:///us-east-1a/i-0123456789abcdef0`.
+    pub provider_id: Option<String>,
+    pub cluster: Option<String>,
+    /// The machine; an instance of the same id is what pays for it.
+    pub machine: ResourceId,
+    /// Devices that it has, shared and divided or not; absent where nothing tells.
+    pub physical: Option<Decimal>,
+    /// By resource; each device under one name only.
+    pub devices: BTreeMap<String, NodeDevices>,
+    /// How it was bought; absent where no label tells.
+    pub price_class: Option<Lifecycle>,
+    /// The group of nodes that it belongs to.
+    pub pool: Option<String>,
+    /// In thousandths of a core.
+    pub cpu_millicores: NodeAmount,
+    pub memory_mib: NodeAmount,
+    /// Pods on it that have not ended; absent where pods were not read.
+    pub pods: Option<u32>,
+    /// Absent where the node does not tell.
+    pub is_ready: Option<bool>,
+    /// No pod is scheduled to it.
+    pub is_cordoned: bool,
+}
+
+/// How far the devices of a node are given away, in physical devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceFunnel {
+    /// Absent where nothing tells.
+    pub physical: Option<Decimal>,
+    pub allocatable: Decimal,
+    /// Absent where pods were not read.
+    pub requested: Option<Decimal>,
+}
+
+impl DeviceFunnel {
+    /// What the scheduler can still give away.
+    pub fn free(&self) -> Option<Decimal> {
+        Some((self.allocatable - self.requested?).max(Decimal::ZERO))
+    }
+
+    /// What is there and requested by nobody, whether it can be given away or not.
+    pub fn unallocated(&self) -> Option<Decimal> {
+        Some((self.physical? - self.requested?).max(Decimal::ZERO))
+    }
+}
+
+impl Node {
+    /// Its devices, with the claims of its cluster.
+    pub fn funnel(&self, claims: &[Claim]) -> DeviceFunnel {
+        let offered = self.devices.values();
+        let allocatable: Decimal = offered.map(|one| one.unit.physical(one.allocatable)).sum();
+        let own = claims.iter();
+        let own = own.filter(|claim| claim.machine.as_ref() == Some(&self.machine));
+        let requested: Decimal = own.map(|claim| claim.devices.physical()).sum();
+        DeviceFunnel {
+            physical: self.physical,
+            allocatable: allocatable.round_dp(DEVICE_DECIMALS).normalize(),
+            requested: self
+                .pods
+                .map(|_| requested.round_dp(DEVICE_DECIMALS).normalize()),
+        }
+    }
+}
+
+/// What schedulers know of machines and of who holds their devices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Clusters {
+    /// Nodes with accelerators.
+    pub nodes: Vec<Node>,
+    pub claims: Vec<Claim>,
+}
+
+impl Clusters {
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.claims.is_empty()
+    }
+
+    /// Adds what another place knows.
+    pub fn add(&mut self, other: Self) {
+        self.nodes.extend(other.nodes);
+        self.claims.extend(other.claims);
+    }
+
+    /// Puts nodes in order of name and claims in order of their holders.
+    pub fn sort(&mut self) {
+        self.nodes
+            .sort_by(|left, right| (&left.name, &left.machine).cmp(&(&right.name, &right.machine)));
+        self.claims.sort_by_cached_key(|claim| {
+            let Holder {
+                namespace,
+                pod,
+                owner,
+                labels: _,
+            } = claim.holder.clone();
+            let devices = claim.devices.clone();
+            (namespace, pod, owner, devices.resource, devices.unit)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::claim::{ClaimState, Devices};
+    use super::*;
+
+    fn machine(name: &str) -> ResourceId {
+        ResourceId::named(name)
+    }
+
+    fn node(physical: u32, devices: &[(&str, DeviceUnit, u32)]) -> Node {
+        let offered = |unit: &DeviceUnit, count| NodeDevices {
+            unit: unit.clone(),
+            capacity: count,
+            allocatable: count,
+        };
+        let devices = devices.iter();
+        Node {
+            name: "node".to_owned(),
+            provider_id: None,
+            cluster: None,
+            machine: machine("i-1"),
+            physical: Some(Decimal::from(physical)),
+            devices: devices
+                .map(|(name, unit, count)| ((*name).to_owned(), offered(unit, *count)))
+                .collect(),
+            price_class: None,
+            pool: None,
+            cpu_millicores: NodeAmount::default(),
+            memory_mib: NodeAmount::default(),
+            pods: Some(1),
+            is_ready: None,
+            is_cordoned: false,
+        }
+    }
+
+    fn claim(unit: &DeviceUnit, count: u32, on: Option<&str>) -> Claim {
+        Claim {
+            holder: Holder {
+                namespace: "default".to_owned(),
+                pod: Some("pod".to_owned()),
+                owner: None,
+                labels: BTreeMap::new(),
+            },
+            devices: Devices {
+                resource: "nvidia.com/gpu".to_owned(),
+                unit: unit.clone(),
+                count,
+            },
+            state: ClaimState::Running,
+            since: None,
+            machine: on.map(machine),
+        }
+    }
+
+    fn shown(funnel: &DeviceFunnel) -> [String; 4] {
+        let text = |value: Option<Decimal>| value.map_or("?".to_owned(), |one| one.to_string());
+        [
+            text(Some(funnel.allocatable)),
+            text(funnel.requested),
+            text(funnel.free()),
+            text(funnel.unallocated()),
+        ]
+    }
+
+    #[test]
+    fn shared_and_divided_devices_are_counted_as_parts() {
+        let replica = DeviceUnit::Replica { per_device: 10 };
+        let shared = node(8, &[("nvidia.com/gpu", replica.clone(), 80)]);
+        let claims = [
+            claim(&replica, 3, Some("i-1")),
+            // On another machine, and on none.
+            claim(&replica, 5, Some("i-2")),
+            claim(&replica, 7, None),
+        ];
+        let found = shared.funnel(&claims);
+        assert_eq!(shown(&found), ["8", "0.3", "7.7", "7.7"]);
+
+        let slice = |slices| DeviceUnit::Slice {
+            profile: String::new(),
+            slices,
+            of: 7,
+            replicas: 1,
+        };
+        // A card in seven, and one of 3 + 2 slices: 12/7 of 2 can be given away.
+        let devices = [("a", slice(1), 7), ("b", slice(3), 1), ("c", slice(2), 1)];
+        let divided = node(2, &devices);
+        let claims = [
+            claim(&slice(1), 7, Some("i-1")),
+            claim(&slice(3), 1, Some("i-1")),
+        ];
+        let found = divided.funnel(&claims);
+        assert_eq!(
+            shown(&found),
+            ["1.714286", "1.428571", "0.285715", "0.571429"]
+        );
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_zero() {
+        let mut one = node(4, &[("nvidia.com/gpu", DeviceUnit::Whole, 4)]);
+        one.pods = None;
+        assert_eq!(shown(&one.funnel(&[])), ["4", "?", "?", "?"]);
+        one.pods = Some(0);
+        assert_eq!(shown(&one.funnel(&[])), ["4", "0", "4", "4"]);
+        one.physical = None;
+        assert_eq!(shown(&one.funnel(&[])), ["4", "0", "4", "?"]);
+        // A driver that was removed after pods had been started.
+        one.devices.clear();
+        let held = [claim(&DeviceUnit::Whole, 2, Some("i-1"))];
+        assert_eq!(shown(&one.funnel(&held)), ["0", "2", "0", "?"]);
+    }
+}
