@@ -68,6 +68,14 @@ impl Scope {
         estate
             .profiles
             .retain(|run| !dropped.contains(run.instance.as_str()));
+        let clusters = &mut estate.clusters;
+        clusters
+            .nodes
+            .retain(|node| !dropped.contains(node.machine.as_str()));
+        clusters.claims.retain(|claim| {
+            let machine = claim.machine.as_ref();
+            !machine.is_some_and(|machine| dropped.contains(machine.as_str()))
+        });
         out_of_scope.retain(may_be_paid_for);
         let kept: BTreeSet<String> = estate
             .instances

@@ -3,7 +3,7 @@
 use super::prices::accelerated_types;
 use super::run::{GatherError, REGIONS_AT_ONCE};
 use crate::domain::{
-    Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, HourlyRate,
+    Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject, Gathered, HourlyRate,
     OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsOptions, RegionClients, Session, region_names};
@@ -109,6 +109,7 @@ pub async fn refresh_prices(
         usage: Usages::default(),
         metrics: Vec::new(),
         profiles: Vec::new(),
+        clusters: Clusters::default(),
         prices,
         commitments: Commitments::default(),
         gaps,

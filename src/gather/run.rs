@@ -87,6 +87,7 @@ impl<'a> Fleet<'a> {
         let first = self.found.instances.len();
         self.found.instances.extend(found.instances);
         self.found.shapes.extend(found.shapes);
+        self.found.clusters.add(found.clusters);
         let range = first..self.found.instances.len();
         self.regions.push((connection, range));
     }
@@ -147,12 +148,14 @@ pub async fn gather(
     let Found {
         mut instances,
         shapes,
+        mut clusters,
     } = fleet.found;
     add_known_prices(&mut book, &options.cache, &instances);
     if options.offline {
         gaps.extend(prices_not_asked_for(&book, &instances));
     }
     instances.sort_by(|left, right| left.id.cmp(&right.id));
+    clusters.sort();
     gaps.sort();
     gaps.dedup();
     let of_instances = instances.iter().map(|instance| &instance.account);
@@ -160,6 +163,8 @@ pub async fn gather(
         .iter()
         .map(|account| &account.id)
         .chain(of_instances)
+        // The account of a machine that only its cluster shows is not known.
+        .filter(|id| !id.is_empty())
         .cloned()
         .collect();
     let names: BTreeSet<String> = connections.iter().map(|one| one.region.clone()).collect();
@@ -184,6 +189,7 @@ pub async fn gather(
         usage: measured.value,
         metrics: Vec::new(),
         profiles: Vec::new(),
+        clusters,
         prices: book,
         commitments: committed.value,
         gaps,

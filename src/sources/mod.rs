@@ -17,8 +17,8 @@ mod tls;
 pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
-    ApiUsage, Commitments, EstateSource, Gathered, Instance, InstanceShape, OperatingSystem,
-    PriceBook, StorageResource, Tenancy, Window,
+    ApiUsage, Clusters, Commitments, EstateSource, Gathered, Instance, InstanceShape,
+    OperatingSystem, PriceBook, StorageResource, Tenancy, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -62,13 +62,15 @@ pub struct Connection {
     pub commitments: Option<Box<dyn CommitmentSource>>,
 }
 
-/// Instances with what their types offer.
+/// Instances with what their types offer, and with who holds their devices.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     /// Instances with accelerators, in any order.
     pub instances: Vec<Instance>,
     /// Shapes by instance type, as far as the place knows them.
     pub shapes: BTreeMap<String, InstanceShape>,
+    /// What schedulers know, where the place is a cluster.
+    pub clusters: Clusters,
 }
 
 /// Which machines there are.

@@ -2,8 +2,8 @@
 
 use super::{Series, UsageBuilder, Usages};
 use crate::domain::{
-    ApiUsage, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook, ProfiledRun,
-    SeriesSource, TagFilter, Window,
+    ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
+    ProfiledRun, SeriesSource, TagFilter, Window,
 };
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -38,6 +38,8 @@ pub struct Estate {
     pub metrics: Vec<Series>,
     /// Runs of the sampler on instances, by instance and start.
     pub profiles: Vec<ProfiledRun>,
+    /// Machines as the schedulers of their clusters see them, and who holds their devices.
+    pub clusters: Clusters,
     pub prices: PriceBook,
     pub commitments: Commitments,
     pub gaps: Vec<Gap>,

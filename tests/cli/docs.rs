@@ -351,6 +351,36 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "cpu_p95_percent": 1.0,
         "memory_p95_mib": 1.0,
     }]);
+    let slice = json!({"profile": "1g.5gb", "slices": 1, "of": 7, "replicas": 2});
+    let amount = json!({"capacity": 1, "allocatable": 1, "requested": 1});
+    estate["nodes"] = json!([{
+        "name": "gpu-1",
+        "provider_id": "aws:///us-east-1a/i-one",
+        "cluster": "search",
+        "machine": "i-one",
+        "physical": "1",
+        // A resource's name is free; a key of the page stands for it.
+        "devices": {"resource": {"unit": slice, "capacity": 1, "allocatable": 1}},
+        "price_class": "spot",
+        "pool": "trainers",
+        "cpu_millicores": amount,
+        "memory_mib": amount,
+        "pods": 1,
+        "ready": true,
+        "cordoned": true,
+    }]);
+    estate["claims"] = json!([{
+        "namespace": "search",
+        "pod": "ranker-0",
+        "owner": {"kind": "Deployment", "name": "ranker"},
+        "labels": {"team": "search"},
+        "resource": "nvidia.com/mig-1g.5gb.shared",
+        "unit": slice,
+        "count": 1,
+        "state": "running",
+        "since": "2026-10-01T00:00:00Z",
+        "machine": "i-one",
+    }]);
     let saved = world.path("saved.json");
     let path = world.estate("estate.json", &estate);
     let outcome = world.run(&["inventory", "--from", &path, "--save", &saved]);

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+/// Objects whose keys are texts of their own.
+const FREE_KEYS: [&str; 4] = ["tags", "by_operation", "labels", "devices"];
+
 /// An estate that has a text in every field there is.
 fn estate() -> Value {
     let box_of = |id: &str, instance_type: &str| {
@@ -101,6 +104,25 @@ fn estate() -> Value {
             "instance": "first one", "start": "2026-10-25T08:00:00Z",
             "end": "2026-10-25T10:00:00Z", "covers_a_command": true,
             "gpu_mean_percent": 15.0,
+        }],
+        "nodes": [{
+            "name": "falcon node", "provider_id": "falcon://hall/box", "cluster": "falcon cluster",
+            "machine": "first one", "physical": "1", "pool": "falcon pool",
+            "devices": {"falcon.io/gpu": {
+                "unit": {"profile": "falcon slice", "slices": 1, "of": 7},
+                "capacity": 7, "allocatable": 7,
+            }},
+            "cpu_millicores": {"capacity": 4000, "allocatable": 3900, "requested": 100},
+            "memory_mib": {"capacity": 16384, "allocatable": 16000, "requested": 100},
+            "pods": 1,
+        }],
+        "claims": [{
+            "namespace": "falcon space", "pod": "falcon pod",
+            "owner": {"kind": "FalconJob", "name": "falcon job"},
+            "labels": {"falcon label": "falcon text"},
+            "resource": "falcon.io/share",
+            "unit": {"profile": "falcon part", "slices": 1, "of": 7},
+            "count": 1, "state": "running", "machine": "first one",
         }],
         "prices": [
             price("falcon region", json!(null), "falcon.type", "on-demand"),
@@ -270,7 +292,7 @@ fn texts(value: &Value, found: &mut BTreeSet<String>) {
         Value::Array(all) => all.iter().for_each(|one| texts(one, found)),
         Value::Object(map) => {
             for (key, one) in map {
-                if ["tags", "by_operation"].contains(&key.as_str()) {
+                if FREE_KEYS.contains(&key.as_str()) {
                     found.extend(
                         one.as_object()
                             .into_iter()
@@ -293,7 +315,7 @@ fn places(value: &Value) -> usize {
         Value::Object(map) => map
             .iter()
             .map(|(key, one)| {
-                let keys = ["tags", "by_operation"].contains(&key.as_str());
+                let keys = FREE_KEYS.contains(&key.as_str());
                 places(one)
                     + if keys {
                         one.as_object().map_or(0, |map| map.len())
@@ -317,7 +339,7 @@ fn marked(value: &Value, markers: &BTreeMap<String, String>) -> Value {
             .iter()
             .map(|(key, one)| {
                 let mut one = marked(one, markers);
-                if ["tags", "by_operation"].contains(&key.as_str())
+                if FREE_KEYS.contains(&key.as_str())
                     && let Some(inner) = one.as_object_mut()
                 {
                     *inner = std::mem::take(inner)

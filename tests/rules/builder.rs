@@ -213,6 +213,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         usage: gpucost::usage::Usages::default(),
         metrics: series.into_iter().flatten().collect(),
         profiles: Vec::new(),
+        clusters: gpucost::domain::Clusters::default(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

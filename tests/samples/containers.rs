@@ -170,6 +170,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
         usage: gpucost::usage::Usages::default(),
         metrics,
         profiles: Vec::new(),
+        clusters: gpucost::domain::Clusters::default(),
         prices: prices(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

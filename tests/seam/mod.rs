@@ -64,7 +64,7 @@ impl Inventory for Racks {
         let instances = self.0.iter().map(|id| machine(id)).collect();
         let found = Found {
             instances,
-            shapes: BTreeMap::new(),
+            ..Found::default()
         };
         std::future::ready(Ok(Gathered::whole(found))).boxed_local()
     }

@@ -77,6 +77,7 @@ fn estate(jobs: &[Job], seed: u64) -> Estate {
         usage: gpucost::usage::Usages::default(),
         metrics,
         profiles: Vec::new(),
+        clusters: gpucost::domain::Clusters::default(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

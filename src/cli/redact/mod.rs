@@ -3,6 +3,7 @@
 //! in order of first sight, so the same estate gives the same masks, and what
 //! belonged together still does.
 
+mod clusters;
 mod vocabulary;
 
 use crate::analysis::{is_vocabulary, kind_of_name};
@@ -84,6 +85,8 @@ impl Named {
     /// Whether a text names nobody.
     fn may_stay(self, text: &str) -> bool {
         match self {
+            // The account of a machine that only its cluster shows.
+            Self::Account => text.is_empty(),
             Self::Family => is_family(text),
             Self::Gpu => !matches!(GpuModel::from_name(text), GpuModel::Other(_)),
             Self::Instance => is_given_id("i-", text),
@@ -185,6 +188,7 @@ impl Masks {
             usage,
             metrics,
             profiles,
+            clusters,
             prices,
             commitments,
             gaps,
@@ -239,6 +243,7 @@ impl Masks {
             } = run;
             self.instance_id(instance);
         }
+        self.clusters(clusters);
         *prices = self.prices(prices);
         self.commitments(commitments);
         for gap in gaps {

@@ -69,6 +69,68 @@ pub(super) fn is_given_id(prefix: &str, id: &str) -> bool {
     })
 }
 
+/// Whether it is the kind of something of Kubernetes, or of a project that is widely
+/// used, that makes pods.
+pub(super) fn is_owner_kind(kind: &str) -> bool {
+    const KINDS: &[&str] = &[
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "InferenceService",
+        "Job",
+        "JobSet",
+        "LeaderWorkerSet",
+        "MPIJob",
+        "Node",
+        "Notebook",
+        "PyTorchJob",
+        "RayCluster",
+        "ReplicaSet",
+        "ResourceClaim",
+        "StatefulSet",
+        "TFJob",
+        "Workflow",
+    ];
+    is_among(KINDS, kind)
+}
+
+/// Whether it is what accelerators are asked for by.
+pub(super) fn is_device_resource(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "amd.com/gpu",
+        "aws.amazon.com/neuron",
+        "aws.amazon.com/neuroncore",
+        "aws.amazon.com/neurondevice",
+        "google.com/tpu",
+        "gpu.amd.com",
+        "gpu.intel.com",
+        "gpu.intel.com/i915",
+        "gpu.intel.com/xe",
+        "gpu.nvidia.com",
+        "habana.ai/gaudi",
+        "nvidia.com/gpu",
+    ];
+    let plain = name.strip_suffix(".shared").unwrap_or(name);
+    is_among(NAMES, plain)
+        || plain
+            .strip_prefix("nvidia.com/mig-")
+            .is_some_and(is_mig_profile)
+}
+
+/// Whether it is a MIG profile as NVIDIA names them, such as `1g.10gb` or `1g.5gb.me`.
+pub(super) fn is_mig_profile(name: &str) -> bool {
+    const ENDS: &[&str] = &[
+        "", "+me", ".me", "-me", "+me.all", ".me.all", "+gfx", ".gfx",
+    ];
+    let is_number = |text: &str| text.parse::<u16>().is_ok();
+    name.split_once("g.").is_some_and(|(slices, rest)| {
+        let memory = rest.split_once("gb");
+        memory.is_some_and(|(gigabytes, end)| {
+            is_number(slices) && is_number(gigabytes) && is_among(ENDS, end)
+        })
+    })
+}
+
 /// Whether it is a count with why so many points were dropped.
 pub(super) fn is_rejection(text: &str) -> bool {
     text.split_once(' ').is_some_and(|(count, reason)| {
@@ -178,6 +240,31 @@ fn time_of(reason: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_accelerators_are_asked_for_by_names_nobody() {
+        for name in [
+            "nvidia.com/gpu",
+            "nvidia.com/gpu.shared",
+            "nvidia.com/mig-1g.5gb",
+            "nvidia.com/mig-3g.20gb.shared",
+            "nvidia.com/mig-1g.10gb.me",
+            "gpu.nvidia.com",
+        ] {
+            assert!(is_device_resource(name), "{name}");
+        }
+        for name in [
+            "falcon.io/gpu",
+            "nvidia.com/falcon",
+            "nvidia.com/mig-falcon",
+            "nvidia.com/mig-1g.5gb.falcon",
+            "nvidia.com/mig-1g.",
+            "",
+        ] {
+            assert!(!is_device_resource(name), "{name}");
+        }
+        assert!(is_owner_kind("Deployment") && !is_owner_kind("FalconJob"));
+    }
 
     #[test]
     fn places_and_types_of_aws_are_known_by_their_form() {

@@ -11,8 +11,8 @@ use super::session::{AwsOptions, RegionClients, Session};
 use super::shapes::shapes;
 use crate::catalog::known_shape;
 use crate::domain::{
-    Cause, CauseKind, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered, Instance,
-    InstanceShape, PriceBook, Window,
+    Cause, CauseKind, Clusters, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered,
+    Instance, InstanceShape, PriceBook, Window,
 };
 use crate::sources::{
     Account, Answer, CommitmentSource, Connection, Found, Inventory, MetricAsk, MetricCalls,
@@ -124,6 +124,7 @@ impl Ec2 {
             value: Found {
                 instances: listed.instances,
                 shapes: shapes.into_iter().map(by_type).collect(),
+                clusters: Clusters::default(),
             },
             gaps,
         })

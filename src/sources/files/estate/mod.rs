@@ -2,6 +2,7 @@
 //! Commitments are a key of an estate, and a file of their own as well.
 
 mod cells;
+mod clusters;
 mod commitments;
 mod demo;
 mod fields;

@@ -1,6 +1,7 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
 use super::cells::cells;
+use super::clusters::{self, ClaimWire, NodeWire};
 use super::commitments;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::wire::{
@@ -8,8 +9,8 @@ use super::wire::{
     TagFilterWire,
 };
 use crate::domain::{
-    ApiUsage, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook, ProfiledRun,
-    SeriesSource, TagFilter, Window, shown,
+    ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
+    ProfiledRun, SeriesSource, TagFilter, Window, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -193,6 +194,7 @@ struct Parts {
     values: u64,
     cells: usize,
     profiles: Vec<ProfiledRun>,
+    clusters: Clusters,
     prices: PriceBook,
     commitments: Commitments,
     gaps: Vec<Gap>,
@@ -261,6 +263,16 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                 "profiles" => {
                     let all = map.next_value::<AtMost<Of<ProfileWire>, MOST_INSTANCES>>()?;
                     parts.profiles.extend(all.0.into_iter().map(|one| one.0));
+                }
+                "nodes" => {
+                    let all = map.next_value::<AtMost<Of<NodeWire>, MOST_INSTANCES>>()?;
+                    let all = all.0.into_iter().map(|one| one.0);
+                    parts.clusters.nodes.extend(all);
+                }
+                "claims" => {
+                    let all = map.next_value::<AtMost<Of<ClaimWire>, MOST_INSTANCES>>()?;
+                    let all = all.0.into_iter().map(|one| one.0);
+                    parts.clusters.claims.extend(all);
                 }
                 "prices" => {
                     let all = map.next_value::<AtMost<Of<PriceWire>, MOST_PRICES>>()?;
@@ -452,12 +464,15 @@ impl Parts {
                 orphan.instance
             )));
         }
+        clusters::check(&self.clusters)?;
         let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
             given.extend(
                 self.instances
                     .iter()
                     .map(|instance| field(instance).clone()),
             );
+            // The account of a machine that only its cluster shows is not known.
+            given.retain(|name| !name.is_empty());
             given.sort();
             given.dedup();
             given
@@ -480,6 +495,7 @@ impl Parts {
             usage,
             metrics: self.metrics,
             profiles: self.profiles,
+            clusters: self.clusters,
             prices: self.prices,
             commitments: self.commitments,
             gaps: self.gaps,

@@ -1,5 +1,6 @@
 //! Writing an estate: one JSON document, metrics streamed, no credential.
 
+use super::clusters::{claim_wire, node_wire};
 use super::commitments;
 use super::recording::{Recording, series_wire};
 use super::wire::{
@@ -83,6 +84,14 @@ impl Serialize for Document<'_> {
         if !estate.profiles.is_empty() {
             let runs: Vec<_> = estate.profiles.iter().map(profile_wire).collect();
             map.serialize_entry("profiles", &runs)?;
+        }
+        let nodes: Vec<_> = estate.clusters.nodes.iter().map(node_wire).collect();
+        if !nodes.is_empty() {
+            map.serialize_entry("nodes", &nodes)?;
+        }
+        let claims: Vec<_> = estate.clusters.claims.iter().map(claim_wire).collect();
+        if !claims.is_empty() {
+            map.serialize_entry("claims", &claims)?;
         }
         map.serialize_entry("prices", &prices(estate))?;
         map.serialize_entry("storage_prices", &storage_prices(estate))?;

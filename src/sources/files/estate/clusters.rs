@@ -1,0 +1,395 @@
+//! Nodes and claims in an estate.
+
+use super::fields::{Wire, decimal, named, time};
+use crate::domain::{
+    Claim, ClaimState, Clusters, DeviceUnit, Devices, Holder, Lifecycle, Node, NodeAmount,
+    NodeDevices, Owner, ResourceId,
+};
+use serde::de;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a node object")]
+pub(super) struct NodeWire {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cluster: Option<String>,
+    machine: String,
+    /// Decimal as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    physical: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    devices: BTreeMap<String, NodeDevicesWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    price_class: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pool: Option<String>,
+    cpu_millicores: AmountWire,
+    memory_mib: AmountWire,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pods: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ready: Option<bool>,
+    #[serde(default)]
+    cordoned: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "devices with `unit`, `capacity` and `allocatable`"
+)]
+struct NodeDevicesWire {
+    #[serde(default)]
+    unit: UnitWire,
+    capacity: u32,
+    allocatable: u32,
+}
+
+/// Without a key it is a whole device.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a unit with `profile`, `slices`, `of` and `replicas`"
+)]
+struct UnitWire {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slices: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replicas: Option<u32>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with `capacity`, `allocatable` and `requested`"
+)]
+struct AmountWire {
+    capacity: u64,
+    allocatable: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    requested: Option<u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a claim object")]
+pub(super) struct ClaimWire {
+    namespace: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pod: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<OwnerWire>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, String>,
+    resource: String,
+    #[serde(default)]
+    unit: UnitWire,
+    count: u32,
+    state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an owner with `kind` and `name`")]
+struct OwnerWire {
+    kind: String,
+    name: String,
+}
+
+fn unit<E: de::Error>(wire: UnitWire) -> Result<DeviceUnit, E> {
+    let replicas = wire.replicas.unwrap_or(1);
+    let slices = wire.slices.zip(wire.of).and_then(|(slices, of)| {
+        let parts = (u8::try_from(slices).ok()?, u8::try_from(of).ok()?);
+        (1..=parts.1).contains(&parts.0).then_some(parts)
+    });
+    match (wire.profile, slices, (wire.slices, wire.of)) {
+        _ if replicas == 0 => Err(E::custom("`replicas` must be at least 1")),
+        (None, _, (None, None)) if wire.replicas.is_some() => Ok(DeviceUnit::Replica {
+            per_device: replicas,
+        }),
+        (None, _, (None, None)) => Ok(DeviceUnit::Whole),
+        (Some(profile), Some((slices, of)), _) => Ok(DeviceUnit::Slice {
+            profile,
+            slices,
+            of,
+            replicas,
+        }),
+        _ => Err(E::custom(
+            "a slice needs `profile`, and `slices` of at least 1 and at most `of`",
+        )),
+    }
+}
+
+fn unit_wire(unit: &DeviceUnit) -> UnitWire {
+    match unit {
+        DeviceUnit::Whole => UnitWire::default(),
+        DeviceUnit::Replica { per_device } => UnitWire {
+            replicas: Some(*per_device),
+            ..UnitWire::default()
+        },
+        DeviceUnit::Slice {
+            profile,
+            slices,
+            of,
+            replicas,
+        } => UnitWire {
+            profile: Some(profile.clone()),
+            slices: Some(u16::from(*slices)),
+            of: Some(u16::from(*of)),
+            replicas: (*replicas != 1).then_some(*replicas),
+        },
+    }
+}
+
+fn amount(wire: AmountWire) -> NodeAmount {
+    NodeAmount {
+        capacity: wire.capacity,
+        allocatable: wire.allocatable,
+        requested: wire.requested,
+    }
+}
+
+fn amount_wire(amount: NodeAmount) -> AmountWire {
+    AmountWire {
+        capacity: amount.capacity,
+        allocatable: amount.allocatable,
+        requested: amount.requested,
+    }
+}
+
+impl Wire for NodeWire {
+    type Value = Node;
+
+    fn value<E: de::Error>(self) -> Result<Node, E> {
+        let physical = self.physical.as_deref();
+        let physical = physical.map(|text| decimal("physical", text)).transpose()?;
+        if physical.is_some_and(|count| count.is_sign_negative()) {
+            return Err(E::custom("`physical` is negative"));
+        }
+        let mut devices = BTreeMap::new();
+        for (resource, wire) in self.devices {
+            let offered = NodeDevices {
+                unit: unit(wire.unit)?,
+                capacity: wire.capacity,
+                allocatable: wire.allocatable,
+            };
+            devices.insert(resource, offered);
+        }
+        let price_class = self.price_class.as_deref();
+        Ok(Node {
+            name: self.name,
+            provider_id: self.provider_id,
+            cluster: self.cluster,
+            machine: ResourceId::named(self.machine),
+            physical,
+            devices,
+            price_class: price_class
+                .map(|name| named("price class", name, Lifecycle::from_name))
+                .transpose()?,
+            pool: self.pool,
+            cpu_millicores: amount(self.cpu_millicores),
+            memory_mib: amount(self.memory_mib),
+            pods: self.pods,
+            is_ready: self.ready,
+            is_cordoned: self.cordoned,
+        })
+    }
+}
+
+impl Wire for ClaimWire {
+    type Value = Claim;
+
+    fn value<E: de::Error>(self) -> Result<Claim, E> {
+        let state = named("claim state", &self.state, ClaimState::from_name)?;
+        if (state == ClaimState::Running) != self.machine.is_some() {
+            return Err(E::custom(
+                "a `running` claim has a `machine`, and a `pending` one has none",
+            ));
+        }
+        Ok(Claim {
+            holder: Holder {
+                namespace: self.namespace,
+                pod: self.pod,
+                owner: self.owner.map(|owner| Owner {
+                    kind: owner.kind,
+                    name: owner.name,
+                }),
+                labels: self.labels,
+            },
+            devices: Devices {
+                resource: self.resource,
+                unit: unit(self.unit)?,
+                count: self.count,
+            },
+            state,
+            since: self.since.as_deref().map(time).transpose()?,
+            machine: self.machine.map(ResourceId::named),
+        })
+    }
+}
+
+pub(super) fn node_wire(node: &Node) -> NodeWire {
+    let devices = node.devices.iter().map(|(resource, offered)| {
+        let wire = NodeDevicesWire {
+            unit: unit_wire(&offered.unit),
+            capacity: offered.capacity,
+            allocatable: offered.allocatable,
+        };
+        (resource.clone(), wire)
+    });
+    NodeWire {
+        name: node.name.clone(),
+        provider_id: node.provider_id.clone(),
+        cluster: node.cluster.clone(),
+        machine: node.machine.to_string(),
+        physical: node.physical.map(|count| count.to_string()),
+        devices: devices.collect(),
+        price_class: node.price_class.map(|class| class.name().to_owned()),
+        pool: node.pool.clone(),
+        cpu_millicores: amount_wire(node.cpu_millicores),
+        memory_mib: amount_wire(node.memory_mib),
+        pods: node.pods,
+        ready: node.is_ready,
+        cordoned: node.is_cordoned,
+    }
+}
+
+pub(super) fn claim_wire(claim: &Claim) -> ClaimWire {
+    let Holder {
+        namespace,
+        pod,
+        owner,
+        labels,
+    } = &claim.holder;
+    ClaimWire {
+        namespace: namespace.clone(),
+        pod: pod.clone(),
+        owner: owner.as_ref().map(|owner| OwnerWire {
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+        }),
+        labels: labels.clone(),
+        resource: claim.devices.resource.clone(),
+        unit: unit_wire(&claim.devices.unit),
+        count: claim.devices.count,
+        state: claim.state.name().to_owned(),
+        since: claim.since.map(|time| time.to_string()),
+        machine: claim.machine.as_ref().map(ToString::to_string),
+    }
+}
+
+/// Fails where two nodes are one machine, or somebody holds devices of a machine that
+/// is not a node.
+pub(super) fn check<E: de::Error>(clusters: &Clusters) -> Result<(), E> {
+    let mut machines = BTreeSet::new();
+    for node in &clusters.nodes {
+        if !machines.insert(&node.machine) {
+            return Err(E::custom(format!(
+                "several nodes are the machine {}",
+                node.machine
+            )));
+        }
+    }
+    let mut held = clusters
+        .claims
+        .iter()
+        .filter_map(|one| one.machine.as_ref());
+    match held.find(|machine| !machines.contains(machine)) {
+        Some(machine) => Err(E::custom(format!(
+            "a claim belongs to {machine}, which is not among the nodes"
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::Of;
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn node() -> Value {
+        json!({
+            "name": "gpu-1",
+            "provider_id": "aws:///us-east-1a/i-1",
+            "cluster": "search",
+            "machine": "i-1",
+            "physical": "8",
+            "devices": {
+                "nvidia.com/gpu": {"unit": {}, "capacity": 1, "allocatable": 0},
+                "nvidia.com/gpu.shared": {"unit": {"replicas": 4}, "capacity": 4, "allocatable": 4},
+                "nvidia.com/mig-3g.20gb": {
+                    "unit": {"profile": "3g.20gb", "slices": 3, "of": 7},
+                    "capacity": 2, "allocatable": 2,
+                },
+            },
+            "price_class": "spot",
+            "pool": "trainers",
+            "cpu_millicores": {"capacity": 96_000, "allocatable": 95_000, "requested": 1_500},
+            "memory_mib": {"capacity": 1_000, "allocatable": 900},
+            "pods": 3,
+            "ready": true,
+            "cordoned": true,
+        })
+    }
+
+    fn claim() -> Value {
+        json!({
+            "namespace": "search",
+            "pod": "ranker-0",
+            "owner": {"kind": "Deployment", "name": "ranker"},
+            "labels": {"team": "search"},
+            "resource": "nvidia.com/mig-3g.20gb.shared",
+            "unit": {"profile": "3g.20gb", "slices": 3, "of": 7, "replicas": 2},
+            "count": 2,
+            "state": "running",
+            "since": "2026-10-01T00:00:00Z",
+            "machine": "i-1",
+        })
+    }
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        let Of(read) = serde_json::from_value::<Of<NodeWire>>(node()).expect("a node");
+        let written = serde_json::to_value(node_wire(&read)).expect("JSON");
+        assert_eq!(written, node());
+        let Of(read) = serde_json::from_value::<Of<ClaimWire>>(claim()).expect("a claim");
+        let written = serde_json::to_value(claim_wire(&read)).expect("JSON");
+        assert_eq!(written, claim());
+        // Two halves of three sevenths.
+        assert_eq!(read.devices.physical().round_dp(6).to_string(), "0.428571");
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (key, value, words) in [
+            ("unit", json!({"replicas": 0}), "at least 1"),
+            ("unit", json!({"profile": "3g.20gb"}), "a slice needs"),
+            ("unit", json!({"slices": 3, "of": 7}), "a slice needs"),
+            (
+                "unit",
+                json!({"profile": "9g.20gb", "slices": 9, "of": 7}),
+                "a slice needs",
+            ),
+            ("state", json!("pending"), "a `pending` one has none"),
+            ("state", json!("gone"), "`gone` is not a known claim state"),
+            ("extra", json!(1), "unknown field"),
+        ] {
+            let mut claim = claim();
+            claim[key] = value;
+            let error = serde_json::from_value::<Of<ClaimWire>>(claim).err();
+            let error = error.expect("it is wrong").to_string();
+            assert!(error.contains(words), "{key}: {error}");
+        }
+    }
+}
