@@ -57,7 +57,7 @@ impl Gap {
 pub fn hides_instances(what: &GapSubject, cause: Option<CauseKind>) -> bool {
     let is_known = matches!(
         cause,
-        Some(CauseKind::InstanceLater | CauseKind::InstanceEnding)
+        Some(CauseKind::InstanceLater | CauseKind::InstanceEnding | CauseKind::NodeRepeated)
     );
     match what {
         GapSubject::Region | GapSubject::Regions => true,

@@ -10,6 +10,8 @@ named_enum! {
     EstateSource {
         /// From an AWS account.
         Aws = "aws",
+        /// From what the scheduler of a cluster knows of its machines.
+        Kubernetes = "kubernetes",
         /// Made or recorded by hand.
         Estate = "estate",
         /// The estate that ships inside the binary.

@@ -68,6 +68,8 @@ subjects! {
     Commitments = "commitments",
     /// CPU utilization of a workload.
     CpuUtilization = "CPU utilization",
+    /// Devices of a cluster that are allocated one by one.
+    Devices = "devices",
     /// Figures of a log.
     Figures = "figures",
     /// GPU utilization of a workload.
@@ -107,6 +109,8 @@ subjects! {
     OperatingSystem = "operating system",
     /// A Terraform plan.
     Plan = "plan",
+    /// Pods of a cluster.
+    Pods = "pods",
     /// A price of compute.
     Price = "price",
     /// The user's own copy of the price catalog.

@@ -9,6 +9,7 @@ mod error;
 pub mod files;
 pub mod gpus;
 pub mod host;
+pub mod kubernetes;
 pub mod nvml;
 pub mod prometheus;
 mod secrets;

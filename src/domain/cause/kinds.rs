@@ -38,6 +38,8 @@ const RECORD_PRICE: &str = "record the price in the estate file (`--save`), with
 const REFRESH_PRICES: &str =
     "`gpucost pricing refresh` reads prices; you can set a custom price in the settings file";
 const REFRESH_RATES: &str = "`gpucost pricing refresh` reads savings plan rates";
+const RECORD_CLUSTER: &str = "record the whole cluster: `kubectl get nodes,pods,replicasets.apps,\
+                              jobs.batch --all-namespaces -o json`";
 const SEE_BILL: &str = "see the purchase on the bill";
 const SET_UP_METRICS: &str = "`gpucost metrics setup` prints the CloudWatch agent configuration";
 const ADD_MAXIMA: &str =
@@ -92,6 +94,31 @@ causes! {
     /// An instance is being terminated.
     InstanceEnding = "instance-ending" []
         "shutting down: neither running nor stopped", "run the audit again after termination";
+    /// A node was recorded without a field that can be read.
+    NodeNotReadable = "node-not-readable" [Field]
+        "the node has no readable {}; it is omitted", RECORD_CLUSTER;
+    /// Pods hold devices of a node that was not recorded.
+    NodeNotRecorded = "node-not-recorded" []
+        "pods hold devices of this node, which was not recorded; they are omitted",
+        RECORD_CLUSTER;
+    /// The provider of a node's machine does not show it in a region that was read.
+    NodeNotShown = "node-not-shown" [Region]
+        "a node of a cluster that its provider does not show in {}: it is in another account, or \
+         gone; it is omitted",
+        "audit the account of the node, or record the cluster again";
+    /// Two nodes are one machine, as after it has joined again under another name.
+    NodeRepeated = "node-repeated" [Instance]
+        "another node is the machine {} as well; this one is omitted",
+        "delete the node that is gone, and record the cluster again";
+    /// Pods of a cluster were not recorded, or not those of every namespace.
+    PodsNotRecorded = "pods-not-recorded" []
+        "there are none of the namespace kube-system, so others may be missing as well: what is \
+         requested of each node is unknown", RECORD_CLUSTER;
+    /// Devices are allocated that no complete list of a node's devices has.
+    DevicesNotListed = "devices-not-listed" [Count]
+        "{allocated device is|allocated devices are} in no complete list of resource slices; \
+         omitted",
+        "record them as well: `kubectl get resourceslices.resource.k8s.io -o json`";
     /// An answer describes a commitment without a field that can be read.
     CommitmentNotReadable = "commitment-not-readable" [Field]
         "the response has no readable {}; it is omitted",

@@ -181,6 +181,7 @@ fn scope(audit: &Audit) -> String {
     };
     let source = match (audit.source, audit.accounts.as_slice()) {
         (EstateSource::Demo, _) => "The demo estate".to_owned(),
+        (EstateSource::Kubernetes, []) => "A Kubernetes cluster".to_owned(),
         (_, [one]) => format!("Account {}", code(one)),
         (_, many) => counted(many.len() as u64, "account", "accounts"),
     };

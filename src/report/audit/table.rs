@@ -73,6 +73,7 @@ fn header(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
     };
     let source = match audit.source {
         EstateSource::Demo => "the demo estate".to_owned(),
+        EstateSource::Kubernetes if audit.accounts.is_empty() => "a Kubernetes cluster".to_owned(),
         _ => match audit.accounts.as_slice() {
             [one] => format!("account {one}"),
             many => counted(many.len() as u64, "account", "accounts"),

@@ -20,8 +20,11 @@ pub use samples::{
     open_samples,
 };
 pub(crate) use shared::bounded::read_written_text;
+pub(super) use shared::bounded::{AtMost, read_json};
+pub(super) use shared::invalid_json::at;
 pub use shared::invalid_json::{InvalidJson, InvalidValue};
 pub use shared::own_file::{OwnFile, create_private};
+pub(super) use shared::plain_text::read_json_file;
 pub use shared::write::{remove_temporary_files, try_writing, write_private, write_whole};
 pub use terraform::{TerraformError, read_terraform_plan};
 

@@ -79,6 +79,7 @@ pub fn audit_html(audit: &Audit, by: Option<&Groups>) -> String {
 fn subject(audit: &Audit) -> String {
     match (audit.source, audit.accounts.as_slice()) {
         (EstateSource::Demo, _) => "the demo estate".to_owned(),
+        (EstateSource::Kubernetes, []) => "a Kubernetes cluster".to_owned(),
         (_, [one]) => format!("account {one}"),
         (_, many) => counted(many.len() as u64, "account", "accounts"),
     }

@@ -166,7 +166,7 @@ impl<R: Read> Read for JsonText<R> {
 
 /// What a JSON document is wrong about, and where.
 #[derive(Debug)]
-pub(in crate::sources::files) struct JsonError {
+pub(in crate::sources) struct JsonError {
     /// The keys that lead there, such as `instances[3].id`; empty at the top.
     pub place: String,
     pub source: InvalidJson,
@@ -176,7 +176,7 @@ pub(in crate::sources::files) struct JsonError {
 ///
 /// # Errors
 /// With the place, where it is not JSON or not what the seed reads.
-pub(in crate::sources::files) fn read_json<'de, S: DeserializeSeed<'de>>(
+pub(in crate::sources) fn read_json<'de, S: DeserializeSeed<'de>>(
     input: impl Read,
     longest: usize,
     seed: S,
@@ -202,7 +202,7 @@ pub(in crate::sources::files) fn read_json<'de, S: DeserializeSeed<'de>>(
 /// A list of at most `N` elements.
 #[derive(Debug, serde::Serialize)]
 #[serde(transparent)]
-pub(in crate::sources::files) struct AtMost<T, const N: usize>(pub Vec<T>);
+pub(in crate::sources) struct AtMost<T, const N: usize>(pub Vec<T>);
 
 impl<T, const N: usize> Default for AtMost<T, N> {
     fn default() -> Self {

@@ -76,7 +76,7 @@ impl InvalidValue {
     }
 
     /// Without line and column.
-    pub(in crate::sources::files) fn words(&self) -> String {
+    pub(in crate::sources) fn words(&self) -> String {
         const LONGEST: usize = 500;
         let mut words = match &self.problem {
             Problem::Mismatch { found, expected } => format!("found {found}, expected {expected}"),
@@ -102,7 +102,7 @@ impl fmt::Display for InvalidValue {
 impl std::error::Error for InvalidValue {}
 
 /// A place for the end of a message; nothing at the top.
-pub(in crate::sources::files) fn at(place: &str) -> String {
+pub(in crate::sources) fn at(place: &str) -> String {
     if place.is_empty() {
         String::new()
     } else {

@@ -49,7 +49,7 @@ pub(in crate::sources::files) fn unpacked<'a>(
 ///
 /// # Errors
 /// Those of the file within those of JSON.
-pub(in crate::sources::files) fn read_json_file<'de, S: DeserializeSeed<'de>>(
+pub(in crate::sources) fn read_json_file<'de, S: DeserializeSeed<'de>>(
     path: &Path,
     longest: usize,
     seed: S,

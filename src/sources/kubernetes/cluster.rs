@@ -1,0 +1,273 @@
+//! A cluster put together: nodes with what they are, and pods with what they hold of them.
+
+use super::dra::{self, Held, Listed};
+use super::nodes::{Described, described};
+use super::objects::{DeviceClaimObject, NodeObject, Object, PodObject, SliceObject};
+use super::owners::Makers;
+use super::pods::{self, Taken};
+use super::resources::unit_by_name;
+use crate::domain::{
+    Cause, CauseKind, Claim, ClaimState, DeviceUnit, Devices, Gap, GapSubject, Gathered, GpuOffer,
+    Holder, Owner,
+};
+use crate::sources::Found;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The namespace of what every node runs: where no pod of it is known, pods are missing.
+const SYSTEM: &str = "kube-system";
+
+/// Namespace and name.
+type Name = (String, String);
+
+/// Objects of a cluster by kind, each once.
+#[derive(Debug, Default)]
+struct Objects {
+    nodes: BTreeMap<String, NodeObject>,
+    pods: BTreeMap<Name, PodObject>,
+    makers: Makers,
+    slices: Vec<SliceObject>,
+    device_claims: Vec<DeviceClaimObject>,
+}
+
+impl Objects {
+    fn of(all: Vec<Object>) -> Self {
+        let mut objects = Self::default();
+        let (mut slices, mut claims) = (BTreeMap::new(), BTreeMap::new());
+        for object in all {
+            match object {
+                Object::Node(node) => {
+                    objects.nodes.insert(node.metadata.name.clone(), *node);
+                }
+                Object::Pod(pod) => {
+                    let metadata = &pod.metadata;
+                    let name = (metadata.namespace.clone(), metadata.name.clone());
+                    objects.pods.insert(name, *pod);
+                }
+                Object::Maker(kind, metadata) => objects.makers.add(kind, &metadata),
+                Object::Slice(slice) => {
+                    slices.insert(slice.metadata.name.clone(), slice);
+                }
+                Object::DeviceClaim(claim) => {
+                    let metadata = &claim.metadata;
+                    let name = (metadata.namespace.clone(), metadata.name.clone());
+                    claims.insert(name, claim);
+                }
+                Object::Other => {}
+            }
+        }
+        objects.slices = slices.into_values().collect();
+        objects.device_claims = claims.into_values().collect();
+        objects
+    }
+}
+
+/// What objects of one cluster say of its machines and of who holds their devices.
+pub(super) fn found(objects: Vec<Object>) -> Gathered<Found> {
+    let objects = Objects::of(objects);
+    let listed = Listed::of(&objects.slices);
+    let mut gaps = Vec::new();
+    let mut nodes: BTreeMap<&str, Described> = BTreeMap::new();
+    for (name, object) in &objects.nodes {
+        match described(object, listed.on(name)) {
+            Some(node) => {
+                nodes.insert(name, node);
+            }
+            None => {
+                let cause = Cause::of(CauseKind::NodeNotReadable, ["launch time"]);
+                gaps.push(Gap::of(GapSubject::Instance, name, cause));
+            }
+        }
+    }
+    let (held, unlisted) = dra::held(&objects.device_claims, &listed);
+    if unlisted > 0 {
+        let count = unlisted.to_string();
+        let cause = Cause::of(CauseKind::DevicesNotListed, [count.as_str()]);
+        gaps.push(Gap::of(GapSubject::Devices, PLACE, cause));
+    }
+    let (claims, missing) = claims(&objects, &nodes, &held);
+    gaps.extend(missing.into_iter().map(|name| {
+        let cause = Cause::of(CauseKind::NodeNotRecorded, []);
+        Gap::of(GapSubject::Instance, name, cause)
+    }));
+    gaps.extend(count_pods(&objects, &mut nodes));
+
+    let holding: BTreeSet<_> = claims
+        .iter()
+        .filter_map(|one| one.machine.clone())
+        .collect();
+    let mut nodes: Vec<Described> = nodes.into_values().collect();
+    nodes.retain(|one| one.is_accelerated || holding.contains(&one.node.machine));
+    gaps.extend(remove_repeated(&mut nodes));
+    tell_types_apart(&mut nodes);
+    let mut value = Found::default();
+    value.clusters.claims = claims;
+    for one in nodes {
+        value.shapes.extend(one.named_shape());
+        value.instances.push(one.instance);
+        value.clusters.nodes.push(one.node);
+    }
+    Gathered { value, gaps }
+}
+
+/// The place of what is missing of a cluster as a whole.
+const PLACE: &str = "cluster";
+
+/// Who holds or waits for devices, and the nodes of such devices that are not known.
+fn claims<'a>(
+    objects: &'a Objects,
+    nodes: &BTreeMap<&str, Described>,
+    held: &[Held<'a>],
+) -> (Vec<Claim>, BTreeSet<&'a str>) {
+    let mut claims = Vec::new();
+    let mut missing = BTreeSet::new();
+    let mut allocated = BTreeSet::new();
+    for one in held {
+        let Some(node) = nodes.get(one.node) else {
+            missing.insert(one.node);
+            continue;
+        };
+        let (holder, pod) = holder_of(one.claim, objects);
+        let metadata = &one.claim.metadata;
+        let created = metadata.creation_timestamp.map(|time| time.0);
+        if let Some(pod) = &holder.pod {
+            allocated.insert((holder.namespace.clone(), pod.clone()));
+        }
+        claims.push(Claim {
+            holder,
+            devices: Devices {
+                resource: one.driver.to_owned(),
+                unit: one.unit.clone(),
+                count: one.count,
+            },
+            state: ClaimState::Running,
+            since: pod.and_then(pods::since).or(created),
+            machine: Some(node.node.machine.clone()),
+        });
+    }
+    for (name, pod) in &objects.pods {
+        if pods::has_ended(pod) {
+            continue;
+        }
+        let on = pod.spec.node_name.as_str();
+        let node = nodes.get(on);
+        for (resource, count) in pods::devices(pod) {
+            // A driver serves such requests too: they are claims of their own then.
+            let is_served = allocated.contains(name);
+            if is_served && node.is_none_or(|node| !node.offers(resource)) {
+                continue;
+            }
+            if !on.is_empty() && node.is_none() {
+                missing.insert(on);
+                continue;
+            }
+            claims.push(Claim {
+                holder: pods::holder(pod, &objects.makers),
+                devices: Devices {
+                    resource: resource.to_owned(),
+                    unit: node
+                        .map_or_else(|| usual_unit(resource, nodes), |one| one.unit(resource)),
+                    count,
+                },
+                state: match node {
+                    Some(_) => ClaimState::Running,
+                    None => ClaimState::Pending,
+                },
+                since: pods::since(pod),
+                machine: node.map(|one| one.node.machine.clone()),
+            });
+        }
+    }
+    (claims, missing)
+}
+
+/// What a pod that waits asks for: what the first node has that offers it.
+fn usual_unit(resource: &str, nodes: &BTreeMap<&str, Described>) -> DeviceUnit {
+    let mut offering = nodes.values().filter(|node| node.offers(resource));
+    offering
+        .next()
+        .map_or_else(|| unit_by_name(resource), |node| node.unit(resource))
+}
+
+/// The first of the pods that use what a claim holds, and its object where it is known.
+fn holder_of<'a>(
+    claim: &DeviceClaimObject,
+    objects: &'a Objects,
+) -> (Holder, Option<&'a PodObject>) {
+    let metadata = &claim.metadata;
+    let all = claim.status.reserved_for.0.iter();
+    let pods = all.filter(|one| one.resource == "pods");
+    let first = pods.map(|one| one.name.as_str()).min();
+    let name = first.map(|name| (metadata.namespace.clone(), name.to_owned()));
+    let pod = name.as_ref().and_then(|name| objects.pods.get(name));
+    let holder = match pod {
+        Some(pod) => pods::holder(pod, &objects.makers),
+        None => Holder {
+            namespace: metadata.namespace.clone(),
+            pod: first.map(str::to_owned),
+            owner: Some(Owner {
+                kind: "ResourceClaim".to_owned(),
+                name: metadata.name.clone(),
+            }),
+            labels: metadata.labels.clone(),
+        },
+    };
+    (holder, pod)
+}
+
+/// Adds up what pods take of their nodes; a gap where pods are missing.
+fn count_pods(objects: &Objects, nodes: &mut BTreeMap<&str, Described>) -> Option<Gap> {
+    let is_of_system = |(namespace, _): &Name| namespace == SYSTEM;
+    if !objects.pods.keys().any(is_of_system) {
+        let cause = Cause::of(CauseKind::PodsNotRecorded, []);
+        return Some(Gap::of(GapSubject::Pods, PLACE, cause));
+    }
+    let mut taken: BTreeMap<&str, Taken> = BTreeMap::new();
+    for pod in objects.pods.values().filter(|pod| !pods::has_ended(pod)) {
+        taken.entry(&pod.spec.node_name).or_default().add(pod);
+    }
+    for (name, described) in nodes {
+        let taken = taken.get(name).copied().unwrap_or_default();
+        let node = &mut described.node;
+        node.pods = Some(taken.pods);
+        node.cpu_millicores.requested = Some(taken.cpu_millicores);
+        node.memory_mib.requested = Some(taken.memory_mib());
+    }
+    None
+}
+
+/// Leaves one node of a machine: it is paid for once.
+fn remove_repeated(nodes: &mut Vec<Described>) -> Vec<Gap> {
+    let (mut machines, mut gaps) = (BTreeSet::new(), Vec::new());
+    nodes.retain(|one| {
+        let machine = &one.node.machine;
+        let is_first = machines.insert(machine.clone());
+        if !is_first {
+            let cause = Cause::of(CauseKind::NodeRepeated, [machine.as_str()]);
+            gaps.push(Gap::of(GapSubject::Instance, &one.node.name, cause));
+        }
+        is_first
+    });
+    gaps
+}
+
+/// Machines of one name for their types that differ in their devices are not of one type.
+fn tell_types_apart(nodes: &mut [Described]) {
+    let mut offers: BTreeMap<String, Option<GpuOffer>> = BTreeMap::new();
+    let mut several = BTreeSet::new();
+    for one in nodes.iter() {
+        let Some((name, shape)) = one.named_shape() else {
+            continue;
+        };
+        let first = offers
+            .entry(name.clone())
+            .or_insert_with(|| shape.gpu.clone());
+        if *first != shape.gpu {
+            several.insert(name);
+        }
+    }
+    for one in nodes {
+        if several.contains(&one.instance.instance_type) {
+            one.name_type_by_devices();
+        }
+    }
+}

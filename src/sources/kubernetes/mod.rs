@@ -1,0 +1,92 @@
+//! Clusters of Kubernetes: the machines that they run on, and the pods that hold the
+//! devices of these. A machine that a cloud shows as well is one and the same: its id says
+//! which.
+
+mod cluster;
+mod dra;
+mod kubectl;
+mod nodes;
+mod objects;
+mod owners;
+mod place;
+mod pods;
+mod resources;
+
+pub use kubectl::KubectlError;
+
+use crate::domain::{ApiUsage, Clusters, EstateSource, Gathered, Instance};
+use crate::sources::{Account, Answer, Connection, Found, Inventory, SourceError};
+use futures_util::FutureExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Reads what `kubectl get … -o json` printed about one cluster.
+///
+/// # Errors
+/// When a file cannot be read or is something else, or none has a node.
+pub fn read_kubectl(paths: &[PathBuf]) -> Result<Gathered<Found>, KubectlError> {
+    kubectl::read(paths).map(cluster::found)
+}
+
+/// A cluster as a place that was read already, with a connection for each region of its
+/// machines. Whose account a machine is in, the machine says.
+pub fn account(found: Gathered<Found>) -> Account {
+    let Gathered { value, gaps } = found;
+    let mut regions: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
+    for instance in value.instances {
+        let region = instance.region.clone();
+        regions.entry(region).or_default().push(instance);
+    }
+    if regions.is_empty() {
+        // What is missing is said all the same.
+        regions.insert(String::new(), Vec::new());
+    }
+    // What waits, and what is missing, is of no region; it is told once.
+    let mut of_none = Some((value.clusters.claims.clone(), gaps));
+    let connections = regions.into_iter().map(|(region, instances)| {
+        let machines: BTreeSet<_> = instances.iter().map(|one| &one.id).collect();
+        let nodes = value.clusters.nodes.iter();
+        let nodes = nodes
+            .filter(|node| machines.contains(&node.machine))
+            .cloned();
+        let nodes = nodes.collect();
+        let claims = value.clusters.claims.iter();
+        let claims = claims.filter(|claim| {
+            claim
+                .machine
+                .as_ref()
+                .is_some_and(|id| machines.contains(id))
+        });
+        let mut claims: Vec<_> = claims.cloned().collect();
+        let (all, gaps) = of_none.take().unwrap_or_default();
+        claims.extend(all.into_iter().filter(|claim| claim.machine.is_none()));
+        let found = Found {
+            shapes: value.shapes.clone(),
+            clusters: Clusters { nodes, claims },
+            instances,
+        };
+        Connection {
+            region,
+            inventory: Box::new(Recorded(Gathered { value: found, gaps })),
+            metrics: Vec::new(),
+            prices: None,
+            commitments: None,
+        }
+    });
+    Account {
+        connections: connections.collect(),
+        id: String::new(),
+        source: EstateSource::Kubernetes,
+        commitments: None,
+        meter: Box::new(ApiUsage::default),
+    }
+}
+
+/// Machines that were read before.
+struct Recorded(Gathered<Found>);
+
+impl Inventory for Recorded {
+    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
+        std::future::ready(Ok(self.0.clone())).boxed_local()
+    }
+}

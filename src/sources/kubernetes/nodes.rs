@@ -1,0 +1,363 @@
+//! Nodes as machines: what each has, what it is called where it is paid for, and what its
+//! scheduler can give away.
+
+use super::dra::NodeCards;
+use super::objects::{Amounts, NodeObject, Quantity};
+use super::place::Place;
+use super::resources::{Labelled, Labels, is_second_name, kind_of, label, offered_devices};
+use crate::catalog::shape;
+use crate::domain::{
+    AcceleratorKind, Architecture, DeviceUnit, GpuModel, GpuOffer, GpuShare, Instance,
+    InstanceShape, InstanceState, Lifecycle, Node, NodeAmount, NodeDevices, OperatingSystem,
+    Provider, ResourceId, Tenancy,
+};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+const CLUSTER: &[&str] = &[
+    "alpha.eksctl.io/cluster-name",
+    "kubernetes.azure.com/cluster",
+];
+const TYPE: &[&str] = &[
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+];
+const REGION: &[&str] = &[
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/region",
+];
+const ZONE: &[&str] = &[
+    "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/zone",
+];
+const POOL: &[&str] = &[
+    "karpenter.sh/nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+];
+/// Labels without a domain that say nothing about whose a node is.
+const OF_PROVIDERS: &[&str] = &["agentpool", "storageprofile", "storagetier"];
+/// Where a label begins that stands for a tag: labels have no colons.
+const OWN: (&str, &str) = ("gpucost/", "gpucost:");
+
+/// A node, and the machine that it is.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub node: Node,
+    pub instance: Instance,
+    /// What its type offers, where the catalog does not say it; without its name.
+    pub shape: Option<InstanceShape>,
+    /// Whether it has accelerators, offered or not.
+    pub is_accelerated: bool,
+    labels: Labels,
+    known: Labelled,
+    capacity: Amounts,
+}
+
+impl Described {
+    /// What one unit of a resource is on this node.
+    pub(super) fn unit(&self, resource: &str) -> DeviceUnit {
+        let physical = self.node.physical;
+        self.known
+            .unit(resource, &self.labels, &self.capacity, physical)
+    }
+
+    /// What its type offers, by the name of the type; `None` where the catalog says it.
+    pub(super) fn named_shape(&self) -> Option<(String, InstanceShape)> {
+        let instance_type = &self.instance.instance_type;
+        let shape = InstanceShape {
+            instance_type: instance_type.clone(),
+            ..self.shape.clone()?
+        };
+        Some((instance_type.clone(), shape))
+    }
+
+    /// Names its type by its devices, where several machines of one name differ in them.
+    pub(super) fn name_type_by_devices(&mut self) {
+        if let Some(shape) = &self.shape {
+            self.instance.instance_type = type_of(shape, &self.known);
+        }
+    }
+
+    pub(super) fn offers(&self, resource: &str) -> bool {
+        let offered = self.capacity.get(resource);
+        offered.is_some_and(|amount| amount.in_units(1) > 0)
+    }
+}
+
+/// A node by its object and the cards that a driver lists on it; `None` without a time of
+/// creation, which every node has that a server wrote.
+pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Option<Described> {
+    let labels = &object.metadata.labels;
+    let created = object.metadata.creation_timestamp?;
+    let identity = Identity::of(object);
+    let known = Labelled::of(labels);
+    let type_label = label(labels, TYPE);
+    let listed = type_label
+        .filter(|_| identity.provider == Provider::Aws)
+        .and_then(shape);
+    let stated = listed
+        .and_then(|shape| shape.gpu.as_ref())
+        .map(|offer| offer.share.count())
+        .or(known.count.map(Decimal::from))
+        .or(cards.map(|cards| Decimal::from(cards.count())));
+    let capacity = &object.status.capacity;
+    let devices = devices(object, &known, cards, stated);
+    let physical = stated.or_else(|| offered_devices(&devices));
+    let kind = devices.keys().find_map(|name| kind_of(name));
+    let own = match (listed, physical) {
+        (None, Some(physical)) => Some(own_shape(object, &known, cards, physical, kind)),
+        _ => None,
+    };
+    let is_of_catalog = listed.is_some_and(|shape| shape.accelerator != AcceleratorKind::Cpu);
+    let instance_type = match (type_label, &own) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(shape)) => type_of(shape, &known),
+        (None, None) => "unknown".to_owned(),
+    };
+    let node = Node {
+        name: object.metadata.name.clone(),
+        provider_id: Some(object.spec.provider_id.clone()).filter(|id| !id.is_empty()),
+        cluster: identity.cluster.clone(),
+        machine: identity.machine.clone(),
+        physical,
+        price_class: price_class(labels),
+        pool: label(labels, POOL).map(str::to_owned),
+        cpu_millicores: amount(object, "cpu", |one| one.in_units(1_000)),
+        memory_mib: amount(object, "memory", |one| one.in_units(1) >> 20),
+        pods: None,
+        is_ready: is_ready(object),
+        is_cordoned: object.spec.unschedulable,
+        devices,
+    };
+    Some(Described {
+        is_accelerated: is_of_catalog || physical.is_some() || !node.devices.is_empty(),
+        instance: instance(object, identity, instance_type, created.0),
+        shape: own,
+        labels: labels.clone(),
+        capacity: capacity.clone(),
+        known,
+        node,
+    })
+}
+
+/// Who pays for a node, and under which id.
+struct Identity {
+    provider: Provider,
+    machine: ResourceId,
+    account: String,
+    region: String,
+    zone: Option<String>,
+    cluster: Option<String>,
+}
+
+impl Identity {
+    fn of(object: &NodeObject) -> Self {
+        let labels = &object.metadata.labels;
+        let cluster = label(labels, CLUSTER);
+        let of_annotation = object.metadata.annotations.cluster_name.as_deref();
+        let cluster = cluster.or(of_annotation.filter(|name| !name.is_empty()));
+        let zone = label(labels, ZONE);
+        let place = Place::of(&object.spec.provider_id);
+        let own = || cluster.unwrap_or(Provider::OnPremises.name()).to_owned();
+        let of_place = place.as_ref().and_then(|place| place.region.clone());
+        let region = label(labels, REGION).map(str::to_owned).or(of_place);
+        let region = region.unwrap_or_else(own);
+        let (provider, machine, account) = match &place {
+            Some(place) => (place.provider, place.id(&region), place.account.clone()),
+            None => {
+                let name = &object.metadata.name;
+                let machine = ResourceId::new(Provider::OnPremises, &own(), &region, name);
+                (Provider::OnPremises, machine, own())
+            }
+        };
+        Self {
+            zone: zone
+                .map(str::to_owned)
+                .or(place.and_then(|place| place.zone)),
+            cluster: cluster.map(str::to_owned),
+            provider,
+            machine,
+            account,
+            region,
+        }
+    }
+}
+
+fn instance(
+    object: &NodeObject,
+    identity: Identity,
+    instance_type: String,
+    launch_time: Timestamp,
+) -> Instance {
+    let labels = &object.metadata.labels;
+    let is_windows = label(labels, &["kubernetes.io/os"]) == Some("windows");
+    Instance {
+        id: identity.machine,
+        account: identity.account,
+        region: identity.region,
+        zone: identity.zone,
+        instance_type,
+        state: InstanceState::Running,
+        lifecycle: price_class(labels).unwrap_or(Lifecycle::OnDemand),
+        capacity_reservation_id: None,
+        capacity_block_id: None,
+        operating_system: if is_windows {
+            OperatingSystem::Windows
+        } else {
+            OperatingSystem::Linux
+        },
+        tenancy: Tenancy::Shared,
+        launch_time,
+        attached_time: None,
+        state_transition_reason: None,
+        tags: tags(&object.metadata.name, labels),
+        auto_scaling_group: None,
+        private_dns_name: Some(object.metadata.name.clone()),
+        volumes: Vec::new(),
+        addresses: Vec::new(),
+    }
+}
+
+/// Labels that people gave a node, and its name.
+fn tags(name: &str, labels: &Labels) -> BTreeMap<String, String> {
+    let given = labels.iter().filter_map(|(key, value)| {
+        let key = match key.strip_prefix(OWN.0) {
+            Some(own) => format!("{}{own}", OWN.1),
+            None if key.contains('/') || OF_PROVIDERS.contains(&key.as_str()) => return None,
+            None => key.clone(),
+        };
+        Some((key, value.clone()))
+    });
+    let named = [("Name".to_owned(), name.to_owned())];
+    given.chain(named).collect()
+}
+
+/// How a node was bought, in the words of those who add nodes.
+fn price_class(labels: &Labels) -> Option<Lifecycle> {
+    let of = |name: &str| label(labels, &[name]).map(str::to_ascii_lowercase);
+    let named = [
+        "karpenter.sh/capacity-type",
+        "eks.amazonaws.com/capacityType",
+    ];
+    let named = named.iter().find_map(|name| of(name));
+    let of_azure = || of("kubernetes.azure.com/scalesetpriority");
+    let of_google = || of("cloud.google.com/gke-provisioning");
+    match named.or_else(of_azure).or_else(of_google).as_deref() {
+        Some("spot" | "preemptible") => return Some(Lifecycle::Spot),
+        Some("capacity_block") => return Some(Lifecycle::CapacityBlock),
+        // An hour in a capacity reservation costs what any other does.
+        Some("on-demand" | "on_demand" | "reserved" | "regular" | "standard") => {
+            return Some(Lifecycle::OnDemand);
+        }
+        _ => {}
+    }
+    let spot = [
+        "cloud.google.com/gke-spot",
+        "cloud.google.com/gke-preemptible",
+    ];
+    let is_spot = spot.iter().any(|name| of(name).as_deref() == Some("true"));
+    is_spot.then_some(Lifecycle::Spot)
+}
+
+fn is_ready(object: &NodeObject) -> Option<bool> {
+    let mut all = object.status.conditions.0.iter();
+    let ready = all.find(|one| one.kind == "Ready")?;
+    Some(ready.status == "True")
+}
+
+fn amount(object: &NodeObject, name: &str, units: impl Fn(Quantity) -> u64) -> NodeAmount {
+    let of = |all: &Amounts| all.get(name).map_or(0, |one| units(*one));
+    NodeAmount {
+        capacity: of(&object.status.capacity),
+        allocatable: of(&object.status.allocatable),
+        requested: None,
+    }
+}
+
+/// What the scheduler can give away: what device plugins offer, else what drivers list.
+fn devices(
+    object: &NodeObject,
+    known: &Labelled,
+    cards: Option<&NodeCards>,
+    physical: Option<Decimal>,
+) -> BTreeMap<String, NodeDevices> {
+    let capacity = &object.status.capacity;
+    let count = |all: &Amounts, name: &str| {
+        let amount = all.get(name).map_or(0, |amount| amount.in_units(1));
+        u32::try_from(amount).unwrap_or(u32::MAX)
+    };
+    let names = capacity
+        .keys()
+        .filter(|name| kind_of(name).is_some() && !is_second_name(name, capacity));
+    let offered: BTreeMap<String, NodeDevices> = names
+        .map(|name| {
+            let one = NodeDevices {
+                unit: known.unit(name, &object.metadata.labels, capacity, physical),
+                capacity: count(capacity, name),
+                allocatable: count(&object.status.allocatable, name),
+            };
+            (name.clone(), one)
+        })
+        .filter(|(_, one)| one.capacity > 0)
+        .collect();
+    match cards {
+        Some(cards) if offered.is_empty() => {
+            let one = NodeDevices {
+                unit: DeviceUnit::Whole,
+                capacity: cards.count(),
+                allocatable: cards.count(),
+            };
+            BTreeMap::from([(cards.driver.clone(), one)])
+        }
+        _ => offered,
+    }
+}
+
+/// What a machine offers whose type the catalog does not have.
+fn own_shape(
+    object: &NodeObject,
+    known: &Labelled,
+    cards: Option<&NodeCards>,
+    physical: Decimal,
+    kind: Option<AcceleratorKind>,
+) -> InstanceShape {
+    let of_driver = || cards.and_then(|cards| cards.model.clone());
+    let model = known.model.clone().or_else(of_driver);
+    let gpu = GpuShare::from_count(physical).map(|share| GpuOffer {
+        model: model.unwrap_or_else(|| GpuModel::Other("unknown model".to_owned())),
+        share,
+        vram_mib: known.vram_mib,
+    });
+    let labels = &object.metadata.labels;
+    let cores = amount(object, "cpu", |one| one.in_units(1));
+    InstanceShape {
+        instance_type: String::new(),
+        accelerator: kind.unwrap_or(AcceleratorKind::Gpu),
+        gpu,
+        vcpu: u32::try_from(cores.capacity).unwrap_or(u32::MAX),
+        memory_mib: amount(object, "memory", |one| one.in_units(1) >> 20).capacity,
+        architecture: match label(labels, &["kubernetes.io/arch"]) {
+            Some("amd64") => Some(Architecture::X86_64),
+            Some("arm64") => Some(Architecture::Arm64),
+            _ => None,
+        },
+        local_storage_gb: None,
+        efa: None,
+    }
+}
+
+/// A name for machines that have no name for their type, such as
+/// `8x-NVIDIA-H100-80GB-HBM3`.
+fn type_of(shape: &InstanceShape, known: &Labelled) -> String {
+    let Some(offer) = &shape.gpu else {
+        return "unknown".to_owned();
+    };
+    let plain = || offer.model.name().replace(' ', "-");
+    let product = known.product.clone().unwrap_or_else(plain);
+    format!("{}x-{product}", offer.share)
+}

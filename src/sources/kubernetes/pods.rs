@@ -1,0 +1,143 @@
+//! Pods: what each holds, and what it takes of its node.
+
+use super::objects::{Container, PodObject, PodSpec, Quantity, Requests};
+use super::owners::Makers;
+use super::resources::kind_of;
+use crate::domain::{Holder, InitRequest, effective_request};
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What pods take of a node beside its devices.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Taken {
+    pub pods: u32,
+    pub cpu_millicores: u64,
+    pub memory_bytes: u64,
+}
+
+impl Taken {
+    pub(super) fn add(&mut self, pod: &PodObject) {
+        let spec = &pod.spec;
+        let cpu = amount(spec, "cpu", |one| one.in_units(1_000));
+        let memory = amount(spec, "memory", |one| one.in_units(1));
+        self.pods = self.pods.saturating_add(1);
+        self.cpu_millicores = self.cpu_millicores.saturating_add(cpu);
+        self.memory_bytes = self.memory_bytes.saturating_add(memory);
+    }
+
+    pub(super) fn memory_mib(self) -> u64 {
+        self.memory_bytes.div_ceil(1 << 20)
+    }
+}
+
+/// Whether a pod has given back what it held.
+pub(super) fn has_ended(pod: &PodObject) -> bool {
+    ["Succeeded", "Failed"].contains(&pod.status.phase.as_str())
+}
+
+/// Devices that a pod asks for, by resource; none of which is zero.
+pub(super) fn devices(pod: &PodObject) -> BTreeMap<&str, u32> {
+    let containers = pod.spec.containers.0.iter();
+    let all = containers.chain(&pod.spec.init_containers.0);
+    let names = all.flat_map(|one| {
+        let Requests { requests, limits } = &one.resources;
+        requests.keys().chain(limits.keys())
+    });
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let devices = names.into_iter().filter(|name| kind_of(name).is_some());
+    devices
+        .filter_map(|name| {
+            let count = effective(&pod.spec, |requests| {
+                requests.get(name).map_or(0, |one| one.in_units(1))
+            });
+            (count > 0).then(|| (name, u32::try_from(count).unwrap_or(u32::MAX)))
+        })
+        .collect()
+}
+
+/// CPU or memory: what the pod states for all of its containers, else what they add up to,
+/// with what it takes beside them.
+fn amount(spec: &PodSpec, name: &str, units: impl Fn(Quantity) -> u64) -> u64 {
+    let beside = spec.overhead.get(name).map_or(0, |one| units(*one));
+    let of = |requests: &Requests| requests.get(name).map(&units);
+    let inside = of(&spec.resources)
+        .unwrap_or_else(|| effective(spec, |requests| of(requests).unwrap_or_default()));
+    inside.saturating_add(beside)
+}
+
+fn effective(spec: &PodSpec, amount: impl Fn(&Requests) -> u64) -> u64 {
+    let of = |one: &Container| amount(&one.resources);
+    let containers: Vec<u64> = spec.containers.0.iter().map(of).collect();
+    let init = spec.init_containers.0.iter().map(|one| InitRequest {
+        amount: of(one),
+        is_sidecar: one.restart_policy == "Always",
+    });
+    let init: Vec<InitRequest> = init.collect();
+    effective_request(&containers, &init)
+}
+
+pub(super) fn holder(pod: &PodObject, makers: &Makers) -> Holder {
+    Holder {
+        namespace: pod.metadata.namespace.clone(),
+        pod: Some(pod.metadata.name.clone()),
+        owner: makers.owner_of(&pod.metadata),
+        labels: pod.metadata.labels.clone(),
+    }
+}
+
+/// Since when a pod holds what it asked for, or waits for it.
+pub(super) fn since(pod: &PodObject) -> Option<Timestamp> {
+    let started = pod.status.start_time;
+    let since = started.filter(|_| !pod.spec.node_name.is_empty());
+    since.or(pod.metadata.creation_timestamp).map(|time| time.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::objects::{Document, Object};
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn pod(spec: &Value) -> PodObject {
+        let text = json!({"kind": "Pod", "spec": spec}).to_string();
+        let Document(mut all) = serde_json::from_str(&text).expect("a pod");
+        match all.pop() {
+            Some(Object::Pod(pod)) => *pod,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_limit_of_devices_is_a_request_and_init_containers_come_first() {
+        let one = |count: &str| json!({"resources": {"limits": {"nvidia.com/gpu": count}}});
+        let sidecar = json!({
+            "restartPolicy": "Always",
+            "resources": {"requests": {"nvidia.com/gpu": "1", "cpu": "1"}},
+        });
+        // A sidecar with one, a preparation with four beside it, two containers with one each.
+        let pod = pod(&json!({
+            "initContainers": [sidecar, one("4")],
+            "containers": [one("1"), one("1"), {"resources": {"requests": {"cpu": "500m"}}}],
+        }));
+        assert_eq!(devices(&pod), BTreeMap::from([("nvidia.com/gpu", 5)]));
+        let mut taken = Taken::default();
+        taken.add(&pod);
+        assert_eq!((taken.pods, taken.cpu_millicores), (1, 1_500));
+    }
+
+    #[test]
+    fn what_a_pod_states_counts_instead_of_its_containers() {
+        let of = |memory: &str| json!({"resources": {"requests": {"memory": memory}}});
+        let mut taken = Taken::default();
+        taken.add(&pod(&json!({
+            "containers": [of("1Gi"), of("1Gi")],
+            "overhead": {"memory": "10Mi"},
+        })));
+        assert_eq!(taken.memory_mib(), 2_058);
+        taken.add(&pod(&json!({
+            "containers": [of("1Gi"), of("1Gi")],
+            "resources": {"requests": {"memory": "3Gi"}},
+        })));
+        assert_eq!((taken.pods, taken.memory_mib()), (2, 5_130));
+    }
+}
