@@ -1,6 +1,7 @@
 //! Gathering: which calls for which scope, and running them with bounded
 //! concurrency. Partial truth travels with its gaps.
 
+mod machines;
 mod prices;
 mod refresh;
 mod run;

@@ -2,6 +2,7 @@
 //! wait for each other. One denied region or interface is a gap; nothing at
 //! all is an error.
 
+use super::machines::join;
 use super::prices::{add_known_prices, price_ask, prices_not_asked_for};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, Instance,
@@ -167,7 +168,10 @@ pub async fn gather(
         .filter(|id| !id.is_empty())
         .cloned()
         .collect();
-    let names: BTreeSet<String> = connections.iter().map(|one| one.region.clone()).collect();
+    let names = connections.iter().map(|one| &one.region);
+    // A cluster of which no machine is known is in no region.
+    let names = names.filter(|name| !name.is_empty()).cloned();
+    let names: BTreeSet<String> = names.collect();
     let mut api = ApiUsage::default();
     let of_accounts = accounts.iter().map(|account| &account.meter);
     for meter in of_accounts.chain(servers.iter().map(|server| &server.meter)) {
@@ -206,13 +210,13 @@ async fn inventories<'a>(
         .buffered(REGIONS_AT_ONCE)
         .collect()
         .await;
-    let mut fleet = Fleet::default();
+    let mut read = Vec::with_capacity(answers.len());
     let mut first_error = None;
     for (connection, answer) in answers {
         match answer {
             Ok(found) => {
                 gaps.extend(found.gaps);
-                fleet.add(connection, found.value);
+                read.push((connection, found.value));
             }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
@@ -220,6 +224,14 @@ async fn inventories<'a>(
                 first_error.get_or_insert(error);
             }
         }
+    }
+    let places = read.iter_mut();
+    let places = places.map(|(connection, found)| (connection.region.as_str(), found));
+    let mut places: Vec<_> = places.collect();
+    gaps.extend(join(&mut places));
+    let mut fleet = Fleet::default();
+    for (connection, found) in read {
+        fleet.add(connection, found);
     }
     match first_error {
         Some(first) if fleet.regions.is_empty() => Err(GatherError::EveryRegion {
