@@ -1,6 +1,7 @@
 //! Flags. Each means the same everywhere; groups are shared between commands.
 
 use super::demo::DemoChoice;
+use super::kubernetes::KubernetesArgs;
 use super::prometheus::PrometheusArgs;
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
@@ -191,6 +192,9 @@ pub(super) struct EstateArgs {
     /// Length of the window, such as 14d or 36h [default: 14d]
     #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
     pub lookback: Option<String>,
+
+    #[command(flatten)]
+    pub kubernetes: KubernetesArgs,
 
     /// Analyze a recorded estate, without any network access
     #[arg(

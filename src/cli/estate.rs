@@ -10,7 +10,7 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
 use crate::analysis::GroupKey;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Commitments, GapSubject, Gathered, PriceBook, ResourceId};
+use crate::domain::{Commitments, GapSubject, PriceBook, ResourceId};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, Notice};
@@ -105,7 +105,8 @@ pub(super) fn last_estate(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    if args.demo.is_some() || args.from.is_some() {
+    let is_named = args.demo.is_some() || args.from.is_some();
+    if is_named || !args.kubernetes.from_kubectl.is_empty() {
         return estate(args, settings, io);
     }
     let scope = Scope::of(args)?;
@@ -374,20 +375,23 @@ fn live(
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers(args, aws.profile.as_ref(), io)?;
+    let cluster = args.kubernetes.account()?;
+    let is_cloud_read = !args.kubernetes.is_offline();
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
-        progress("credentials");
-        let connected = aws::connect(&aws, regions.as_deref(), &namespace).await?;
-        let Gathered {
-            value: mut account,
-            gaps,
-        } = connected;
-        if args.metrics_source == MetricsSource::Prometheus {
-            for connection in &mut account.connections {
-                connection.metrics.clear();
-            }
+        let (mut accounts, mut gaps) = (Vec::new(), Vec::new());
+        if is_cloud_read {
+            progress("credentials");
+            let connected = aws::connect(&aws, regions.as_deref(), &namespace).await?;
+            accounts.push(connected.value);
+            gaps = connected.gaps;
         }
-        let accounts = [account];
-        let mut estate = gather(&accounts, &servers, &options, recorder.as_mut(), progress).await?;
+        accounts.extend(cluster);
+        if args.metrics_source == MetricsSource::Prometheus {
+            let all = accounts.iter_mut().flat_map(|one| &mut one.connections);
+            all.for_each(|connection| connection.metrics.clear());
+        }
+        let mut estate =
+            gather(&accounts, &servers, &options, recorder.as_mut(), progress).await?;
         estate.gaps.extend(gaps);
         estate.gaps.sort();
         estate.gaps.dedup();

@@ -19,6 +19,7 @@ mod guard;
 mod interrupts;
 mod inventory;
 mod io;
+mod kubernetes;
 mod last_run;
 mod live;
 mod metrics;

@@ -59,7 +59,10 @@ pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Result<
     ];
     let samples = args.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path)));
+    let objects = args.kubernetes.from_kubectl.iter();
+    let objects = objects.map(|path| ("--from-kubectl", Some(path)));
     let named: Vec<(&str, &Path)> = samples
+        .chain(objects)
         .chain(named)
         .filter_map(|(flag, path)| Some((flag, path?.as_path())))
         .collect();

@@ -20,10 +20,11 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Reads the flags; `--region` selects in recorded estates only, because a
+    /// Reads the flags; `--region` selects in what was recorded only, because a
     /// live account was asked about these regions alone.
     pub(super) fn of(args: &EstateArgs) -> Result<Self, Failure> {
-        let is_recorded = args.demo.is_some() || args.from.is_some();
+        let is_recorded =
+            args.demo.is_some() || args.from.is_some() || args.kubernetes.is_offline();
         let names = args.aws.region.as_deref().filter(|_| is_recorded);
         Ok(Self {
             regions: match names {
@@ -179,6 +180,12 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
     scope.named("--config", args.out.config.as_ref().map(path), "FILE");
     scope.named("--from", args.from.as_ref().map(path), "FILE");
+    let files: Vec<String> = args.kubernetes.from_kubectl.iter().map(path).collect();
+    let files = (!files.is_empty()).then(|| files.join(","));
+    scope.named("--from-kubectl", files, "FILE");
+    if args.kubernetes.with_aws {
+        scope.flag("--with-aws");
+    }
     for file in &args.profile_data {
         scope.named("--profile-data", Some(path(file)), "FILE");
     }

@@ -28,6 +28,7 @@ mod html_browser;
 mod installed;
 mod interrupts;
 mod json_schemas;
+mod kubernetes;
 mod listings;
 mod markers;
 mod markup;

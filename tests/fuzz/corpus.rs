@@ -74,6 +74,17 @@ pub fn price_caches() -> Vec<Vec<u8>> {
     vec![cache.to_string().into_bytes()]
 }
 
+/// Nodes, and the same with everything else of their cluster.
+pub fn clusters() -> Vec<Vec<u8>> {
+    let nodes = read("fixtures/kubernetes/nodes.json");
+    let list = |text: &[u8]| -> serde_json::Value { serde_json::from_slice(text).expect("JSON") };
+    let mut all = list(&nodes);
+    let mut others = list(&read("fixtures/kubernetes/objects.json"));
+    let others = others["items"].as_array_mut().expect("a list");
+    all["items"].as_array_mut().expect("a list").append(others);
+    vec![nodes, all.to_string().into_bytes()]
+}
+
 pub fn commitments() -> Vec<Vec<u8>> {
     let lists = blocks("docs/estate.md", "json").into_iter();
     lists.filter(|block| block.starts_with(b"[")).collect()

@@ -97,6 +97,7 @@ targets! {
     commitments
     audit
     terraform
+    kubectl
     samples
     nvidia_smi_csv
     nvidia_smi_xml

@@ -9,6 +9,7 @@ use gpucost::sources::files::{
     Keep, ReadOptions, open_samples, read_commitments, read_estate, read_own_prices,
     read_price_cache, read_report, read_terraform_plan,
 };
+use gpucost::sources::kubernetes::read_kubectl;
 use std::fs;
 use std::path::Path;
 
@@ -114,6 +115,30 @@ pub fn terraform() -> Target {
         read: |path| {
             let file = fs::File::open(path).expect("it is there");
             read_terraform_plan(file, "plan.json", Some("us-east-1")).is_ok()
+        },
+    }
+}
+
+pub fn kubectl() -> Target {
+    Target {
+        name: "kubectl",
+        file: "cluster.json",
+        short_pass: 300,
+        corpus: corpus::clusters,
+        mutate: mutate::document,
+        read: |path| {
+            if read_kubectl(&[path.to_owned()]).is_err() {
+                return false;
+            }
+            let name = path.to_str().expect("UTF-8");
+            let saved = path.with_extension("saved");
+            let saved_as = saved.to_str().expect("UTF-8");
+            let arguments = ["inventory", "--from-kubectl", name, "--save", saved_as];
+            let (code, _, stderr) = run(&[&arguments[..], &["--allow-empty"]].concat());
+            assert_eq!(code, 0, "{stderr}");
+            let estate = read_estate(&saved, Keep::Points).expect("what is saved is read");
+            survives_a_round_trip(&estate);
+            true
         },
     }
 }
