@@ -4,11 +4,12 @@
 use super::workloads::{idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, IdleStorageCosts, Instance, InstanceShape, InstanceState,
-    Policy, PriceQuote,
+    Cause, CauseKind, Claim, Clusters, DeviceFunnel, Gap, GapSubject, IdleStorageCosts, Instance,
+    InstanceShape, InstanceState, Node, Policy, PriceQuote, ResourceId,
 };
 use crate::usage::Estate;
 use jiff::civil::Date;
+use std::collections::BTreeMap;
 
 /// One instance with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +24,23 @@ pub struct ListedInstance<'a> {
     pub idle_storage: Option<IdleStorageCosts>,
 }
 
+/// A node with how far its devices are given away.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedNode {
+    pub node: Node,
+    pub devices: DeviceFunnel,
+}
+
 /// The instances of an estate, and what is not known about them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing<'a> {
     pub estate: &'a Estate,
     /// In order of account, region, type and id.
     pub instances: Vec<ListedInstance<'a>>,
+    /// Nodes of clusters in order of name; empty where no cluster was read.
+    pub nodes: Vec<ListedNode>,
+    /// Who holds devices of them or waits for some, in order of namespace and pod.
+    pub claims: Vec<Claim>,
     /// What could not be seen, in order.
     pub gaps: Vec<Gap>,
 }
@@ -56,11 +68,33 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     });
     gaps.sort();
     gaps.dedup();
+    let mut clusters = estate.clusters.clone();
+    clusters.sort();
+    let Clusters { nodes, claims } = clusters;
     Listing {
         estate,
         instances,
+        nodes: listed_nodes(nodes, &claims),
+        claims,
         gaps,
     }
+}
+
+fn listed_nodes(nodes: Vec<Node>, claims: &[Claim]) -> Vec<ListedNode> {
+    let mut by_machine: BTreeMap<&ResourceId, Vec<&Claim>> = BTreeMap::new();
+    for claim in claims {
+        if let Some(machine) = &claim.machine {
+            by_machine.entry(machine).or_default().push(claim);
+        }
+    }
+    let listed = nodes.into_iter().map(|node| {
+        let own = by_machine.get(&node.machine);
+        ListedNode {
+            devices: node.funnel(own.into_iter().flatten().copied()),
+            node,
+        }
+    });
+    listed.collect()
 }
 
 fn listed<'a>(

@@ -18,7 +18,7 @@ pub use audited::AuditedWorkload;
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
 };
-pub use inventory::{ListedInstance, Listing, list_instances};
+pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};
 pub use levers::{
     AssessedWorkload, Candidate, CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool,
     Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_commitments,

@@ -78,11 +78,11 @@ impl DeviceFunnel {
 }
 
 impl Node {
-    /// Its devices, with the claims of its cluster.
-    pub fn funnel(&self, claims: &[Claim]) -> DeviceFunnel {
+    /// Its devices, with claims among which are all of its own.
+    pub fn funnel<'a>(&self, claims: impl IntoIterator<Item = &'a Claim>) -> DeviceFunnel {
         let offered = self.devices.values();
         let allocatable: Decimal = offered.map(|one| one.unit.physical(one.allocatable)).sum();
-        let own = claims.iter();
+        let own = claims.into_iter();
         let own = own.filter(|claim| claim.machine.as_ref() == Some(&self.machine));
         let requested: Decimal = own.map(|claim| claim.devices.physical()).sum();
         DeviceFunnel {

@@ -348,3 +348,96 @@ fn what_is_no_output_of_kubectl_is_refused() {
     let outcome = world.run(&["inventory", "--demo", "--from-kubectl", "a.json"]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
 }
+
+#[test]
+fn the_inventory_shows_how_far_devices_are_given_away_and_to_whom() {
+    let world = world();
+    let document = run(&world, "inventory", &["--format", "json"]).json();
+    let nodes = document["nodes"].as_array().expect("a list");
+    assert_eq!(nodes.len(), 5);
+    let shared = &nodes[3];
+    assert_eq!(
+        shared["gpus"],
+        json!({
+            "physical": 4.0, "allocatable": 4.0, "requested": 0.75, "free": 3.25,
+            "unallocated": 3.25,
+        })
+    );
+    let devices = json!([{
+        "resource": "nvidia.com/gpu", "profile": null, "replicas": 4,
+        "capacity": 16, "allocatable": 16,
+    }]);
+    assert_eq!(shared["devices"], devices);
+    assert_eq!(
+        (&shared["instance"], &shared["price_class"]),
+        (&json!("i-0aaaaaaaaaaaaaaa2"), &json!("spot"))
+    );
+    let claims = document["claims"].as_array().expect("a list");
+    assert_eq!(claims.len(), 8);
+    assert_eq!(
+        claims[4],
+        json!({
+            "namespace": "search", "pod": "large-0",
+            "owner": {"kind": "PyTorchJob", "name": "large"}, "labels": {},
+            "resource": "nvidia.com/gpu", "profile": null, "replicas": null, "count": 8,
+            "gpus": 8.0, "state": "pending", "since": "2026-10-31T12:00:00Z", "instance": null,
+        })
+    );
+    assert_eq!(claims[7]["profile"], "3g.20gb");
+    assert_eq!(claims[7]["gpus"], 0.428_571);
+
+    let table = run(&world, "inventory", &[]).stdout;
+    assert!(
+        table.contains("NODES  5 nodes, 8 claims by pods, 1 waiting\n"),
+        "{table}"
+    );
+    let row = |name: &str| -> Vec<String> {
+        let line = table.lines().find(|line| line.starts_with(name));
+        let cells = line.expect("a row").split_whitespace();
+        cells.map(str::to_owned).collect()
+    };
+    let cells = [
+        "ip-10-0-1-20.ec2.internal",
+        "4",
+        "4",
+        "0.75",
+        "3.25",
+        "ready",
+        "notebooks",
+    ];
+    assert_eq!(row("ip-10-0-1-20"), cells);
+    let cells = ["gke-mig-1", "1", "0.86", "0.43", "0.43", "ready", "sliced"];
+    assert_eq!(row("gke-mig-1"), cells);
+    assert!(row("ip-10-0-1-30").ends_with(&["ready,", "cordoned", "—"].map(str::to_owned)));
+    // Without a cluster there is no such list.
+    let demo = world
+        .run(&["inventory", "--demo", "--format", "json"])
+        .json();
+    assert!(demo.get("nodes").is_none() && demo.get("claims").is_none());
+}
+
+#[test]
+fn hostile_names_of_nodes_and_pools_are_harmless() {
+    let name = "a\u{1b}[2J\u{202e}b";
+    let node = json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {
+            "name": name, "creationTimestamp": "2026-09-01T00:00:00Z",
+            "labels": {"agentpool": name, "kubernetes.azure.com/cluster": name},
+        },
+        "status": {"capacity": {"nvidia.com/gpu": "1"}},
+    });
+    let world = World::new();
+    let path = world.file("node.json", node.to_string());
+    for format in ["table", "wide", "json", "csv"] {
+        let outcome = world.run(&["inventory", "--from-kubectl", &path, "--format", format]);
+        assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);
+        for text in [&outcome.stdout, &outcome.stderr] {
+            assert!(!text.contains(['\u{1b}', '\u{202e}']), "{format}: {text}");
+        }
+        assert!(
+            outcome.stdout.contains("\\u{1b}") || format == "json",
+            "{format}"
+        );
+    }
+}

@@ -1,5 +1,6 @@
 //! `gpucost inventory` for programs: JSON.
 
+use super::nodes_json::{ClaimView, NodeView, claim_view, node_view};
 use super::{currency, idle_storage_monthly, known};
 use crate::analysis::{ListedInstance, Listing};
 use crate::domain::Currency;
@@ -17,6 +18,11 @@ struct Document {
     accounts: Vec<String>,
     regions: Vec<String>,
     instances: Vec<InstanceView>,
+    /// Absent where no cluster was read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<NodeView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<ClaimView>,
     gaps: Vec<GapView>,
 }
 
@@ -74,6 +80,8 @@ pub fn inventory_json(listing: &Listing<'_>) -> Result<String, serde_json::Error
         accounts: listing.estate.accounts.clone(),
         regions: listing.estate.regions.clone(),
         instances: listing.instances.iter().map(view).collect(),
+        nodes: listing.nodes.iter().map(node_view).collect(),
+        claims: listing.claims.iter().map(claim_view).collect(),
         gaps: GapView::list(&listing.gaps),
     })
 }

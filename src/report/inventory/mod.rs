@@ -3,6 +3,7 @@
 
 mod csv;
 mod json;
+mod nodes_json;
 mod table;
 
 pub use self::csv::inventory_csv;

@@ -1,12 +1,13 @@
 //! `gpucost inventory` for people.
 
 use super::{addresses, idle_storage_monthly, volume_gib};
-use crate::analysis::{ListedInstance, Listing};
-use crate::domain::InstanceShape;
+use crate::analysis::{ListedInstance, ListedNode, Listing};
+use crate::domain::{ClaimState, InstanceShape};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent};
+use rust_decimal::{Decimal, RoundingStrategy};
 
 /// The inventory for a terminal: what matters first, the name last, because it
 /// gives way where the columns end; then what could not be seen.
@@ -36,6 +37,9 @@ pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
         table.row(row);
     }
     let mut out = table.text(style);
+    if !listing.nodes.is_empty() {
+        out.push_str(&nodes_section(listing, style));
+    }
     // Writing to a string cannot fail.
     let _ = gap_section(&listing.gaps, style, &mut out);
     out.push_str(&format!(
@@ -44,6 +48,55 @@ pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
         counted(listing.estate.regions.len() as u64, "region", "regions"),
     ));
     out
+}
+
+/// How far the GPUs of each node are given away.
+fn nodes_section(listing: &Listing<'_>, style: TableStyle) -> String {
+    let claims = listing.claims.iter();
+    let waiting = claims.filter(|claim| claim.state == ClaimState::Pending);
+    let title = format!(
+        "NODES  {}, {} by pods, {} waiting",
+        counted(listing.nodes.len() as u64, "node", "nodes"),
+        counted(listing.claims.len() as u64, "claim", "claims"),
+        waiting.count()
+    );
+    let header = [
+        "NODE",
+        "GPUS",
+        "ALLOCATABLE",
+        "REQUESTED",
+        "FREE",
+        "STATE",
+        "POOL",
+    ];
+    let mut table = PlainTable::new(&header, 1..=4);
+    for ListedNode { node, devices } in &listing.nodes {
+        let state = match (node.is_ready, node.is_cordoned) {
+            (Some(false), true) => "not ready, cordoned",
+            (Some(false), false) => "not ready",
+            (_, true) => "cordoned",
+            (Some(true), false) => "ready",
+            (None, false) => ABSENT,
+        };
+        table.row(vec![
+            fit(&node.name, 30),
+            gpus(devices.physical),
+            gpus(Some(devices.allocatable)),
+            gpus(devices.requested),
+            gpus(devices.free()),
+            state.to_owned(),
+            fit(node.pool.as_deref().unwrap_or(ABSENT), 24),
+        ]);
+    }
+    format!("{}\n{}", style.heading(&title), table.text(style))
+}
+
+/// A number of GPUs, to the hundredth of one.
+fn gpus(number: Option<Decimal>) -> String {
+    number.map_or(ABSENT.to_owned(), |number| {
+        let number = number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero);
+        number.normalize().to_string()
+    })
 }
 
 fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {
