@@ -23,8 +23,8 @@ impl Scope {
     /// Reads the flags; `--region` selects in what was recorded only, because a
     /// live account was asked about these regions alone.
     pub(super) fn of(args: &EstateArgs) -> Result<Self, Failure> {
-        let is_recorded =
-            args.demo.is_some() || args.from.is_some() || args.kubernetes.is_offline();
+        let has_files = args.from.is_some() || !args.kubernetes.from_kubectl.is_empty();
+        let is_recorded = args.demo.is_some() || has_files;
         let names = args.aws.region.as_deref().filter(|_| is_recorded);
         Ok(Self {
             regions: match names {

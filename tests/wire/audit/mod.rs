@@ -12,3 +12,4 @@ mod commitments;
 mod explained;
 mod fleet;
 mod hostile;
+mod kubernetes;
