@@ -5,7 +5,7 @@ use super::workloads::{idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, Claim, Clusters, DeviceFunnel, Gap, GapSubject, IdleStorageCosts, Instance,
-    InstanceShape, InstanceState, Node, Policy, PriceQuote, ResourceId,
+    InstanceShape, InstanceState, Node, Policy, PriceQuote, Provider, ResourceId,
 };
 use crate::usage::Estate;
 use jiff::civil::Date;
@@ -137,7 +137,10 @@ fn quote(instance: &Instance, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> Optio
         None => Cause::of(CauseKind::Prepaid, []),
         Some(key) => match prices.get(&key) {
             Ok(quote) => return Some(quote),
-            Err(missing) => Cause::of(CauseKind::NoPriceRead, [&missing.0.to_string()]),
+            Err(missing) => match key.provider {
+                Provider::Aws => Cause::of(CauseKind::NoPriceRead, [&missing.0.to_string()]),
+                _ => Cause::of(CauseKind::NoOwnPrice, [&missing.0.to_string(), ""]),
+            },
         },
     };
     gaps.push(Gap::of(GapSubject::Price, instance.id.as_str(), cause));

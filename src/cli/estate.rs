@@ -390,8 +390,7 @@ fn live(
             let all = accounts.iter_mut().flat_map(|one| &mut one.connections);
             all.for_each(|connection| connection.metrics.clear());
         }
-        let mut estate =
-            gather(&accounts, &servers, &options, recorder.as_mut(), progress).await?;
+        let mut estate = gather(&accounts, &servers, &options, recorder.as_mut(), progress).await?;
         estate.gaps.extend(gaps);
         estate.gaps.sort();
         estate.gaps.dedup();

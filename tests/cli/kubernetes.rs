@@ -391,8 +391,9 @@ fn the_inventory_shows_how_far_devices_are_given_away_and_to_whom() {
         table.contains("NODES  5 nodes, 8 claims by pods, 1 waiting\n"),
         "{table}"
     );
+    let nodes = table.split("NODES").nth(1).expect("the list");
     let row = |name: &str| -> Vec<String> {
-        let line = table.lines().find(|line| line.starts_with(name));
+        let line = nodes.lines().find(|line| line.starts_with(name));
         let cells = line.expect("a row").split_whitespace();
         cells.map(str::to_owned).collect()
     };

@@ -9,9 +9,9 @@ use crate::catalog::{self, Prices};
 use crate::domain::{
     Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
     HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape, InstanceState,
-    InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy, PriceKey, Rejected,
-    ResourceId, Unpriced, UsageState, UtilizationSummary, Verdict, Workload, WorkloadCost,
-    WorkloadKey, is_restartable,
+    InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy, PriceKey, Provider,
+    Rejected, ResourceId, Unpriced, UsageState, UtilizationSummary, Verdict, Workload,
+    WorkloadCost, WorkloadKey, is_restartable,
 };
 use crate::rules;
 use crate::usage::{Estate, Timeline, Usages, WeekUsage};
@@ -407,8 +407,12 @@ impl<'a> Gather<'a> {
         let mut costs = Vec::with_capacity(instances.len());
         for (instance, usage) in instances.iter().zip(usage) {
             let key = instance.price_key().ok_or_else(|| committed(instance))?;
+            let kind = match key.provider {
+                Provider::Aws => CauseKind::NoPrice,
+                _ => CauseKind::NoOwnPrice,
+            };
             let (key, quote) = self.prices.find(&key).map_err(|missing| Unpriced {
-                cause: Cause::of(CauseKind::NoPrice, [&missing.0.to_string(), ""]),
+                cause: Cause::of(kind, [&missing.0.to_string(), ""]),
             })?;
             // Observed for no time at all: launched in the current period, and
             // it runs.

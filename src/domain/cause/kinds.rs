@@ -224,6 +224,10 @@ causes! {
     /// No source has the price of an instance.
     NoPrice = "no-price" [Words Rules]
         "no price for {}: unpriced{?; silent: }", RECORD_PRICE;
+    /// Nobody states the price of hardware elsewhere than on AWS.
+    NoOwnPrice = "no-own-price" [Words Rules]
+        "no price for {}: unpriced{?; silent: }",
+        "state it in a file of your own prices, under `[prices]` in gpucost.toml";
     /// The same where the Pricing API may have it.
     NoPriceRead = "no-price-read" [Words]
         "no price for {}: unpriced", ASK_FOR_PRICES;
