@@ -62,8 +62,11 @@ impl PrometheusArgs {
                 ..ClientOptions::default()
             };
             connect(server, options).map_err(|error| {
-                let hint = error.hint();
-                Failure::new(ExitCode::Input, error).with_hint(hint)
+                Failure::new(ExitCode::Input, error).with_hint(format!(
+                    "check `--prometheus-url` (such as http://prometheus:9090, with the user and \
+                     the password in {USER} and {PASSWORD}), `--prometheus-header` and \
+                     `--prometheus-ca-file`"
+                ))
             })
         });
         connected.collect()
