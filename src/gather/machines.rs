@@ -1,6 +1,6 @@
 //! A machine that several places show is one instance, and is paid for once.
 
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, ResourceId};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, Provider, ResourceId};
 use crate::sources::Found;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,8 @@ pub(super) fn join(places: &mut [(&str, &mut Found)]) -> Vec<Gap> {
                 labels.insert(one.id.clone(), one.tags.clone());
                 return false;
             }
-            let is_read = regions.contains(&one.region);
+            // Own hardware may stand in a region of the same name.
+            let is_read = one.id.provider() == Provider::Aws && regions.contains(&one.region);
             if is_read {
                 let cause = Cause::of(CauseKind::NodeNotShown, [&one.region]);
                 gaps.push(Gap::of(GapSubject::Instance, one.id.as_str(), cause));
