@@ -4,6 +4,7 @@
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
+use crate::catalog::leading_region;
 use crate::sources::MetricServer;
 use crate::sources::prometheus::{Auth, ClientOptions, Server, connect};
 use clap::Args;
@@ -85,7 +86,7 @@ impl PrometheusArgs {
     }
 
     /// The flags as they can be typed again, each with what stands for a value that is not
-    /// shown. Values of headers never are.
+    /// shown. Values of headers and commands never are.
     pub(super) fn words(&self, mut add: impl FnMut(&str, String, &str)) {
         for url in &self.prometheus_url {
             add("--prometheus-url", url.clone(), "URL");
@@ -94,8 +95,12 @@ impl PrometheusArgs {
             let name = header.split(':').next().unwrap_or_default();
             add("--prometheus-header", format!("{name}: VALUE"), "HEADER");
         }
-        if let Some(command) = &self.prometheus_token_command {
-            add("--prometheus-token-command", command.clone(), "COMMAND");
+        if self.prometheus_token_command.is_some() {
+            add(
+                "--prometheus-token-command",
+                "COMMAND".to_owned(),
+                "COMMAND",
+            );
         }
         if let Some(file) = &self.prometheus_ca_file {
             let file = file.to_string_lossy().into_owned();
@@ -136,11 +141,16 @@ impl PrometheusArgs {
 
 /// AWS's own servers are asked with AWS credentials.
 fn aws_auth(url: &str) -> Option<Auth> {
+    let url = url.trim().to_ascii_lowercase();
     let host = url.strip_prefix("https://")?.split(['/', ':']).next()?;
     let (service, rest) = host.split_once('.')?;
     let region = rest
         .strip_suffix(".amazonaws.com")
         .or_else(|| rest.strip_suffix(".amazonaws.com.cn"))?;
+    // A bucket of a name such as `monitoring` is no region.
+    if leading_region(region) != Some(region) {
+        return None;
+    }
     let service = match service {
         "aps-workspaces" => "aps",
         "monitoring" => "monitoring",
@@ -172,12 +182,14 @@ mod tests {
 
     #[test]
     fn credentials_of_aws_go_to_aws_alone() {
-        let service = |url| match aws_auth(url) {
+        let service = |url: &str| match aws_auth(url) {
             Some(Auth::SigV4 { service, region }) => Some((service, region)),
             _ => None,
         };
         let workspace = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1";
         assert_eq!(service(workspace), Some(("aps", "eu-west-1".to_owned())));
+        let shouted = workspace.replace("https", "HTTPS");
+        assert_eq!(service(&shouted), Some(("aps", "eu-west-1".to_owned())));
         assert_eq!(
             service("https://monitoring.us-east-1.amazonaws.com"),
             Some(("monitoring", "us-east-1".to_owned()))
@@ -187,6 +199,7 @@ mod tests {
             "https://aps-workspaces.eu-west-1.amazonaws.com.evil.example",
             "https://evil.example/aps-workspaces.eu-west-1.amazonaws.com",
             "https://prometheus:9090",
+            "https://monitoring.s3.amazonaws.com",
         ] {
             assert_eq!(service(other), None, "{other}");
         }

@@ -96,7 +96,9 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
     let created = object.metadata.creation_timestamp?;
     let identity = Identity::of(object);
     let known = Labelled::of(labels);
-    let type_label = label(labels, TYPE);
+    // A name that AWS gives is not the type of anything else.
+    let is_of_aws = identity.provider == Provider::Aws;
+    let type_label = label(labels, TYPE).filter(|name| is_of_aws || shape(name).is_none());
     let listed = type_label
         .filter(|_| identity.provider == Provider::Aws)
         .and_then(shape);

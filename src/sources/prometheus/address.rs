@@ -54,7 +54,10 @@ impl Address {
 
     /// Whether the server is on this host, where no proxy is between.
     pub fn is_loopback(&self) -> bool {
-        self.host == "localhost" || self.host == "[::1]" || self.host.starts_with("127.")
+        let address = self.host.parse::<std::net::Ipv4Addr>();
+        self.host == "localhost"
+            || self.host == "[::1]"
+            || address.is_ok_and(|address| address.is_loopback())
     }
 
     /// Whether the service may refuse parameters that it does not know, because it is
@@ -161,5 +164,6 @@ mod tests {
         let is_loopback = |url| Address::of(url).expect("an address").is_loopback();
         assert!(is_loopback("http://localhost:9090") && is_loopback("http://127.0.0.1"));
         assert!(is_loopback("http://[::1]:9090/x") && !is_loopback("http://prom"));
+        assert!(!is_loopback("http://127.evil.example"));
     }
 }

@@ -130,12 +130,10 @@ pub(super) async fn in_pieces<A: Ask>(
     failures
 }
 
-/// Whether the next call would fail in the same way.
+/// Whether the next call would fail in the same way. A server that throttles has been
+/// waited for by then.
 pub(super) fn ends_all(error: &SourceError) -> bool {
-    let may_pass = matches!(
-        error.kind,
-        FailureKind::Throttled | FailureKind::Unsupported | FailureKind::Other
-    );
+    let may_pass = matches!(error.kind, FailureKind::Unsupported | FailureKind::Other);
     !may_pass && !is_too_large(error)
 }
 

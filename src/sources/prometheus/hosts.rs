@@ -138,8 +138,11 @@ impl<'a> Hosts<'a> {
             return HostMatch::None;
         };
         let mut found = ids.iter().filter_map(|id| self.by_provider_id(id));
+        // Ids in other forms name machines that are known by their host names.
+        let is_exact = |id: &String| id.starts_with("aws://") || id.starts_with("gce://");
         match (found.next(), found.next()) {
             (Some(instance), None) => HostMatch::One(instance),
+            (None, _) if !ids.iter().any(is_exact) => HostMatch::None,
             _ => HostMatch::Several,
         }
     }
@@ -161,9 +164,12 @@ impl<'a> Hosts<'a> {
             .into_iter()
             .flatten();
         let instance = natives.find_map(|native| self.directory.by_id(native))?;
-        let project = instance.id.place().map(|(_, account, _)| account);
-        let is_of_project = provider != Provider::Gcp || path.split('/').next() == project;
-        (instance.id.provider() == provider && is_of_project).then_some(instance)
+        let mut parts = path.split('/');
+        let (project, zone) = (parts.next()?, parts.next().unwrap_or_default());
+        let region = zone.rsplit_once('-').map_or(zone, |(region, _)| region);
+        let of_gcp = Some((Provider::Gcp, project, region));
+        let is_there = provider != Provider::Gcp || instance.id.place() == of_gcp;
+        (instance.id.provider() == provider && is_there).then_some(instance)
     }
 
     fn by_address(

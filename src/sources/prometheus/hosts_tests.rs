@@ -4,7 +4,7 @@ use crate::sources::prometheus::scenes::{labels, machine};
 
 fn machines() -> Vec<Instance> {
     let other = |provider, account, native: &str, dns: &str| Instance {
-        id: ResourceId::new(provider, account, "somewhere", native),
+        id: ResourceId::new(provider, account, "us-east1", native),
         ..machine("", "g5.xlarge", dns)
     };
     vec![
@@ -23,8 +23,9 @@ fn nodes() -> Vec<Labels> {
         r#"node="gone",provider_id="aws:///us-east-1a/i-9",internal_ip="10.0.0.9""#,
         r#"cluster="b",node="worker-a",provider_id="aws:///us-east-1a/i-1""#,
         // The pod of kube-state-metrics itself runs on another node.
-        r#"node="other",exported_node="worker-g",provider_id="gce://proj/us-central1-a/vm-1""#,
-        r#"node="worker-h",provider_id="gce://elsewhere/us-central1-a/vm-1""#,
+        r#"node="other",exported_node="worker-g",provider_id="gce://proj/us-east1-b/vm-1""#,
+        r#"node="worker-h",provider_id="gce://elsewhere/us-east1-b/vm-1""#,
+        r#"node="worker-e",provider_id="gce://proj/europe-west4-a/vm-1""#,
         r#"node="worker-z",provider_id="azure:///subscriptions/sub/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm-2""#,
         // A node that was replaced by another of its name.
         r#"node="again",provider_id="aws:///us-east-1a/i-1""#,
@@ -99,6 +100,8 @@ fn nodes_are_told_apart_by_cluster_and_provider() {
             is("vm-1", JoinedBy::ProviderId, "node"),
         ),
         (r#"node="worker-h""#, None),
+        // The same name in another region.
+        (r#"node="worker-e""#, None),
         (
             r#"node="worker-z""#,
             is("vm-2", JoinedBy::ProviderId, "node"),
