@@ -147,7 +147,7 @@ fn aws_auth(url: &str) -> Option<Auth> {
     let region = rest
         .strip_suffix(".amazonaws.com")
         .or_else(|| rest.strip_suffix(".amazonaws.com.cn"))?;
-    // A bucket of a name such as `monitoring` is no region.
+    // The host of a bucket that is called `monitoring` has no region.
     if leading_region(region) != Some(region) {
         return None;
     }

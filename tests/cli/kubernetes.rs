@@ -410,7 +410,7 @@ fn the_inventory_shows_how_far_devices_are_given_away_and_to_whom() {
     let cells = ["gke-mig-1", "1", "0.86", "0.43", "0.43", "ready", "sliced"];
     assert_eq!(row("gke-mig-1"), cells);
     assert!(row("ip-10-0-1-30").ends_with(&["ready,", "cordoned", "—"].map(str::to_owned)));
-    // Without a cluster there is no such list.
+    // Without a cluster the list is absent.
     let demo = world
         .run(&["inventory", "--demo", "--format", "json"])
         .json();

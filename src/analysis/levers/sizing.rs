@@ -46,7 +46,7 @@ pub struct Candidate {
 }
 
 impl Sized {
-    /// Looks at every type for a demand that no workload of an audit has.
+    /// Evaluates every type for a demand that no workload of an audit has.
     pub fn of(
         today: &Today<'_>,
         demand: Demand,

@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(values, [(labels(&[("a", "b")]), 2.0)]);
         let scalar = read::<VectorData>(&success(r#"{"resultType":"scalar","result":[1,"2"]}"#));
         let Some(Unread::Malformed(words)) = scalar.err() else {
-            panic!("a scalar is no vector");
+            panic!("a scalar is not a vector");
         };
         assert!(words.starts_with("unknown variant `scalar`"), "{words}");
     }

@@ -138,7 +138,7 @@ pub struct MappedMetric {
     pub exporter: Exporter,
 }
 
-/// The metrics to look for. Of two that measure the same thing of a GPU the first one
+/// The known metrics. Of two that measure the same thing of a GPU the first one
 /// counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricMap {
