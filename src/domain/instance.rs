@@ -229,6 +229,34 @@ impl Instance {
 }
 
 #[cfg(test)]
+impl Instance {
+    /// A running on-demand Linux machine of a test.
+    pub(crate) fn sample(id: &str, instance_type: &str, launch_time: Timestamp) -> Self {
+        Self {
+            id: ResourceId::named(id),
+            account: "111122223333".to_owned(),
+            region: "us-east-1".to_owned(),
+            zone: None,
+            instance_type: instance_type.to_owned(),
+            state: InstanceState::Running,
+            lifecycle: Lifecycle::OnDemand,
+            capacity_reservation_id: None,
+            capacity_block_id: None,
+            operating_system: OperatingSystem::Linux,
+            tenancy: Tenancy::Shared,
+            launch_time,
+            attached_time: None,
+            state_transition_reason: None,
+            tags: BTreeMap::new(),
+            auto_scaling_group: None,
+            private_dns_name: None,
+            volumes: Vec::new(),
+            addresses: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

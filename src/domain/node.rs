@@ -71,7 +71,7 @@ impl DeviceFunnel {
         Some((self.allocatable - self.requested?).max(Decimal::ZERO))
     }
 
-    /// What is there and requested by nobody, whether it can be given away or not.
+    /// What is there and not requested, whether it can be given away or not.
     pub fn unallocated(&self) -> Option<Decimal> {
         Some((self.physical? - self.requested?).max(Decimal::ZERO))
     }

@@ -370,7 +370,7 @@ impl PriceBook {
             .filter(|(other, _)| other.zone.is_some())
     }
 
-    /// Takes over every price of another book.
+    /// Takes over every price of another collection.
     pub fn add(&mut self, other: &Self) {
         let entries = other.quotes.iter();
         self.quotes

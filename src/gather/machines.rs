@@ -142,7 +142,7 @@ mod tests {
             // Of another account, or terminated since.
             instance("i-2", "us-east-1", Lifecycle::OnDemand, &[]),
         ]);
-        // Nobody read this region.
+        // This region was not read.
         let west = instance("i-3", "us-west-2", Lifecycle::OnDemand, &[]);
         let mut west = cluster(vec![west]);
         let gaps = join(&mut [

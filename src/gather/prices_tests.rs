@@ -1,28 +1,12 @@
 use super::*;
-use crate::domain::{InstanceState, Lifecycle, PriceKey, ResourceId, Tenancy};
+use crate::domain::{InstanceState, Lifecycle, PriceKey};
 use jiff::Timestamp;
 
 fn spot(instance_type: &str) -> Instance {
     Instance {
-        id: ResourceId::named("i-1"),
-        account: "111122223333".to_owned(),
-        region: "us-east-1".to_owned(),
         zone: Some("us-east-1a".to_owned()),
-        instance_type: instance_type.to_owned(),
-        state: InstanceState::Running,
         lifecycle: Lifecycle::Spot,
-        capacity_reservation_id: None,
-        capacity_block_id: None,
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
-        launch_time: Timestamp::UNIX_EPOCH,
-        attached_time: None,
-        state_transition_reason: None,
-        tags: BTreeMap::new(),
-        auto_scaling_group: None,
-        private_dns_name: None,
-        volumes: Vec::new(),
-        addresses: Vec::new(),
+        ..Instance::sample("i-1", instance_type, Timestamp::UNIX_EPOCH)
     }
 }
 

@@ -350,7 +350,7 @@ async fn prices(fleet: &Fleet<'_>, options: &GatherOptions, window: Window) -> G
 }
 
 /// What the accounts committed to in every region, those without instances
-/// included: what nobody uses is the most worth knowing.
+/// included: what is not used is the most worth knowing.
 async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commitments> {
     let regions = fleet.regions.iter();
     let of_regions = regions.filter_map(|(connection, _)| connection.commitments.as_ref());

@@ -1,11 +1,10 @@
 use super::*;
 use crate::domain::{
-    GpuModel, GpuShare, GpuUsage, InstanceState, Lifecycle, Metric, OperatingSystem, ResourceId,
-    SeriesSource, Signal, Statistic, Tenancy,
+    GpuModel, GpuShare, GpuUsage, InstanceState, Metric, ResourceId, SeriesSource, Signal,
+    Statistic,
 };
 use crate::usage::Points;
 use jiff::Timestamp;
-use std::collections::BTreeMap;
 
 const HOUR: i64 = 3600;
 
@@ -22,25 +21,8 @@ fn window() -> Window {
 
 fn instance(state: InstanceState, launched: i64) -> Instance {
     Instance {
-        id: ResourceId::named("i-1"),
-        account: "111122223333".to_owned(),
-        region: "us-east-1".to_owned(),
-        zone: None,
-        instance_type: "g5.12xlarge".to_owned(),
         state,
-        lifecycle: Lifecycle::OnDemand,
-        capacity_reservation_id: None,
-        capacity_block_id: None,
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
-        launch_time: at(launched),
-        attached_time: None,
-        state_transition_reason: None,
-        tags: BTreeMap::new(),
-        auto_scaling_group: None,
-        private_dns_name: None,
-        volumes: Vec::new(),
-        addresses: Vec::new(),
+        ..Instance::sample("i-1", "g5.12xlarge", at(launched))
     }
 }
 

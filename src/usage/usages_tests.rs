@@ -1,7 +1,5 @@
 use super::*;
-use crate::domain::{
-    GpuOffer, GpuShare, Instance, InstanceState, Lifecycle, OperatingSystem, Tenancy,
-};
+use crate::domain::{GpuOffer, GpuShare, Instance};
 use crate::usage::distribution;
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -21,27 +19,7 @@ fn window() -> Window {
 }
 
 fn instance() -> Instance {
-    Instance {
-        id: ResourceId::named("i-1"),
-        account: String::new(),
-        region: String::new(),
-        zone: None,
-        instance_type: String::new(),
-        state: InstanceState::Running,
-        lifecycle: Lifecycle::OnDemand,
-        capacity_reservation_id: None,
-        capacity_block_id: None,
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
-        launch_time: at(0),
-        attached_time: None,
-        state_transition_reason: None,
-        tags: BTreeMap::new(),
-        auto_scaling_group: None,
-        private_dns_name: None,
-        volumes: Vec::new(),
-        addresses: Vec::new(),
-    }
+    Instance::sample("i-1", "", at(0))
 }
 
 type Key = (Metric, Option<u16>, Statistic);

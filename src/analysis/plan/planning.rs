@@ -51,7 +51,7 @@ impl GroupProposals {
         }
     }
 
-    /// What kept levers silent for lack of data.
+    /// What kept levers silent because of missing data.
     fn gaps(&self, workload: &Workload) -> Vec<Gap> {
         let refused = self.by_part.iter().flat_map(Proposals::refused);
         refused

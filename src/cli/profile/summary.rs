@@ -65,13 +65,13 @@ impl Pricing {
         let Some(name) = &place.instance_type else {
             return;
         };
-        let mut lacks = |what: GapSubject, cause| gaps.push(Gap::of(what, name, cause));
+        let mut absent = |what: GapSubject, cause| gaps.push(Gap::of(what, name, cause));
         let found = known(name);
         if let Ok((shape, _)) = &found {
             let reasons = contradictions(gpus, shape);
             if !reasons.is_empty() {
                 let cause = Cause::of(CauseKind::OtherGpus, [&reasons.join("; ")]);
-                lacks(GapSubject::Price, cause);
+                absent(GapSubject::Price, cause);
                 return;
             }
             if let Some((seen, devices)) = unnamed_gpus(gpus, shape) {
@@ -79,17 +79,17 @@ impl Pricing {
                     CauseKind::GpusNotProfiled,
                     [&seen.to_string(), &devices.to_string()],
                 );
-                lacks(GapSubject::HostGpus, cause);
+                absent(GapSubject::HostGpus, cause);
             }
         }
         let region = place.region.as_deref().unwrap_or(pricing::HOME_REGION);
         if place.region.is_none() {
             let cause = Cause::of(CauseKind::RegionAssumed, [region]);
-            lacks(GapSubject::Region, cause);
+            absent(GapSubject::Region, cause);
         }
         let Ok((shape, _)) = found else {
             let cause = Cause::of(CauseKind::TypeNotListed, []);
-            lacks(GapSubject::Price, cause);
+            absent(GapSubject::Price, cause);
             return;
         };
         let mut key = PriceKey::linux_on_demand(region, &shape.instance_type);
@@ -106,7 +106,7 @@ impl Pricing {
             }
             Err(missing) => {
                 let cause = Cause::of(CauseKind::NoRunPrice, [&missing.0.to_string()]);
-                lacks(GapSubject::Price, cause);
+                absent(GapSubject::Price, cause);
             }
         }
     }

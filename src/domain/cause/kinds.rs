@@ -224,7 +224,7 @@ causes! {
     /// No source has the price of an instance.
     NoPrice = "no-price" [Words Rules]
         "no price for {}: unpriced{?; silent: }", RECORD_PRICE;
-    /// Nobody states the price of hardware elsewhere than on AWS.
+    /// No source states the price of hardware elsewhere than on AWS.
     NoOwnPrice = "no-own-price" [Words Rules]
         "no price for {}: unpriced{?; silent: }",
         "state it in a file of your own prices, under `[prices]` in gpucost.toml";
@@ -453,10 +453,10 @@ causes! {
         "no action needed if nvidia-smi was killed; otherwise copy the log again";
     ColumnMissing = "column-missing" []
         "the log has no such column", "add it to --query-gpu";
-    /// A log lacks columns.
+    /// Columns are missing in a log.
     ColumnsMissing = "columns-missing" []
         "the log has no such columns", "add them to --query-gpu";
-    /// A log lacks the column of times.
+    /// The column of times is missing in a log.
     TimestampMissing = "timestamp-missing" []
         "the log has no such column; the sample interval comes only from --interval, and the date \
          is unknown", "add it to --query-gpu";

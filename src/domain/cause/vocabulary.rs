@@ -33,7 +33,7 @@ pub enum Detail {
     Words,
     /// Rules that are silent, separated by `, `; empty where nobody asks for them.
     Rules,
-    /// A measurement that right-sizing lacks, as it names it.
+    /// A measurement that right-sizing is missing, as it names it.
     Demand,
     /// [`FIGURES`], separated by `, `.
     Figures,

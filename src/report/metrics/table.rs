@@ -34,7 +34,7 @@ pub fn metrics_table(audit: &Audit, invocation: &Invocation, style: TableStyle) 
     out
 }
 
-/// How many instances lack a signal, and what to type about it.
+/// How many instances have no signal, and what to type about it.
 fn closing(audit: &Audit, invocation: &Invocation) -> String {
     let having = |wanted: Option<Signal>| {
         instances(audit)

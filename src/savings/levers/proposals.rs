@@ -137,7 +137,7 @@ pub enum Refusal {
     SeveralMarkets,
     /// No member was measured for long enough.
     TooShort,
-    /// A savings plan may pay for it, at a rate that nobody knows.
+    /// A savings plan may pay for it, at an unknown rate.
     RateUnknown {
         /// The id of the plan.
         plan: String,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{InstanceState, Lifecycle, OperatingSystem, Tenancy};
+use crate::domain::InstanceState;
 use jiff::Timestamp;
 
 fn at(second: i64) -> Timestamp {
@@ -8,25 +8,8 @@ fn at(second: i64) -> Timestamp {
 
 fn instance(id: &str, dns: &str) -> Instance {
     Instance {
-        id: ResourceId::named(id),
-        account: "111122223333".to_owned(),
-        region: "us-east-1".to_owned(),
-        zone: None,
-        instance_type: "g5.12xlarge".to_owned(),
-        state: InstanceState::Running,
-        lifecycle: Lifecycle::OnDemand,
-        capacity_reservation_id: None,
-        capacity_block_id: None,
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
-        launch_time: at(0),
-        attached_time: None,
-        state_transition_reason: None,
-        tags: BTreeMap::new(),
-        auto_scaling_group: None,
         private_dns_name: Some(dns.to_owned()),
-        volumes: Vec::new(),
-        addresses: Vec::new(),
+        ..Instance::sample(id, "g5.12xlarge", at(0))
     }
 }
 

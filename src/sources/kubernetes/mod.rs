@@ -41,7 +41,7 @@ pub fn account(found: Gathered<Found>) -> Account {
         // What is missing is said all the same.
         regions.insert(String::new(), Vec::new());
     }
-    // What waits, and what is missing, is of no region; it is told once.
+    // What waits, and what is missing, is of no region; it is reported once.
     let mut of_none = Some((value.clusters.claims.clone(), gaps));
     let connections = regions.into_iter().map(|(region, instances)| {
         let machines: BTreeSet<_> = instances.iter().map(|one| &one.id).collect();

@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// The id of the machine, which is in a region that a label may have told.
+    /// The id of the machine, which is in a region that a label may have stated.
     pub(super) fn id(&self, region: &str) -> ResourceId {
         ResourceId::new(self.provider, &self.account, region, &self.native)
     }

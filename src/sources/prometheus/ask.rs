@@ -52,7 +52,7 @@ impl Ask for Client {
     }
 }
 
-/// How much a query may ask for, as far as refusals have told.
+/// How much a query may ask for, as far as refusals have shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizes {
     hosts: usize,

@@ -2,13 +2,10 @@
 
 use super::answer::{Labels, Row};
 use super::ask::Ask;
-use crate::domain::{
-    FailureKind, Instance, InstanceState, Lifecycle, OperatingSystem, ResourceId, Tenancy, Window,
-};
+use crate::domain::{FailureKind, Instance, Window};
 use crate::sources::SourceError;
 use jiff::Timestamp;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 pub(super) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("in range")
@@ -37,25 +34,8 @@ pub(super) fn days(days: i64) -> Window {
 /// A machine of a type by its id and its private DNS name.
 pub(super) fn machine(id: &str, instance_type: &str, dns: &str) -> Instance {
     Instance {
-        id: ResourceId::named(id),
-        account: "111122223333".to_owned(),
-        region: "us-east-1".to_owned(),
-        zone: None,
-        instance_type: instance_type.to_owned(),
-        state: InstanceState::Running,
-        lifecycle: Lifecycle::OnDemand,
-        capacity_reservation_id: None,
-        capacity_block_id: None,
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
-        launch_time: at(0),
-        attached_time: None,
-        state_transition_reason: None,
-        tags: BTreeMap::new(),
-        auto_scaling_group: None,
         private_dns_name: Some(dns.to_owned()),
-        volumes: Vec::new(),
-        addresses: Vec::new(),
+        ..Instance::sample(id, instance_type, at(0))
     }
 }
 
