@@ -12,6 +12,7 @@ pub mod host;
 pub mod kubernetes;
 pub mod nvml;
 pub mod prometheus;
+mod provider_id;
 mod secrets;
 mod tls;
 

@@ -1,4 +1,4 @@
-//! Where the machine of a node is, by the id that its provider gave it.
+//! Where a machine is, by the id that its provider gave it and its cluster repeats.
 
 use crate::domain::{Provider, ResourceId};
 
@@ -10,7 +10,7 @@ pub(super) struct Place {
     pub account: String,
     pub region: Option<String>,
     pub zone: Option<String>,
-    native: String,
+    pub native: String,
 }
 
 impl Place {
@@ -36,18 +36,28 @@ impl Place {
 fn aws(parts: &[&str]) -> Option<Place> {
     let (native, before) = parts.split_last()?;
     let zone = before.first().map(|zone| (*zone).to_owned());
-    let region = zone.as_deref().and_then(|zone| {
-        let region = zone.trim_end_matches(|c: char| c.is_ascii_lowercase());
-        let is_region = region.ends_with(|c: char| c.is_ascii_digit());
-        (is_region && region.len() < zone.len()).then(|| region.to_owned())
-    });
     Some(Place {
         provider: Provider::Aws,
         account: String::new(),
-        region,
+        region: zone.as_deref().and_then(region_of),
         zone,
         native: (*native).to_owned(),
     })
+}
+
+/// The region of a zone such as `us-east-1a`, `us-gov-west-1b`, or of the local zone
+/// `us-west-2-lax-1a`; `None` for the id of a zone, such as `usw2-az2`.
+fn region_of(zone: &str) -> Option<String> {
+    let mut end = 0;
+    for part in zone.split('-') {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        if end > 0 && digits > 0 {
+            let is_zone = end + digits < zone.len();
+            return is_zone.then(|| zone[..end + digits].to_owned());
+        }
+        end += part.len() + 1;
+    }
+    None
 }
 
 fn gcp(parts: &[&str]) -> Option<Place> {
@@ -113,6 +123,24 @@ mod tests {
                 "i-0a1",
                 some("us-east-1"),
                 some("us-east-1a"),
+            ),
+            (
+                "aws:///us-west-2-lax-1a/i-0a1",
+                "i-0a1",
+                some("us-west-2"),
+                some("us-west-2-lax-1a"),
+            ),
+            (
+                "aws:///us-gov-west-1b/i-0a1",
+                "i-0a1",
+                some("us-gov-west-1"),
+                some("us-gov-west-1b"),
+            ),
+            (
+                "aws:///us-east-1-wl1-bos-wlz-1/i-0a1",
+                "i-0a1",
+                some("us-east-1"),
+                some("us-east-1-wl1-bos-wlz-1"),
             ),
             ("aws:///i-0a1", "i-0a1", None, None),
             (

@@ -112,8 +112,8 @@ causes! {
         "delete the node that is gone, and record the cluster again";
     /// Pods of a cluster were not recorded, or not those of every namespace.
     PodsNotRecorded = "pods-not-recorded" []
-        "there are none of the namespace kube-system, so others may be missing as well: what is \
-         requested of each node is unknown", RECORD_CLUSTER;
+        "there are none of the system's namespaces (kube-system, openshift-…), so others may be \
+         missing as well: what is requested of each node is unknown", RECORD_CLUSTER;
     /// Devices are allocated that no complete list of a node's devices has.
     DevicesNotListed = "devices-not-listed" [Count]
         "{allocated device is|allocated devices are} in no complete list of resource slices; \

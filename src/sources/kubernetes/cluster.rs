@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The namespace of what every node runs: where no pod of it is known, pods are missing.
 const SYSTEM: &str = "kube-system";
+/// OpenShift has namespaces of its own for that.
+const SYSTEM_OF_OPENSHIFT: &str = "openshift-";
 
 /// Namespace and name.
 type Name = (String, String);
@@ -216,7 +218,8 @@ fn holder_of<'a>(
 
 /// Adds up what pods take of their nodes; a gap where pods are missing.
 fn count_pods(objects: &Objects, nodes: &mut BTreeMap<&str, Described>) -> Option<Gap> {
-    let is_of_system = |(namespace, _): &Name| namespace == SYSTEM;
+    let is_of_system =
+        |(namespace, _): &Name| namespace == SYSTEM || namespace.starts_with(SYSTEM_OF_OPENSHIFT);
     if !objects.pods.keys().any(is_of_system) {
         let cause = Cause::of(CauseKind::PodsNotRecorded, []);
         return Some(Gap::of(GapSubject::Pods, PLACE, cause));

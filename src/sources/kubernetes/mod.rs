@@ -8,7 +8,6 @@ mod kubectl;
 mod nodes;
 mod objects;
 mod owners;
-mod place;
 mod pods;
 mod resources;
 

@@ -3,7 +3,6 @@
 
 use super::dra::NodeCards;
 use super::objects::{Amounts, NodeObject, Quantity};
-use super::place::Place;
 use super::resources::{Labelled, Labels, is_second_name, kind_of, label, offered_devices};
 use crate::catalog::shape;
 use crate::domain::{
@@ -11,6 +10,7 @@ use crate::domain::{
     InstanceShape, InstanceState, Lifecycle, Node, NodeAmount, NodeDevices, OperatingSystem,
     Provider, ResourceId, Tenancy,
 };
+use crate::sources::provider_id::Place;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ const CLUSTER: &[&str] = &[
     "alpha.eksctl.io/cluster-name",
     "kubernetes.azure.com/cluster",
 ];
+/// What kind of reservation a node of Karpenter's class `reserved` is in.
+const RESERVATION_TYPE: &str = "karpenter.sh/capacity-reservation-type";
 const TYPE: &[&str] = &[
     "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/instance-type",
@@ -252,6 +254,9 @@ fn price_class(labels: &Labels) -> Option<Lifecycle> {
     match named.or_else(of_azure).or_else(of_google).as_deref() {
         Some("spot" | "preemptible") => return Some(Lifecycle::Spot),
         Some("capacity_block") => return Some(Lifecycle::CapacityBlock),
+        Some("reserved") if of(RESERVATION_TYPE).as_deref() == Some("capacity-block") => {
+            return Some(Lifecycle::CapacityBlock);
+        }
         // An hour in a capacity reservation costs what any other does.
         Some("on-demand" | "on_demand" | "reserved" | "regular" | "standard") => {
             return Some(Lifecycle::OnDemand);
@@ -362,4 +367,39 @@ fn type_of(shape: &InstanceShape, known: &Labelled) -> String {
     let plain = || offer.model.name().replace(' ', "-");
     let product = known.product.clone().unwrap_or_else(plain);
     format!("{}x-{product}", offer.share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_tell_how_a_node_was_bought() {
+        let class = |labels: &[(&str, &str)]| {
+            let labels = labels.iter();
+            let labels = labels.map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            price_class(&labels.collect())
+        };
+        let karpenter = ("karpenter.sh/capacity-type", "reserved");
+        let block = ("karpenter.sh/capacity-reservation-type", "capacity-block");
+        let on_demand = ("karpenter.sh/capacity-reservation-type", "default");
+        for (labels, expected) in [
+            (vec![karpenter], Some(Lifecycle::OnDemand)),
+            (vec![karpenter, on_demand], Some(Lifecycle::OnDemand)),
+            (vec![karpenter, block], Some(Lifecycle::CapacityBlock)),
+            (
+                vec![("eks.amazonaws.com/capacityType", "CAPACITY_BLOCK")],
+                Some(Lifecycle::CapacityBlock),
+            ),
+            (
+                vec![("cloud.google.com/gke-spot", "true")],
+                Some(Lifecycle::Spot),
+            ),
+            (vec![("cloud.google.com/gke-spot", "false")], None),
+            // Without the class it says nothing.
+            (vec![block], None),
+        ] {
+            assert_eq!(class(&labels), expected, "{labels:?}");
+        }
+    }
 }

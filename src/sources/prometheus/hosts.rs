@@ -7,6 +7,7 @@
 use super::answer::Labels;
 use super::labels::{find, find_all, is_of_kubernetes};
 use crate::domain::{Directory, HostMatch, Instance, JoinedBy, Provider};
+use crate::sources::provider_id::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of neuron-monitor, of scrape configurations for EC2, and of CloudWatch's own PromQL.
@@ -150,26 +151,22 @@ impl<'a> Hosts<'a> {
     /// The instance of an id such as `aws:///us-east-1a/i-0123`, `gce://PROJECT/ZONE/NAME`
     /// or `azure:///subscriptions/…/virtualMachines/NAME`.
     fn by_provider_id(&self, id: &str) -> Option<&'a Instance> {
-        let (scheme, path) = id.split_once("://")?;
-        let provider = match scheme {
-            "aws" => Provider::Aws,
-            "gce" => Provider::Gcp,
-            "azure" => Provider::Azure,
-            _ => return None,
+        let place = Place::of(id)?;
+        let known = self.directory.by_id(&place.native);
+        // Who lists machines of Azure may do so without their resource groups. The members
+        // of a scale set are numbered from zero in each.
+        let short = place.native.split_once('/').map(|(_, name)| name);
+        let short = short.filter(|name| !name.contains('/'));
+        let instance = known.or_else(|| self.directory.by_id(short?))?;
+        let is_there = match instance.id.place() {
+            None => place.provider == Provider::Aws,
+            Some((provider, account, region)) => {
+                provider == place.provider
+                    && account.eq_ignore_ascii_case(&place.account)
+                    && place.region.as_deref().is_none_or(|of_id| of_id == region)
+            }
         };
-        let last = path.rsplit('/').next().unwrap_or(path);
-        // The machines of a scale set are numbered from zero in each.
-        let last = (!path.contains("/virtualMachineScaleSets/")).then_some(last);
-        let mut natives = [Some(path), path.strip_prefix('/'), last]
-            .into_iter()
-            .flatten();
-        let instance = natives.find_map(|native| self.directory.by_id(native))?;
-        let mut parts = path.split('/');
-        let (project, zone) = (parts.next()?, parts.next().unwrap_or_default());
-        let region = zone.rsplit_once('-').map_or(zone, |(region, _)| region);
-        let of_gcp = Some((Provider::Gcp, project, region));
-        let is_there = provider != Provider::Gcp || instance.id.place() == of_gcp;
-        (instance.id.provider() == provider && is_there).then_some(instance)
+        is_there.then_some(instance)
     }
 
     fn by_address(
