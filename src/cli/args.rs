@@ -399,8 +399,8 @@ pub(super) struct ReservedArgs {
         long = "type",
         value_name = "TYPE",
         help_heading = "One type",
-        conflicts_with_all = ["demo", "from", "save", "commitments", "redact", "tag",
-            "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
+        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "save",
+            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
     )]
     pub instance_type: Option<String>,
     /// Number of instances

@@ -18,7 +18,7 @@ pub(super) struct CheckArgs {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["from", "demo", "save", "baseline", "commitments", "profile_data", "redact", "tag", "exclude_tag"]
+        conflicts_with_all = ["from", "from_kubectl", "prometheus_url", "demo", "save", "baseline", "commitments", "profile_data", "redact", "tag", "exclude_tag"]
     )]
     pub terraform_plan: Option<PathBuf>,
     #[command(flatten)]

@@ -37,7 +37,7 @@ pub(super) struct OneTypeArgs {
         value_name = "TYPE",
         requires_all = ["util_p95", "vram_peak"],
         conflicts_with_all = [
-            "from", "demo", "save", "redact", "tag", "exclude_tag", "as_of", "lookback",
+            "from", "from_kubectl", "demo", "save", "redact", "tag", "exclude_tag", "as_of", "lookback",
             "profile", "endpoint_url", "max_api_cost", "metrics_namespace", "prometheus_url", "strict",
             "allow_empty",
         ],

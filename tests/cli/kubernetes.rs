@@ -442,3 +442,34 @@ fn hostile_names_of_nodes_and_pools_are_harmless() {
         );
     }
 }
+
+#[test]
+fn questions_about_one_type_read_no_cluster() {
+    let world = world();
+    for (command, more) in [
+        ("spot", &["--type", "g5.xlarge"][..]),
+        ("reserved", &["--type", "g5.xlarge"]),
+        (
+            "rightsize",
+            &[
+                "--type",
+                "g5.xlarge",
+                "--util-p95",
+                "5",
+                "--vram-peak",
+                "4GiB",
+            ],
+        ),
+        ("check", &["--terraform-plan", "plan.json"]),
+    ] {
+        let outcome = run(&world, command, more);
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{command}"
+        );
+        for said in ["cannot be used with", "'--from-kubectl <FILE[,FILE…]>'"] {
+            assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+        }
+    }
+}
