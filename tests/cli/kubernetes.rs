@@ -473,3 +473,15 @@ fn questions_about_one_type_read_no_cluster() {
         }
     }
 }
+
+#[test]
+fn an_account_that_is_not_known_is_no_name() {
+    let outcome = run(
+        &world(),
+        "audit",
+        &["--group-by", "account", "--format", "csv"],
+    );
+    let first = |line: &str| line.split(',').next().map(str::to_owned);
+    let accounts: Vec<_> = outcome.stdout.lines().skip(1).filter_map(first).collect();
+    assert_eq!(accounts, ["(none)", "on-premises", "lab-1"]);
+}

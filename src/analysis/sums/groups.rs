@@ -62,7 +62,8 @@ impl GroupKey {
         let workload = &one.workload;
         let key = &workload.key;
         match self {
-            Self::Account => Some(key.account.clone()),
+            // That of a node that only its cluster shows is not known.
+            Self::Account => Some(key.account.clone()).filter(|account| !account.is_empty()),
             Self::Region => Some(key.region.clone()),
             Self::Type => Some(key.instance_type.clone()),
             Self::Kind => Some(workload.kind.name().to_owned()),
