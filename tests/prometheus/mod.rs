@@ -11,6 +11,7 @@ mod expected;
 mod figures;
 mod fleet;
 mod gate;
+mod places;
 mod proof;
 mod servers;
 mod traces;

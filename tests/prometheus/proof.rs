@@ -4,12 +4,13 @@
 use super::expected::{AS_OF, LAUNCHED_AT, estate};
 use super::fleet::{Card, END, START, machines, publish};
 use super::gate::{Gate, Request, Seen};
+use super::places::cluster;
 use super::servers::{Programs, free_port};
 use super::traces::traces;
 use crate::wire::audit::account::Account;
 use crate::wire::audit::command::{Gpucost, Run};
 use crate::wire::fleet::{Launch, Launched, launch};
-use crate::wire::loopback::Loopback;
+use crate::wire::loopback::{Fault, Loopback, Target, Times};
 use crate::wire::process::Server;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -52,6 +53,19 @@ pub struct Proof {
     pub throttled: (Run, Vec<Seen>),
     /// By a server that does not run.
     pub by_nobody: Refused,
+    pub places: Places,
+}
+
+/// The machines as nodes of a cluster, by EC2 and a server at once.
+pub struct Places {
+    pub all: Run,
+    /// EC2 refuses to show instances.
+    pub without_ec2: Run,
+    pub without_server: Run,
+    /// The address and port of that server.
+    pub absent: String,
+    /// Pods of the system were not recorded.
+    pub without_pods: Run,
 }
 
 /// An audit that was told nothing, and the address and port that it asked.
@@ -112,6 +126,7 @@ fn gather() -> Option<Proof> {
     let limited = programs.prometheus(blocks.path(), &[FEW_SAMPLES]);
     let watched = Gate::before(&limited.address, |_, _| None);
     let with_few_samples = audit(&account, &[watched.url()], &[]);
+    let places = audit_places(&account, &launched, &victoria.url());
     let by_nobody = refused(&account, &format!("http://127.0.0.1:{}", free_port()));
     Some(Proof {
         cards,
@@ -130,7 +145,39 @@ fn gather() -> Option<Proof> {
         with_few_samples: (with_few_samples, watched.take_seen()),
         throttled: (throttled, too_early.take_seen()),
         by_nobody,
+        places,
     })
+}
+
+fn audit_places(
+    account: &Account,
+    launched: &BTreeMap<&'static str, Launched>,
+    url: &str,
+) -> Places {
+    let audit = |url: &str, has_pods: bool| {
+        let command = by_servers(&[url.to_owned()], &["--metrics-source", "prometheus"]);
+        let command = command.args(&["--from-kubectl", "cluster.json", "--with-aws"]);
+        let text = cluster(launched, has_pods).to_string();
+        std::fs::write(command.folder().join("cluster.json"), text).expect("our own folder");
+        run(command.of(account))
+    };
+    let nowhere = format!("http://127.0.0.1:{}", free_port());
+    let all = audit(url, true);
+    let without_server = audit(&nowhere, true);
+    let without_pods = audit(url, false);
+    let denied = Target::operation("ec2", "DescribeInstances");
+    account
+        .loopback
+        .inject(denied, Fault::AccessDenied, Times::Always);
+    let without_ec2 = audit(url, true);
+    account.loopback.clear_faults();
+    Places {
+        all,
+        without_ec2,
+        without_server,
+        absent: nowhere.trim_start_matches("http://").to_owned(),
+        without_pods,
+    }
 }
 
 /// Refuses a request that does not have this header with this value.
@@ -194,17 +241,21 @@ fn refused(account: &Account, url: &str) -> Refused {
 }
 
 fn audit_with(account: &Account, urls: &[String], more: &[&str]) -> Run {
+    run(by_servers(urls, more).of(account))
+}
+
+/// The command that asks these servers.
+fn by_servers(urls: &[String], more: &[&str]) -> Gpucost {
     let of_urls = urls
         .iter()
         .flat_map(|url| ["--prometheus-url", url.as_str()]);
     let of_urls: Vec<&str> = of_urls.collect();
     // As the audit of the estate does, it takes the bundled prices: costs can be compared.
-    let command = Gpucost::new(&["audit", "--format", "json", "--offline"])
+    Gpucost::new(&["audit", "--format", "json", "--offline"])
         .args(&["--region", "us-east-1", "--deadline", "10s"])
         .args(&["--as-of", AS_OF, "--lookback", "24h"])
         .args(&of_urls)
-        .args(more);
-    run(command.of(account))
+        .args(more)
 }
 
 fn audit_estate(text: &str) -> Run {
