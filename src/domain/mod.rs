@@ -5,6 +5,7 @@ mod cause;
 mod claim;
 mod commitment;
 mod committed;
+mod device_use;
 mod directory;
 mod finding;
 mod gap;
@@ -53,6 +54,7 @@ pub use commitment::{
     SavingsPlanKind,
 };
 pub use committed::{CommittedCost, CommittedHours, CommittedPart};
+pub use device_use::DeviceUse;
 pub use directory::{Directory, HostMatch};
 pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,

@@ -1,7 +1,7 @@
 //! Machines of a cluster, as its scheduler sees them.
 
 use super::claim::{Claim, DeviceUnit, Holder};
-use super::{Lifecycle, ResourceId};
+use super::{DeviceUse, Lifecycle, ResourceId};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -96,11 +96,13 @@ impl Node {
 }
 
 /// What schedulers know of machines and of who holds their devices.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Clusters {
     /// Nodes with accelerators.
     pub nodes: Vec<Node>,
     pub claims: Vec<Claim>,
+    /// How pods used the devices that they held.
+    pub uses: Vec<DeviceUse>,
 }
 
 impl Clusters {
@@ -112,6 +114,7 @@ impl Clusters {
     pub fn add(&mut self, other: Self) {
         self.nodes.extend(other.nodes);
         self.claims.extend(other.claims);
+        self.uses.extend(other.uses);
     }
 
     /// Puts nodes in order of name and claims in order of their holders.

@@ -118,7 +118,7 @@ mod tests {
         Found {
             clusters: Clusters {
                 nodes,
-                claims: Vec::new(),
+                ..Clusters::default()
             },
             instances: machines,
             shapes: BTreeMap::from([shape(2)]),

@@ -6,7 +6,11 @@ use crate::domain::{Claim, Clusters, DeviceUnit, Devices, Holder, Node, NodeDevi
 
 impl Masks {
     pub(super) fn clusters(&mut self, clusters: &mut Clusters) {
-        let Clusters { nodes, claims } = clusters;
+        let Clusters {
+            nodes,
+            claims,
+            uses: _,
+        } = clusters;
         for node in nodes {
             self.node(node);
         }

@@ -61,7 +61,11 @@ pub fn account(found: Gathered<Found>) -> Account {
         claims.extend(all.into_iter().filter(|claim| claim.machine.is_none()));
         let found = Found {
             shapes: value.shapes.clone(),
-            clusters: Clusters { nodes, claims },
+            clusters: Clusters {
+                nodes,
+                claims,
+                uses: Vec::new(),
+            },
             instances,
         };
         Connection {
