@@ -31,8 +31,9 @@ pub use prices::{
 };
 pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 pub use sums::{
-    Charge, ChargeKind, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey, GroupRow,
-    GroupSums, Groups, PriceUse, Totals, charges, cost_by, prevailing_tags,
+    Charge, ChargeKind, ClaimKey, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey,
+    GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse, Showback, ShowbackPart,
+    ShowbackRow, ShowbackSums, Totals, charges, cost_by, prevailing_tags,
 };
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};

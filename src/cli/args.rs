@@ -257,7 +257,8 @@ pub(super) struct AuditArgs {
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
     /// Add a cost breakdown by account, region, type, kind, class, purchase-option, gpu or
-    /// tag:NAME (comma-separated)
+    /// tag:NAME (comma-separated); or, for pods on Kubernetes nodes, by namespace, owner,
+    /// cluster, pool, node or label:NAME
     #[arg(long, value_name = "KEY[,KEY…]")]
     pub group_by: Vec<String>,
     /// Output format [default: table]

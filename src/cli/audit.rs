@@ -6,9 +6,9 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{estate, group_by, output};
-use crate::analysis::{Audit, GroupKey, Groups, audit_once, charges};
+use crate::analysis::{Audit, Grouping, GroupingKeys, audit_once, charges};
 use crate::config::SettingsFile;
-use crate::domain::Risk;
+use crate::domain::{Clusters, Risk};
 use crate::report::text::counted;
 use crate::report::{
     audit_csv, audit_html, audit_json, audit_markdown, audit_table, focus_csv, groups_csv,
@@ -25,7 +25,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         keys: group_by::keys(&args.group_by)?,
         hours_per_month: settings.policy.hours_per_month,
     };
-    if !wanted.keys.is_empty() && format == AuditFormat::Focus {
+    if wanted.keys.is_some() && format == AuditFormat::Focus {
         return Err(
             Failure::input("`--group-by` cannot be used with `--format focus`").with_hint(
                 "each FOCUS row is one charge with its account, region and tags, for \
@@ -35,10 +35,11 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     }
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let estate = estate::estate_to_group(&args.estate, &settings, &wanted.keys, io)?;
+    let mut estate = estate::estate_to_group(&args.estate, &settings, wanted.keys.as_ref(), io)?;
+    let clusters = std::mem::take(&mut estate.clusters);
     let audit = audit_once(estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
-    let text = render(&audit, format, &wanted, io)?;
+    let text = render((&audit, &clusters), format, &wanted, io)?;
     output::document(&text, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
     if format == AuditFormat::Focus {
@@ -102,7 +103,7 @@ pub(super) fn risk(
 }
 
 fn render(
-    audit: &Audit,
+    (audit, clusters): (&Audit, &Clusters),
     format: AuditFormat,
     wanted: &Wanted<'_>,
     io: &Io<'_>,
@@ -113,7 +114,8 @@ fn render(
         let words = ["--group-by".to_owned(), names.clone()];
         invocation.audit.extend(words);
     }
-    let groups = (!wanted.keys.is_empty()).then(|| Groups::of(audit, &wanted.keys));
+    let keys = wanted.keys.as_ref();
+    let groups = keys.map(|keys| Grouping::of(audit, clusters, keys));
     match format {
         AuditFormat::Table | AuditFormat::Wide => {
             let style = output::style(format == AuditFormat::Wide, &args.estate.out, io);
@@ -140,7 +142,7 @@ fn render(
 /// What is asked of the document beside its format.
 struct Wanted<'a> {
     args: &'a AuditArgs,
-    keys: Vec<GroupKey>,
+    keys: Option<GroupingKeys>,
     hours_per_month: Decimal,
 }
 

@@ -8,7 +8,7 @@ use super::output::{check_distinct, check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
 use super::{last_run, live, price_cache, profile_data};
-use crate::analysis::GroupKey;
+use crate::analysis::GroupingKeys;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{Commitments, GapSubject, PriceBook, ResourceId};
 use crate::gather::{GatherOptions, gather};
@@ -85,14 +85,14 @@ pub(super) fn estate(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    obtain(args, settings, true, &[], io)
+    obtain(args, settings, true, None, io)
 }
 
-/// The same, in which the keys of tags to group by keep their names.
+/// The same, in which the keys of tags and labels to group by keep their names.
 pub(super) fn estate_to_group(
     args: &EstateArgs,
     settings: &SettingsFile,
-    keys: &[GroupKey],
+    keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     obtain(args, settings, true, keys, io)
@@ -115,7 +115,7 @@ pub(super) fn last_estate(
     profile_data::join(&mut estate, samples)?;
     scope.keep(&mut estate);
     if args.redact {
-        redact(&mut estate, kept_keys(settings, &[]));
+        redact(&mut estate, kept_keys(settings, None));
     }
     add_own_prices(&mut estate.prices, settings, args.redact)?;
     Ok(estate)
@@ -128,7 +128,7 @@ pub(super) fn estate_without_metrics(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    let mut estate = obtain(args, settings, false, &[], io)?;
+    let mut estate = obtain(args, settings, false, None, io)?;
     estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
     Ok(estate)
 }
@@ -137,7 +137,7 @@ fn obtain(
     args: &EstateArgs,
     settings: &SettingsFile,
     metrics: bool,
-    keys: &[GroupKey],
+    keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     let scope = Scope::of(args)?;
@@ -195,12 +195,11 @@ fn obtain(
 }
 
 /// Keys of tags that the command line and the settings speak of.
-fn kept_keys(settings: &SettingsFile, keys: &[GroupKey]) -> BTreeSet<String> {
-    let grouped_by = keys.iter().filter_map(|key| match key {
-        GroupKey::Tag(key) => Some(key),
-        _ => None,
-    });
-    let kept = grouped_by.chain([&settings.policy.workload_tag]);
+fn kept_keys(settings: &SettingsFile, keys: Option<&GroupingKeys>) -> BTreeSet<String> {
+    let grouped_by = keys.map(GroupingKeys::tags).unwrap_or_default();
+    let kept = grouped_by
+        .into_iter()
+        .chain([&settings.policy.workload_tag]);
     kept.cloned().collect()
 }
 

@@ -73,7 +73,7 @@ pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub(crate) use named::named_enum;
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
-pub use node::{Clusters, DeviceFunnel, Node, NodeAmount, NodeDevices};
+pub use node::{Clusters, DEVICE_DECIMALS, DeviceFunnel, Node, NodeAmount, NodeDevices};
 pub use part::Part;
 pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};
 pub use policy::Policy;

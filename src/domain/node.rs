@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// Decimals of a number of devices: sums of sevenths are whole again.
-const DEVICE_DECIMALS: u32 = 6;
+pub const DEVICE_DECIMALS: u32 = 6;
 
 /// Devices that a node offers under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]

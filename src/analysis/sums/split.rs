@@ -65,8 +65,13 @@ fn mean_share(one: &AuditedWorkload) -> Option<Decimal> {
     if summary.signal != Signal::GpuUtilization {
         return None;
     }
-    let mean = Decimal::from_f64(summary.distribution.mean / 100.0)?;
-    Some(mean.clamp(Decimal::ZERO, Decimal::ONE))
+    share_of_percent(summary.distribution.mean)
+}
+
+/// A percentage as a share, 0–1; absent for what is not a number.
+pub(super) fn share_of_percent(percent: f64) -> Option<Decimal> {
+    let share = Decimal::from_f64(percent / 100.0)?;
+    Some(share.clamp(Decimal::ZERO, Decimal::ONE))
 }
 
 /// The share of its cost that instances with a GPU signal have, 0–1; absent when

@@ -1,0 +1,183 @@
+//! How the cost of one node is divided among the pods that hold its devices.
+
+use super::split::share_of_percent;
+use crate::domain::{Claim, DEVICE_DECIMALS, DeviceUnit, DeviceUse, Money, Node};
+use rust_decimal::{Decimal, RoundingStrategy};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// What is known of one node beside the node itself.
+#[derive(Debug, Default)]
+pub(super) struct OnNode<'a> {
+    /// The claims that hold devices of it.
+    pub claims: Vec<&'a Claim>,
+    /// How pods used its devices.
+    pub uses: Vec<&'a DeviceUse>,
+    /// Per month, in whole cents; absent without a price.
+    pub cost: Option<Money>,
+    /// Mean utilization of all its GPUs, 0–1; absent unless it suffices for a verdict.
+    pub mean: Option<Decimal>,
+}
+
+/// A part of a node.
+#[derive(Debug)]
+pub(super) struct NodeShare<'a> {
+    /// Who holds it; absent for what no claim holds.
+    pub claim: Option<&'a Claim>,
+    /// In physical devices, also where more than all are requested.
+    pub gpus: Decimal,
+    /// Mean utilization of what is held, 0–1.
+    pub mean: Option<Decimal>,
+    /// In whole cents; absent where the node has no price.
+    pub cost: Option<Money>,
+}
+
+/// Divides a node by physical devices. What no claim holds is the last share, and is
+/// absent where nothing is left. Where claims hold more than the node has, each has its
+/// part of what is requested, so that shares always make up the whole node.
+pub(super) fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<'a>> {
+    on_node
+        .claims
+        .sort_by(|left, right| order(left).cmp(&order(right)));
+    let claims = &on_node.claims;
+    let funnel = node.funnel(claims.iter().copied());
+    let devices = funnel.physical.unwrap_or(funnel.allocatable);
+    let requested: Decimal = claims.iter().map(|claim| claim.devices.physical()).sum();
+    let free = (devices - requested)
+        .round_dp(DEVICE_DECIMALS)
+        .max(Decimal::ZERO);
+    let is_of_one_pod = free.is_zero()
+        && claims
+            .windows(2)
+            .all(|pair| pair[0].holder.pod.is_some() && is_same_pod(pair[0], pair[1]));
+
+    let mut shares: Vec<NodeShare<'a>> = Vec::new();
+    for &claim in claims {
+        shares.push(NodeShare {
+            claim: Some(claim),
+            gpus: claim.devices.physical(),
+            mean: mean_of(claim, &on_node, is_of_one_pod),
+            cost: None,
+        });
+    }
+    // So is a node of which no device is known.
+    let is_empty = free.is_zero() && requested.is_zero();
+    if is_empty || !free.is_zero() {
+        shares.push(NodeShare {
+            claim: None,
+            gpus: if is_empty { Decimal::ONE } else { free },
+            mean: None,
+            cost: None,
+        });
+    }
+    if let Some(cost) = on_node.cost {
+        let weights: Vec<Decimal> = shares.iter().map(|share| share.gpus).collect();
+        let parts = apportioned(cost.amount(), &weights);
+        for (share, part) in shares.iter_mut().zip(parts) {
+            share.cost = Some(Money::new(part, cost.currency()));
+        }
+    }
+    shares
+}
+
+/// A total order: claims that are equal in all of this are alike.
+fn order(claim: &Claim) -> impl Ord {
+    let (holder, devices) = (&claim.holder, &claim.devices);
+    (
+        (&holder.namespace, &holder.pod, &holder.owner),
+        (&devices.resource, &devices.unit, devices.count),
+        &holder.labels,
+    )
+}
+
+fn is_same_pod(left: &Claim, right: &Claim) -> bool {
+    let (left, right) = (&left.holder, &right.holder);
+    (&left.namespace, &left.pod) == (&right.namespace, &right.pod)
+}
+
+/// Mean utilization of what a claim holds: of the devices of its pod, by their samples.
+/// A shared device is measured as a whole, so its replicas have its mean. Where no metric
+/// names the pod, the mean of the node counts if the pod has all of it.
+fn mean_of(claim: &Claim, on_node: &OnNode<'_>, is_of_one_pod: bool) -> Option<Decimal> {
+    let holder = &claim.holder;
+    let is_own = |one: &&&DeviceUse| {
+        one.n_samples > 0
+            && one.namespace == holder.namespace
+            && Some(&one.pod) == holder.pod.as_ref()
+    };
+    let own: Vec<&DeviceUse> = on_node.uses.iter().filter(is_own).copied().collect();
+    if own.is_empty() {
+        return on_node.mean.filter(|_| is_of_one_pod);
+    }
+    let whole: u64 = on_node
+        .claims
+        .iter()
+        .filter(|other| is_same_pod(other, claim) && other.devices.unit == DeviceUnit::Whole)
+        .map(|other| u64::from(other.devices.count))
+        .sum();
+    let measured: BTreeSet<u32> = own.iter().map(|one| one.gpu).collect();
+    if (measured.len() as u64) < whole {
+        return None;
+    }
+    let samples: f64 = own.iter().map(|one| one.n_samples as f64).sum();
+    let sum: f64 = own
+        .iter()
+        .map(|one| one.mean_percent * one.n_samples as f64)
+        .sum();
+    share_of_percent(sum / samples)
+}
+
+/// Divides whole cents by weights whose sum is positive. Each part is rounded down, and
+/// the cents that are left go to the parts that lost most by that, earlier ones first.
+fn apportioned(total: Decimal, weights: &[Decimal]) -> Vec<Decimal> {
+    let cent = Decimal::new(1, 2);
+    let sum: Decimal = weights.iter().sum();
+    let parts: Vec<(Decimal, Decimal)> = weights
+        .iter()
+        .map(|weight| {
+            let exact = (total * weight).checked_div(sum).unwrap_or_default();
+            let cents = exact.round_dp_with_strategy(2, RoundingStrategy::ToZero);
+            (cents, exact - cents)
+        })
+        .collect();
+    let mut amounts: Vec<Decimal> = parts.iter().map(|(cents, _)| *cents).collect();
+    let mut places: Vec<usize> = (0..parts.len()).collect();
+    places.sort_by_key(|place| Reverse(parts[*place].1));
+    let mut left = total - amounts.iter().sum::<Decimal>();
+    for place in places {
+        if left < cent {
+            break;
+        }
+        amounts[place] += cent;
+        left -= cent;
+    }
+    amounts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimals(texts: &[&str]) -> Vec<Decimal> {
+        let read = |text: &&str| text.parse().expect("a decimal");
+        texts.iter().map(read).collect()
+    }
+
+    #[test]
+    fn cents_go_to_the_largest_remainders() {
+        for (total, weights, parts) in [
+            // 3.333… each: all lose alike, so the first gets the cent.
+            ("10.00", &["1", "1", "1"][..], &["3.34", "3.33", "3.33"][..]),
+            // 0.14, 0.29 and 0.57 cents: the last one loses most.
+            ("0.01", &["1", "2", "4"], &["0.00", "0.00", "0.01"]),
+            // 42.857…, 14.285… and 42.857…: 0.7, 0.6 and 0.7 cents are lost.
+            ("100.00", &["3", "1", "3"], &["42.86", "14.28", "42.86"]),
+            ("734.38", &["0.25"], &["734.38"]),
+            ("0.00", &["1", "2"], &["0.00", "0.00"]),
+            ("5.00", &["0", "0.5"], &["0.00", "5.00"]),
+        ] {
+            let found = apportioned(total.parse().expect("a decimal"), &decimals(weights));
+            assert_eq!(found, decimals(parts), "{total} by {weights:?}");
+        }
+    }
+}
