@@ -2,13 +2,13 @@
 //! here are serialized, so a refactor elsewhere cannot change it by accident.
 
 use super::finding_json::FindingView;
-use crate::analysis::{Audit, AuditedWorkload, Groups};
+use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{
     Action, Classification, CommittedCost, Finding, GpuUsage, Money, PriceOrigin, TagFilter,
     UtilizationSummary, Workload,
 };
 use crate::report::SCHEMA_VERSION;
-use crate::report::groups::json::GroupsView;
+use crate::report::groups::json::{GroupsView, ShowbackView};
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{
     Each, currency_code, json_document, json_figure, json_money, json_rate,
@@ -22,11 +22,14 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// When a value cannot be written as JSON.
-pub fn audit_json(audit: &Audit, groups: Option<&Groups>) -> Result<String, serde_json::Error> {
-    json_document(&Document {
-        groups: groups.map(GroupsView::of),
-        ..Document::of(audit)
-    })
+pub fn audit_json(audit: &Audit, groups: Option<&Grouping>) -> Result<String, serde_json::Error> {
+    let mut document = Document::of(audit);
+    match groups {
+        Some(Grouping::Workloads(groups)) => document.groups = Some(GroupsView::of(groups)),
+        Some(Grouping::Claims(showback)) => document.showback = Some(ShowbackView::of(showback)),
+        None => {}
+    }
+    json_document(&document)
 }
 
 #[derive(Serialize)]
@@ -39,6 +42,8 @@ struct Document<'a> {
     summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    showback: Option<ShowbackView>,
     workloads: Each<'a, AuditedWorkload, WorkloadView>,
     purchases: Vec<PurchaseView>,
     unused_commitments: Vec<UnusedView>,
@@ -270,6 +275,7 @@ impl<'a> Document<'a> {
             prices: prices(audit),
             summary: summary(audit),
             groups: None,
+            showback: None,
             workloads: Each(&audit.workloads, workload),
             purchases: audit.purchases.iter().map(purchase).collect(),
             unused_commitments: audit.unused.iter().map(unused).collect(),

@@ -1,7 +1,7 @@
 //! `audit --format markdown`.
 
 use super::table::evidence;
-use crate::analysis::{Audit, AuditedWorkload, Groups};
+use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{Action, EstateSource, Finding, Money};
 use crate::report::groups::markdown::groups_section;
 use crate::report::shared::markdown::escape::{code, text};
@@ -62,7 +62,7 @@ const OF_IGNORED: &[Column] = &[words("workload"), words("reason in tag")];
 
 /// The audit as a comment on a pull request, with its groups where they were asked
 /// for; `invocation` is what led to it.
-pub fn audit_markdown(audit: &Audit, groups: Option<&Groups>, invocation: &Invocation) -> String {
+pub fn audit_markdown(audit: &Audit, groups: Option<&Grouping>, invocation: &Invocation) -> String {
     let ignored = audit.workloads.iter().filter_map(ignored_row).collect();
     let gaps = audit.gaps.len() as u64;
     let not_seen = counted(gaps, "data gap", "data gaps");

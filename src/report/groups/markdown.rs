@@ -1,50 +1,40 @@
 //! `--group-by` in a comment.
 
-use super::{NO_VALUE, cells, unpriced_note};
-use crate::analysis::{GroupSums, Groups};
+use super::sheet::Sheet;
+use crate::analysis::Grouping;
+use crate::domain::Money;
 use crate::report::shared::markdown::escape::code;
 use crate::report::shared::markdown::page::{Row, Section, figures, named};
 
 /// Their total, then every group, most expensive first: what does not fit is the cheapest.
-pub(in crate::report) fn groups_section(groups: &Groups) -> Section {
-    let keys = groups.keys.iter().map(|key| named(&key.to_string()));
-    let columns = keys.chain([
-        figures("GPUs"),
-        figures("cost"),
-        figures("useful"),
-        figures("idle"),
-        figures("unmeasured"),
-        figures("stopped"),
-        figures("savings"),
-    ]);
-    let mut total = vec![String::new(); groups.keys.len()];
+pub(in crate::report) fn groups_section(by: &Grouping) -> Section {
+    let sheet = Sheet::of(by);
+    let keys = sheet.keys.iter().map(|key| named(key));
+    let titles = sheet.titles.iter().copied().map(figures);
+    let columns = keys.chain(titles).collect();
+    let mut total = vec![String::new(); sheet.keys.len()];
     if let Some(first) = total.first_mut() {
         "**total**".clone_into(first);
     }
-    let rows = groups.rows.iter().map(|row| {
-        let values = row.values.iter().map(|value| match value.as_deref() {
-            None => NO_VALUE.to_owned(),
-            Some("") => "\"\"".to_owned(),
-            Some(value) => code(value),
-        });
-        group_row(values.collect(), &row.sums)
+    let rows = sheet.rows.iter().map(|row| {
+        let names = row.names.iter().map(|name| name.shown(code));
+        sheet_row(names.collect(), &row.figures, row.cost)
     });
-    let note = unpriced_note(groups).map_or(String::new(), |note| format!("; {note}"));
+    let notes = sheet.notes.iter().map(|note| format!("; {note}"));
     Section {
-        title: format!("Monthly cost by group{note}"),
+        title: format!("Monthly cost by group{}", notes.collect::<String>()),
         folded: true,
-        columns: columns.collect(),
-        rows: std::iter::once(group_row(total, &groups.total))
+        columns,
+        rows: std::iter::once(sheet_row(total, &sheet.total, None))
             .chain(rows)
             .collect(),
         noun: ("group", "groups"),
     }
 }
 
-fn group_row(mut names: Vec<String>, sums: &GroupSums) -> Row {
-    names.extend(cells(sums));
-    let row = Row::of_cells(&names);
-    match sums.monthly_cost {
+fn sheet_row(names: Vec<String>, figures: &[String], cost: Option<Money>) -> Row {
+    let row = Row::of_cells(&[&names[..], figures].concat());
+    match cost {
         Some(cost) => row.worth(cost),
         None => row,
     }

@@ -6,8 +6,7 @@ use crate::domain::{ClaimState, InstanceShape};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
-use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent};
-use rust_decimal::{Decimal, RoundingStrategy};
+use crate::report::shared::text::{ABSENT, counted, devices_or_absent, fit, money_or_absent};
 
 /// The inventory for a terminal: what matters first, the name last, because it
 /// gives way where the columns end; then what could not be seen.
@@ -80,23 +79,15 @@ fn nodes_section(listing: &Listing<'_>, style: TableStyle) -> String {
         };
         table.row(vec![
             fit(&node.name, 30),
-            gpus(devices.physical),
-            gpus(Some(devices.allocatable)),
-            gpus(devices.requested),
-            gpus(devices.free()),
+            devices_or_absent(devices.physical),
+            devices_or_absent(Some(devices.allocatable)),
+            devices_or_absent(devices.requested),
+            devices_or_absent(devices.free()),
             state.to_owned(),
             fit(node.pool.as_deref().unwrap_or(ABSENT), 24),
         ]);
     }
     format!("{}\n{}", style.heading(&title), table.text(style))
-}
-
-/// A number of GPUs, to the hundredth of one.
-fn gpus(number: Option<Decimal>) -> String {
-    number.map_or(ABSENT.to_owned(), |number| {
-        let number = number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero);
-        number.normalize().to_string()
-    })
 }
 
 fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {

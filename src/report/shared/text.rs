@@ -39,6 +39,17 @@ pub fn money_or_absent(amount: Option<Money>) -> String {
     amount.map_or_else(|| ABSENT.to_owned(), money)
 }
 
+/// A number of GPUs, to the hundredth of one.
+pub(in crate::report) fn devices_or_absent(number: Option<Decimal>) -> String {
+    number.map_or_else(
+        || ABSENT.to_owned(),
+        |number| {
+            let number = number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero);
+            number.normalize().to_string()
+        },
+    )
+}
+
 /// A count with thousands separators.
 pub fn count(number: u64) -> String {
     separated(&number.to_string())

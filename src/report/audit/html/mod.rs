@@ -10,7 +10,7 @@ mod markup;
 mod workloads;
 
 use self::markup::{NAME, Page, cut, html};
-use crate::analysis::{Audit, Groups};
+use crate::analysis::{Audit, Grouping};
 use crate::domain::EstateSource;
 
 use crate::report::shared::text::counted;
@@ -28,7 +28,7 @@ const CONTENT_SECURITY_POLICY: &str = concat!(
 );
 
 /// The audit as a page that stands alone, with its groups where they were asked for.
-pub fn audit_html(audit: &Audit, by: Option<&Groups>) -> String {
+pub fn audit_html(audit: &Audit, by: Option<&Grouping>) -> String {
     let mut page = Page::default();
     let title = format!(
         "GPU cost audit of {}, {}",
