@@ -24,7 +24,7 @@ fn files() -> String {
 }
 
 /// A world with prices for what no list has.
-fn world() -> World {
+pub fn world() -> World {
     let world = World::new();
     world.file(
         "own.csv",
@@ -36,7 +36,8 @@ fn world() -> World {
     world
 }
 
-fn run(world: &World, command: &str, more: &[&str]) -> Outcome {
+/// A command on the cluster.
+pub fn run(world: &World, command: &str, more: &[&str]) -> Outcome {
     let files = files();
     let arguments = [command, "--from-kubectl", &files, "--as-of", AS_OF];
     world.run(&[&arguments[..], more].concat())

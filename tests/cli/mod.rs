@@ -48,6 +48,7 @@ mod round_trip;
 mod schema;
 mod settings;
 mod shell;
+mod showback;
 mod snapshots;
 mod spot;
 mod tables;

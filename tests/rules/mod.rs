@@ -22,6 +22,7 @@ mod registry;
 mod rightsizing;
 mod runs;
 mod second_opinion;
+mod showback;
 mod situations;
 mod stopped;
 mod traps;

@@ -43,9 +43,10 @@ pub(super) fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<
     let funnel = node.funnel(claims.iter().copied());
     let devices = funnel.physical.unwrap_or(funnel.allocatable);
     let requested: Decimal = claims.iter().map(|claim| claim.devices.physical()).sum();
-    let free = (devices - requested)
-        .round_dp(DEVICE_DECIMALS)
-        .max(Decimal::ZERO);
+    // Seven sevenths are not quite one.
+    let free = devices - requested;
+    let is_free = free.round_dp(DEVICE_DECIMALS) > Decimal::ZERO;
+    let free = if is_free { free } else { Decimal::ZERO };
     let is_of_one_pod = free.is_zero()
         && claims
             .windows(2)
@@ -135,7 +136,7 @@ fn apportioned(total: Decimal, weights: &[Decimal]) -> Vec<Decimal> {
     let parts: Vec<(Decimal, Decimal)> = weights
         .iter()
         .map(|weight| {
-            let exact = (total * weight).checked_div(sum).unwrap_or_default();
+            let exact = total * weight.checked_div(sum).unwrap_or_default();
             let cents = exact.round_dp_with_strategy(2, RoundingStrategy::ToZero);
             (cents, exact - cents)
         })
