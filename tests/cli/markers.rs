@@ -422,6 +422,10 @@ impl Inputs {
             &["audit", "--group-by", "tag:owner,account,type"],
             &with(&[]),
         );
+        self.run(
+            &["audit", "--group-by", "namespace,owner,cluster,pool,node"],
+            &with(&["--format", "wide"]),
+        );
         for format in ["table", "wide", "json", "csv"] {
             for command in [&["inventory"][..], &["metrics"], &["rightsize"], &["spot"]] {
                 self.run(command, &with(&["--format", format]));

@@ -315,7 +315,7 @@ fn a_pod_that_has_the_whole_node_has_its_mean() {
     ];
     assert_eq!(lines(&found), expected);
 
-    // Two pods on one node: nobody knows which of them worked.
+    // Two pods on one node: either of them may have worked.
     let two = Clusters {
         claims: vec![
             claim("i-1", "a/one", QUARTER, 2),

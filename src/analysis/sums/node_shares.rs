@@ -43,8 +43,8 @@ pub(super) fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<
     let funnel = node.funnel(claims.iter().copied());
     let devices = funnel.physical.unwrap_or(funnel.allocatable);
     let requested: Decimal = claims.iter().map(|claim| claim.devices.physical()).sum();
-    // Seven sevenths are not quite one.
     let free = devices - requested;
+    // Seven sevenths are not quite one.
     let is_free = free.round_dp(DEVICE_DECIMALS) > Decimal::ZERO;
     let free = if is_free { free } else { Decimal::ZERO };
     let is_of_one_pod = free.is_zero()
@@ -61,7 +61,7 @@ pub(super) fn divide<'a>(node: &Node, mut on_node: OnNode<'a>) -> Vec<NodeShare<
             cost: None,
         });
     }
-    // So is a node of which no device is known.
+    // A node of which no device is known is free as a whole.
     let is_empty = free.is_zero() && requested.is_zero();
     if is_empty || !free.is_zero() {
         shares.push(NodeShare {
