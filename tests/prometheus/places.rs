@@ -64,9 +64,11 @@ fn pod(namespace: &str, name: &str, node: &str, gpus: &str) -> Value {
 }
 
 /// What an audit says of each machine: class, state, cost and mean utilization.
-fn figures(report: &Value) -> BTreeMap<String, [Value; 4]> {
+type Figures = BTreeMap<String, [Value; 4]>;
+
+fn figures(report: &Value) -> Figures {
     let workloads = report["workloads"].as_array().expect("a list");
-    let figures: BTreeMap<String, [Value; 4]> = workloads
+    let figures: Figures = workloads
         .iter()
         .map(|one| {
             let own = one["instances"].as_array().expect("a list");
@@ -84,7 +86,7 @@ fn figures(report: &Value) -> BTreeMap<String, [Value; 4]> {
     figures
 }
 
-fn whole(run: &Run) -> (Value, BTreeMap<String, [Value; 4]>) {
+fn whole(run: &Run) -> (Value, Figures) {
     let report = run.json(0);
     let figures = figures(&report);
     (report, figures)
@@ -97,7 +99,7 @@ fn gaps(report: &Value) -> Vec<[&str; 3]> {
         .collect()
 }
 
-fn with_places() -> Option<(&'static Places, Value, BTreeMap<String, [Value; 4]>)> {
+fn with_places() -> Option<(&'static Places, Value, Figures)> {
     let proof = proof()?;
     // By EC2 and the server, without the cluster.
     let (report, figures) = whole(&proof.by_victoria_metrics);
