@@ -59,22 +59,22 @@ fn machines_are_priced_without_a_call() {
             json!([told, gpu["model"], gpu["count"], row["hourly_cost"]])
         })
         .collect();
-    // The m5.large has no GPU. What the account of an EC2 instance is nobody says.
+    // The m5.large has no GPU. The ID of an EC2 instance does not contain its account.
     let expected = [
         json!([
-            ["i-0aaaaaaaaaaaaaaa2", "", "g4dn.12xlarge", "spot"],
+            ["i-0aaaaaaaaaaaaaaa2", null, "g4dn.12xlarge", "spot"],
             "T4",
             4.0,
             1.41814
         ]),
         json!([
-            ["i-0aaaaaaaaaaaaaaa3", "", "g5.xlarge", "on-demand"],
+            ["i-0aaaaaaaaaaaaaaa3", null, "g5.xlarge", "on-demand"],
             "A10G",
             1.0,
             1.006
         ]),
         json!([
-            ["i-0aaaaaaaaaaaaaaa1", "", "p4d.24xlarge", "on-demand"],
+            ["i-0aaaaaaaaaaaaaaa1", null, "p4d.24xlarge", "on-demand"],
             "A100",
             8.0,
             21.957642

@@ -100,7 +100,7 @@ fn what_is_left_of_a_pool_stands_beside_it() {
         lines.any(|cells| cells.starts_with(begin) && cells.contains(&cost))
     };
     assert!(
-        row(&["training", "(none)", "2", "7"], "$14,025.45"),
+        row(&["training", "search", "2", "7"], "$14,025.45"),
         "{table}"
     );
     assert!(

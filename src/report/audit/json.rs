@@ -11,7 +11,7 @@ use crate::report::SCHEMA_VERSION;
 use crate::report::groups::json::{GroupsView, ShowbackView};
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{
-    Each, currency_code, json_document, json_figure, json_money, json_rate,
+    Each, currency_code, json_account, json_document, json_figure, json_money, json_rate,
 };
 use crate::savings::{Purchase, UnusedCommitment};
 use rust_decimal::prelude::ToPrimitive;
@@ -162,7 +162,7 @@ struct FunnelView {
 struct WorkloadView {
     id: String,
     name: String,
-    account: String,
+    account: Option<String>,
     region: String,
     kind: &'static str,
     kind_basis: &'static str,
@@ -392,7 +392,7 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
     WorkloadView {
         id: workload.id(),
         name: workload.name.clone(),
-        account: workload.key.account.clone(),
+        account: json_account(&workload.key.account),
         region: workload.key.region.clone(),
         kind: workload.kind.name(),
         kind_basis: workload.kind_basis.name(),

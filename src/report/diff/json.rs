@@ -5,7 +5,7 @@ use crate::analysis::{
 };
 use crate::domain::{Money, PastAudit, PastFinding, PastWorkload};
 use crate::report::SCHEMA_VERSION;
-use crate::report::shared::text::{currency_code, json_document, json_money};
+use crate::report::shared::text::{currency_code, json_account, json_document, json_money};
 use serde::Serialize;
 
 /// Two audits beside each other as a JSON document.
@@ -82,7 +82,7 @@ struct PlanView {
 struct WorkloadView<'a> {
     id: &'a str,
     name: &'a str,
-    account: &'a str,
+    account: Option<String>,
     region: &'a str,
     instance_type: &'a str,
     instances: u64,
@@ -220,7 +220,7 @@ fn workload(one: &PastWorkload) -> WorkloadView<'_> {
     WorkloadView {
         id: &one.id,
         name: &one.name,
-        account: &one.account,
+        account: json_account(&one.account),
         region: &one.region,
         instance_type: &one.instance_type,
         instances: one.instances.len() as u64,

@@ -6,7 +6,7 @@ use crate::analysis::{ListedInstance, Listing};
 use crate::domain::Currency;
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::gaps::GapView;
-use crate::report::shared::text::{json_document, json_money, json_rate};
+use crate::report::shared::text::{json_account, json_document, json_money, json_rate};
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ struct Document {
 struct InstanceView {
     id: String,
     name: Option<String>,
-    account: String,
+    account: Option<String>,
     region: String,
     zone: Option<String>,
     instance_type: String,
@@ -96,7 +96,7 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
     InstanceView {
         id: instance.id.to_string(),
         name: instance.name().map(str::to_owned),
-        account: instance.account.clone(),
+        account: json_account(&instance.account),
         region: instance.region.clone(),
         zone: instance.zone.clone(),
         instance_type: instance.instance_type.clone(),

@@ -119,6 +119,11 @@ pub(in crate::report) fn tags_cell(tags: &BTreeMap<String, String>) -> String {
     pairs.join(";")
 }
 
+/// An account; null where it is not known, as of a node that only its cluster shows.
+pub fn json_account(account: &str) -> Option<String> {
+    (!account.is_empty()).then(|| account.to_owned())
+}
+
 /// A JSON document, indented, with everything unsafe in strings escaped.
 ///
 /// # Errors

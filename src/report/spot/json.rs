@@ -4,7 +4,9 @@ use crate::analysis::{SpotAssessment, SpotReport, ZonePrice};
 use crate::domain::{Currency, HourlyRate, Money};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::gaps::GapView;
-use crate::report::shared::text::{json_document, json_figure, json_money, json_rate};
+use crate::report::shared::text::{
+    json_account, json_document, json_figure, json_money, json_rate,
+};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
@@ -68,7 +70,7 @@ pub(super) struct SpotView {
 struct WorkloadView {
     id: String,
     name: String,
-    account: String,
+    account: Option<String>,
     purchase_option: &'static str,
     monthly_cost: Option<f64>,
 }
@@ -138,7 +140,7 @@ pub(super) fn view(found: &SpotAssessment) -> SpotView {
         workload: found.workload.as_ref().map(|workload| WorkloadView {
             id: workload.id.clone(),
             name: workload.name.clone(),
-            account: workload.account.clone(),
+            account: json_account(&workload.account),
             purchase_option: workload.purchase_option.name(),
             monthly_cost: workload.monthly_cost.and_then(json_money),
         }),

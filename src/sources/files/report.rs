@@ -185,7 +185,7 @@ struct Summary {
 struct Workload {
     id: String,
     name: String,
-    account: String,
+    account: Option<String>,
     region: String,
     #[serde(default)]
     kind: String,
@@ -423,7 +423,7 @@ impl Workload {
         Ok(PastWorkload {
             id: self.id,
             name: self.name,
-            account: self.account,
+            account: self.account.unwrap_or_default(),
             region: self.region,
             kind: self.kind,
             instances: self.instances,

@@ -89,7 +89,10 @@ fn a_machine_that_ec2_and_a_cluster_show_is_paid_for_once() {
         .collect();
     assert_eq!(
         told,
-        [(&json!(""), &json!("spot")), (&json!(""), &json!("spot"))]
+        [
+            (&Value::Null, &json!("spot")),
+            (&Value::Null, &json!("spot"))
+        ]
     );
     let regions = document["gaps"].as_array().expect("a list").iter();
     let regions: Vec<&Value> = regions.filter(|gap| gap["what"] == "region").collect();
