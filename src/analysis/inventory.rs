@@ -70,7 +70,11 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     gaps.dedup();
     let mut clusters = estate.clusters.clone();
     clusters.sort();
-    let Clusters { nodes, claims, .. } = clusters;
+    let Clusters {
+        nodes,
+        claims,
+        uses: _,
+    } = clusters;
     Listing {
         estate,
         instances,

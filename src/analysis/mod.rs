@@ -38,13 +38,13 @@ pub use sums::{
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
-use self::plan::{Owned, Planned, Planner, unweighed};
+use self::plan::{Owned, Planned, Planner, machine_facts, unweighed};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
     ApiUsage, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Window, Workload,
 };
-use crate::rules::{self, Silence, Subject};
+use crate::rules::{self, ClusterFacts, Silence, Subject};
 use crate::savings::{Coverage, Purchase, UnusedCommitment, existing_coverage};
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
@@ -210,6 +210,16 @@ fn judge(
         });
     }
     findings.extend(owned.findings(&mut price_use));
+    let cluster_facts = ClusterFacts {
+        clusters: &estate.clusters,
+        machines: machine_facts(&audited, &estate.clusters),
+        policy,
+        window: estate.window,
+        as_of: estate.as_of,
+    };
+    findings.extend(rules::cluster_findings(&cluster_facts));
+    let silent = rules::cluster_silences(&cluster_facts);
+    gaps.extend(silent.iter().map(Silence::gap));
     let unused = owned.unused(&mut price_use);
 
     let totals = Totals::of(&audited, &unused, &mut gaps);

@@ -77,6 +77,9 @@ impl Scope {
             let machine = claim.machine.as_ref();
             !machine.is_some_and(|machine| dropped.contains(machine.as_str()))
         });
+        clusters
+            .uses
+            .retain(|one| !dropped.contains(one.machine.as_str()));
         out_of_scope.retain(may_be_paid_for);
         let kept: BTreeSet<String> = estate
             .instances

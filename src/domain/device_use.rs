@@ -1,4 +1,7 @@
+//! Who used a device, and how much.
+
 use super::ResourceId;
+use std::cmp::Reverse;
 
 /// How a pod used one device that it held, as metrics that name pods tell.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,4 +19,63 @@ pub struct DeviceUse {
     pub mean_percent: f64,
     /// The largest sample, 0–100.
     pub max_percent: f64,
+}
+
+impl DeviceUse {
+    /// Hours that its samples stand for.
+    pub fn hours(&self) -> f64 {
+        self.n_samples as f64 * f64::from(self.sample_seconds) / 3_600.0
+    }
+
+    /// Puts uses in order of machine, device and pod. Of two of the same the one with more
+    /// samples stays.
+    pub fn sort(uses: &mut Vec<Self>) {
+        uses.sort_by(|left, right| {
+            let samples = Reverse(left.n_samples).cmp(&Reverse(right.n_samples));
+            left.key()
+                .cmp(&right.key())
+                .then(samples)
+                .then(left.sample_seconds.cmp(&right.sample_seconds))
+                .then(left.max_percent.total_cmp(&right.max_percent))
+                .then(left.mean_percent.total_cmp(&right.mean_percent))
+        });
+        uses.dedup_by(|later, kept| later.key() == kept.key());
+    }
+
+    fn key(&self) -> (&ResourceId, u32, &str, &str) {
+        (&self.machine, self.gpu, &self.namespace, &self.pod)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_of_the_same_the_one_with_more_samples_stays() {
+        let one = |machine: &str, gpu, pod: &str, n_samples| DeviceUse {
+            machine: ResourceId::named(machine),
+            gpu,
+            namespace: "search".to_owned(),
+            pod: pod.to_owned(),
+            n_samples,
+            sample_seconds: 60,
+            mean_percent: 0.0,
+            max_percent: 0.0,
+        };
+        let mut uses = vec![
+            one("i-2", 0, "a", 5),
+            one("i-1", 1, "a", 3),
+            one("i-1", 1, "a", 90),
+            one("i-1", 0, "b", 1),
+        ];
+        DeviceUse::sort(&mut uses);
+        let left: Vec<_> = uses
+            .iter()
+            .map(|one| (one.machine.as_str(), one.gpu, one.n_samples))
+            .collect();
+        assert_eq!(left, [("i-1", 0, 1), ("i-1", 1, 90), ("i-2", 0, 5)]);
+        // 90 samples of a minute.
+        assert_eq!(uses[1].hours(), 1.5);
+    }
 }

@@ -49,6 +49,9 @@ pub struct Node {
     pub memory_mib: NodeAmount,
     /// Pods on it that have not ended; absent where pods were not read.
     pub pods: Option<u32>,
+    /// Those among them that ask for no device, and that neither a DaemonSet nor the node
+    /// itself made: they keep the node from being removed. Absent where nothing tells.
+    pub cpu_only_pods: Option<u32>,
     /// Absent where the node does not tell.
     pub is_ready: Option<bool>,
     /// No pod is scheduled to it.
@@ -101,13 +104,13 @@ pub struct Clusters {
     /// Nodes with accelerators.
     pub nodes: Vec<Node>,
     pub claims: Vec<Claim>,
-    /// How pods used the devices that they held.
+    /// How pods used devices, as far as metrics name pods.
     pub uses: Vec<DeviceUse>,
 }
 
 impl Clusters {
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.claims.is_empty()
+        self.nodes.is_empty() && self.claims.is_empty() && self.uses.is_empty()
     }
 
     /// Adds what another place knows.
@@ -117,7 +120,8 @@ impl Clusters {
         self.uses.extend(other.uses);
     }
 
-    /// Puts nodes in order of name and claims in order of their holders.
+    /// Puts nodes in order of name, claims in order of their holders, and uses in order of
+    /// their devices.
     pub fn sort(&mut self) {
         self.nodes
             .sort_by(|left, right| (&left.name, &left.machine).cmp(&(&right.name, &right.machine)));
@@ -131,6 +135,7 @@ impl Clusters {
             let devices = claim.devices.clone();
             (namespace, pod, owner, devices.resource, devices.unit)
         });
+        DeviceUse::sort(&mut self.uses);
     }
 }
 
@@ -164,6 +169,7 @@ mod tests {
             cpu_millicores: NodeAmount::default(),
             memory_mib: NodeAmount::default(),
             pods: Some(1),
+            cpu_only_pods: None,
             is_ready: None,
             is_cordoned: false,
         }

@@ -68,10 +68,12 @@ subjects! {
     Commitments = "commitments",
     /// CPU utilization of a workload.
     CpuUtilization = "CPU utilization",
-    /// Devices of a cluster that are allocated one by one.
+    /// Devices of a cluster.
     Devices = "devices",
     /// Figures of a log.
     Figures = "figures",
+    /// How pods use the GPUs that they hold.
+    PodUse = "GPU use of pods",
     /// GPU utilization of a workload.
     GpuUtilization = "GPU utilization",
     GpuUtilizationMaxima = "GPU utilization maxima",

@@ -108,6 +108,7 @@ mod tests {
             cpu_millicores: NodeAmount::default(),
             memory_mib: NodeAmount::default(),
             pods: None,
+            cpu_only_pods: None,
             is_ready: None,
             is_cordoned: false,
         }

@@ -5,8 +5,8 @@
 use super::machines::join;
 use super::prices::{add_known_prices, price_ask, prices_not_asked_for};
 use crate::domain::{
-    ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, Instance,
-    PriceBook, Window,
+    ApiUsage, Cause, CauseKind, Commitments, DeviceUse, EstateSource, Gap, GapSubject, Gathered,
+    Instance, PriceBook, Window,
 };
 use crate::sources::files::Recorder;
 use crate::sources::{
@@ -143,6 +143,7 @@ pub async fn gather(
         commitments(accounts, &fleet)
     );
     let mut book = priced.value;
+    let (usage, uses) = measured.value;
     gaps.extend(measured.gaps);
     gaps.extend(priced.gaps);
     gaps.extend(committed.gaps);
@@ -156,6 +157,7 @@ pub async fn gather(
         gaps.extend(prices_not_asked_for(&book, &instances));
     }
     instances.sort_by(|left, right| left.id.cmp(&right.id));
+    clusters.uses.extend(uses);
     clusters.sort();
     gaps.sort();
     gaps.dedup();
@@ -190,7 +192,7 @@ pub async fn gather(
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         shapes,
-        usage: measured.value,
+        usage,
         metrics: Vec::new(),
         profiles: Vec::new(),
         clusters,
@@ -298,11 +300,12 @@ async fn metrics(
     planned: Vec<MetricCalls<'_>>,
     (window, period_seconds): (Window, u32),
     mut recorder: Option<&mut Recorder>,
-) -> Gathered<Usages> {
+) -> Gathered<(Usages, Vec<DeviceUse>)> {
     let calls = planned.into_iter().flat_map(|plan| plan.calls);
     let mut answers = stream::iter(calls).buffered(CALLS_AT_ONCE);
     let mut usage = UsageBuilder::new(window, period_seconds);
     let mut aggregated = Usages::default();
+    let mut uses = Vec::new();
     let mut gaps = Vec::new();
     while let Some(answer) = answers.next().await {
         gaps.extend(answer.gaps);
@@ -316,11 +319,15 @@ async fn metrics(
                 }
             }
             Readings::Usage(found) => aggregated.merge(found, window, period_seconds),
+            Readings::Uses(found) => uses.extend(found),
         }
     }
-    let mut value = usage.finish();
-    value.merge(aggregated, window, period_seconds);
-    Gathered { value, gaps }
+    let mut usage = usage.finish();
+    usage.merge(aggregated, window, period_seconds);
+    Gathered {
+        value: (usage, uses),
+        gaps,
+    }
 }
 
 /// Prices of every region's types; what could not be read becomes gaps.

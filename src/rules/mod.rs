@@ -3,6 +3,7 @@
 //! turns that silence into one gap.
 
 mod classification;
+mod clusters;
 mod commitments;
 mod compute_optimizer;
 mod registry;
@@ -21,6 +22,9 @@ mod underutilized_gpu;
 mod unused_gpus;
 
 pub use classification::classify;
+pub use clusters::{
+    CLUSTER_RULES, ClusterFacts, MachineFacts, cluster_findings, cluster_silences, keeps_silent,
+};
 pub use commitments::{COMMITMENT_RULES, commitment_findings};
 pub use registry::{RULES, Silence, run};
 pub use subject::{Need, Rule, RuleMeta, Subject};

@@ -19,7 +19,7 @@ mod tls;
 pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
-    ApiUsage, Clusters, Commitments, EstateSource, Gathered, Instance, InstanceShape,
+    ApiUsage, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance, InstanceShape,
     OperatingSystem, PriceBook, StorageResource, Tenancy, Window,
 };
 use crate::usage::{Series, Usages};
@@ -126,6 +126,8 @@ pub enum Readings {
     /// other calls answer, so no two may speak of the same series at the same time; and
     /// it has no points that could be saved.
     Usage(Usages),
+    /// How pods used devices.
+    Uses(Vec<DeviceUse>),
 }
 
 /// Types whose on-demand price is wanted.

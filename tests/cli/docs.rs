@@ -366,6 +366,7 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "cpu_millicores": amount,
         "memory_mib": amount,
         "pods": 1,
+        "cpu_only_pods": 1,
         "ready": true,
         "cordoned": true,
     }]);
@@ -380,6 +381,16 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "state": "running",
         "since": "2026-10-01T00:00:00Z",
         "machine": "i-one",
+    }]);
+    estate["uses"] = json!([{
+        "machine": "i-one",
+        "gpu": 0,
+        "namespace": "search",
+        "pod": "ranker-0",
+        "n_samples": 1,
+        "sample_seconds": 60,
+        "mean_percent": 1.0,
+        "max_percent": 1.0,
     }]);
     let saved = world.path("saved.json");
     let path = world.estate("estate.json", &estate);

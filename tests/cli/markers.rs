@@ -124,6 +124,10 @@ fn estate() -> Value {
             "unit": {"profile": "falcon part", "slices": 1, "of": 7},
             "count": 1, "state": "running", "machine": "first one",
         }],
+        "uses": [{
+            "machine": "first one", "gpu": 0, "namespace": "falcon space", "pod": "falcon pod",
+            "n_samples": 10, "sample_seconds": 60, "mean_percent": 1.0, "max_percent": 2.0,
+        }],
         "prices": [
             price("falcon region", json!(null), "falcon.type", "on-demand"),
             price("us-east-1", json!(null), "g6.xlarge", "spot"),

@@ -5,7 +5,7 @@ use super::judged::{Judge, Judged, Words, open_silences, place, unseen_instances
 use super::{Forbidden, GatePolicy, Violation, policy_rule};
 use crate::analysis::Audit;
 use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Money, Severity};
-use crate::rules::{COMMITMENT_RULES, RULES};
+use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES, keeps_silent};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -150,6 +150,14 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
             .iter()
             .filter(|gap| is_of_commitments(gap))
             .for_each(|gap| judge.missing_data_for(gap, rule));
+    }
+    for rule in CLUSTER_RULES.iter().filter(|rule| ban.awaits(rule)) {
+        let is_silent = |gap: &&Gap| {
+            let cause = gap.cause.as_deref();
+            cause.is_some_and(|cause| keeps_silent(cause.kind(), rule))
+        };
+        let gaps = audit.gaps.iter().filter(is_silent);
+        gaps.for_each(|gap| judge.missing_data_for(gap, rule));
     }
     unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
 }

@@ -1,8 +1,10 @@
 //! One plan out of what could be done about each workload, with what the account has
 //! bought already.
 
+mod machines;
 mod owned;
 mod planning;
 
+pub(super) use self::machines::machine_facts;
 pub(super) use self::owned::{Owned, unknown_rate, unweighed};
 pub(super) use self::planning::{Planned, Planner};

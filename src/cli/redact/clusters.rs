@@ -2,14 +2,16 @@
 
 use super::vocabulary::{is_device_resource, is_mig_profile, is_owner_kind};
 use super::{Masks, Named};
-use crate::domain::{Claim, Clusters, DeviceUnit, Devices, Holder, Node, NodeDevices, Owner};
+use crate::domain::{
+    Claim, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Node, NodeDevices, Owner,
+};
 
 impl Masks {
     pub(super) fn clusters(&mut self, clusters: &mut Clusters) {
         let Clusters {
             nodes,
             claims,
-            uses: _,
+            uses,
         } = clusters;
         for node in nodes {
             self.node(node);
@@ -34,6 +36,21 @@ impl Masks {
                 self.instance_id(machine);
             }
         }
+        for one in uses {
+            let DeviceUse {
+                machine,
+                gpu: _,
+                namespace,
+                pod,
+                n_samples: _,
+                sample_seconds: _,
+                mean_percent: _,
+                max_percent: _,
+            } = one;
+            self.instance_id(machine);
+            self.name(namespace);
+            self.name(pod);
+        }
     }
 
     fn node(&mut self, node: &mut Node) {
@@ -49,6 +66,7 @@ impl Masks {
             cpu_millicores: _,
             memory_mib: _,
             pods: _,
+            cpu_only_pods: _,
             is_ready: _,
             is_cordoned: _,
         } = node;

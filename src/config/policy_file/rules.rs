@@ -7,7 +7,7 @@ use crate::analysis::gate::{
     Spelling, UtilizationFloor, WasteLimit, spelled_region, spelled_type,
 };
 use crate::domain::{Currency, Money, Severity, WorkloadKind};
-use crate::rules::{COMMITMENT_RULES, RULES};
+use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -15,7 +15,8 @@ use toml::de::{DeTable, DeValue};
 /// Ids of every rule that makes findings.
 pub(super) fn finding_rules() -> Vec<&'static str> {
     let of_workloads = RULES.iter().map(|rule| rule.meta().id);
-    of_workloads.chain(COMMITMENT_RULES).collect()
+    let of_others = COMMITMENT_RULES.into_iter().chain(CLUSTER_RULES);
+    of_workloads.chain(of_others).collect()
 }
 
 impl Reader<'_> {

@@ -114,6 +114,21 @@ causes! {
     PodsNotRecorded = "pods-not-recorded" []
         "there are none of the system's namespaces (kube-system, openshift-…), so others may be \
          missing as well: what is requested of each node is unknown", RECORD_CLUSTER;
+    /// Nodes of which nothing tells what pods hold.
+    PodsUnknown = "pods-unknown" [Count Rules]
+        "what pods request of {node|nodes} is unknown{?; silent: }", RECORD_CLUSTER;
+    /// Nodes of which nothing tells which of their pods could run elsewhere.
+    PodKindsUnknown = "pod-kinds-unknown" [Count Rules]
+        "which pods of {node|nodes} request no GPU is unknown{?; silent: }", RECORD_CLUSTER;
+    /// Nodes of which nothing tells how many devices they have.
+    PhysicalUnknown = "physical-unknown" [Count Rules]
+        "the number of physical GPUs of {node|nodes} is unknown{?; silent: }",
+        "run GPU feature discovery, which sets the label `nvidia.com/gpu.count`";
+    /// Pods hold devices of which nothing tells how they use them.
+    PodUseUnknown = "pod-use-unknown" [Count Rules]
+        "whether {pod uses|pods use} the GPUs that they hold is unknown{?; silent: }",
+        "collect metrics of dcgm-exporter with the labels of pods, and read them with \
+         `--prometheus-url`";
     /// Devices are allocated that no complete list of a node's devices has.
     DevicesNotListed = "devices-not-listed" [Count]
         "{allocated device is|allocated devices are} in no complete list of resource slices; \

@@ -17,6 +17,7 @@ pub(super) struct NodeView {
     ready: Option<bool>,
     cordoned: bool,
     pods: Option<u32>,
+    cpu_only_pods: Option<u32>,
     gpus: GpusView,
     devices: Vec<DevicesView>,
     cpu_millicores: AmountView,
@@ -121,6 +122,7 @@ pub(super) fn node_view(listed: &ListedNode) -> NodeView {
         ready: node.is_ready,
         cordoned: node.is_cordoned,
         pods: node.pods,
+        cpu_only_pods: node.cpu_only_pods,
         gpus: GpusView {
             physical: devices.physical.and_then(number),
             allocatable: number(devices.allocatable),

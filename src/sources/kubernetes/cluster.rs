@@ -226,12 +226,15 @@ fn count_pods(objects: &Objects, nodes: &mut BTreeMap<&str, Described>) -> Optio
     }
     let mut taken: BTreeMap<&str, Taken> = BTreeMap::new();
     for pod in objects.pods.values().filter(|pod| !pods::has_ended(pod)) {
-        taken.entry(&pod.spec.node_name).or_default().add(pod);
+        let is_tied = pods::is_tied(pod, &objects.makers);
+        let taken = taken.entry(&pod.spec.node_name).or_default();
+        taken.add(pod, is_tied);
     }
     for (name, described) in nodes {
         let taken = taken.get(name).copied().unwrap_or_default();
         let node = &mut described.node;
         node.pods = Some(taken.pods);
+        node.cpu_only_pods = Some(taken.cpu_only_pods);
         node.cpu_millicores.requested = Some(taken.cpu_millicores);
         node.memory_mib.requested = Some(taken.memory_mib());
     }

@@ -134,6 +134,7 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
         cpu_millicores: amount(object, "cpu", |one| one.in_units(1_000)),
         memory_mib: amount(object, "memory", |one| one.in_units(1) >> 20),
         pods: None,
+        cpu_only_pods: None,
         is_ready: is_ready(object),
         is_cordoned: object.spec.unschedulable,
         devices,

@@ -4,7 +4,7 @@
 use crate::sources::files::{AtMost, InvalidJson, read_json};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
-use serde::de::{DeserializeOwned, Error};
+use serde::de::{DeserializeOwned, Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -124,6 +124,9 @@ pub(super) struct Metadata {
 pub(super) struct Annotations {
     #[serde(rename = "cluster.x-k8s.io/cluster-name")]
     pub cluster_name: Option<String>,
+    /// Set on what a cluster shows of a static pod.
+    #[serde(rename = "kubernetes.io/config.mirror")]
+    pub static_pod: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -172,6 +175,9 @@ pub(super) struct PodSpec {
     pub containers: Parts<Container>,
     #[serde(deserialize_with = "or_default")]
     pub init_containers: Parts<Container>,
+    /// Devices that are allocated one by one.
+    #[serde(deserialize_with = "or_default")]
+    pub resource_claims: Parts<IgnoredAny>,
     /// What the pod takes beside its containers.
     #[serde(deserialize_with = "or_default")]
     pub overhead: Amounts,

@@ -11,16 +11,21 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Taken {
     pub pods: u32,
+    /// Those that ask for no device and could run elsewhere.
+    pub cpu_only_pods: u32,
     pub cpu_millicores: u64,
     pub memory_bytes: u64,
 }
 
 impl Taken {
-    pub(super) fn add(&mut self, pod: &PodObject) {
+    /// `is_tied` is whether the pod belongs to its node.
+    pub(super) fn add(&mut self, pod: &PodObject, is_tied: bool) {
         let spec = &pod.spec;
         let cpu = amount(spec, "cpu", |one| one.in_units(1_000));
         let memory = amount(spec, "memory", |one| one.in_units(1));
         self.pods = self.pods.saturating_add(1);
+        let is_cpu_only = !is_tied && devices(pod).is_empty() && !uses_device_claims(pod);
+        self.cpu_only_pods = self.cpu_only_pods.saturating_add(u32::from(is_cpu_only));
         self.cpu_millicores = self.cpu_millicores.saturating_add(cpu);
         self.memory_bytes = self.memory_bytes.saturating_add(memory);
     }
@@ -33,6 +38,20 @@ impl Taken {
 /// Whether a pod has given back what it held.
 pub(super) fn has_ended(pod: &PodObject) -> bool {
     ["Succeeded", "Failed"].contains(&pod.status.phase.as_str())
+}
+
+/// Whether a pod belongs to its node and goes with it: a DaemonSet made it, or the node
+/// itself (a static pod, of which a cluster shows a mirror).
+pub(super) fn is_tied(pod: &PodObject, makers: &Makers) -> bool {
+    let of_node = |kind: &str| ["DaemonSet", "Node"].contains(&kind);
+    let owner = makers.owner_of(&pod.metadata);
+    let is_mirror = pod.metadata.annotations.static_pod.is_some();
+    is_mirror || owner.is_some_and(|owner| of_node(&owner.kind))
+}
+
+/// Whether a pod asks for devices that are allocated one by one.
+fn uses_device_claims(pod: &PodObject) -> bool {
+    !pod.spec.resource_claims.0.is_empty()
 }
 
 /// Devices that a pod asks for, by resource; none of which is zero.
@@ -121,7 +140,7 @@ mod tests {
         }));
         assert_eq!(devices(&pod), BTreeMap::from([("nvidia.com/gpu", 5)]));
         let mut taken = Taken::default();
-        taken.add(&pod);
+        taken.add(&pod, false);
         assert_eq!((taken.pods, taken.cpu_millicores), (1, 1_500));
     }
 
@@ -129,15 +148,33 @@ mod tests {
     fn what_a_pod_states_counts_instead_of_its_containers() {
         let of = |memory: &str| json!({"resources": {"requests": {"memory": memory}}});
         let mut taken = Taken::default();
-        taken.add(&pod(&json!({
-            "containers": [of("1Gi"), of("1Gi")],
-            "overhead": {"memory": "10Mi"},
-        })));
+        taken.add(
+            &pod(&json!({
+                "containers": [of("1Gi"), of("1Gi")],
+                "overhead": {"memory": "10Mi"},
+            })),
+            false,
+        );
         assert_eq!(taken.memory_mib(), 2_058);
-        taken.add(&pod(&json!({
-            "containers": [of("1Gi"), of("1Gi")],
-            "resources": {"requests": {"memory": "3Gi"}},
-        })));
+        taken.add(
+            &pod(&json!({
+                "containers": [of("1Gi"), of("1Gi")],
+                "resources": {"requests": {"memory": "3Gi"}},
+            })),
+            true,
+        );
         assert_eq!((taken.pods, taken.memory_mib()), (2, 5_130));
+        // The second one belongs to its node.
+        assert_eq!(taken.cpu_only_pods, 1);
+        let of = |spec: &Value| {
+            let mut taken = Taken::default();
+            taken.add(&pod(spec), false);
+            taken.cpu_only_pods
+        };
+        let gpu = json!({"resources": {"limits": {"nvidia.com/gpu": "1"}}});
+        assert_eq!(of(&json!({"containers": [gpu]})), 0);
+        let claim = json!({"name": "gpu", "resourceClaimTemplateName": "one-gpu"});
+        assert_eq!(of(&json!({"resourceClaims": [claim]})), 0);
+        assert_eq!(of(&json!({"containers": [{}]})), 1);
     }
 }

@@ -1,9 +1,9 @@
-//! Nodes and claims in an estate.
+//! Nodes, claims and uses in an estate.
 
 use super::fields::{Wire, decimal, named, time};
 use crate::domain::{
-    Claim, ClaimState, Clusters, DeviceUnit, Devices, Holder, Lifecycle, Node, NodeAmount,
-    NodeDevices, Owner, ResourceId,
+    Claim, ClaimState, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Lifecycle, Node,
+    NodeAmount, NodeDevices, Owner, ResourceId,
 };
 use serde::de;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,8 @@ pub(super) struct NodeWire {
     memory_mib: AmountWire,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pods: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpu_only_pods: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ready: Option<bool>,
     #[serde(default)]
@@ -97,6 +99,19 @@ pub(super) struct ClaimWire {
     since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     machine: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a use object")]
+pub(super) struct UseWire {
+    machine: String,
+    gpu: u32,
+    namespace: String,
+    pod: String,
+    n_samples: u64,
+    sample_seconds: u32,
+    mean_percent: f64,
+    max_percent: f64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -200,6 +215,7 @@ impl Wire for NodeWire {
             cpu_millicores: amount(self.cpu_millicores),
             memory_mib: amount(self.memory_mib),
             pods: self.pods,
+            cpu_only_pods: self.cpu_only_pods,
             is_ready: self.ready,
             is_cordoned: self.cordoned,
         })
@@ -238,6 +254,46 @@ impl Wire for ClaimWire {
     }
 }
 
+impl Wire for UseWire {
+    type Value = DeviceUse;
+
+    fn value<E: de::Error>(self) -> Result<DeviceUse, E> {
+        let percents = [self.mean_percent, self.max_percent];
+        if !percents.iter().all(|one| (0.0..=100.0).contains(one)) {
+            return Err(E::custom("a percentage of a use is not between 0 and 100"));
+        }
+        if self.mean_percent > self.max_percent {
+            return Err(E::custom("`mean_percent` is larger than `max_percent`"));
+        }
+        if self.sample_seconds == 0 {
+            return Err(E::custom("`sample_seconds` must be at least 1"));
+        }
+        Ok(DeviceUse {
+            machine: ResourceId::named(self.machine),
+            gpu: self.gpu,
+            namespace: self.namespace,
+            pod: self.pod,
+            n_samples: self.n_samples,
+            sample_seconds: self.sample_seconds,
+            mean_percent: self.mean_percent,
+            max_percent: self.max_percent,
+        })
+    }
+}
+
+pub(super) fn use_wire(one: &DeviceUse) -> UseWire {
+    UseWire {
+        machine: one.machine.to_string(),
+        gpu: one.gpu,
+        namespace: one.namespace.clone(),
+        pod: one.pod.clone(),
+        n_samples: one.n_samples,
+        sample_seconds: one.sample_seconds,
+        mean_percent: one.mean_percent,
+        max_percent: one.max_percent,
+    }
+}
+
 pub(super) fn node_wire(node: &Node) -> NodeWire {
     let devices = node.devices.iter().map(|(resource, offered)| {
         let wire = NodeDevicesWire {
@@ -259,6 +315,7 @@ pub(super) fn node_wire(node: &Node) -> NodeWire {
         cpu_millicores: amount_wire(node.cpu_millicores),
         memory_mib: amount_wire(node.memory_mib),
         pods: node.pods,
+        cpu_only_pods: node.cpu_only_pods,
         ready: node.is_ready,
         cordoned: node.is_cordoned,
     }
@@ -289,7 +346,7 @@ pub(super) fn claim_wire(claim: &Claim) -> ClaimWire {
 }
 
 /// Fails where two nodes are one machine, or somebody holds devices of a machine that
-/// is not a node.
+/// is not a node. Metrics may name machines whose nodes were not recorded.
 pub(super) fn check<E: de::Error>(clusters: &Clusters) -> Result<(), E> {
     let mut machines = BTreeSet::new();
     for node in &clusters.nodes {
@@ -304,12 +361,12 @@ pub(super) fn check<E: de::Error>(clusters: &Clusters) -> Result<(), E> {
         .claims
         .iter()
         .filter_map(|one| one.machine.as_ref());
-    match held.find(|machine| !machines.contains(machine)) {
-        Some(machine) => Err(E::custom(format!(
+    if let Some(machine) = held.find(|machine| !machines.contains(machine)) {
+        return Err(E::custom(format!(
             "a claim belongs to {machine}, which is not among the nodes"
-        ))),
-        None => Ok(()),
+        )));
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -338,6 +395,7 @@ mod tests {
             "cpu_millicores": {"capacity": 96_000, "allocatable": 95_000, "requested": 1_500},
             "memory_mib": {"capacity": 1_000, "allocatable": 900},
             "pods": 3,
+            "cpu_only_pods": 2,
             "ready": true,
             "cordoned": true,
         })
@@ -358,6 +416,19 @@ mod tests {
         })
     }
 
+    fn used() -> Value {
+        json!({
+            "machine": "i-1",
+            "gpu": 3,
+            "namespace": "search",
+            "pod": "ranker-0",
+            "n_samples": 1_440,
+            "sample_seconds": 60,
+            "mean_percent": 12.5,
+            "max_percent": 80.0,
+        })
+    }
+
     #[test]
     fn what_is_read_is_written_again() {
         let Of(read) = serde_json::from_value::<Of<NodeWire>>(node()).expect("a node");
@@ -368,6 +439,26 @@ mod tests {
         assert_eq!(written, claim());
         // Two halves of three sevenths.
         assert_eq!(read.devices.physical().round_dp(6).to_string(), "0.428571");
+        let Of(read) = serde_json::from_value::<Of<UseWire>>(used()).expect("a use");
+        let written = serde_json::to_value(use_wire(&read)).expect("JSON");
+        assert_eq!(written, used());
+    }
+
+    #[test]
+    fn percentages_of_a_use_are_in_order() {
+        for (key, value, words) in [
+            ("mean_percent", json!(-0.1), "between 0 and 100"),
+            ("max_percent", json!(100.1), "between 0 and 100"),
+            ("max_percent", json!(12.4), "larger than `max_percent`"),
+            ("sample_seconds", json!(0), "at least 1"),
+            ("gpu", json!(-1), "invalid value"),
+        ] {
+            let mut one = used();
+            one[key] = value;
+            let error = serde_json::from_value::<Of<UseWire>>(one).err();
+            let error = error.expect("it is wrong").to_string();
+            assert!(error.contains(words), "{key}: {error}");
+        }
     }
 
     #[test]

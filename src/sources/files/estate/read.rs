@@ -1,7 +1,7 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
 use super::cells::cells;
-use super::clusters::{self, ClaimWire, NodeWire};
+use super::clusters::{self, ClaimWire, NodeWire, UseWire};
 use super::commitments;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::wire::{
@@ -273,6 +273,11 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                     let all = map.next_value::<AtMost<Of<ClaimWire>, MOST_INSTANCES>>()?;
                     let all = all.0.into_iter().map(|one| one.0);
                     parts.clusters.claims.extend(all);
+                }
+                "uses" => {
+                    let all = map.next_value::<AtMost<Of<UseWire>, MOST_INSTANCES>>()?;
+                    let all = all.0.into_iter().map(|one| one.0);
+                    parts.clusters.uses.extend(all);
                 }
                 "prices" => {
                     let all = map.next_value::<AtMost<Of<PriceWire>, MOST_PRICES>>()?;

@@ -1,6 +1,6 @@
 //! Writing an estate: one JSON document, metrics streamed, no credential.
 
-use super::clusters::{claim_wire, node_wire};
+use super::clusters::{claim_wire, node_wire, use_wire};
 use super::commitments;
 use super::recording::{Recording, series_wire};
 use super::wire::{
@@ -92,6 +92,10 @@ impl Serialize for Document<'_> {
         let claims: Vec<_> = estate.clusters.claims.iter().map(claim_wire).collect();
         if !claims.is_empty() {
             map.serialize_entry("claims", &claims)?;
+        }
+        let uses: Vec<_> = estate.clusters.uses.iter().map(use_wire).collect();
+        if !uses.is_empty() {
+            map.serialize_entry("uses", &uses)?;
         }
         map.serialize_entry("prices", &prices(estate))?;
         map.serialize_entry("storage_prices", &storage_prices(estate))?;

@@ -1,0 +1,77 @@
+//! Catches GPU nodes that only pods without GPUs keep from being removed.
+//!
+//! Must not be fooled by pods that go with their node (of a DaemonSet, or static), or by a
+//! node that has just started.
+
+use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus};
+use crate::domain::{
+    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
+};
+
+pub(super) const ID: &str = "cpu-only-pods-on-gpu-node";
+
+pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
+    view.hosts.iter().filter_map(finding).collect()
+}
+
+fn finding(host: &Host<'_>) -> Option<Finding> {
+    let pods = host.node.cpu_only_pods.filter(|count| *count > 0)?;
+    let requested = host.devices.requested?;
+    let has_gpus = host.devices.physical.is_some_and(|one| !one.is_zero());
+    if host.is_new || !has_gpus || !requested.is_zero() {
+        return None;
+    }
+    let physical = host.devices.physical?;
+    let plural = if pods == 1 { "" } else { "s" };
+    let judgement = Judgement {
+        severity: Severity::Warning,
+        confidence: Confidence::Derived,
+        kind: FindingKind::Optimization,
+        title: format!(
+            "node {}{} has {} and runs {pods} pod{plural} that request{} none{}",
+            host.node.name,
+            host.state(),
+            gpus(physical),
+            if pods == 1 { "s" } else { "" },
+            cost_words(host.share(physical))
+        ),
+        monthly_savings: host.release(),
+        recommendation: Recommendation {
+            action: "move the pods to nodes without GPUs".to_owned(),
+            to: String::new(),
+            steps: [
+                "taint GPU nodes, so that only pods that request GPUs tolerate them",
+                "drain the node: an autoscaler removes it when no such pod is left",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            caveats: [
+                "other nodes must have the CPU and memory that these pods request",
+                "this is one instant: pods of other hours are not seen",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        },
+    };
+    let decisive = fact(
+        "pods that request no GPU and do not belong to the node",
+        SCHEDULER,
+        f64::from(pods),
+        (Comparator::GreaterThan, 0.0),
+        "pods",
+    );
+    let none = fact(
+        "requested GPUs",
+        SCHEDULER,
+        0.0,
+        (Comparator::Equal, 0.0),
+        "GPUs",
+    );
+    Some(Finding::new(
+        ID,
+        host.subject(),
+        judgement,
+        decisive,
+        vec![none],
+    ))
+}

@@ -1,0 +1,299 @@
+//! What the rules about clusters are asked about, and the parts that they share.
+
+use crate::domain::{
+    Claim, ClaimState, Clusters, Comparator, DeviceFunnel, DeviceUnit, DeviceUse, Evidence, Holder,
+    InstanceUsage, Money, Node, Observation, Policy, ResourceId, Window, floored,
+};
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeMap;
+
+/// A machine that was first seen less than so many hours ago may still be filled.
+const NEW_HOURS: i64 = 1;
+
+/// Where a scheduler's figures are from.
+pub(super) const SCHEDULER: &str = "Kubernetes API: nodes and pods";
+
+/// Clusters with everything known about their machines.
+#[derive(Debug)]
+pub struct ClusterFacts<'a> {
+    pub clusters: &'a Clusters,
+    /// The machines of nodes, as far as the inventory has them.
+    pub machines: BTreeMap<&'a ResourceId, MachineFacts<'a>>,
+    pub policy: &'a Policy,
+    /// The window of the metrics.
+    pub window: Window,
+    /// The instant that the audit describes.
+    pub as_of: Timestamp,
+}
+
+/// The machine of a node.
+#[derive(Debug)]
+pub struct MachineFacts<'a> {
+    pub instance_type: &'a str,
+    pub is_running: bool,
+    /// Whether a tag takes it out of advice.
+    pub is_ignored: bool,
+    pub first_seen: Timestamp,
+    /// Per month, unrounded; absent when it is unpriced.
+    pub monthly_cost: Option<Money>,
+    /// What of it ends with the machine; absent when nothing does or nothing tells.
+    pub monthly_savings: Option<Money>,
+    pub usage: Option<&'a InstanceUsage>,
+}
+
+/// A node with everything known about it.
+#[derive(Debug)]
+pub(super) struct Host<'a> {
+    pub node: &'a Node,
+    pub machine: Option<&'a MachineFacts<'a>>,
+    pub devices: DeviceFunnel,
+    /// Whether it runs since so short a time that pods may still be on their way.
+    pub is_new: bool,
+}
+
+impl Host<'_> {
+    /// What findings about it are about.
+    pub fn subject(&self) -> &str {
+        self.node.machine.as_str()
+    }
+
+    /// What so many of its devices cost per month, rounded.
+    pub fn share(&self, devices: Decimal) -> Option<Money> {
+        let cost = self.machine?.monthly_cost?;
+        let physical = self.devices.physical.filter(|one| !one.is_zero())?;
+        let amount = cost.amount().checked_mul(devices.min(physical))?;
+        let amount = amount.checked_div(physical)?;
+        Some(Money::new(amount, cost.currency()).rounded())
+    }
+
+    /// What ends per month when it is released.
+    pub fn release(&self) -> Option<Money> {
+        self.machine?.monthly_savings
+    }
+
+    /// Why no pod is placed on it, after its name; empty where pods are.
+    pub fn state(&self) -> &'static str {
+        match (self.node.is_cordoned, self.node.is_ready) {
+            (true, Some(false)) => " (cordoned, not ready)",
+            (true, _) => " (cordoned)",
+            (false, Some(false)) => " (not ready)",
+            (false, _) => "",
+        }
+    }
+
+    pub fn is_schedulable(&self) -> bool {
+        !self.node.is_cordoned && self.node.is_ready != Some(false)
+    }
+}
+
+/// What one pod holds of one node.
+#[derive(Debug)]
+pub(super) struct Holding<'a> {
+    /// Namespace and pod; with the node where several of that name hold devices.
+    pub subject: String,
+    pub holder: &'a Holder,
+    /// Its place among the hosts.
+    pub host: usize,
+    /// In physical devices.
+    pub devices: Decimal,
+    /// Whole devices.
+    pub whole: u64,
+    /// Whether it holds parts of devices.
+    pub has_parts: bool,
+    /// Absent where nothing tells.
+    pub held_hours: Option<f64>,
+    /// How it used each device.
+    pub uses: BTreeMap<u32, &'a DeviceUse>,
+}
+
+impl Holding<'_> {
+    /// The fewest devices that it can be on.
+    pub fn least_devices(&self) -> u64 {
+        (self.whole + u64::from(self.has_parts)).max(1)
+    }
+
+    /// The pod with what made it, such as `search/ranker-0 (Deployment ranker)`.
+    pub fn words(&self) -> String {
+        let owner = self.holder.owner.as_ref();
+        owner.map_or(self.subject.clone(), |owner| {
+            format!("{} ({} {})", self.subject, owner.kind, owner.name)
+        })
+    }
+}
+
+/// Clusters as the rules read them.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub facts: &'a ClusterFacts<'a>,
+    /// Nodes whose machines run and are not taken out of advice.
+    pub hosts: Vec<Host<'a>>,
+    /// What pods hold of them, in order of namespace, pod and machine.
+    pub holdings: Vec<Holding<'a>>,
+}
+
+/// Namespace, pod or the name of what allocated the devices, and machine.
+type HoldingKey<'a> = (&'a str, &'a str, &'a ResourceId);
+
+impl<'a> View<'a> {
+    pub fn of(facts: &'a ClusterFacts<'a>) -> Self {
+        let mut by_machine: BTreeMap<&ResourceId, Vec<&'a Claim>> = BTreeMap::new();
+        for claim in &facts.clusters.claims {
+            if let Some(machine) = &claim.machine {
+                by_machine.entry(machine).or_default().push(claim);
+            }
+        }
+        let mut hosts = Vec::new();
+        let mut grouped: BTreeMap<HoldingKey<'a>, (usize, Vec<&'a Claim>)> = BTreeMap::new();
+        for node in &facts.clusters.nodes {
+            let machine = facts.machines.get(&node.machine);
+            if machine.is_some_and(|one| !one.is_running || one.is_ignored) {
+                continue;
+            }
+            let claims = by_machine.remove(&node.machine).unwrap_or_default();
+            for claim in &claims {
+                let key = (
+                    claim.holder.namespace.as_str(),
+                    holder_name(&claim.holder),
+                    &node.machine,
+                );
+                let group = grouped
+                    .entry(key)
+                    .or_insert_with(|| (hosts.len(), Vec::new()));
+                group.1.push(claim);
+            }
+            let age = machine.map(|one| facts.as_of.duration_since(one.first_seen));
+            hosts.push(Host {
+                node,
+                machine,
+                devices: node.funnel(claims),
+                is_new: age.is_some_and(|age| age < SignedDuration::from_hours(NEW_HOURS)),
+            });
+        }
+        let holdings = holdings(facts, &hosts, grouped);
+        Self {
+            facts,
+            hosts,
+            holdings,
+        }
+    }
+
+    pub fn host(&self, holding: &Holding<'_>) -> &Host<'a> {
+        &self.hosts[holding.host]
+    }
+
+    /// Claims that wait, with how many hours they have.
+    pub fn pending(&self) -> impl Iterator<Item = (&'a Claim, f64)> {
+        let facts = self.facts;
+        let all = facts.clusters.claims.iter();
+        let pending = all.filter(|claim| claim.state == ClaimState::Pending);
+        pending.filter_map(move |claim| Some((claim, hours_since(facts.as_of, claim.since?))))
+    }
+}
+
+fn holder_name(holder: &Holder) -> &str {
+    let made = holder.owner.as_ref().map(|owner| owner.name.as_str());
+    holder.pod.as_deref().or(made).unwrap_or("no pod")
+}
+
+fn holdings<'a>(
+    facts: &'a ClusterFacts<'a>,
+    hosts: &[Host<'a>],
+    grouped: BTreeMap<HoldingKey<'a>, (usize, Vec<&'a Claim>)>,
+) -> Vec<Holding<'a>> {
+    let mut uses: BTreeMap<HoldingKey<'a>, BTreeMap<u32, &'a DeviceUse>> = BTreeMap::new();
+    for one in &facts.clusters.uses {
+        let key = (one.namespace.as_str(), one.pod.as_str(), &one.machine);
+        uses.entry(key).or_default().insert(one.gpu, one);
+    }
+    let mut named: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (namespace, pod, _) in grouped.keys() {
+        *named.entry((*namespace, *pod)).or_default() += 1;
+    }
+    let mut all = Vec::with_capacity(grouped.len());
+    for (key, (host, claims)) in grouped {
+        let (namespace, pod, _) = key;
+        let Some(first) = claims.first() else {
+            continue;
+        };
+        let mut subject = format!("{namespace}/{pod}");
+        if named.get(&(namespace, pod)).is_some_and(|count| *count > 1) {
+            subject = format!("{subject}@{}", hosts[host].node.name);
+        }
+        let whole = claims
+            .iter()
+            .filter(|claim| claim.devices.unit == DeviceUnit::Whole);
+        let since = claims.iter().filter_map(|claim| claim.since).max();
+        all.push(Holding {
+            subject,
+            holder: &first.holder,
+            host,
+            devices: claims.iter().map(|claim| claim.devices.physical()).sum(),
+            whole: whole.map(|claim| u64::from(claim.devices.count)).sum(),
+            has_parts: claims
+                .iter()
+                .any(|claim| claim.devices.unit != DeviceUnit::Whole),
+            held_hours: since.map(|since| hours_since(facts.as_of, since)),
+            uses: uses.remove(&key).unwrap_or_default(),
+        });
+    }
+    all
+}
+
+fn hours_since(as_of: Timestamp, since: Timestamp) -> f64 {
+    as_of.duration_since(since).as_secs_f64().max(0.0) / 3_600.0
+}
+
+/// A fact as evidence.
+pub(super) fn fact(
+    name: &'static str,
+    origin: &str,
+    observed: f64,
+    (comparator, threshold): (Comparator, f64),
+    unit: &'static str,
+) -> Evidence {
+    Evidence {
+        observation: Observation::Fact {
+            name,
+            origin: origin.to_owned(),
+        },
+        observed,
+        comparator,
+        threshold,
+        unit,
+    }
+}
+
+/// A number of devices as a measurement.
+pub(super) fn number(devices: Decimal) -> f64 {
+    devices.to_f64().unwrap_or_default()
+}
+
+/// A number of devices in words, to hundredths.
+pub(super) fn gpus(devices: Decimal) -> String {
+    let count = devices.round_dp(2).normalize();
+    if count == Decimal::ONE {
+        "1 GPU".to_owned()
+    } else {
+        format!("{count} GPUs")
+    }
+}
+
+/// A cost after a statement, such as `: USD 12.30 per month`; empty where it is not known.
+pub(super) fn cost_words(cost: Option<Money>) -> String {
+    cost.map_or_else(String::new, |cost| {
+        format!(": {} {:.2} per month", cost.currency(), cost.amount())
+    })
+}
+
+/// A time in words, never rounded up.
+pub(super) fn span(hours: f64) -> String {
+    if hours < 2.0 {
+        format!("{} minutes", floored(hours * 60.0, 0))
+    } else if hours < 48.0 {
+        format!("{} hours", floored(hours, 0))
+    } else {
+        format!("{} days", floored(hours / 24.0, 1))
+    }
+}

@@ -1,0 +1,284 @@
+//! Catches free GPUs that are scattered over nodes: no waiting pod can have them together,
+//! and pods that share fewer nodes would leave whole ones to be released.
+//!
+//! Must not be fooled by pods that go with their node, by pods that nothing would create
+//! again, or by nodes of other types and pools.
+
+use super::facts::{Holding, Host, SCHEDULER, View, fact};
+use super::packing::{Bin, Packing, pack};
+use crate::domain::{
+    Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Money, Owner,
+    Recommendation, Severity,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const ID: &str = "fragmented-gpus";
+
+/// Controllers that replace a pod elsewhere without loss of work.
+const REPLACING: [&str; 3] = ["Deployment", "ReplicaSet", "StatefulSet"];
+
+/// Names of nodes in a sentence.
+const MOST_NAMES: usize = 20;
+
+/// Cluster, pool and type.
+type GroupKey<'a> = (Option<&'a str>, Option<&'a str>, &'a str);
+
+/// A node that gives away whole devices alone.
+struct Spot<'a> {
+    host: &'a Host<'a>,
+    bin: Bin,
+    /// Who made each pod that can move.
+    makers: Vec<&'a Owner>,
+    /// Devices that are free.
+    free: u64,
+    is_claimed: bool,
+}
+
+pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
+    let mut groups: BTreeMap<GroupKey<'_>, Vec<Spot<'_>>> = BTreeMap::new();
+    let mut by_host: Vec<Vec<&Holding<'_>>> = vec![Vec::new(); view.hosts.len()];
+    for holding in &view.holdings {
+        by_host[holding.host].push(holding);
+    }
+    for (host, own) in view.hosts.iter().zip(&by_host) {
+        let Some(spot) = spot(host, own) else {
+            continue;
+        };
+        let (node, machine) = (host.node, host.machine);
+        let key = (
+            node.cluster.as_deref(),
+            node.pool.as_deref(),
+            machine.map_or("unknown", |machine| machine.instance_type),
+        );
+        groups.entry(key).or_default().push(spot);
+    }
+    let waiting = waiting(view, |resource| {
+        let all = groups.values().flatten();
+        let free = all.filter(|spot| spot.offers(resource));
+        free.map(|spot| spot.free).max().unwrap_or_default()
+    });
+    let all = groups.iter();
+    all.filter_map(|(key, spots)| finding(*key, spots, &waiting))
+        .collect()
+}
+
+impl Spot<'_> {
+    fn offers(&self, resource: &str) -> bool {
+        self.host.node.devices.contains_key(resource)
+    }
+}
+
+/// A node that pods are placed on, if it has room for what is on it.
+fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>> {
+    let devices = host.node.devices.values();
+    let is_whole = devices.clone().all(|one| one.unit == DeviceUnit::Whole);
+    if host.is_new || !host.is_schedulable() || !is_whole {
+        return None;
+    }
+    host.devices.requested?;
+    let mut bin = Bin {
+        capacity: devices.map(|one| u64::from(one.allocatable)).sum(),
+        ..Bin::default()
+    };
+    let mut makers = Vec::new();
+    let mut is_claimed = false;
+    for holding in holdings {
+        if holding.has_parts {
+            return None;
+        }
+        is_claimed = true;
+        match &holding.holder.owner {
+            Some(owner) if owner.kind == "DaemonSet" => {
+                bin.capacity = bin.capacity.checked_sub(holding.whole)?;
+            }
+            Some(owner) if holding.holder.pod.is_some() && owner.kind != "Node" => {
+                bin.movable.push(holding.whole);
+                makers.push(owner);
+            }
+            _ => bin.pinned += holding.whole,
+        }
+    }
+    let held: u64 = bin.movable.iter().sum::<u64>() + bin.pinned;
+    Some(Spot {
+        host,
+        // More is held than there is where a device has failed.
+        free: bin.capacity.checked_sub(held)?,
+        bin,
+        makers,
+        is_claimed,
+    })
+}
+
+/// Whole devices that a pod waits for, where that is more than any node has free, by
+/// resource.
+fn waiting<'a>(view: &View<'a>, largest: impl Fn(&str) -> u64) -> BTreeSet<(&'a str, u64)> {
+    let mut pods: BTreeMap<(&str, &str, &'a str), u64> = BTreeMap::new();
+    for (claim, _) in view.pending() {
+        let (holder, devices) = (&claim.holder, &claim.devices);
+        if devices.unit == DeviceUnit::Whole {
+            let pod = holder.pod.as_deref().unwrap_or_default();
+            let key = (holder.namespace.as_str(), pod, devices.resource.as_str());
+            *pods.entry(key).or_default() += u64::from(devices.count);
+        }
+    }
+    let asked = pods
+        .into_iter()
+        .map(|((_, _, resource), count)| (resource, count));
+    asked
+        .filter(|(resource, count)| *count > largest(resource))
+        .collect()
+}
+
+fn finding(
+    key: GroupKey<'_>,
+    spots: &[Spot<'_>],
+    waiting: &BTreeSet<(&str, u64)>,
+) -> Option<Finding> {
+    let claimed: Vec<&Spot<'_>> = spots.iter().filter(|spot| spot.is_claimed).collect();
+    let bins: Vec<Bin> = claimed.iter().map(|spot| spot.bin.clone()).collect();
+    let packing = pack(&bins);
+    let free: u64 = spots.iter().map(|spot| spot.free).sum();
+    let fits = |resource: &str, count: u64| {
+        let own = spots.iter().filter(|spot| spot.offers(resource));
+        own.map(|spot| spot.free).sum::<u64>() >= count
+    };
+    let mut blocked = waiting.iter().filter(|(name, count)| fits(name, *count));
+    let blocked = blocked.next().map(|(_, count)| *count);
+    if packing.freed.is_empty() && blocked.is_none() {
+        return None;
+    }
+    let mut evidence: Vec<Evidence> = Vec::new();
+    if !packing.freed.is_empty() {
+        evidence.push(fact(
+            "nodes that fewer nodes could stand in for",
+            SCHEDULER,
+            packing.freed.len() as f64,
+            (Comparator::AtLeast, 1.0),
+            "nodes",
+        ));
+    }
+    if let Some(count) = blocked {
+        evidence.push(fact(
+            "free GPUs on nodes that have fewer each than a pod waits for",
+            SCHEDULER,
+            free as f64,
+            (Comparator::AtLeast, count as f64),
+            "GPUs",
+        ));
+    }
+    let further = evidence.split_off(1);
+    let decisive = evidence.pop()?;
+    let place = [key.0, key.1, Some(key.2)];
+    let subject: Vec<&str> = place.into_iter().flatten().collect();
+    let judgement = Judgement {
+        severity: Severity::Warning,
+        confidence: Confidence::Derived,
+        kind: FindingKind::Optimization,
+        title: title(key, spots, (claimed.len(), packing.freed.len()), blocked),
+        monthly_savings: savings(&claimed, &packing),
+        recommendation: advice(&claimed, &packing),
+    };
+    Some(Finding::new(
+        ID,
+        subject.join("/"),
+        judgement,
+        decisive,
+        further,
+    ))
+}
+
+fn title(
+    (_, pool, instance_type): GroupKey<'_>,
+    spots: &[Spot<'_>],
+    (claimed, freed): (usize, usize),
+    blocked: Option<u64>,
+) -> String {
+    let free: u64 = spots.iter().map(|spot| spot.free).sum();
+    let scattered = spots.iter().filter(|spot| spot.free > 0).count();
+    let noun = if free == 1 { "GPU" } else { "GPUs" };
+    let of = pool.map_or_else(String::new, |pool| format!(" of pool {pool}"));
+    let mut title = format!(
+        "{free} free {noun} on {scattered} of {} × {instance_type}{of}",
+        spots.len()
+    );
+    if let Some(count) = blocked {
+        title.push_str(&format!(
+            ", and no node has the {count} that a pod waits for"
+        ));
+    }
+    if freed > 0 {
+        title.push_str(&format!(
+            ": the pods of {claimed} nodes fit on {}",
+            claimed - freed
+        ));
+    }
+    title
+}
+
+/// What ends with the nodes that are freed; absent as soon as that of one is not known.
+fn savings(claimed: &[&Spot<'_>], packing: &Packing) -> Option<Money> {
+    let mut freed = packing
+        .freed
+        .iter()
+        .map(|place| claimed[*place].host.release());
+    let first = freed.next()??;
+    freed.try_fold(first, |sum, next| sum.checked_add(next?).ok())
+}
+
+fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
+    let name = |place: &usize| claimed[*place].host.node.name.as_str();
+    let freed: Vec<&str> = packing.freed.iter().map(name).collect();
+    let mut steps = Vec::new();
+    if !freed.is_empty() {
+        let pods = if packing.moves.len() == 1 {
+            "1 pod moves".to_owned()
+        } else {
+            format!("{} pods move", packing.moves.len())
+        };
+        steps.push(format!("cordon and drain {}: {pods}", names(&freed)));
+        steps.push("lower the size of the pool by as many nodes".to_owned());
+    }
+    steps.push(
+        "let the scheduler fill nodes instead of spreading: `NodeResourcesFit` with the strategy \
+         `MostAllocated`"
+            .to_owned(),
+    );
+    let makers = packing
+        .moves
+        .iter()
+        .map(|one| claimed[one.from].makers[one.pod].kind.as_str());
+    let losing: BTreeSet<&str> = makers.filter(|kind| !REPLACING.contains(kind)).collect();
+    let mut caveats = Vec::new();
+    if !losing.is_empty() {
+        let kinds: Vec<&str> = losing.into_iter().collect();
+        caveats.push(format!(
+            "pods of {} are among those that move: they lose work since their last checkpoint",
+            kinds.join(", ")
+        ));
+    }
+    caveats.push(
+        "only GPUs are counted: CPU, memory, affinity, zones, volumes and disruption budgets are \
+         not checked"
+            .to_owned(),
+    );
+    Recommendation {
+        action: if freed.is_empty() {
+            "move pods together".to_owned()
+        } else {
+            "repack the pods and release nodes".to_owned()
+        },
+        to: String::new(),
+        steps,
+        caveats,
+    }
+}
+
+/// Names in order, the first of many.
+fn names(all: &[&str]) -> String {
+    let (shown, rest) = all.split_at(all.len().min(MOST_NAMES));
+    let shown = shown.join(", ");
+    match rest.len() {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

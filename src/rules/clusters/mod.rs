@@ -1,0 +1,134 @@
+//! Findings about clusters, which belong to nodes, pods and groups of nodes: devices that
+//! are paid for and given to nobody, or given away and not used. One rule a file.
+
+mod cpu_only_pods_on_gpu_node;
+mod facts;
+mod fragmented_gpus;
+mod idle_claim;
+mod oversized_claim;
+mod packing;
+mod pending_gpu_pods;
+mod stranded_host;
+mod unallocated_gpus;
+
+#[cfg(test)]
+mod tests;
+
+pub use facts::{ClusterFacts, MachineFacts};
+
+use self::facts::{Host, View};
+use self::idle_claim::Use;
+use super::registry::Silence;
+use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject};
+
+/// Ids of the rules, ascending.
+pub const CLUSTER_RULES: [&str; 7] = [
+    cpu_only_pods_on_gpu_node::ID,
+    fragmented_gpus::ID,
+    idle_claim::ID,
+    oversized_claim::ID,
+    pending_gpu_pods::ID,
+    stranded_host::ID,
+    unallocated_gpus::ID,
+];
+
+/// Rules that need to know what pods request of a node.
+const OF_REQUESTS: [&str; 5] = [
+    cpu_only_pods_on_gpu_node::ID,
+    fragmented_gpus::ID,
+    pending_gpu_pods::ID,
+    stranded_host::ID,
+    unallocated_gpus::ID,
+];
+/// Rules that need to know how pods use what they hold.
+const OF_USE: [&str; 2] = [idle_claim::ID, oversized_claim::ID];
+
+/// The place of what is missing of clusters.
+const PLACE: &str = "cluster";
+
+/// Every finding about clusters, in order of rule.
+pub fn cluster_findings(facts: &ClusterFacts<'_>) -> Vec<Finding> {
+    let view = View::of(facts);
+    let uses = idle_claim::uses(&view);
+    let mut all = cpu_only_pods_on_gpu_node::findings(&view);
+    all.extend(fragmented_gpus::findings(&view));
+    all.extend(idle_claim::findings(&view, &uses));
+    all.extend(oversized_claim::findings(&view));
+    all.extend(pending_gpu_pods::findings(&view, &uses));
+    all.extend(stranded_host::findings(&view));
+    all.extend(unallocated_gpus::findings(&view));
+    all
+}
+
+/// What kept rules about clusters from speaking, one of each kind.
+pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
+    let view = View::of(facts);
+    let unread = count(&view, |host| host.node.pods.is_none());
+    let unsorted = count(&view, |host| {
+        let is_unclaimed = host.devices.requested.is_some_and(|one| one.is_zero());
+        let has_pods = host.node.pods.is_some_and(|count| count > 0);
+        is_unclaimed && has_pods && host.node.cpu_only_pods.is_none()
+    });
+    let uncounted = count(&view, |host| {
+        host.node.pods.is_some() && host.devices.physical.is_none()
+    });
+    let uses = idle_claim::uses(&view);
+    let is_idle_unknown = |one: &Use<'_>| matches!(one, Use::Unknown);
+    let both = uses.iter().zip(&view.holdings);
+    let unused = both
+        .filter(|(one, holding)| is_idle_unknown(one) || oversized_claim::is_unknown(holding))
+        .count();
+    let mut of_use = OF_USE.to_vec();
+    if !uses.iter().any(is_idle_unknown) {
+        of_use.retain(|rule| *rule != idle_claim::ID);
+    }
+    if !view.holdings.iter().any(oversized_claim::is_unknown) {
+        of_use.retain(|rule| *rule != oversized_claim::ID);
+    }
+    let silences = [
+        (
+            GapSubject::Pods,
+            CauseKind::PodsUnknown,
+            unread,
+            OF_REQUESTS.to_vec(),
+        ),
+        (
+            GapSubject::Pods,
+            CauseKind::PodKindsUnknown,
+            unsorted,
+            vec![cpu_only_pods_on_gpu_node::ID],
+        ),
+        (
+            GapSubject::Devices,
+            CauseKind::PhysicalUnknown,
+            uncounted,
+            vec![unallocated_gpus::ID],
+        ),
+        (GapSubject::PodUse, CauseKind::PodUseUnknown, unused, of_use),
+    ];
+    let missing = silences.into_iter().filter(|(_, _, count, _)| *count > 0);
+    missing
+        .map(|(what, kind, count, rules)| {
+            let cause = Cause::of(kind, [count.to_string().as_str(), ""]);
+            Silence {
+                rules,
+                missing_data: Gap::of(what, PLACE, cause),
+            }
+        })
+        .collect()
+}
+
+fn count(view: &View<'_>, is_silent: impl Fn(&Host<'_>) -> bool) -> usize {
+    view.hosts.iter().filter(|host| is_silent(host)).count()
+}
+
+/// Whether a cause of a gap can keep a rule about clusters silent.
+pub fn keeps_silent(kind: CauseKind, rule: &str) -> bool {
+    match kind {
+        CauseKind::PodsUnknown => OF_REQUESTS.contains(&rule),
+        CauseKind::PodKindsUnknown => rule == cpu_only_pods_on_gpu_node::ID,
+        CauseKind::PhysicalUnknown => rule == unallocated_gpus::ID,
+        CauseKind::PodUseUnknown => OF_USE.contains(&rule),
+        _ => false,
+    }
+}

@@ -1,0 +1,108 @@
+//! Catches pods that hold several GPUs and never use some of them.
+//!
+//! Must not be fooled by a device that is not measured, by samples of a time before the
+//! pod had its devices, or by a pod that is idle as a whole.
+
+use super::facts::{Holding, View, cost_words, fact, gpus};
+use super::idle_claim::{confidence, least_hours};
+use crate::domain::{
+    ACTIVE_PERCENT, Comparator, DeviceUse, Finding, FindingKind, Judgement, Recommendation,
+    Severity,
+};
+use rust_decimal::Decimal;
+
+pub(super) const ID: &str = "oversized-claim";
+
+pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
+    let all = view.holdings.iter();
+    all.filter_map(|holding| finding(view, holding)).collect()
+}
+
+/// Whether it is about a holding at all.
+fn applies(holding: &Holding<'_>) -> bool {
+    holding.whole >= 2 && !holding.has_parts
+}
+
+/// Whether nothing tells which devices of a holding are used.
+pub(super) fn is_unknown(holding: &Holding<'_>) -> bool {
+    applies(holding) && (holding.uses.len() as u64) < holding.whole
+}
+
+fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
+    // More devices than it holds are those of a pod of the same name before it.
+    if !applies(holding) || holding.uses.len() as u64 != holding.whole {
+        return None;
+    }
+    let (active, unused): (Vec<&DeviceUse>, Vec<&DeviceUse>) = holding
+        .uses
+        .values()
+        .copied()
+        .partition(|one| one.max_percent >= ACTIVE_PERCENT);
+    if active.is_empty() || unused.is_empty() {
+        return None;
+    }
+    let hours = unused.iter().map(|one| one.hours());
+    let measured = hours.fold(f64::INFINITY, f64::min);
+    let least = least_hours(view, holding, measured)?;
+    let host = view.host(holding);
+    let devices = Decimal::from(unused.len());
+    let origin = format!("metrics that name pods, of {}", host.node.name);
+    let indices: Vec<String> = unused.iter().map(|one| one.gpu.to_string()).collect();
+    let judgement = Judgement {
+        severity: Severity::Warning,
+        confidence: confidence(view, holding, measured),
+        kind: FindingKind::Optimization,
+        title: format!(
+            "{} holds {} of node {} and never uses {} of them{}",
+            holding.words(),
+            gpus(holding.devices),
+            host.node.name,
+            unused.len(),
+            cost_words(host.share(devices))
+        ),
+        // The node goes on as it is.
+        monthly_savings: None,
+        recommendation: Recommendation {
+            action: "request fewer GPUs, or use them all".to_owned(),
+            to: gpus(Decimal::from(active.len())),
+            steps: vec![
+                format!("unused: GPU {}", indices.join(", ")),
+                "check device visibility and the launcher's process count".to_owned(),
+                "the node costs the same until it is released: give the GPUs to other pods"
+                    .to_owned(),
+            ],
+            caveats: vec!["a pod may hold GPUs for work that comes seldom".to_owned()],
+        },
+    };
+    let decisive = fact(
+        "GPUs of the pod that were never active",
+        &origin,
+        unused.len() as f64,
+        (Comparator::AtLeast, 1.0),
+        "GPUs",
+    );
+    let largest = unused.iter().map(|one| one.max_percent);
+    let further = vec![
+        fact(
+            "largest utilization of the unused GPUs",
+            &origin,
+            largest.fold(0.0, f64::max),
+            (Comparator::LessThan, ACTIVE_PERCENT),
+            "%",
+        ),
+        fact(
+            "hours of samples of each",
+            &origin,
+            measured,
+            (Comparator::AtLeast, least),
+            "h",
+        ),
+    ];
+    Some(Finding::new(
+        ID,
+        &holding.subject,
+        judgement,
+        decisive,
+        further,
+    ))
+}

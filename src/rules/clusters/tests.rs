@@ -1,0 +1,670 @@
+//! Each rule over clusters made by hand. A node costs 8,000 a month unless it says so, so
+//! one of its eight GPUs costs 1,000.
+
+use super::*;
+use crate::domain::{
+    Claim, ClaimState, Clusters, Currency, DeviceUnit, DeviceUse, Devices, GpuUsage, Holder,
+    InstanceUsage, Maxima, Money, Node, NodeAmount, NodeDevices, Owner, Policy, Rejected,
+    ResourceId, RunningTime, Samples, Severity, VramSummary, Window,
+};
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+const GPU: &str = "nvidia.com/gpu";
+
+fn as_of() -> Timestamp {
+    "2026-11-01T00:00:00Z".parse().expect("a time")
+}
+
+fn hours_ago(hours: i64) -> Timestamp {
+    as_of() - SignedDuration::from_hours(hours)
+}
+
+fn slice(slices: u8) -> DeviceUnit {
+    DeviceUnit::Slice {
+        profile: format!("{slices}g"),
+        slices,
+        of: 7,
+        replicas: 1,
+    }
+}
+
+/// A node with so many GPUs of its own, all of which it offers whole.
+fn node(name: &str, gpus: u32) -> Node {
+    let amount = NodeAmount {
+        capacity: 100,
+        allocatable: 100,
+        requested: Some(10),
+    };
+    Node {
+        name: name.to_owned(),
+        provider_id: None,
+        cluster: Some("lab".to_owned()),
+        machine: ResourceId::named(format!("i-{name}")),
+        physical: Some(Decimal::from(gpus)),
+        devices: BTreeMap::from([(GPU.to_owned(), offered(DeviceUnit::Whole, gpus))]),
+        price_class: None,
+        pool: Some("train".to_owned()),
+        cpu_millicores: amount,
+        memory_mib: amount,
+        pods: Some(1),
+        cpu_only_pods: Some(0),
+        is_ready: Some(true),
+        is_cordoned: false,
+    }
+}
+
+fn offered(unit: DeviceUnit, count: u32) -> NodeDevices {
+    NodeDevices {
+        unit,
+        capacity: count,
+        allocatable: count,
+    }
+}
+
+/// A claim of a pod of a Deployment that has run for ten days.
+fn claim(pod: &str, unit: &DeviceUnit, count: u32, on: &str) -> Claim {
+    Claim {
+        holder: Holder {
+            namespace: "search".to_owned(),
+            pod: Some(pod.to_owned()),
+            owner: Some(Owner {
+                kind: "Deployment".to_owned(),
+                name: "ranker".to_owned(),
+            }),
+            labels: BTreeMap::new(),
+        },
+        devices: Devices {
+            resource: GPU.to_owned(),
+            unit: unit.clone(),
+            count,
+        },
+        state: ClaimState::Running,
+        since: Some(hours_ago(240)),
+        machine: Some(ResourceId::named(format!("i-{on}"))),
+    }
+}
+
+fn whole(pod: &str, count: u32, on: &str) -> Claim {
+    claim(pod, &DeviceUnit::Whole, count, on)
+}
+
+fn pending(pod: &str, count: u32, minutes: i64) -> Claim {
+    Claim {
+        state: ClaimState::Pending,
+        since: Some(as_of() - SignedDuration::from_mins(minutes)),
+        machine: None,
+        ..whole(pod, count, "none")
+    }
+}
+
+fn of(kind: &str, claim: Claim) -> Claim {
+    let mut claim = claim;
+    claim.holder.owner = Some(Owner {
+        kind: kind.to_owned(),
+        name: "one".to_owned(),
+    });
+    claim
+}
+
+/// How a pod used a device, by samples of a minute over so many hours.
+fn used(pod: &str, gpu: u32, on: &str, hours: u64, max_percent: f64) -> DeviceUse {
+    DeviceUse {
+        machine: ResourceId::named(format!("i-{on}")),
+        gpu,
+        namespace: "search".to_owned(),
+        pod: pod.to_owned(),
+        n_samples: hours * 60,
+        sample_seconds: 60,
+        mean_percent: 0.0,
+        max_percent,
+    }
+}
+
+/// GPUs of an instance by their largest maximum, measured over a fortnight.
+fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
+    let seconds = 14 * 86_400;
+    let samples = Samples::over(4_032, seconds, 300);
+    let id = ResourceId::named(format!("i-{name}"));
+    let gpu = |(index, largest): (usize, &f64)| GpuUsage {
+        instance: id.clone(),
+        index: u16::try_from(index).expect("few"),
+        utilization: None,
+        samples,
+        demand_peak: None,
+        maxima: Some(Maxima {
+            largest: *largest,
+            active_seconds: 0,
+            observed_seconds: seconds,
+            samples,
+        }),
+        vram: Some(VramSummary {
+            peak_mib: 20_480.0,
+            p95_mib: None,
+            samples,
+            total_mib: Some(40_960.0),
+        }),
+        power_mean_w: None,
+        temperature_max_c: None,
+        encoder_sessions_max: None,
+    };
+    InstanceUsage {
+        instance: id.clone(),
+        running: RunningTime {
+            running_seconds: seconds,
+            observed_seconds: seconds,
+            proved: true,
+        },
+        signal: None,
+        summary: None,
+        gpus: maxima.iter().enumerate().map(gpu).collect(),
+        cpu_p95: None,
+        cpu_samples: None,
+        cpu_max: None,
+        memory_p95_mib: None,
+        cpu_is_of_runs: false,
+        network_bytes_per_day: None,
+        network: None,
+        joined_by_hostname: false,
+        rejected: Rejected::default(),
+    }
+}
+
+/// A cluster with what is measured of its machines.
+#[derive(Default)]
+struct Lab {
+    clusters: Clusters,
+    usage: BTreeMap<String, InstanceUsage>,
+    unpriced: BTreeSet<String>,
+    /// Machines that run for half an hour.
+    new: BTreeSet<String>,
+    ignored: BTreeSet<String>,
+}
+
+impl Lab {
+    fn of(nodes: Vec<Node>, claims: Vec<Claim>) -> Self {
+        Self {
+            clusters: Clusters {
+                nodes,
+                claims,
+                uses: Vec::new(),
+            },
+            ..Self::default()
+        }
+    }
+
+    fn with<T>(&self, judge: impl Fn(&ClusterFacts<'_>) -> T) -> T {
+        let policy = Policy::default();
+        let machines = self.clusters.nodes.iter().map(|node| {
+            let is_priced = !self.unpriced.contains(&node.name);
+            let cost = Money::new(Decimal::from(8_000), Currency::Usd);
+            let is_new = self.new.contains(&node.name);
+            let facts = MachineFacts {
+                instance_type: "p4d.24xlarge",
+                is_running: true,
+                is_ignored: self.ignored.contains(&node.name),
+                first_seen: as_of() - SignedDuration::from_mins(if is_new { 30 } else { 90_000 }),
+                monthly_cost: is_priced.then_some(cost),
+                monthly_savings: is_priced.then_some(cost),
+                usage: self.usage.get(&node.name),
+            };
+            (&node.machine, facts)
+        });
+        judge(&ClusterFacts {
+            clusters: &self.clusters,
+            machines: machines.collect(),
+            policy: &policy,
+            window: Window {
+                start: hours_ago(14 * 24),
+                end: as_of(),
+            },
+            as_of: as_of(),
+        })
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.with(cluster_findings)
+    }
+
+    /// Subject, title and savings of the findings of a rule.
+    fn told(&self, rule: &str) -> Vec<(String, String, Option<i64>)> {
+        let all = self.findings().into_iter().filter(|one| one.rule() == rule);
+        all.map(|one| {
+            let dollars = |money: Money| {
+                let amount = money.amount().to_string();
+                amount.parse::<f64>().expect("a number").round() as i64
+            };
+            let savings = one.monthly_savings.map(dollars);
+            (one.workload().to_owned(), one.title.clone(), savings)
+        })
+        .collect()
+    }
+
+    fn rules(&self) -> Vec<&'static str> {
+        self.findings().iter().map(Finding::rule).collect()
+    }
+
+    fn silences(&self) -> Vec<(String, Vec<&'static str>)> {
+        let silent = self.with(cluster_silences);
+        let told = silent.into_iter();
+        told.map(|one| (one.missing_data.reason.clone(), one.rules))
+            .collect()
+    }
+}
+
+fn row(subject: &str, title: &str, savings: Option<i64>) -> (String, String, Option<i64>) {
+    (subject.to_owned(), title.to_owned(), savings)
+}
+
+#[test]
+fn a_node_without_claims_is_saved_and_a_part_of_one_is_a_cost() {
+    let lab = Lab::of(
+        vec![node("a", 8), node("b", 8), node("full", 8)],
+        vec![whole("x", 5, "a"), of("Job", whole("y", 8, "full"))],
+    );
+    // 3 of 8 of 8,000, and all of it.
+    let expected = [
+        row(
+            "i-a",
+            "no pod requests 3 of the 8 GPUs of node a: USD 3000.00 per month",
+            None,
+        ),
+        row(
+            "i-b",
+            "no pod requests 8 of the 8 GPUs of node b: USD 8000.00 per month",
+            Some(8_000),
+        ),
+    ];
+    assert_eq!(lab.told("unallocated-gpus"), expected);
+    let finding = &lab.with(cluster_findings)[0];
+    assert_eq!(finding.severity, Severity::Warning);
+}
+
+#[test]
+fn a_cordoned_node_is_said_and_new_ignored_and_unpriced_ones_differ() {
+    let mut lab = Lab::of(
+        vec![
+            Node {
+                is_cordoned: true,
+                is_ready: Some(false),
+                ..node("a", 8)
+            },
+            node("new", 8),
+            node("kept", 8),
+            node("own", 8),
+        ],
+        Vec::new(),
+    );
+    lab.new.insert("new".to_owned());
+    lab.ignored.insert("kept".to_owned());
+    lab.unpriced.insert("own".to_owned());
+    let expected = [
+        row(
+            "i-a",
+            "no pod requests 8 of the 8 GPUs of node a (cordoned, not ready): USD 8000.00 per month",
+            Some(8_000),
+        ),
+        row("i-own", "no pod requests 8 of the 8 GPUs of node own", None),
+    ];
+    assert_eq!(lab.told("unallocated-gpus"), expected);
+}
+
+#[test]
+fn parts_of_devices_count_as_parts() {
+    let mig = |name: &str, slices, count| Node {
+        devices: BTreeMap::from([(GPU.to_owned(), offered(slice(slices), count))]),
+        ..node(name, 1)
+    };
+    let replica = DeviceUnit::Replica { per_device: 4 };
+    let shared = Node {
+        devices: BTreeMap::from([(GPU.to_owned(), offered(replica.clone(), 4))]),
+        ..node("shared", 1)
+    };
+    let lab = Lab::of(
+        vec![mig("full", 3, 2), mig("sevenths", 1, 7), shared],
+        vec![
+            // 6/7 of a card of two halves: the seventh cannot be requested.
+            claim("x", &slice(3), 2, "full"),
+            // 3/7 are left 0.571429, of 8,000: 4,571.43.
+            claim("y", &slice(1), 3, "sevenths"),
+            // A quarter of a card.
+            claim("z", &replica, 1, "shared"),
+        ],
+    );
+    let expected = [
+        row(
+            "i-sevenths",
+            "no pod requests 0.57 of the 1 GPU of node sevenths: USD 4571.43 per month",
+            None,
+        ),
+        row(
+            "i-shared",
+            "no pod requests 0.75 of the 1 GPU of node shared: USD 6000.00 per month",
+            None,
+        ),
+    ];
+    assert_eq!(lab.told("unallocated-gpus"), expected);
+    // Parts are not packed.
+    assert_eq!(lab.told("fragmented-gpus"), []);
+}
+
+#[test]
+fn pods_without_gpus_keep_a_node() {
+    let kept = Node {
+        cpu_only_pods: Some(2),
+        ..node("a", 8)
+    };
+    let busy = Node {
+        cpu_only_pods: Some(9),
+        ..node("b", 8)
+    };
+    let lab = Lab::of(vec![kept, busy], vec![whole("x", 1, "b")]);
+    let expected = row(
+        "i-a",
+        "node a has 8 GPUs and runs 2 pods that request none: USD 8000.00 per month",
+        Some(8_000),
+    );
+    assert_eq!(lab.told("cpu-only-pods-on-gpu-node"), [expected]);
+    let all = lab.findings();
+    let other = all.iter().find(|one| one.rule() == "unallocated-gpus");
+    let steps = &other.expect("it is unallocated").recommendation.steps;
+    assert!(steps[0].contains("cpu-only-pods-on-gpu-node"), "{steps:?}");
+}
+
+#[test]
+fn a_pod_is_idle_by_metrics_that_name_it() {
+    let mut lab = Lab::of(vec![node("a", 8)], vec![whole("x", 2, "a")]);
+    lab.usage.insert("a".to_owned(), usage("a", &[90.0; 8]));
+    lab.clusters.uses = vec![used("x", 0, "a", 240, 0.0), used("x", 1, "a", 240, 0.9)];
+    // Two of eight, ten days.
+    let expected = row(
+        "search/x",
+        "search/x (Deployment ranker) holds 2 GPUs of node a and has been idle for 10.0 days: \
+         USD 2000.00 per month",
+        None,
+    );
+    assert_eq!(lab.told("idle-claim"), [expected]);
+    let all = lab.findings();
+    let finding = all.iter().find(|one| one.rule() == "idle-claim");
+    let finding = finding.expect("it is idle");
+    assert_eq!(finding.evidence()[0].observed, 0.9);
+    assert_eq!(finding.evidence()[1].observed, 240.0);
+    // 20,480 MiB.
+    assert!(finding.recommendation.steps[0].starts_with("up to 20.0 GiB"));
+    assert_eq!(lab.silences(), []);
+
+    // 1% on one of them, and a device without samples.
+    lab.clusters.uses[1].max_percent = 1.0;
+    assert_eq!(lab.told("idle-claim"), []);
+    assert_eq!(lab.silences(), []);
+    lab.clusters.uses.pop();
+    assert_eq!(lab.told("idle-claim"), []);
+    let unknown = "whether 1 pod uses the GPUs that they hold is unknown";
+    let both = vec!["idle-claim", "oversized-claim"];
+    assert_eq!(lab.silences(), [(unknown.to_owned(), both)]);
+}
+
+#[test]
+fn a_pod_needs_a_day_of_samples_or_all_since_its_start() {
+    let idle = |held: i64, measured: u64| {
+        let mut lab = Lab::of(vec![node("a", 1)], vec![whole("x", 1, "a")]);
+        lab.clusters.claims[0].since = Some(hours_ago(held));
+        lab.clusters.uses = vec![used("x", 0, "a", measured, 0.0)];
+        !lab.told("idle-claim").is_empty()
+    };
+    assert!(idle(24, 24));
+    assert!(idle(48, 24), "half of the time");
+    assert!(!idle(49, 24), "less than half of the time");
+    assert!(!idle(30, 23));
+    assert!(idle(20, 18) && !idle(20, 17), "nine tenths since its start");
+    assert!(idle(2, 2) && !idle(1, 1));
+    // More of the window than there is of it cannot be asked for: 168 of 336 hours.
+    assert!(idle(2_000, 168) && !idle(2_000, 167));
+}
+
+#[test]
+fn without_such_metrics_only_an_idle_node_tells() {
+    let lab = |maxima: &[f64]| {
+        let mut lab = Lab::of(
+            vec![node("a", 4)],
+            vec![whole("x", 3, "a"), whole("y", 1, "a")],
+        );
+        lab.usage.insert("a".to_owned(), usage("a", maxima));
+        lab
+    };
+    let idle = lab(&[0.0, 0.0, 0.5, 0.0]);
+    assert_eq!(idle.told("idle-claim").len(), 2);
+    for maxima in [&[0.0, 0.0, 0.0, 5.0][..], &[0.0, 0.0, 0.0]] {
+        assert_eq!(lab(maxima).told("idle-claim"), [], "{maxima:?}");
+        assert_eq!(lab(maxima).silences().len(), 1, "{maxima:?}");
+    }
+    // All devices of a node that works are one pod's.
+    let mut one = Lab::of(vec![node("a", 1)], vec![whole("x", 1, "a")]);
+    one.usage.insert("a".to_owned(), usage("a", &[5.0]));
+    assert_eq!((one.told("idle-claim"), one.silences()), (vec![], vec![]));
+}
+
+#[test]
+fn a_pod_holds_more_than_it_uses() {
+    let mut lab = Lab::of(vec![node("a", 8)], vec![whole("x", 4, "a")]);
+    let device = |gpu, max| used("x", gpu, "a", 240, max);
+    lab.clusters.uses = vec![
+        device(0, 80.0),
+        device(1, 0.0),
+        device(2, 0.5),
+        device(5, 1.0),
+    ];
+    let expected = row(
+        "search/x",
+        "search/x (Deployment ranker) holds 4 GPUs of node a and never uses 2 of them: USD \
+         2000.00 per month",
+        None,
+    );
+    assert_eq!(lab.told("oversized-claim"), [expected]);
+    // A device of a pod of the same name before it.
+    lab.clusters.uses.push(device(7, 0.0));
+    assert_eq!(lab.told("oversized-claim"), []);
+    // None is active: idle-claim speaks.
+    lab.clusters.uses = (0..4).map(|gpu| device(gpu, 0.0)).collect();
+    assert_eq!(lab.told("oversized-claim"), []);
+    assert_eq!(lab.told("idle-claim").len(), 1);
+}
+
+#[test]
+fn pods_of_one_name_on_two_nodes_are_told_apart() {
+    let mut lab = Lab::of(
+        vec![node("a", 1), node("b", 1)],
+        vec![whole("x", 1, "a"), whole("x", 1, "b")],
+    );
+    lab.clusters.uses = vec![used("x", 0, "a", 240, 0.0), used("x", 0, "b", 240, 0.0)];
+    let subjects: Vec<String> = lab
+        .told("idle-claim")
+        .into_iter()
+        .map(|one| one.0)
+        .collect();
+    assert_eq!(subjects, ["search/x@a", "search/x@b"]);
+}
+
+#[test]
+fn devices_of_a_node_without_cpu_are_stranded() {
+    let mut full = node("a", 8);
+    full.cpu_millicores.requested = Some(90);
+    let mut lab = Lab::of(vec![full], vec![whole("x", 6, "a")]);
+    // Two of eight.
+    let expected = row(
+        "i-a",
+        "2 GPUs of node a stay free because pods request 90.0% of its CPU: USD 2000.00 per month",
+        None,
+    );
+    assert_eq!(lab.told("stranded-host"), [expected]);
+    lab.clusters.nodes[0].cpu_millicores.requested = Some(89);
+    assert_eq!(lab.told("stranded-host"), []);
+    lab.clusters.nodes[0].memory_mib.requested = Some(95);
+    assert_eq!(lab.told("stranded-host").len(), 1);
+    lab.clusters.nodes[0].is_cordoned = true;
+    assert_eq!(lab.told("stranded-host"), []);
+}
+
+#[test]
+fn nodes_that_fewer_stand_in_for_are_named_and_saved() {
+    let job = of("RayCluster", whole("z", 2, "c"));
+    let daemon = of("DaemonSet", whole("d", 1, "c"));
+    let lab = Lab::of(
+        vec![node("a", 8), node("b", 8), node("c", 8)],
+        vec![whole("x", 5, "a"), whole("y", 3, "b"), job, daemon],
+    );
+    // 5 + 3 on a; 2 of 8 are on c, which goes first: 5 + 2 on a would leave 3 of b alone, so
+    // b and c have to share. Two nodes hold 5 + 3 + 2 = 10 of 16, and one does not.
+    let [(subject, title, savings)] = &lab.told("fragmented-gpus")[..] else {
+        panic!("one group");
+    };
+    assert_eq!(subject, "lab/train/p4d.24xlarge");
+    // 3 + 5 + 5 are free.
+    assert_eq!(
+        title,
+        "13 free GPUs on 3 of 3 × p4d.24xlarge of pool train: the pods of 3 nodes fit on 2"
+    );
+    assert_eq!(*savings, Some(8_000));
+    let all = lab.findings();
+    let finding = all.iter().find(|one| one.rule() == "fragmented-gpus");
+    let advice = &finding.expect("it is there").recommendation;
+    assert_eq!(advice.steps[0], "cordon and drain c: 1 pod moves");
+    assert!(advice.caveats[0].contains("RayCluster"), "{advice:?}");
+}
+
+#[test]
+fn what_nothing_creates_again_does_not_move() {
+    let mut bare = whole("y", 1, "b");
+    bare.holder.owner = None;
+    let mut lab = Lab::of(
+        vec![node("a", 8), node("b", 8)],
+        vec![whole("x", 8, "a"), bare],
+    );
+    assert_eq!(lab.told("fragmented-gpus"), []);
+    // Another pool, and a node on which no pod is placed.
+    lab.clusters.claims = vec![whole("x", 1, "a"), whole("y", 1, "b")];
+    assert_eq!(lab.told("fragmented-gpus").len(), 1);
+    lab.clusters.nodes[1].pool = None;
+    assert_eq!(lab.told("fragmented-gpus"), []);
+    lab.clusters.nodes[1].pool = Some("train".to_owned());
+    lab.clusters.nodes[0].is_cordoned = true;
+    assert_eq!(lab.told("fragmented-gpus"), []);
+}
+
+#[test]
+fn a_pod_that_waits_needs_its_devices_on_one_node() {
+    let fleet = |asked| {
+        Lab::of(
+            vec![node("a", 8), node("b", 8)],
+            vec![
+                whole("x", 6, "a"),
+                whole("y", 6, "b"),
+                pending("z", asked, 60),
+            ],
+        )
+    };
+    // 2 + 2 are free: 3 do not fit on a node, and 5 do not fit at all.
+    let [(_, title, savings)] = &fleet(3).told("fragmented-gpus")[..] else {
+        panic!("one group");
+    };
+    assert_eq!(
+        title,
+        "4 free GPUs on 2 of 2 × p4d.24xlarge of pool train, and no node has the 3 that a pod \
+         waits for"
+    );
+    assert_eq!(*savings, None);
+    assert_eq!(fleet(2).told("fragmented-gpus"), []);
+    assert_eq!(fleet(5).told("fragmented-gpus"), []);
+}
+
+#[test]
+fn pods_wait_beside_free_and_idle_devices() {
+    let mut lab = Lab::of(
+        vec![node("a", 8)],
+        vec![
+            whole("x", 7, "a"),
+            pending("p", 2, 90),
+            pending("q", 4, 10),
+            // It has only just come.
+            pending("r", 8, 9),
+        ],
+    );
+    let device = |gpu| used("x", gpu, "a", 240, 0.0);
+    lab.clusters.uses = (0..7).map(device).collect();
+    let expected = row(
+        "lab",
+        "2 pods wait for 6 GPUs (longest 90 minutes) while 1 GPU are free and idle pods hold 7 \
+         GPUs",
+        None,
+    );
+    assert_eq!(lab.told("pending-gpu-pods"), [expected]);
+    // A node that is full of work.
+    lab.clusters.uses.clear();
+    lab.usage.insert("a".to_owned(), usage("a", &[50.0; 8]));
+    lab.clusters.claims[0].devices.count = 8;
+    assert_eq!(lab.told("pending-gpu-pods"), []);
+}
+
+#[test]
+fn devices_that_a_driver_allocates_are_claims_of_their_pod() {
+    let mut one = whole("x", 1, "a");
+    one.devices.resource = "gpu.nvidia.com".to_owned();
+    let mut lab = Lab::of(vec![node("a", 8)], vec![one.clone(), one]);
+    lab.clusters.nodes[0].devices =
+        BTreeMap::from([("gpu.nvidia.com".to_owned(), offered(DeviceUnit::Whole, 8))]);
+    lab.clusters.uses = vec![used("x", 3, "a", 240, 0.0), used("x", 6, "a", 240, 0.0)];
+    let told = lab.told("idle-claim");
+    // Two claims of one pod: two of eight.
+    assert!(told[0].1.contains("holds 2 GPUs of node a"), "{told:?}");
+    assert!(told[0].1.ends_with(": USD 2000.00 per month"), "{told:?}");
+}
+
+#[test]
+fn what_was_not_read_is_one_gap_of_each_kind() {
+    let unread = Node {
+        pods: None,
+        cpu_only_pods: None,
+        ..node("a", 8)
+    };
+    let mut unsorted = node("b", 8);
+    unsorted.cpu_only_pods = None;
+    let mut uncounted = node("c", 8);
+    uncounted.physical = None;
+    let lab = Lab::of(
+        vec![unread.clone(), unread, unsorted, uncounted],
+        Vec::new(),
+    );
+    // The node without pods and the one without a number of GPUs leave two: of b, and none of c.
+    assert_eq!(lab.rules(), ["unallocated-gpus"]);
+    let expected = [
+        (
+            "what pods request of 2 nodes is unknown",
+            OF_REQUESTS.to_vec(),
+        ),
+        (
+            "which pods of 1 node request no GPU is unknown",
+            vec!["cpu-only-pods-on-gpu-node"],
+        ),
+        (
+            "the number of physical GPUs of 1 node is unknown",
+            vec!["unallocated-gpus"],
+        ),
+    ];
+    let expected = expected.map(|(words, rules)| (words.to_owned(), rules));
+    assert_eq!(lab.silences(), expected);
+    for (kind, rule) in [
+        (CauseKind::PodsUnknown, "fragmented-gpus"),
+        (CauseKind::PodUseUnknown, "idle-claim"),
+    ] {
+        assert!(keeps_silent(kind, rule));
+        assert!(!keeps_silent(kind, "idle-gpu"));
+    }
+}
+
+#[test]
+fn nothing_is_said_of_no_cluster() {
+    let lab = Lab::default();
+    assert_eq!((lab.findings(), lab.silences()), (Vec::new(), Vec::new()));
+    assert!(CLUSTER_RULES.is_sorted());
+}

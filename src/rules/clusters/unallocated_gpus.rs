@@ -1,0 +1,137 @@
+//! Catches GPUs that are paid for and that no pod requests.
+//!
+//! Must not be fooled by a node that has just started, by a node whose pods were not read,
+//! or by the part of a device that a MIG layout leaves over on a full node.
+
+use super::cpu_only_pods_on_gpu_node as cpu_only;
+use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus, number};
+use crate::domain::{
+    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
+};
+use rust_decimal::Decimal;
+
+pub(super) const ID: &str = "unallocated-gpus";
+
+pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
+    view.hosts.iter().filter_map(finding).collect()
+}
+
+fn finding(host: &Host<'_>) -> Option<Finding> {
+    let physical = host.devices.physical?;
+    let requested = host.devices.requested?;
+    let unallocated = host.devices.unallocated()?;
+    let free = host.devices.free()?;
+    let is_left_over = free.is_zero() && unallocated < Decimal::ONE;
+    if host.is_new || unallocated.is_zero() || is_left_over {
+        return None;
+    }
+    let is_whole = requested.is_zero();
+    let node = host.node;
+    let judgement = Judgement {
+        severity: Severity::Warning,
+        // One instant of the cluster.
+        confidence: Confidence::Derived,
+        kind: FindingKind::Optimization,
+        title: format!(
+            "no pod requests {} of the {} of node {}{}{}",
+            unallocated.round_dp(2).normalize(),
+            gpus(physical),
+            node.name,
+            host.state(),
+            cost_words(host.share(unallocated))
+        ),
+        monthly_savings: host.release().filter(|_| is_whole),
+        recommendation: Recommendation {
+            action: if is_whole {
+                "remove the node".to_owned()
+            } else {
+                "give the GPUs to other pods".to_owned()
+            },
+            to: String::new(),
+            steps: steps(host, is_whole, unallocated, free),
+            caveats: caveats(host, is_whole),
+        },
+    };
+    let decisive = fact(
+        "GPUs that no pod requests",
+        SCHEDULER,
+        number(unallocated),
+        (Comparator::GreaterThan, 0.0),
+        "GPUs",
+    );
+    let further = vec![
+        fact(
+            "physical GPUs",
+            "labels of the node, device plugin or instance type",
+            number(physical),
+            (Comparator::GreaterThan, number(requested)),
+            "GPUs",
+        ),
+        fact(
+            "allocatable GPUs",
+            SCHEDULER,
+            number(host.devices.allocatable),
+            (Comparator::AtLeast, 0.0),
+            "GPUs",
+        ),
+        fact(
+            "requested GPUs",
+            SCHEDULER,
+            number(requested),
+            (Comparator::LessThan, number(physical)),
+            "GPUs",
+        ),
+    ];
+    Some(Finding::new(
+        ID,
+        host.subject(),
+        judgement,
+        decisive,
+        further,
+    ))
+}
+
+fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -> Vec<String> {
+    let node = host.node;
+    let mut steps = Vec::new();
+    if free < unallocated {
+        steps.push(format!(
+            "pods can request {} of the {} only: check the device plugin, the health of the \
+             devices and the MIG layout",
+            free.round_dp(2).normalize(),
+            gpus(unallocated)
+        ));
+    }
+    if !is_whole {
+        steps.push(
+            "the node costs the same until it is released: place other pods on it, or move its \
+             pods away (see fragmented-gpus)"
+                .to_owned(),
+        );
+        return steps;
+    }
+    if let Some(count) = node.cpu_only_pods.filter(|count| *count > 0) {
+        steps.push(format!(
+            "move the pods that request no GPU first ({count}, see {})",
+            cpu_only::ID
+        ));
+    }
+    steps.push("drain the node".to_owned());
+    steps.push(match &node.pool {
+        Some(pool) => format!("lower the size of the pool {pool}, so that the machine goes"),
+        None => "terminate its machine".to_owned(),
+    });
+    steps
+}
+
+fn caveats(host: &Host<'_>, is_whole: bool) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if !host.is_schedulable() {
+        caveats.push("somebody may be at work on it: no pod is placed on it now".to_owned());
+    }
+    if is_whole {
+        caveats.push("a pool with a minimum size starts it again".to_owned());
+    }
+    caveats.push("this is one instant: pods of other hours are not seen".to_owned());
+    caveats
+}
