@@ -7,7 +7,7 @@ use crate::cli::schema::Shape::{
 };
 use crate::cli::schema::{Shape, list, map, maybe, problems};
 use crate::cli::world::{Outcome, World};
-use gpucost::rules::{COMMITMENT_RULES, RULES};
+use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -591,6 +591,9 @@ fn findings_name_their_rule_and_workload_and_carry_evidence() {
             if name == OWNED && BOUGHT.contains(&of("workload")) {
                 assert!(COMMITMENT_RULES.contains(&of("rule")), "{finding}");
                 about_bought += 1;
+            } else if CLUSTER_RULES.contains(&of("rule")) {
+                // About a node, a pod or a pool, which need not be a workload.
+                assert_ne!(of("workload"), "", "{finding}");
             } else {
                 assert!(of_workloads.contains(of("rule")), "{name}: {finding}");
                 assert!(workloads.contains(of("workload")), "{name}: {finding}");

@@ -6,7 +6,7 @@ use crate::cli::estates::{empty, one, owned, situations};
 use crate::cli::world::World;
 use gpucost::analysis::gate::policy_rule;
 use gpucost::config::{POLICY_FILE_KEYS, STARTING_POLICY, parse_policy};
-use gpucost::rules::{COMMITMENT_RULES, RULES};
+use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -261,6 +261,7 @@ fn the_schema_of_policies_names_every_key_and_no_other() {
         .iter()
         .map(|rule| rule.meta().id)
         .chain(COMMITMENT_RULES)
+        .chain(CLUSTER_RULES)
         .map(str::to_owned)
         .collect();
     let tables = &schema["properties"];

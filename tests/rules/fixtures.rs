@@ -3,7 +3,7 @@
 use crate::rules::builder::audited;
 use gpucost::analysis::Audit;
 use gpucost::domain::{Comparator, Evidence, Finding, Gap};
-use gpucost::rules::RULES;
+use gpucost::rules::{CLUSTER_RULES, RULES};
 use gpucost::sources::files::{Keep, read_estate};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
@@ -36,6 +36,11 @@ pub fn audit_of(rule: &str, situation: &str) -> Audit {
 /// Ids of all rules.
 pub fn rule_ids() -> Vec<&'static str> {
     RULES.iter().map(|rule| rule.meta().id).collect()
+}
+
+/// Ids of all rules that have situations of their own.
+pub fn recorded_rule_ids() -> Vec<&'static str> {
+    rule_ids().into_iter().chain(CLUSTER_RULES).collect()
 }
 
 /// Names of the entries of a folder, without an extension when it is the given

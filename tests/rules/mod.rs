@@ -6,6 +6,7 @@ mod advice;
 mod borders;
 mod builder;
 mod chargeback;
+mod clusters;
 mod committed;
 mod everywhere;
 mod fixtures;

@@ -8,7 +8,7 @@ use gpucost::domain::{
     OfferingClass, OperatingSystem, PaymentOption, Policy, PurchaseOption, ReservedInstances,
     ResourceId, SavingsPlan, SavingsPlanKind, Tenancy,
 };
-use gpucost::rules::{COMMITMENT_RULES, commitment_findings};
+use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, commitment_findings};
 use gpucost::savings::{Coverage, Unused, existing_coverage};
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
@@ -234,10 +234,10 @@ fn a_compute_plan_is_not_called_underused_but_it_does_end() {
 }
 
 #[test]
-fn the_index_names_the_rules_about_commitments() {
+fn the_index_names_the_rules_about_commitments_and_clusters() {
     let index = crate::rules::fixtures::root().join("docs/rules/README.md");
     let index = std::fs::read_to_string(index).expect("an index");
-    for rule in COMMITMENT_RULES {
+    for rule in COMMITMENT_RULES.into_iter().chain(CLUSTER_RULES) {
         assert!(
             index.contains(&format!("| [`{rule}`]({rule}.md) |")),
             "{rule}"
@@ -350,5 +350,6 @@ fn rules_about_commitments_have_ids_of_their_own() {
     assert!(COMMITMENT_RULES.is_sorted());
     for rule in gpucost::rules::RULES {
         assert!(!COMMITMENT_RULES.contains(&rule.meta().id));
+        assert!(!CLUSTER_RULES.contains(&rule.meta().id));
     }
 }

@@ -1,12 +1,13 @@
 //! File, id, page and situations of a rule belong together.
 
-use crate::rules::fixtures::{SITUATIONS, names_in, path, rule_ids};
-use gpucost::rules::{COMMITMENT_RULES, Need};
+use crate::rules::fixtures::{SITUATIONS, names_in, path, recorded_rule_ids, rule_ids};
+use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need};
 use std::collections::BTreeSet;
 
-/// Files in `src/rules/` that hold no rule.
-const SHARED_FILES: [&str; 6] = [
+/// Files and folders in `src/rules/` that hold no rule about workloads.
+const SHARED_FILES: [&str; 7] = [
     "classification",
+    "clusters",
     "commitments",
     "compute_optimizer",
     "mod",
@@ -35,20 +36,30 @@ fn every_rule_has_a_file_of_its_name_and_every_file_a_rule() {
 }
 
 #[test]
+fn every_rule_about_clusters_has_a_file_of_its_name() {
+    let files = names_in("src/rules/clusters", ".rs");
+    for id in CLUSTER_RULES {
+        assert!(files.contains(&id.replace('-', "_")), "{id}");
+    }
+}
+
+#[test]
 fn every_rule_has_a_page_of_its_name_and_every_page_a_rule() {
     let mut expected = ids();
     expected.extend(COMMITMENT_RULES.map(str::to_owned));
+    expected.extend(CLUSTER_RULES.map(str::to_owned));
     expected.insert("README".to_owned());
     assert_eq!(names_in("docs/rules", ".md"), expected);
 }
 
 #[test]
 fn every_rule_has_its_three_situations_and_every_situation_a_rule() {
-    let mut expected = ids();
+    let all = recorded_rule_ids().into_iter();
+    let mut expected: BTreeSet<String> = all.map(str::to_owned).collect();
     expected.insert("NOTE".to_owned());
     assert_eq!(names_in("fixtures/rules", ".md"), expected);
     let situations: BTreeSet<String> = SITUATIONS.map(str::to_owned).into();
-    for id in rule_ids() {
+    for id in recorded_rule_ids() {
         let found = names_in(&format!("fixtures/rules/{id}"), ".json");
         assert_eq!(found, situations, "{id}");
         assert!(path(id, "fires").is_file(), "{id}");

@@ -183,12 +183,13 @@ impl<'a> View<'a> {
         &self.hosts[holding.host]
     }
 
-    /// Claims that wait, with how many hours they have.
+    /// Claims that wait, with how many minutes they have.
     pub fn pending(&self) -> impl Iterator<Item = (&'a Claim, f64)> {
         let facts = self.facts;
         let all = facts.clusters.claims.iter();
         let pending = all.filter(|claim| claim.state == ClaimState::Pending);
-        pending.filter_map(move |claim| Some((claim, hours_since(facts.as_of, claim.since?))))
+        pending
+            .filter_map(move |claim| Some((claim, seconds_since(facts.as_of, claim.since?) / 60.0)))
     }
 }
 
@@ -234,15 +235,15 @@ fn holdings<'a>(
             has_parts: claims
                 .iter()
                 .any(|claim| claim.devices.unit != DeviceUnit::Whole),
-            held_hours: since.map(|since| hours_since(facts.as_of, since)),
+            held_hours: since.map(|since| seconds_since(facts.as_of, since) / 3_600.0),
             uses: uses.remove(&key).unwrap_or_default(),
         });
     }
     all
 }
 
-fn hours_since(as_of: Timestamp, since: Timestamp) -> f64 {
-    as_of.duration_since(since).as_secs_f64().max(0.0) / 3_600.0
+fn seconds_since(as_of: Timestamp, since: Timestamp) -> f64 {
+    as_of.duration_since(since).as_secs_f64().max(0.0)
 }
 
 /// A fact as evidence.

@@ -1,5 +1,5 @@
 //! Findings about clusters, which belong to nodes, pods and groups of nodes: devices that
-//! are paid for and given to nobody, or given away and not used. One rule a file.
+//! are paid for and requested by no pod, or held and not used. One rule a file.
 
 mod cpu_only_pods_on_gpu_node;
 mod facts;
@@ -11,6 +11,8 @@ mod pending_gpu_pods;
 mod stranded_host;
 mod unallocated_gpus;
 
+#[cfg(test)]
+mod lab;
 #[cfg(test)]
 mod tests;
 

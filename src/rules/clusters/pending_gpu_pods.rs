@@ -18,8 +18,8 @@ const LEAST_WAIT_MINUTES: f64 = 10.0;
 
 pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
     let mut pods: BTreeMap<(&str, &str), (Decimal, f64)> = BTreeMap::new();
-    for (claim, hours) in view.pending() {
-        if hours * 60.0 < LEAST_WAIT_MINUTES {
+    for (claim, minutes) in view.pending() {
+        if minutes < LEAST_WAIT_MINUTES {
             continue;
         }
         let name = claim.holder.pod.as_deref().unwrap_or_default();
@@ -27,9 +27,9 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
             .entry((claim.holder.namespace.as_str(), name))
             .or_default();
         *devices += claim.devices.physical();
-        *longest = hours.max(*longest);
+        *longest = minutes.max(*longest);
     }
-    let waits = pods.values().map(|(_, hours)| *hours);
+    let waits = pods.values().map(|(_, minutes)| *minutes);
     let longest = waits.reduce(f64::max)?;
     let asked: Decimal = pods.values().map(|(devices, _)| *devices).sum();
     let open = view.hosts.iter().filter(|host| host.is_schedulable());
@@ -54,10 +54,10 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
         confidence: Confidence::Derived,
         kind: FindingKind::Risk,
         title: format!(
-            "{} {plural} for {} (longest {}) while {} are free and idle pods hold {}",
+            "{} {plural} for {} (longest: {}); free: {}, held by idle pods: {}",
             pods.len(),
             gpus(asked),
-            span(longest),
+            span(longest / 60.0),
             gpus(free),
             gpus(idle)
         ),
@@ -80,7 +80,7 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
     let decisive = fact(
         "longest wait",
         SCHEDULER,
-        longest * 60.0,
+        longest,
         (Comparator::AtLeast, LEAST_WAIT_MINUTES),
         "min",
     );

@@ -127,7 +127,7 @@ fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -
 fn caveats(host: &Host<'_>, is_whole: bool) -> Vec<String> {
     let mut caveats = Vec::new();
     if !host.is_schedulable() {
-        caveats.push("somebody may be at work on it: no pod is placed on it now".to_owned());
+        caveats.push("it may be under repair: no pod is placed on it now".to_owned());
     }
     if is_whole {
         caveats.push("a pool with a minimum size starts it again".to_owned());
