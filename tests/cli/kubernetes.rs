@@ -234,6 +234,8 @@ fn pods_hold_what_they_asked_for_on_the_machine_where_they_run() {
         (node.pods, node.is_ready, node.is_cordoned),
         (Some(3), Some(true), false)
     );
+    // One of a DaemonSet, and two with GPUs.
+    assert_eq!(node.cpu_only_pods, Some(0));
     // 32 + 8 cores, and a tenth; 256 + 64 GiB, and 128 MiB.
     assert_eq!(node.cpu_millicores.requested, Some(40_100));
     assert_eq!(node.memory_mib.requested, Some(327_808));

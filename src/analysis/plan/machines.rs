@@ -13,7 +13,7 @@ pub(in crate::analysis) fn machine_facts<'a>(
     let nodes: BTreeSet<&ResourceId> = clusters.nodes.iter().map(|one| &one.machine).collect();
     let mut machines = BTreeMap::new();
     for one in audited {
-        let workload = one.workload.as_ref();
+        let workload = &*one.workload;
         let costs = workload.cost.as_ref().map(|cost| cost.instances.as_slice());
         for (place, member) in workload.members.iter().enumerate() {
             if !nodes.contains(&member.id) {

@@ -142,8 +142,9 @@ fn finding(
         let own = spots.iter().filter(|spot| spot.offers(resource));
         own.map(|spot| spot.free).sum::<u64>() >= count
     };
-    let mut blocked = waiting.iter().filter(|(name, count)| fits(name, *count));
-    let blocked = blocked.next().map(|(_, count)| *count);
+    let mut waiting = waiting.iter();
+    let blocked = waiting.find(|(name, count)| fits(name, *count));
+    let blocked = blocked.map(|(_, count)| *count);
     if packing.freed.is_empty() && blocked.is_none() {
         return None;
     }

@@ -37,8 +37,8 @@ pub(super) struct Packing {
 }
 
 /// Empties as many bins as first fit by decreasing size does. The fullest bins stay, and
-/// pods on them stay where they are if that suffices. Every bin must
-/// have room for what is on it.
+/// pods on them stay where they are if that suffices. Every bin must have
+/// room for what is on it.
 pub(super) fn pack(bins: &[Bin]) -> Packing {
     let mut order: Vec<usize> = (0..bins.len()).collect();
     order.sort_by_key(|place| {

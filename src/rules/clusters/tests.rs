@@ -1,7 +1,7 @@
 //! Each rule, with figures worked out by hand.
 
 use super::lab::{
-    GPU, Lab, as_of, claim, hours_ago, node, of, offered, pending, row, slice, usage, used, whole,
+    GPU, Lab, claim, hours_ago, node, of, offered, pending, row, slice, usage, used, whole,
 };
 use super::*;
 use crate::domain::{DeviceUnit, Node, Severity};

@@ -145,6 +145,25 @@ mod tests {
     }
 
     #[test]
+    fn pods_of_a_daemon_set_and_static_pods_belong_to_their_node() {
+        let of = |metadata: Value| {
+            let text = json!({"kind": "Pod", "metadata": metadata}).to_string();
+            let Document(all) = serde_json::from_str(&text).expect("a pod");
+            match all.as_slice() {
+                [Object::Pod(pod)] => is_tied(pod, &Makers::default()),
+                other => panic!("{other:?}"),
+            }
+        };
+        let made = |kind: &str| {
+            let owner = json!({"kind": kind, "name": "one", "controller": true});
+            json!({"name": "pod", "ownerReferences": [owner]})
+        };
+        let mirror = json!({"annotations": {"kubernetes.io/config.mirror": "1f"}});
+        assert!(of(made("DaemonSet")) && of(made("Node")) && of(mirror));
+        assert!(!of(made("ReplicaSet")) && !of(json!({"name": "bare"})));
+    }
+
+    #[test]
     fn what_a_pod_states_counts_instead_of_its_containers() {
         let of = |memory: &str| json!({"resources": {"requests": {"memory": memory}}});
         let mut taken = Taken::default();
