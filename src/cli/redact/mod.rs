@@ -12,7 +12,7 @@ use crate::domain::{
     FIGURES, FailureKind, Gap, GapSubject, GpuModel, Instance, InstanceShape, PriceBook, PriceKey,
     ProfiledRun, ReservedInstances, ResourceId, SavingsPlan, StorageResource, TagFilter, Volume,
 };
-use crate::rules::RULES;
+use crate::rules::{CLUSTER_RULES, RULES};
 use crate::savings::MissingData;
 use crate::sources::{aws, prometheus};
 use crate::usage::{Estate, Series};
@@ -522,7 +522,7 @@ fn each(list: &str, is_of: impl Fn(&str) -> bool) -> bool {
 }
 
 fn is_rule(id: &str) -> bool {
-    RULES.iter().any(|rule| rule.meta().id == id)
+    RULES.iter().any(|rule| rule.meta().id == id) || CLUSTER_RULES.contains(&id)
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ fn details_stay_only_where_they_are_of_their_sort() {
     };
     for (kind, text) in [
         (CauseKind::NotReported, "idle-gpu, unused-gpus"),
+        (CauseKind::PodUseUnknown, "idle-claim, oversized-claim"),
         (CauseKind::FiguresNotReported, "power, video encoder"),
         (CauseKind::WasteNotInLimit, "EUR"),
         (CauseKind::SamplerPaused, "2m 05s"),
