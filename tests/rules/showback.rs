@@ -33,6 +33,7 @@ fn node(machine: &str, physical: u32) -> Node {
         pool: None,
         cpu_millicores: NodeAmount::default(),
         memory_mib: NodeAmount::default(),
+        cpu_only_pods: None,
         pods: Some(0),
         is_ready: None,
         is_cordoned: false,
