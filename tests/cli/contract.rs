@@ -97,7 +97,7 @@ fn document() -> Shape {
                 ("regions", list(Name)),
                 ("window_start", Time),
                 ("window_end", Time),
-                ("source", Word(&["aws", "estate", "demo"])),
+                ("source", Word(&["aws", "kubernetes", "estate", "demo"])),
             ]),
         ),
         (
