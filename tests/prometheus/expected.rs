@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 pub const AS_OF: &str = "2022-09-12T00:00:00Z";
-const WINDOW_START: &str = "2022-09-11T00:00:00Z";
+pub const WINDOW_START: &str = "2022-09-11T00:00:00Z";
 /// A month before the window.
 pub const LAUNCHED_AT: &str = "2022-08-11T00:00:00Z";
 const PERIOD_SECONDS: i64 = 300;

@@ -90,6 +90,8 @@ pub struct Part {
     pub share: f64,
     pub percents: Readings,
     pub mib: Readings,
+    /// Utilization while a pod held it, by the pod.
+    pub by_pod: BTreeMap<String, Readings>,
 }
 
 struct Slice {
@@ -236,8 +238,8 @@ impl Seat<'_> {
         );
         if self.exporter.is_old {
             // Without one in the sample, the pod of the target stays.
-            let pod = pod.unwrap_or(own);
-            return format!("{common},Hostname=\"{host}\",pod=\"{pod}\"");
+            let (namespace, pod) = pod.map_or(("gpu-operator", own.as_str()), |pod| ("ml", pod));
+            return format!("{common},Hostname=\"{host}\",namespace=\"{namespace}\",pod=\"{pod}\"");
         }
         let labels = format!("{common},hostname=\"{host}\",pod=\"{own}\"");
         match pod {
@@ -249,6 +251,19 @@ impl Seat<'_> {
     /// The number of the pod that has its turn. Cards change hands at different times.
     fn turn(&self, second: i64) -> i64 {
         (second - START + self.serial * 733) / TURN_SECONDS
+    }
+
+    /// The pods that hold the card at a second.
+    fn holders(&self, second: i64) -> Vec<String> {
+        let serial = self.serial;
+        if self.gpu == 't' {
+            let tenants = if second < THIRD_TENANT { 2 } else { 3 };
+            let pods = 0..tenants;
+            return pods.map(|one| format!("notebook-{serial}-{one}")).collect();
+        }
+        let turn = self.turn(second);
+        let pod = (turn % 4 != 3).then(|| format!("job-{serial}-{turn}"));
+        pod.into_iter().collect()
     }
 
     /// Puts samples under the labels of who holds the card: one pod after the other, and in
@@ -302,9 +317,17 @@ impl Seat<'_> {
             self.put(metric, slice.labels, &percents, all);
             self.put(MEMORY_USED, slice.labels, &mib, all);
         }
+        let percents = read_back(&percents, factor);
+        let mut by_pod: BTreeMap<String, Readings> = BTreeMap::new();
+        for (second, percent) in &percents {
+            for pod in self.holders(*second) {
+                by_pod.entry(pod).or_default().push((*second, *percent));
+            }
+        }
         Part {
             share,
-            percents: read_back(&percents, factor),
+            percents,
+            by_pod,
             mib: read_back(&mib, 1.0),
         }
     }

@@ -12,6 +12,7 @@ mod figures;
 mod fleet;
 mod gate;
 mod places;
+mod pods;
 mod proof;
 mod servers;
 mod traces;

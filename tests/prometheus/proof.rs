@@ -5,6 +5,7 @@ use super::expected::{AS_OF, LAUNCHED_AT, estate};
 use super::fleet::{Card, END, START, machines, publish};
 use super::gate::{Gate, Request, Seen};
 use super::places::cluster;
+use super::pods;
 use super::servers::{Programs, free_port};
 use super::traces::traces;
 use crate::wire::audit::account::Account;
@@ -12,6 +13,7 @@ use crate::wire::audit::command::{Gpucost, Run};
 use crate::wire::fleet::{Launch, Launched, launch};
 use crate::wire::loopback::{Fault, Loopback, Target, Times};
 use crate::wire::process::Server;
+use gpucost::domain::DeviceUse;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -40,6 +42,9 @@ pub struct Proof {
     pub by_victoria_metrics: Run,
     /// By both, which hold the same series, as two replicas do.
     pub by_both: Run,
+    /// What both say of pods.
+    pub uses_by_prometheus: Vec<DeviceUse>,
+    pub uses_by_victoria_metrics: Vec<DeviceUse>,
     /// By CloudWatch and both.
     pub by_everything: Run,
     /// By a server that wants a tenant, with it and without.
@@ -102,6 +107,8 @@ fn gather() -> Option<Proof> {
     let by_victoria_metrics = audit(&account, &both[1..], &[]);
     let by_both = audit(&account, &both, &[]);
     let by_everything = audit_with(&account, &both, &["--metrics-source", "auto"]);
+    let uses_by_prometheus = pods::read(&both[0], &launched);
+    let uses_by_victoria_metrics = pods::read(&both[1], &launched);
     drop(prometheus);
 
     let wants_tenant = Gate::before(&victoria.address, |_, request| {
@@ -138,6 +145,8 @@ fn gather() -> Option<Proof> {
         by_prometheus,
         by_victoria_metrics,
         by_both,
+        uses_by_prometheus,
+        uses_by_victoria_metrics,
         by_everything,
         with_tenant,
         without_tenant,

@@ -169,6 +169,14 @@ causes! {
     SamplesSparse = "samples-sparse" [Count Elapsed]
         "samples of {GPU|GPUs} are about {} apart, which is more than a period: coverage is low",
         "scrape the exporter at least once every 5 minutes";
+    /// How pods used the GPUs of some hosts could not be read.
+    UsesNotRead = "uses-not-read" [Action Failure Code Foreign Count]
+        "{call}; how each pod used the GPUs of {host|hosts} is unknown", "";
+    /// Figures of pods are no percentages.
+    UsesNotValid = "uses-not-valid" [Count]
+        "{figure of how a pod used a GPU is|figures of how pods used GPUs are} not between 0% and \
+         100%; omitted",
+        "upgrade the exporter: early versions publish blank values as numbers";
     /// A profiled run names an instance that is not audited.
     ProfileOfOther = "profile-of-other" [Instance]
         "instance {} is not in the audit", ANOTHER_PLACE;

@@ -24,6 +24,9 @@ pub(super) trait Ask {
         step_seconds: u32,
     ) -> Result<Vec<Row>, SourceError>;
 
+    /// The values of a query at an instant.
+    async fn query(&self, query: &str, at: Timestamp) -> Result<Vec<(Labels, f64)>, SourceError>;
+
     /// What the server warned of so far.
     fn warnings(&self) -> Vec<String>;
 }
@@ -45,6 +48,10 @@ impl Ask for Client {
         step_seconds: u32,
     ) -> Result<Vec<Row>, SourceError> {
         Self::query_range(self, query, start, end, step_seconds).await
+    }
+
+    async fn query(&self, query: &str, at: Timestamp) -> Result<Vec<(Labels, f64)>, SourceError> {
+        Self::query(self, query, at).await
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -124,6 +131,39 @@ pub(super) async fn in_pieces<A: Ask>(
         if ends_all(&error) {
             for (hosts, _) in open.drain(..) {
                 note(&mut failures, &error, &hosts);
+            }
+        }
+    }
+    failures
+}
+
+/// Asks for some hosts at one instant, and for half of them where the server refuses so
+/// many. Answers what failed all the same.
+pub(super) async fn at_instant<A: Ask>(
+    asker: &A,
+    (hosts, at): (&[&str], Timestamp),
+    query: impl Fn(&[&str]) -> String,
+    mut take: impl FnMut(Vec<(Labels, f64)>),
+) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    let mut open = vec![hosts];
+    while let Some(hosts) = open.pop() {
+        let error = match asker.query(&query(hosts), at).await {
+            Ok(rows) => {
+                take(rows);
+                continue;
+            }
+            Err(error) => error,
+        };
+        if is_too_large(&error) && hosts.len() > 1 {
+            let (first, second) = hosts.split_at(hosts.len() / 2);
+            open.extend([second, first]);
+            continue;
+        }
+        note(&mut failures, &error, hosts);
+        if ends_all(&error) {
+            for hosts in open.drain(..) {
+                note(&mut failures, &error, hosts);
             }
         }
     }

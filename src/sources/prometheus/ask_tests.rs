@@ -80,3 +80,23 @@ fn long_windows_are_asked_in_pieces() {
     let (_, answers) = asked(&server, &["a"], 45, &mut Sizes::default());
     assert_eq!(answers, 2, "11,000 points and the rest");
 }
+
+#[test]
+fn an_instant_is_asked_for_half_of_the_hosts_where_all_are_too_many() {
+    let server = limited(2, i64::MAX);
+    let mut answers = 0;
+    let hosts = ["a", "b", "c", "d", "e"];
+    let at = days(1).end;
+    let failures = now(at_instant(&server, (&hosts[..], at), text, |_| {
+        answers += 1
+    }));
+    assert_eq!((failures, answers), (Vec::new(), 3));
+    let halves = ["a|b|c|d|e", "a|b", "c|d|e", "c", "d|e"];
+    assert_eq!(server.queries(), halves);
+
+    let server = limited(0, i64::MAX);
+    let failures = now(at_instant(&server, (&hosts[..2], at), text, |_| {}));
+    let error = failure(FailureKind::TooLarge);
+    let hosts = ["a", "b"].map(str::to_owned).into();
+    assert_eq!(failures, [Failure { error, hosts }]);
+}

@@ -5,10 +5,12 @@
 
 use super::answer::Labels;
 use super::hosts::{Hosts, cluster_of, host_name};
-use super::labels::{find, find_all, is_of_kubernetes};
+use super::labels::{PodLabels, PodOf, find, find_all, is_of_kubernetes, pod_of};
 use super::metric_map::{Exporter, MappedMetric};
 use crate::catalog::mig_compute_slices;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, Instance, JoinedBy, MOST_GPUS, ResourceId};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Instance, JoinedBy, MOST_GPUS, Metric, ResourceId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hosts that a gap names.
@@ -70,6 +72,10 @@ pub(super) struct Seen {
 pub(super) struct HostSeries<'a> {
     pub(super) machine: &'a ResourceId,
     pub(super) devices: BTreeMap<Vec<String>, Seen>,
+    /// The labels that name the pods that hold its GPUs, where any do.
+    pub(super) pods: Option<PodLabels>,
+    /// Names of the exporter's own pods, which are in these labels too.
+    pub(super) exporters: BTreeSet<String>,
 }
 
 /// The series of one metric that one query can ask for.
@@ -112,6 +118,21 @@ pub(super) struct Discovery<'a> {
     pub(super) unassigned: Unusable,
     /// What the catalog says of the names of cards.
     cards: BTreeMap<String, Option<u8>>,
+}
+
+impl HostSeries<'_> {
+    /// Takes the pod that a series names.
+    fn note_pod(&mut self, labels: &Labels) {
+        match pod_of(labels) {
+            Some(PodOf::Exporter(name)) => {
+                self.exporters.insert(name);
+            }
+            Some(PodOf::Holder(of)) if self.pods.as_ref().is_none_or(|known| of < *known) => {
+                self.pods = Some(of);
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Unusable {
@@ -229,10 +250,15 @@ impl<'a> Discovery<'a> {
         let host = group.hosts.entry(host).or_insert_with(|| HostSeries {
             machine,
             devices: BTreeMap::new(),
+            pods: None,
+            exporters: BTreeSet::new(),
         });
         if host.machine != machine {
             self.unjoined.add(1, host_name(labels));
             return;
+        }
+        if metric.quantity.metric() == Metric::GpuUtilization {
+            host.note_pod(labels);
         }
         let seen = host.devices.entry(values).or_insert_with(|| Seen {
             id,

@@ -17,6 +17,7 @@ mod loopback;
 mod metric_map;
 mod numbers;
 mod plan;
+mod pods;
 mod queries;
 mod readings;
 mod request;

@@ -4,7 +4,11 @@
 //! Everything of a machine is in one chunk, because a series must come from one answer:
 //! of two with the same name the second one is not added to the first.
 
-use super::devices::{DeviceId, Discovery, Machine, Scope, Seen, Slice, Unusable, compute_slices};
+use super::answer::Labels;
+use super::devices::{
+    DeviceId, Discovery, HostSeries, Machine, Scope, Seen, Slice, Unusable, compute_slices,
+};
+use super::labels::PodLabels;
 use super::metric_map::{Exporter, MappedMetric, MetricMap, Quantity};
 use super::numbers::{Numbers, numbers};
 use crate::catalog::{known_shape, mig_profiles};
@@ -50,6 +54,10 @@ pub(super) struct HostTargets<'a> {
     pub(super) has_parts: bool,
     /// By the values of the labels of the scope.
     pub(super) devices: BTreeMap<Vec<String>, Target<'a>>,
+    /// The labels that name the pods that hold its GPUs, where any do.
+    pub(super) pods: Option<PodLabels>,
+    /// Names of the exporter's own pods, which are in these labels too.
+    pub(super) exporters: BTreeSet<String>,
 }
 
 /// One metric of some hosts, as far as one query can ask for it.
@@ -187,7 +195,7 @@ fn requests<'a>(
                         let labels = group.slice_labels.iter().cloned().collect();
                         request(map, *row, is_sum, scope, labels)
                     });
-                    request.add(host, values, target, seen);
+                    request.add(host, values, target, (series, seen));
                 }
             }
         }
@@ -415,13 +423,32 @@ fn request<'a>(
 }
 
 impl<'a> Request<'a> {
-    fn add(&mut self, host: &str, values: &[String], target: Target<'a>, seen: &Seen) {
-        let targets = self.hosts.entry(host.to_owned()).or_insert(HostTargets {
-            has_parts: false,
-            devices: BTreeMap::new(),
-        });
+    fn add(
+        &mut self,
+        host: &str,
+        values: &[String],
+        target: Target<'a>,
+        (series, seen): (&HostSeries<'a>, &Seen),
+    ) {
+        let targets = self
+            .hosts
+            .entry(host.to_owned())
+            .or_insert_with(|| HostTargets {
+                has_parts: false,
+                devices: BTreeMap::new(),
+                pods: series.pods.clone(),
+                exporters: series.exporters.clone(),
+            });
         targets.has_parts |= seen.is_virtual;
         targets.devices.insert(values.to_vec(), target);
+    }
+
+    /// What a row of an answer is of, with what is asked of its host.
+    pub(super) fn target_of(&self, labels: &Labels) -> Option<(&HostTargets<'a>, &Target<'a>)> {
+        let value = |label: &String| labels.get(label).cloned().unwrap_or_default();
+        let values: Vec<String> = self.scope.device.iter().map(value).collect();
+        let host = self.hosts.get(&value(&self.scope.host))?;
+        Some((host, host.devices.get(&values)?))
     }
 }
 

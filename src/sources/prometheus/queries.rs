@@ -5,6 +5,7 @@
 //! same samples, whether a server counts those at its beginning (Prometheus 2) or not
 //! (Prometheus 3, VictoriaMetrics).
 
+use super::labels::PodLabels;
 use super::plan::Request;
 use crate::domain::{DAY_SECONDS, Window};
 use jiff::{SignedDuration, Timestamp};
@@ -26,6 +27,10 @@ pub(super) enum Form {
     Maximum,
     /// The largest sum of several metrics at one instant, of which there is one an hour.
     Sum,
+    /// How many samples there are in the series of a GPU, one after the other.
+    Count,
+    /// How many there are in the longest of them, where several are of one time.
+    LargestCount,
 }
 
 /// Consecutive periods.
@@ -100,8 +105,31 @@ impl Span {
 pub(super) fn query(request: &Request<'_>, form: Form, hosts: &[&str], period: u32) -> String {
     let by = grouping(request);
     let matchers = matchers(request, hosts);
+    text(request, form, (by.as_str(), matchers.as_slice()), period)
+}
+
+/// The same for each pod that these labels name.
+pub(super) fn pod_query(
+    request: &Request<'_>,
+    form: Form,
+    (hosts, pods): (&[&str], &PodLabels),
+    period: u32,
+) -> String {
+    let (namespace, pod) = (label_name(&pods.namespace), label_name(&pods.pod));
+    let by = format!("{}, {namespace}, {pod}", grouping(request));
+    let mut matchers = matchers(request, hosts);
+    matchers.push(format!("{pod}!=\"\""));
+    text(request, form, (by.as_str(), matchers.as_slice()), period)
+}
+
+fn text(
+    request: &Request<'_>,
+    form: Form,
+    (by, matchers): (&str, &[String]),
+    period: u32,
+) -> String {
     let name = request.mapped.name.as_str();
-    let series = selector(name, &matchers);
+    let series = selector(name, matchers);
     let range = duration(period);
     match form {
         Form::Mean => format!(
@@ -110,11 +138,13 @@ pub(super) fn query(request: &Request<'_>, form: Form, hosts: &[&str], period: u
         ),
         Form::LargestMean => format!("max by ({by}) (avg_over_time({series}[{range}]))"),
         Form::Maximum => format!("max by ({by}) (max_over_time({series}[{range}]))"),
+        Form::Count => format!("sum by ({by}) (count_over_time({series}[{range}]))"),
+        Form::LargestCount => format!("max by ({by}) (count_over_time({series}[{range}]))"),
         Form::Sum => {
             let names = [name]
                 .into_iter()
                 .chain(request.rest.iter().map(String::as_str));
-            let parts = names.map(|name| format!("max by ({by}) ({})", selector(name, &matchers)));
+            let parts = names.map(|name| format!("max by ({by}) ({})", selector(name, matchers)));
             let sum = parts.collect::<Vec<_>>().join(" + ");
             let step = duration(period.min(HOUR_SECONDS));
             format!("max_over_time(({sum})[{range}:{step}])")

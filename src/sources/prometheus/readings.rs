@@ -1,6 +1,6 @@
 //! From the rows of answers to series of GPUs.
 
-use super::answer::Row;
+use super::answer::{Labels, Row};
 use super::ask::{Ask, Sizes, ends_all, in_pieces};
 use super::devices::{Slice, slice_of};
 use super::metric_map::Quantity;
@@ -33,13 +33,13 @@ const WANTED: [(Metric, Statistic, u32); 7] = [
 const BLANK_FROM: f64 = 500_000.0;
 /// Percentages are rounded to this part of one: a ratio of 1 may have become
 /// 100.00000000000001.
-const PART_OF_A_PERCENT: f64 = 1e6;
+pub(super) const PART_OF_A_PERCENT: f64 = 1e6;
 /// Values that tell how far apart samples are.
 const FEWEST_VALUES: usize = 12;
 
 /// What a value is of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+pub(super) enum Part {
     Gpu,
     Slice(Slice),
     /// A core, by the name of the metric.
@@ -242,13 +242,10 @@ fn take<'a>(
     (statistic, span): (Statistic, Span),
 ) {
     for row in rows {
-        let value = |label: &String| row.labels.get(label).cloned().unwrap_or_default();
-        let values: Vec<String> = request.scope.device.iter().map(value).collect();
-        let host = request.hosts.get(&value(&request.scope.host));
-        let Some(target) = host.and_then(|host| host.devices.get(&values)) else {
+        let Some((_, target)) = request.target_of(&row.labels) else {
             continue;
         };
-        let Some(part) = part_of(request, target, &row) else {
+        let Some(part) = part_of(request, target, &row.labels) else {
             continue;
         };
         let periods = usize::try_from(span.periods).unwrap_or(0);
@@ -269,8 +266,8 @@ fn take<'a>(
 }
 
 /// What a row is of, if that is asked for.
-fn part_of(request: &Request<'_>, target: &Target<'_>, row: &Row) -> Option<Part> {
-    match (slice_of(&request.mapped, &row.labels), target.core) {
+pub(super) fn part_of(request: &Request<'_>, target: &Target<'_>, labels: &Labels) -> Option<Part> {
+    match (slice_of(&request.mapped, labels), target.core) {
         (Some(slice), None) => target.slices.then_some(Part::Slice(slice)),
         (_, Some(core)) => Some(Part::Core(request.mapped.name.clone(), core)),
         (None, None) => target.whole.then_some(Part::Gpu),

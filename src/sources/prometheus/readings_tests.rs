@@ -155,6 +155,8 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
     let targets = HostTargets {
         has_parts: false,
         devices: BTreeMap::from([(vec!["0".to_owned()], target)]),
+        pods: None,
+        exporters: BTreeSet::new(),
     };
     let request = Request {
         metric: Metric::GpuMemoryUsed,

@@ -76,7 +76,8 @@ pub(super) struct Server {
     pub(super) series: Vec<(&'static str, Labels)>,
     pub(super) answers: Answered,
     pub(super) warnings: Vec<String>,
-    /// What it was asked: the query, the instants in milliseconds, and the step.
+    /// What it was asked: the query, the instants in milliseconds, and the step, which is 0
+    /// of one instant.
     pub(super) asked: RefCell<Vec<(String, i64, i64, u32)>>,
 }
 
@@ -117,6 +118,18 @@ impl Ask for Server {
         let asked = (query.to_owned(), from, to, step_seconds);
         self.asked.borrow_mut().push(asked);
         (self.answers)(query, start, end)
+    }
+
+    async fn query(&self, query: &str, at: Timestamp) -> Result<Vec<(Labels, f64)>, SourceError> {
+        let instant = at.as_millisecond();
+        let asked = (query.to_owned(), instant, instant, 0);
+        self.asked.borrow_mut().push(asked);
+        let rows = (self.answers)(query, at, at)?;
+        let values = rows.into_iter().filter_map(|row| {
+            let (_, value) = *row.points.last()?;
+            Some((row.labels, value))
+        });
+        Ok(values.collect())
     }
 
     fn warnings(&self) -> Vec<String> {

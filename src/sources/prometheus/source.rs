@@ -8,7 +8,8 @@ use super::client::{Client, ClientOptions};
 use super::devices::Discovery;
 use super::hosts::Hosts;
 use super::metric_map::{GPU_INFO, MIG_INFO, MetricMap, NODE_INFO};
-use super::plan::{Plan, plan};
+use super::plan::{Chunk, Plan, plan};
+use super::pods::{are_named, uses};
 use super::readings::read;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Window};
 use crate::sources::{Answer, MetricAsk, MetricCalls, MetricServer, MetricSource, SourceError};
@@ -61,7 +62,17 @@ impl Prometheus {
         let grid = (window, period_seconds);
         let found = discover(client, server, &self.map, (instances, shapes), grid).await;
         let Gathered { value: plan, gaps } = found;
-        let calls = plan.chunks.into_iter().map(move |chunk| {
+        let chunks: Vec<Rc<Chunk<'a>>> = plan.chunks.into_iter().map(Rc::new).collect();
+        let of_pods: Vec<_> = chunks
+            .iter()
+            .filter(|chunk| are_named(chunk))
+            .cloned()
+            .collect();
+        // After everything else, because verdicts do not depend on it.
+        let by_pod = of_pods.into_iter().map(move |chunk| {
+            async move { uses(client, server, &chunk, window).await }.boxed_local()
+        });
+        let calls = chunks.into_iter().map(move |chunk| {
             async move { read(client, server, &chunk, grid).await }.boxed_local()
         });
         Gathered {
@@ -72,7 +83,7 @@ impl Prometheus {
                 // `max_samples_processed_error_threshold` refuses more than a number of
                 // them before they are billed.
                 cost_usd: Decimal::ZERO,
-                calls: calls.collect(),
+                calls: calls.chain(by_pod).collect(),
             },
             gaps,
         }

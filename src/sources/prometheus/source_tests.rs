@@ -384,6 +384,10 @@ impl Ask for Gone {
         Err(failure(self.0))
     }
 
+    async fn query(&self, _: &str, _: Timestamp) -> Result<Vec<(Labels, f64)>, SourceError> {
+        Err(failure(self.0))
+    }
+
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
