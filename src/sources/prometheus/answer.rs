@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::{self, DeserializeOwned, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{self, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,9 +21,22 @@ pub struct Row {
 /// Series in one answer: ten metrics of each of 25,000 GPUs. The labels of one take up to
 /// a KiB, so that more of them do not fit into the memory that an audit needs.
 const MOST_SERIES: usize = 250_000;
+/// What the series of one answer may take in memory. Packed text can become a hundred
+/// times as much.
+const MOST_BYTES: usize = 512 << 20;
+/// Labels of a series; Mimir takes 30, and those of a pod may be added.
+const MOST_LABELS: usize = 200;
+/// Bytes of the names and values of a series.
+const MOST_LABEL_BYTES: usize = 16 << 10;
+/// What a label takes in memory beside its text.
+const LABEL_BYTES: usize = 96;
+/// Points of a series: one more than this program asks for.
+const MOST_POINTS: usize = 11_001;
 /// Warnings that are kept of one answer.
 const MOST_WARNINGS: usize = 20;
 const TOO_MANY_SERIES: &str = "more series than are read at once";
+const TOO_MANY_LABELS: &str = "a series has more labels than are read";
+pub(super) const TOO_MANY_POINTS: &str = "a series has more points than were requested";
 const PARTIAL: &str = "the server marked its response as partial";
 
 /// What is read of an answer.
@@ -89,11 +102,12 @@ struct Envelope<T> {
 /// What `/api/v1/series` answers.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(super) struct SeriesData(Many<Labels>);
+pub(super) struct SeriesData(Many<Named>);
 
 impl SeriesData {
     pub fn labels(self) -> Vec<Labels> {
-        self.0.0
+        let Self(Many(series)) = self;
+        series.into_iter().map(|Named(labels)| labels).collect()
     }
 }
 
@@ -115,7 +129,7 @@ enum OfMatrix {
 #[derive(Deserialize)]
 struct MatrixRow {
     #[serde(default)]
-    metric: Labels,
+    metric: Named,
     /// Absent where a series has histograms alone.
     #[serde(default)]
     values: Points,
@@ -125,7 +139,7 @@ impl MatrixData {
     pub fn rows(self) -> Vec<Row> {
         let rows = self.result.map_or_else(Vec::new, |Many(rows)| rows);
         let rows = rows.into_iter().map(|row| Row {
-            labels: row.metric,
+            labels: row.metric.0,
             points: row.values.0,
         });
         rows.collect()
@@ -150,7 +164,7 @@ enum OfVector {
 #[derive(Deserialize)]
 struct VectorRow {
     #[serde(default)]
-    metric: Labels,
+    metric: Named,
     /// Absent where a series is a histogram.
     value: Option<Point>,
 }
@@ -160,7 +174,7 @@ impl VectorData {
         let rows = self.result.map_or_else(Vec::new, |Many(rows)| rows);
         let values = rows
             .into_iter()
-            .filter_map(|row| row.value.map(|Point(_, value)| (row.metric, value)));
+            .filter_map(|row| row.value.map(|Point(_, value)| (row.metric.0, value)));
         values.collect()
     }
 }
@@ -238,6 +252,9 @@ impl<'de> Visitor<'de> for PointsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut points: Self::Value = Vec::new();
         while let Some(Point(instant, value)) = list.next_element()? {
+            if points.len() == MOST_POINTS {
+                return Err(de::Error::custom(TOO_MANY_POINTS));
+            }
             points.push((instant, value));
         }
         if !points.is_sorted_by_key(|(instant, _)| *instant) {
@@ -247,20 +264,83 @@ impl<'de> Visitor<'de> for PointsVisitor {
     }
 }
 
-/// A list that is refused where it is longer than any that fits into memory.
-struct Many<T>(Vec<T>);
+/// What tells a series from others, with an end.
+#[derive(Default)]
+struct Named(Labels);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+impl<'de> Deserialize<'de> for Named {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer
-            .deserialize_seq(ManyVisitor(PhantomData))
-            .map(Self)
+        deserializer.deserialize_map(NamedVisitor).map(Self)
     }
 }
 
-struct ManyVisitor<T>(PhantomData<T>);
+struct NamedVisitor;
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ManyVisitor<T> {
+impl<'de> Visitor<'de> for NamedVisitor {
+    type Value = Labels;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of labels")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+        let mut labels = Labels::new();
+        let (mut count, mut bytes) = (0, 0);
+        while let Some((name, value)) = map.next_entry::<String, String>()? {
+            count += 1;
+            bytes += name.len() + value.len();
+            if count > MOST_LABELS || bytes > MOST_LABEL_BYTES {
+                return Err(de::Error::custom(TOO_MANY_LABELS));
+            }
+            labels.insert(name, value);
+        }
+        Ok(labels)
+    }
+}
+
+/// What takes memory.
+trait Heavy {
+    fn bytes(&self) -> usize;
+}
+
+impl Heavy for Named {
+    fn bytes(&self) -> usize {
+        let of = |(name, value): (&String, &String)| name.len() + value.len() + LABEL_BYTES;
+        self.0.iter().map(of).sum()
+    }
+}
+
+impl Heavy for MatrixRow {
+    fn bytes(&self) -> usize {
+        self.metric.bytes() + size_of_val(self.values.0.as_slice())
+    }
+}
+
+impl Heavy for VectorRow {
+    fn bytes(&self) -> usize {
+        self.metric.bytes()
+    }
+}
+
+/// A list that is refused where it is longer than any that fits into memory.
+struct Many<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de> + Heavy> Deserialize<'de> for Many<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let visitor = ManyVisitor {
+            most_bytes: MOST_BYTES,
+            of: PhantomData,
+        };
+        deserializer.deserialize_seq(visitor).map(Self)
+    }
+}
+
+struct ManyVisitor<T> {
+    most_bytes: usize,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de> + Heavy> Visitor<'de> for ManyVisitor<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -269,8 +349,10 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ManyVisitor<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
         let mut series = Vec::new();
-        while let Some(one) = list.next_element()? {
-            if series.len() == MOST_SERIES {
+        let mut bytes = 0_usize;
+        while let Some(one) = list.next_element::<T>()? {
+            bytes = bytes.saturating_add(one.bytes());
+            if series.len() == MOST_SERIES || bytes > self.most_bytes {
                 return Err(de::Error::custom(TOO_MANY_SERIES));
             }
             series.push(one);
@@ -311,181 +393,5 @@ impl<'de> Visitor<'de> for FewVisitor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(text: &str) -> Timestamp {
-        text.parse().expect("a time stamp")
-    }
-
-    fn labels(pairs: &[(&str, &str)]) -> Labels {
-        let pairs = pairs.iter();
-        pairs
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect()
-    }
-
-    fn success(data: &str) -> Vec<u8> {
-        format!("{{\"status\":\"success\",\"data\":{data}}}").into_bytes()
-    }
-
-    fn matrix(data: &str) -> Result<Vec<Row>, Unread> {
-        read::<MatrixData>(&success(data)).map(|answer| answer.data.rows())
-    }
-
-    fn points(values: &str) -> Result<Vec<(Timestamp, f64)>, Unread> {
-        let data = format!("{{\"result\":[{{\"metric\":{{}},\"values\":{values}}}]}}");
-        matrix(&data).map(|rows| rows.into_iter().flat_map(|row| row.points).collect())
-    }
-
-    #[test]
-    fn a_matrix_keeps_its_labels_and_values() {
-        let rows = matrix(
-            r#"{"resultType":"matrix","result":[
-                {"metric":{"__name__":"up","gpu":"0"},
-                 "values":[[1435781430.781,"1"],[1435781445,"0.5"]]},
-                {"metric":{},"histograms":[[1435781430,{"count":"1"}]]}]}"#,
-        );
-        let expected = [
-            Row {
-                labels: labels(&[("__name__", "up"), ("gpu", "0")]),
-                points: vec![
-                    (at("2015-07-01T20:10:30.781Z"), 1.0),
-                    (at("2015-07-01T20:10:45Z"), 0.5),
-                ],
-            },
-            Row {
-                labels: Labels::new(),
-                points: Vec::new(),
-            },
-        ];
-        assert_eq!(rows.expect("a matrix"), expected);
-        assert_eq!(
-            matrix("{\"resultType\":\"matrix\",\"result\":null}"),
-            Ok(Vec::new())
-        );
-    }
-
-    #[test]
-    fn every_number_of_go_is_read() {
-        let read = points(
-            r#"[[1,"NaN"],[2,"+Inf"],[3,"-Inf"],[4,"1e-05"],[5,"1.7976931348623157e+308"],
-                [6.5e0,"-0"],[7,3],[8,0.25],[9,-4]]"#,
-        );
-        let read: Vec<f64> = read
-            .expect("points")
-            .into_iter()
-            .map(|(_, value)| value)
-            .collect();
-        assert!(read[0].is_nan());
-        let expected = [
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            1e-5,
-            f64::MAX,
-            -0.0,
-            3.0,
-            0.25,
-            -4.0,
-        ];
-        assert_eq!(read[1..], expected);
-    }
-
-    #[test]
-    fn points_are_ascending_whatever_their_order_was() {
-        let read = points(r#"[[3,"3"],[1,"1"],[2,"2"],[1,"4"]]"#).expect("points");
-        let values: Vec<f64> = read.into_iter().map(|(_, value)| value).collect();
-        assert_eq!(values, [1.0, 4.0, 2.0, 3.0]);
-    }
-
-    #[test]
-    fn what_is_no_point_is_refused() {
-        for values in [
-            r#"[[1,"one"]]"#,
-            r#"[[1,""]]"#,
-            r#"[[1]]"#,
-            r#"[[1,"1","1"]]"#,
-            r#"[["1","1"]]"#,
-            r#"[[1e300,"1"]]"#,
-            r#"[[1,null]]"#,
-            r#"{"1":"1"}"#,
-        ] {
-            assert!(
-                matches!(points(values), Err(Unread::Malformed(_))),
-                "{values}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_vector_has_a_value_for_each_series() {
-        let answer = read::<VectorData>(&success(
-            r#"{"result":[{"metric":{"a":"b"},"value":[1,"2"]},
-                          {"metric":{"a":"c"},"histogram":[1,{}]}],
-                "resultType":"vector"}"#,
-        ));
-        let values = answer.expect("a vector").data.values();
-        assert_eq!(values, [(labels(&[("a", "b")]), 2.0)]);
-        let scalar = read::<VectorData>(&success(r#"{"resultType":"scalar","result":[1,"2"]}"#));
-        let Some(Unread::Malformed(words)) = scalar.err() else {
-            panic!("a scalar is not a vector");
-        };
-        assert!(words.starts_with("unknown variant `scalar`"), "{words}");
-    }
-
-    #[test]
-    fn series_are_labels() {
-        let answer = read::<SeriesData>(&success(r#"[{"a":"b"},{}]"#)).expect("series");
-        assert_eq!(answer.data.labels(), [labels(&[("a", "b")]), Labels::new()]);
-    }
-
-    #[test]
-    fn more_series_than_fit_are_told_from_what_is_malformed() {
-        let list = |length: usize| success(&format!("[{}{{}}]", "{},".repeat(length - 1)));
-        let read = |length| read::<SeriesData>(&list(length)).map(|answer| answer.data.labels());
-        assert_eq!(read(MOST_SERIES).expect("series").len(), MOST_SERIES);
-        assert_eq!(read(MOST_SERIES + 1), Err(Unread::TooManySeries));
-    }
-
-    #[test]
-    fn warnings_are_kept_up_to_a_number() {
-        let warnings = vec!["\"w\""; MOST_WARNINGS + 5].join(",");
-        let body = format!(
-            "{{\"warnings\":[{warnings}],\"isPartial\":true,\"status\":\"success\",\"data\":[]}}"
-        );
-        let answer = read::<SeriesData>(body.as_bytes()).expect("series");
-        assert_eq!(answer.warnings.len(), MOST_WARNINGS + 1);
-        assert_eq!(answer.warnings.last().map(String::as_str), Some(PARTIAL));
-        let none = br#"{"status":"success","data":[],"warnings":null}"#;
-        assert_eq!(read::<SeriesData>(none).expect("series").warnings.len(), 0);
-    }
-
-    #[test]
-    fn what_is_no_answer_of_this_api_is_told_from_what_is_malformed() {
-        let why = |body: &str| read::<SeriesData>(body.as_bytes()).err();
-        for foreign in [
-            "",
-            " <!DOCTYPE html>",
-            "null",
-            "[]",
-            "{}",
-            r#"{"message":"no"}"#,
-        ] {
-            assert_eq!(why(foreign), Some(Unread::Foreign), "{foreign}");
-        }
-        let refused = r#"{"status":"error","errorType":"bad_data","error":"no"}"#;
-        assert_eq!(why(refused), Some(Unread::Refused));
-        for malformed in [
-            "{",
-            r#"{"status":"success"}"#,
-            r#"{"status":"success","data":{}}"#,
-        ] {
-            assert!(
-                matches!(why(malformed), Some(Unread::Malformed(_))),
-                "{malformed}"
-            );
-        }
-        let nested = format!("{{\"x\":{}", "[".repeat(100_000));
-        assert!(matches!(why(&nested), Some(Unread::Malformed(_))));
-    }
-}
+#[path = "answer_tests.rs"]
+mod tests;

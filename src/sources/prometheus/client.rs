@@ -1,10 +1,12 @@
 //! Calls of the HTTP API, tried again where that can help.
 
 use super::address::Address;
-use super::answer::{Answer, Labels, MatrixData, Row, SeriesData, VectorData, read};
+use super::answer::{
+    Answer, Labels, MatrixData, Row, SeriesData, TOO_MANY_POINTS, VectorData, read,
+};
 use super::auth::{Prover, Server};
 use super::error::{
-    Again, Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_HEADER, INVALID_URL, invalid,
+    Again, Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_HEADER, INVALID_URL, invalid, malformed,
 };
 use super::request::{FORM, Form, Header, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
 use super::transport::{Reply, Transport};
@@ -153,7 +155,14 @@ impl Client {
             .within(Window { start, end })
             .with("step", &step_seconds.to_string());
         let data: MatrixData = self.asked(QUERY_RANGE, form).await?;
-        Ok(data.rows())
+        let rows = data.rows();
+        let steps = (end.as_second() - start.as_second()) / i64::from(step_seconds.max(1));
+        // A server that moves the instants may answer one more.
+        let most = usize::try_from(steps).map_or(2, |steps| steps + 2);
+        if rows.iter().any(|row| row.points.len() > most) {
+            return Err(malformed(QUERY_RANGE.action, TOO_MANY_POINTS));
+        }
+        Ok(rows)
     }
 
     /// The values of a query at an instant.

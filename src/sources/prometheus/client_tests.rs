@@ -525,3 +525,19 @@ fn settings_that_cannot_be_sent_are_refused_without_being_repeated() {
     let said = refused(url, tenant, Auth::Bearer("hunter2 x".to_owned()));
     assert!(said.contains("the credentials for the Prometheus server are invalid"));
 }
+
+#[tokio::test]
+async fn more_points_than_were_asked_for_are_refused() {
+    let answer = r#"{"status":"success","data":{"result":[{"metric":{},
+        "values":[[1793491200,"1"],[1793491500,"1"],[1793491800,"1"]]}]}}"#;
+    let (url, _requests) = serve([ok(answer), ok(answer)]);
+    let client = client(&url);
+    let start = window().start;
+    let end = start + SignedDuration::from_secs(300);
+    let rows = client.query_range("up", start, end, 300).await;
+    assert_eq!(rows.expect("one more than two")[0].points.len(), 3);
+    let error = client.query_range("up", start, start, 300).await;
+    let error = error.expect_err("two more than one");
+    assert_eq!(error.kind, FailureKind::Unsupported);
+    assert_eq!(error.said, "a series has more points than were requested");
+}

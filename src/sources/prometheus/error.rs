@@ -77,6 +77,12 @@ pub(super) fn invalid(words: &str, why: &str) -> SourceError {
     SourceError::own(CONNECT, FailureKind::InvalidSettings, words, why.to_owned())
 }
 
+/// An answer that is not what was asked for.
+pub(super) fn malformed(action: &'static str, why: &str) -> SourceError {
+    let kind = FailureKind::Unsupported;
+    SourceError::own(action, kind, MALFORMED, why.to_owned())
+}
+
 impl Failed {
     /// A failure that another try would repeat.
     pub fn for_good(error: SourceError) -> Self {
