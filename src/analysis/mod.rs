@@ -9,6 +9,7 @@ mod levers;
 mod past;
 mod plan;
 mod prices;
+mod remedy;
 mod run;
 mod sums;
 mod terraform;
@@ -42,13 +43,15 @@ use self::plan::{Owned, Planned, Planner, machine_facts, unweighed};
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    ApiUsage, EstateSource, Finding, Gap, Money, Policy, Risk, TagFilter, Window, Workload,
+    ApiUsage, EstateSource, Finding, Gap, Money, Policy, Provider, Risk, TagFilter, Window,
+    Workload,
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
 use crate::savings::{Coverage, Purchase, UnusedCommitment, existing_coverage};
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audit {
@@ -223,6 +226,7 @@ fn judge(
     let unused = owned.unused(&mut price_use);
 
     let totals = Totals::of(&audited, &unused, &mut gaps);
+    advise(&mut gaps, &mut audited, &estate.api);
     sort(&mut audited, &mut findings, &mut gaps);
     Audit {
         as_of: estate.as_of,
@@ -252,6 +256,27 @@ fn unpriced_gap(workload: &Workload, silent: &[Silence]) -> Option<Gap> {
     let gap = workload.unpriced.as_ref()?.gap(&workload.id());
     let is_said = silent.iter().any(|said| said.missing_data.what == gap.what);
     (!is_said).then_some(gap)
+}
+
+/// Says of each gap of a workload what helps where its machines are.
+fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], api: &ApiUsage) {
+    let asks = remedy::asks_prometheus(api);
+    let mut providers: BTreeMap<String, Provider> = BTreeMap::new();
+    for AuditedWorkload {
+        workload, silent, ..
+    } in workloads
+    {
+        let provider = workload.key.provider;
+        for silence in silent {
+            remedy::advise(&mut silence.missing_data, provider, asks);
+        }
+        providers.insert(workload.id(), provider);
+    }
+    for gap in gaps {
+        if let Some(provider) = providers.get(&gap.place) {
+            remedy::advise(gap, *provider, asks);
+        }
+    }
 }
 
 /// The stated total orders.

@@ -10,8 +10,8 @@ use super::classification::IDLE_POWER_MARGIN_POINTS;
 use super::compute_optimizer::second_opinion;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation,
-    Severity, Statistic, UsageState, decimals_apart,
+    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Provider,
+    Recommendation, Severity, Statistic, UsageState, decimals_apart,
 };
 
 pub struct IdleGpu;
@@ -100,9 +100,17 @@ fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
     if by_power {
         steps.insert(
             0,
-            "install the CloudWatch agent (`gpucost metrics setup`): power data alone does \
-             not justify a stop"
-                .to_owned(),
+            match subject.workload.key.provider {
+                Provider::Aws => {
+                    "install the CloudWatch agent (`gpucost metrics setup`): power data alone does \
+                     not justify a stop"
+                }
+                _ => {
+                    "publish GPU utilization to Prometheus (`gpucost metrics setup --prometheus`): \
+                     power data alone does not justify a stop"
+                }
+            }
+            .to_owned(),
         );
     } else {
         if subject.workload.has_instance_store() {

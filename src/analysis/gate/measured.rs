@@ -4,6 +4,7 @@ use super::baseline::{Baseline, Past};
 use super::judged::{Judge, Judged, Words, called, explain, unseen_instances};
 use super::report::SAME_ESTATE;
 use super::{GatePolicy, UtilizationFloor, policy_rule};
+use crate::analysis::remedy::{advise, asks_prometheus};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind,
@@ -46,7 +47,11 @@ fn judge_kind(
             continue;
         }
         match judged_mean(audited) {
-            Err(gap) => judge.missing_data(&gap),
+            Err(mut gap) => {
+                let asks = asks_prometheus(&audit.api);
+                advise(&mut gap, workload.key.provider, asks);
+                judge.missing_data(&gap);
+            }
             Ok(mean) => {
                 means.push(mean);
                 if mean < least {

@@ -3,7 +3,9 @@
 
 use super::instances;
 use crate::analysis::Audit;
-use crate::domain::{AcceleratorKind, GpuModel, InstanceShape, InstanceUsage, Signal, Workload};
+use crate::domain::{
+    AcceleratorKind, GpuModel, InstanceShape, InstanceUsage, Provider, Signal, Workload,
+};
 use crate::report::shared::text::{json_document, safe};
 use serde_json::json;
 
@@ -36,6 +38,11 @@ pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_j
             continue;
         }
         let line = described(workload, usage);
+        if workload.key.provider != Provider::Aws {
+            let advice = "not on AWS; `gpucost metrics setup --prometheus` is for it";
+            setup.beyond.push(format!("{line}: {advice}"));
+            continue;
+        }
         match other_agent(workload.shape.as_ref()) {
             Some(advice) => setup.beyond.push(format!("{line}: {advice}")),
             None if signal.is_some() => setup
