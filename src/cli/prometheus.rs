@@ -5,6 +5,7 @@
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::catalog::leading_region;
+use crate::domain::shell_word;
 use crate::sources::MetricServer;
 use crate::sources::prometheus::{Auth, ClientOptions, Server, connect};
 use clap::Args;
@@ -86,26 +87,32 @@ impl PrometheusArgs {
     }
 
     /// The flags as they can be typed again, each with what stands for a value that is not
-    /// shown. Values of headers and commands never are.
+    /// shown.
     pub(super) fn words(&self, mut add: impl FnMut(&str, String, &str)) {
         for url in &self.prometheus_url {
             add("--prometheus-url", url.clone(), "URL");
-        }
-        for header in &self.prometheus_header {
-            let name = header.split(':').next().unwrap_or_default();
-            add("--prometheus-header", format!("{name}: VALUE"), "HEADER");
-        }
-        if self.prometheus_token_command.is_some() {
-            add(
-                "--prometheus-token-command",
-                "COMMAND".to_owned(),
-                "COMMAND",
-            );
         }
         if let Some(file) = &self.prometheus_ca_file {
             let file = file.to_string_lossy().into_owned();
             add("--prometheus-ca-file", file, "FILE");
         }
+    }
+
+    /// The flags whose values may be secret, as a shell reads them: variables stand for
+    /// the values. Without names where a report leaves the house.
+    pub(super) fn secret_words(&self, is_redacted: bool) -> Vec<String> {
+        let headers = self.prometheus_header.iter().map(|header| {
+            let name = header.split(':').next().unwrap_or_default().trim();
+            if is_redacted {
+                return "--prometheus-header \"$HEADER\"".to_owned();
+            }
+            let start = shell_word(&format!("{name}: "));
+            let variable = variable_of(name);
+            format!("--prometheus-header {start}\"${variable}\"")
+        });
+        let command = self.prometheus_token_command.as_ref();
+        let command = command.map(|_| "--prometheus-token-command \"$TOKEN_COMMAND\"".to_owned());
+        headers.chain(command).collect()
     }
 
     fn auth(&self, io: &Io<'_>) -> Result<Auth, Failure> {
@@ -137,6 +144,15 @@ impl PrometheusArgs {
             ),
         }
     }
+}
+
+/// The variable of a shell that stands for the value of a header.
+fn variable_of(header: &str) -> String {
+    let word = |c: char| match c.to_ascii_uppercase() {
+        c if c.is_ascii_alphanumeric() => c,
+        _ => '_',
+    };
+    format!("HEADER_{}", header.chars().map(word).collect::<String>())
 }
 
 /// AWS's own servers are asked with AWS credentials.
@@ -179,6 +195,30 @@ fn header_of(text: &str) -> Result<(String, String), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_repeated_as_variables() {
+        let header = |text: &str| text.to_owned();
+        let args = PrometheusArgs {
+            prometheus_header: vec![header("X-Scope-OrgID: hunter2"), header("$(x)`'y: hunter2")],
+            prometheus_token_command: Some("echo hunter2".to_owned()),
+            ..PrometheusArgs::default()
+        };
+        let words = args.secret_words(false);
+        assert_eq!(
+            words,
+            [
+                r#"--prometheus-header 'X-Scope-OrgID: '"$HEADER_X_SCOPE_ORGID""#,
+                r#"--prometheus-header '$(x)`'\''y: '"$HEADER___X___Y""#,
+                r#"--prometheus-token-command "$TOKEN_COMMAND""#,
+            ]
+        );
+        // A shell reads the name back, and puts the value behind it.
+        let read = shlex::split(&words.join(" ")).expect("whole quotes");
+        assert_eq!(read[1], "X-Scope-OrgID: $HEADER_X_SCOPE_ORGID");
+        let redacted = args.secret_words(true);
+        assert_eq!(redacted[0], r#"--prometheus-header "$HEADER""#);
+    }
 
     #[test]
     fn credentials_of_aws_go_to_aws_alone() {

@@ -234,6 +234,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     Invocation {
         scope: scope.words,
         audit: audit.words,
+        quoted: args.prometheus.secret_words(args.redact),
     }
 }
 

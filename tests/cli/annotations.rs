@@ -63,7 +63,7 @@ fn brief() -> GateBrief {
         gaps: Vec::new(),
         invocation: Invocation {
             scope: vec!["--terraform-plan".to_owned(), "a`b $(c).json".to_owned()],
-            audit: Vec::new(),
+            ..Invocation::default()
         },
     }
 }

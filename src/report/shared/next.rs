@@ -16,14 +16,18 @@ pub struct Invocation {
     pub scope: Vec<String>,
     /// Flags of `audit` alone, such as `--risk`.
     pub audit: Vec<String>,
+    /// Flags that every command takes and that are quoted already: variables of a shell
+    /// stand for their values, which are not shown.
+    pub quoted: Vec<String>,
 }
 
 impl Invocation {
     /// The flags that lead to the same estate, each with a blank before it; none where they
     /// are very long.
     pub fn estate_flags(&self) -> String {
-        let words = self.scope.iter();
-        let flags: String = words.map(|word| format!(" {}", shell_word(word))).collect();
+        let words = self.scope.iter().map(|word| shell_word(word));
+        let words = words.chain(self.quoted.iter().cloned());
+        let flags: String = words.map(|word| format!(" {word}")).collect();
         if flags.len() <= LONGEST_COMMAND {
             flags
         } else {
@@ -39,6 +43,7 @@ impl Invocation {
             .iter()
             .chain(audit)
             .map(|w| shell_word(w))
+            .chain(self.quoted.iter().cloned())
             .collect();
         let parts = ["gpucost", name, &words.join(" "), rest];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

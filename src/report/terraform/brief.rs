@@ -60,7 +60,7 @@ pub fn terraform_brief(
         gaps: change.gaps.clone(),
         invocation: Invocation {
             scope: vec!["--terraform-plan".to_owned(), name.to_owned()],
-            audit: Vec::new(),
+            ..Invocation::default()
         },
     }
 }
