@@ -7,7 +7,7 @@ use super::exit::{ExitCode, Failure};
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
-use super::{last_run, live, price_cache, profile_data};
+use super::{last_run, live, output, price_cache, profile_data};
 use crate::analysis::GroupingKeys;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{Commitments, GapSubject, PriceBook, ResourceId};
@@ -374,6 +374,11 @@ fn live(
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers(args, aws.profile.as_ref(), io)?;
+    if !servers.is_empty() {
+        for warning in args.prometheus.warnings(io) {
+            output::say(&warning, &args.out, io);
+        }
+    }
     let cluster = args.kubernetes.account()?;
     let is_cloud_read = !args.kubernetes.is_offline();
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {

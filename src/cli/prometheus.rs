@@ -5,10 +5,11 @@
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::catalog::leading_region;
-use crate::domain::shell_word;
+use crate::domain::{safe, shell_word};
 use crate::sources::MetricServer;
-use crate::sources::prometheus::{Auth, ClientOptions, Server, connect};
+use crate::sources::prometheus::{Auth, ClientOptions, Destination, Server, connect};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 const URL: &str = "GPUCOST_PROMETHEUS_URL";
@@ -72,6 +73,36 @@ impl PrometheusArgs {
             })
         });
         connected.collect()
+    }
+
+    /// What to be careful with: who else gets to see the credentials.
+    pub(super) fn warnings(&self, io: &Io<'_>) -> Vec<String> {
+        let has_header = self.prometheus_header.iter().any(|text| is_secret(text));
+        let has_own = self.prometheus_token_command.is_some()
+            || [TOKEN, USER].iter().any(|name| io.variable(name).is_some());
+        // AWS's own servers get signatures, which prove nothing to another one.
+        let gets_any = |url: &String| has_header || (has_own && aws_auth(url).is_none());
+        let urls = self.urls(io);
+        let ways = urls.iter().filter(|url| gets_any(url));
+        let ways: Vec<Destination> = ways.filter_map(|url| Destination::of(url)).collect();
+        let readable = ways.iter().filter(|way| way.is_readable);
+        let readable = listed(readable.map(|way| way.host.as_str()).collect());
+        let hosts: BTreeSet<&str> = ways.iter().map(|way| way.host.as_str()).collect();
+        let mut warnings = Vec::new();
+        if !readable.is_empty() {
+            warnings.push(format!(
+                "warning: credentials for Prometheus are sent to {readable} without encryption\n\
+                 hint: use a URL that begins with https://, or forward a port of this host"
+            ));
+        }
+        if hosts.len() > 1 {
+            warnings.push(format!(
+                "warning: the same credentials are sent to several Prometheus servers: {}\n\
+                 hint: audit them one by one if each has its own",
+                listed(hosts)
+            ));
+        }
+        warnings
     }
 
     /// The URLs of the flag, or else of the environment.
@@ -146,6 +177,17 @@ impl PrometheusArgs {
     }
 }
 
+/// Whether a header may prove who asks. The tenant of Mimir is only a name.
+fn is_secret(header: &str) -> bool {
+    let name = header.split(':').next().unwrap_or_default().trim();
+    !name.eq_ignore_ascii_case("X-Scope-OrgID")
+}
+
+fn listed(hosts: BTreeSet<&str>) -> String {
+    let hosts: Vec<String> = hosts.into_iter().map(safe).collect();
+    hosts.join(", ")
+}
+
 /// The variable of a shell that stands for the value of a header.
 fn variable_of(header: &str) -> String {
     let word = |c: char| match c.to_ascii_uppercase() {
@@ -195,6 +237,61 @@ fn header_of(text: &str) -> Result<(String, String), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_sees_credentials_is_said_without_them() {
+        let warnings = |urls: &[&str], header: &str, variables: &[(&str, &str)]| {
+            let args = PrometheusArgs {
+                prometheus_url: urls.iter().map(|url| (*url).to_owned()).collect(),
+                prometheus_header: vec![header.to_owned()],
+                ..PrometheusArgs::default()
+            };
+            let pairs = variables.iter();
+            let env = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+            let io = Io {
+                stdout: &mut stdout,
+                stderr: &mut stderr,
+                env: env.collect(),
+                unreadable: Vec::new(),
+                now: jiff::Timestamp::UNIX_EPOCH,
+                folder: PathBuf::new(),
+                stdout_is_terminal: false,
+                stderr_is_terminal: false,
+                ends_at_signals: false,
+            };
+            args.warnings(&io)
+        };
+        let tenant = "X-Scope-OrgID: blue";
+        let token = [(TOKEN, "hunter2")];
+        let aws = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1";
+        let quiet: [(&[&str], &str, &[(&str, &str)]); 4] = [
+            (&["http://prom:9090"], tenant, &[]),
+            (&["https://prom"], tenant, &token),
+            (&["http://127.0.0.1:9090"], "Authorization: hunter2", &[]),
+            // Only one of them gets the token.
+            (&["https://prom", aws], tenant, &token),
+        ];
+        for (urls, header, variables) in quiet {
+            let found = warnings(urls, header, variables);
+            assert!(found.is_empty(), "{urls:?}: {found:?}");
+        }
+        let open = warnings(&["http://prom:9090/x"], tenant, &token);
+        let [open] = &open[..] else {
+            panic!("{open:?}");
+        };
+        assert!(open.starts_with("warning: credentials for Prometheus are sent to prom without"));
+        let both = warnings(
+            &["https://b", "https://a", aws],
+            "Authorization: hunter2",
+            &[],
+        );
+        let [both] = &both[..] else {
+            panic!("{both:?}");
+        };
+        assert!(both.contains("several Prometheus servers: a, aps-workspaces.eu-west-1"));
+        assert!(!open.contains("hunter2") && !both.contains("hunter2"));
+    }
 
     #[test]
     fn secrets_are_repeated_as_variables() {

@@ -67,6 +67,26 @@ impl Address {
     }
 }
 
+/// Where a URL leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The host, without its port.
+    pub host: String,
+    /// Whether others can read on the way what is sent there.
+    pub is_readable: bool,
+}
+
+impl Destination {
+    /// Where a URL leads; `None` where no request can be sent to it.
+    pub fn of(url: &str) -> Option<Self> {
+        let address = Address::of(url).ok()?;
+        Some(Self {
+            is_readable: !address.is_https && !address.is_loopback(),
+            host: address.host,
+        })
+    }
+}
+
 /// An authority without its port.
 fn host_of(authority: &str) -> &str {
     match authority.rsplit_once(':') {
@@ -157,6 +177,16 @@ mod tests {
         ] {
             assert_eq!(shown(url), expected);
         }
+    }
+
+    #[test]
+    fn what_is_sent_without_tls_can_be_read_beyond_this_host() {
+        let way = |url| Destination::of(url).map(|way| (way.host, way.is_readable));
+        let expected = |host: &str, is_readable| Some((host.to_owned(), is_readable));
+        assert_eq!(way("http://prom:9090/x"), expected("prom", true));
+        assert_eq!(way("https://prom:9090"), expected("prom", false));
+        assert_eq!(way("http://127.0.0.1:9090"), expected("127.0.0.1", false));
+        assert_eq!(way("http://jane:hunter2@prom"), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod signature;
 mod source;
 mod transport;
 
+pub use address::Destination;
 pub use answer::{Labels, Row};
 pub use auth::{Auth, Server};
 pub use client::{Client, ClientOptions};
