@@ -341,15 +341,20 @@ pub(super) fn agent_namespace(args: &EstateArgs, settings: &SettingsFile, io: &I
 fn servers(
     args: &EstateArgs,
     aws_profile: Option<&String>,
+    settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<Vec<MetricServer>, Failure> {
+    let connect = || {
+        let own = &settings.metric_map;
+        args.prometheus.servers(aws_profile, own, io)
+    };
     match args.metrics_source {
-        MetricsSource::Auto => args.prometheus.servers(aws_profile, io),
+        MetricsSource::Auto => connect(),
         MetricsSource::Prometheus if args.prometheus.urls(io).is_empty() => Err(Failure::input(
             "`--metrics-source prometheus` needs a server",
         )
         .with_hint("add a URL, such as `--prometheus-url http://prometheus:9090`")),
-        MetricsSource::Prometheus => args.prometheus.servers(aws_profile, io),
+        MetricsSource::Prometheus => connect(),
         MetricsSource::Cloudwatch | MetricsSource::None => Ok(Vec::new()),
     }
 }
@@ -373,7 +378,7 @@ fn live(
     let aws = aws_options(&args.aws, settings, io);
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
-    let servers = servers(args, aws.profile.as_ref(), io)?;
+    let servers = servers(args, aws.profile.as_ref(), settings, io)?;
     if !servers.is_empty() {
         for warning in args.prometheus.warnings(io) {
             output::say(&warning, &args.out, io);

@@ -7,7 +7,9 @@ use super::exit::{ExitCode, Failure};
 use crate::catalog::leading_region;
 use crate::domain::{safe, shell_word};
 use crate::sources::MetricServer;
-use crate::sources::prometheus::{Auth, ClientOptions, Destination, Server, connect};
+use crate::sources::prometheus::{
+    Auth, ClientOptions, Destination, MappedMetric, MetricMap, Server, connect,
+};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,8 +44,10 @@ impl PrometheusArgs {
     pub(super) fn servers(
         &self,
         aws_profile: Option<&String>,
+        own_metrics: &[MappedMetric],
         io: &Io<'_>,
     ) -> Result<Vec<MetricServer>, Failure> {
+        let map = MetricMap::extended(own_metrics.to_vec());
         let headers = self
             .prometheus_header
             .iter()
@@ -64,7 +68,7 @@ impl PrometheusArgs {
                 aws_profile: aws_profile.cloned(),
                 ..ClientOptions::default()
             };
-            connect(server, options).map_err(|error| {
+            connect(server, options, map.clone()).map_err(|error| {
                 Failure::new(ExitCode::Input, error).with_hint(format!(
                     "check `--prometheus-url` (such as http://prometheus:9090, with the user and \
                      the password in {USER} and {PASSWORD}), `--prometheus-header` and \

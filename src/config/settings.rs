@@ -5,6 +5,7 @@ use super::reader::{Problem, Reader};
 use crate::catalog;
 use crate::domain::{Policy, Risk, nearest_names, shown};
 use crate::sources::files::read_written_text;
+use crate::sources::prometheus::MappedMetric;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub struct SettingsFile {
     pub metrics_namespace: Option<String>,
     /// Highest accepted price of API calls, in USD.
     pub max_api_cost: Option<Decimal>,
+    /// Metrics of exporters of one's own.
+    pub metric_map: Vec<MappedMetric>,
     /// Prices of one's own, and how old a price may be.
     pub prices: PriceSettings,
     /// Thresholds, with defaults where the file is silent.
@@ -142,6 +145,7 @@ const KEYS: &[&str] = &[
     "format",
     "metrics_namespace",
     "max_api_cost",
+    "prometheus",
     "prices",
     "policy",
 ];
@@ -204,6 +208,10 @@ impl Reader<'_> {
                 }
                 "metrics_namespace" => settings.metrics_namespace = self.string(value),
                 "max_api_cost" => settings.max_api_cost = self.decimal(value),
+                "prometheus" => match value.get_ref() {
+                    DeValue::Table(table) => settings.metric_map = self.prometheus(table),
+                    _ => self.problem(value.span(), "`prometheus` must be a table".to_owned()),
+                },
                 "prices" => match value.get_ref() {
                     DeValue::Table(prices) => self.prices(prices, &mut settings),
                     _ => self.problem(value.span(), "`prices` must be a table".to_owned()),
@@ -365,6 +373,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::prometheus::Quantity;
 
     #[test]
     fn every_bad_key_is_shown_with_its_line() {
@@ -374,6 +383,49 @@ mod tests {
         assert_eq!(lines, [1, 2, 5, 6]);
         assert!(problems[0].message.contains("unknown key `regoin`"));
         assert!(problems[2].message.contains("from 0 to 8760"));
+    }
+
+    #[test]
+    fn own_metrics_have_a_quantity_a_scale_and_labels() {
+        let text = "[prometheus.metric_map.lab_gpu_busy]\nquantity = \"utilization\"\nscale = 100\n\
+                    index = \"card\"\nuuid = \"serial\"\n\
+                    [prometheus.metric_map.\"lab.watts\"]\nquantity = \"power\"\n";
+        let settings = parse(text).expect("valid");
+        let [watts, busy] = &settings.metric_map[..] else {
+            panic!("{:?}", settings.metric_map);
+        };
+        assert_eq!((watts.name.as_str(), watts.scale), ("lab.watts", 1.0));
+        assert_eq!(watts.quantity, Quantity::Power);
+        assert_eq!((busy.name.as_str(), busy.scale), ("lab_gpu_busy", 100.0));
+        assert_eq!(busy.quantity, Quantity::Utilization);
+        assert_eq!(busy.index_label.as_deref(), Some("card"));
+        assert_eq!(busy.uuid_label.as_deref(), Some("serial"));
+    }
+
+    #[test]
+    fn every_bad_metric_is_shown_with_its_line() {
+        let text = "[prometheus]\nurl = \"http://evil.example\"\n\
+                    [prometheus.metric_map.a]\nquantity = \"speed\"\nscale = 0\n\
+                    [prometheus.metric_map.b]\nindx = \"card\"\n\
+                    [prometheus.metric_map]\nc = 1\n";
+        let problems = parse(text).expect_err("six errors");
+        let found: Vec<(usize, &str)> = problems
+            .iter()
+            .map(|problem| (problem.line, problem.message.as_str()))
+            .collect();
+        let expected = [
+            (2, "unknown key `url`"),
+            (4, "`speed` is not one of utilization, engine-active"),
+            (5, "expected a number from"),
+            (6, "`b` has no `quantity`"),
+            (7, "unknown key `indx` (did you mean index?)"),
+            (9, "`c` must be a table with a `quantity`"),
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for ((line, message), (at, start)) in found.into_iter().zip(expected) {
+            assert_eq!(line, at, "{message}");
+            assert!(message.starts_with(start), "{message}");
+        }
     }
 
     #[test]

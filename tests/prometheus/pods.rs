@@ -7,7 +7,7 @@ use crate::wire::fleet::Launched;
 use gpucost::domain::{
     DeviceUse, Instance, InstanceState, Lifecycle, OperatingSystem, ResourceId, Tenancy, Window,
 };
-use gpucost::sources::prometheus::{Auth, ClientOptions, Server, connect};
+use gpucost::sources::prometheus::{Auth, ClientOptions, MetricMap, Server, connect};
 use gpucost::sources::{MetricAsk, Readings};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
         auth: Auth::None,
         headers: Vec::new(),
     };
-    let server = connect(server, ClientOptions::default()).expect("a URL");
+    let server = connect(server, ClientOptions::default(), MetricMap::builtin()).expect("a URL");
     let shapes = BTreeMap::new();
     let ask = MetricAsk {
         instances: &instances,

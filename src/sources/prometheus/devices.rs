@@ -225,7 +225,7 @@ impl<'a> Discovery<'a> {
             joined_by: home.joined_by,
         });
         known.joined_by = known.joined_by.max(home.joined_by);
-        let (id, device) = device_of(metric.exporter, labels);
+        let (id, device) = device_of(metric, labels);
         if let (Index::Known(index), Some(uuid)) = (id.index, &id.uuid) {
             self.note_index(machine, uuid, index);
         }
@@ -319,10 +319,10 @@ impl<'a> Discovery<'a> {
 }
 
 /// The GPU that labels name, with the labels by which they do, as (name, value).
-fn device_of(exporter: Exporter, labels: &Labels) -> (DeviceId, Vec<(&str, &str)>) {
-    let names = exporter.labels();
-    let (index, by_index) = index_of(labels, names.index);
-    let uuid = find(labels, names.uuid);
+fn device_of<'l>(metric: &MappedMetric, labels: &'l Labels) -> (DeviceId, Vec<(&'l str, &'l str)>) {
+    let names = metric.exporter.labels();
+    let (index, by_index) = index_of(labels, &own_first(&metric.index_label, names.index));
+    let uuid = find(labels, &own_first(&metric.uuid_label, names.uuid));
     let core = find(labels, names.core);
     let id = DeviceId {
         index,
@@ -331,6 +331,12 @@ fn device_of(exporter: Exporter, labels: &Labels) -> (DeviceId, Vec<(&str, &str)
     };
     let labels = [by_index, core, uuid].into_iter().flatten().collect();
     (id, labels)
+}
+
+/// The names of labels with the user's own before them.
+fn own_first<'n>(own: &'n Option<String>, names: &[&'n str]) -> Vec<&'n str> {
+    let own = own.as_deref().into_iter();
+    own.chain(names.iter().copied()).collect()
 }
 
 /// The index that the first label with a number gives, and that label. dcgm-exporter's

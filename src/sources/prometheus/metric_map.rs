@@ -136,6 +136,10 @@ pub struct MappedMetric {
     /// What a value is multiplied by to be a percentage, MiB, watts or degrees Celsius.
     pub scale: f64,
     pub exporter: Exporter,
+    /// The label of the index of a GPU, before those that exporters usually have.
+    pub index_label: Option<String>,
+    /// The label of the UUID in the same way.
+    pub uuid_label: Option<String>,
 }
 
 /// The known metrics. Of two that measure the same thing of a GPU the first one
@@ -161,6 +165,8 @@ impl MetricMap {
                     quantity: *quantity,
                     scale: *scale,
                     exporter: *exporter,
+                    index_label: None,
+                    uuid_label: None,
                 })
             });
         Self {
@@ -361,6 +367,8 @@ mod tests {
             quantity: Quantity::Utilization,
             scale: 1.0,
             exporter: Exporter::Other,
+            index_label: None,
+            uuid_label: None,
         };
         let map = MetricMap::extended(vec![own("my_gpu"), own("gpu_gfx_activity")]);
         assert_eq!(map.rows.len(), MetricMap::builtin().rows.len() + 1);

@@ -14,6 +14,8 @@ fn request(name: &str, host: &str, device: &[&str], slices: &[&str]) -> Request<
             quantity,
             scale: 1.0,
             exporter: Exporter::Dcgm,
+            index_label: None,
+            uuid_label: None,
         },
         rest: Vec::new(),
         scope: Scope {

@@ -145,6 +145,8 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
         quantity: Quantity::MemoryUsed,
         scale: 2.0,
         exporter: Exporter::Dcgm,
+        index_label: None,
+        uuid_label: None,
     };
     let target = Target {
         device: (&id, 3),

@@ -26,7 +26,11 @@ const PERIOD_SECONDS: u32 = 300;
 ///
 /// # Errors
 /// When the URL, a header or the file of authorities is invalid.
-pub fn connect(server: Server, options: ClientOptions) -> Result<MetricServer, SourceError> {
+pub fn connect(
+    server: Server,
+    options: ClientOptions,
+    map: MetricMap,
+) -> Result<MetricServer, SourceError> {
     let url = shown(&server.url);
     let name = url.split_once("://").map_or(url.as_str(), |(_, name)| name);
     let name = name.trim_end_matches('/').to_owned();
@@ -34,7 +38,7 @@ pub fn connect(server: Server, options: ClientOptions) -> Result<MetricServer, S
     let metrics = Box::new(Prometheus {
         client: Rc::clone(&client),
         server: name,
-        map: MetricMap::builtin(),
+        map,
     });
     Ok(MetricServer {
         metrics,
