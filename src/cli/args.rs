@@ -306,13 +306,22 @@ pub(super) struct MetricsArgs {
 /// What to do about metrics.
 #[derive(Debug, Subcommand)]
 pub(super) enum MetricsAction {
-    /// Print the CloudWatch agent configuration for instances without GPU metrics
+    /// Print the CloudWatch agent configuration for instances without GPU metrics, or Helm
+    /// values for exporters
     Setup(Box<SetupArgs>),
 }
 
 /// `gpucost metrics setup`.
 #[derive(Debug, Args)]
 pub(super) struct SetupArgs {
+    /// Print Helm values for exporters that a Prometheus server scrapes, without reading
+    /// anything
+    #[arg(
+        long,
+        conflicts_with_all = ["from", "demo", "from_kubectl", "prometheus_url"],
+        help_heading = "Prometheus"
+    )]
+    pub prometheus: bool,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

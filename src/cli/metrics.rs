@@ -8,11 +8,17 @@ use super::{audit as audit_command, estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
-use crate::report::{AgentSetup, agent_setup, metrics_csv, metrics_json, metrics_table};
+use crate::report::{
+    AgentSetup, agent_setup, helm_values, metrics_csv, metrics_json, metrics_table,
+};
 use crate::usage::Estate;
 
 pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if let Some(MetricsAction::Setup(setup)) = &args.action {
+        if setup.prometheus {
+            output::document(helm_values(), &setup.estate.out, io)?;
+            return Ok(ExitCode::Done);
+        }
         return self::setup(&setup.estate, io);
     }
     let (settings, estate, audit) = measure(&args.estate, io)?;

@@ -216,6 +216,35 @@ fn gaps_of_other_regions_and_instances_are_out_of_scope() {
 }
 
 #[test]
+fn helm_values_are_two_documents_that_need_no_account() {
+    let world = World::new();
+    let outcome = world.run(&["metrics", "setup", "--prometheus"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    let documents: Vec<&str> = outcome.stdout.split("\n---\n").collect();
+    let [dcgm, state] = &documents[..] else {
+        panic!("{} documents", documents.len());
+    };
+    for field in [
+        "GPU_UTIL",
+        "FB_USED",
+        "FB_FREE",
+        "FB_RESERVED",
+        "POWER_USAGE",
+        "GPU_TEMP",
+    ] {
+        let line = format!("\n  DCGM_FI_DEV_{field}, gauge, ");
+        assert!(dcgm.contains(&line), "{field}");
+    }
+    assert!(dcgm.contains("\n  DCGM_FI_PROF_GR_ENGINE_ACTIVE, gauge, "));
+    assert!(dcgm.contains("__meta_kubernetes_pod_node_name") && dcgm.contains("NODE_NAME"));
+    assert!(state.contains("\n  - nodes=[node.kubernetes.io/instance-type,"));
+    // What YAML does not allow for indentation.
+    assert!(!outcome.stdout.contains('\t'));
+    let with_demo = world.run(&["metrics", "setup", "--prometheus", "--demo"]);
+    assert_eq!(with_demo.code, 2, "it reads nothing");
+}
+
+#[test]
 fn setup_is_for_nvidia_gpus_that_do_not_report_their_utilization() {
     let world = World::new();
     let types = [

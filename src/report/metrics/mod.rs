@@ -1,13 +1,15 @@
 //! `gpucost metrics`: utilization per instance and GPU with its coverage, and the
-//! agent configuration of `metrics setup`.
+//! agent configuration and the Helm values of `metrics setup`.
 
 mod agent;
 mod csv;
+mod helm;
 mod json;
 mod table;
 
 pub use self::agent::{AgentSetup, agent_setup};
 pub use self::csv::metrics_csv;
+pub use self::helm::helm_values;
 pub use self::json::metrics_json;
 pub use self::table::metrics_table;
 
