@@ -242,6 +242,9 @@ fn header_of(text: &str) -> Result<(String, String), Failure> {
 mod tests {
     use super::*;
 
+    /// URLs, a header, and variables.
+    type Case<'c> = (&'c [&'c str], &'c str, &'c [(&'c str, &'c str)]);
+
     #[test]
     fn who_sees_credentials_is_said_without_them() {
         let warnings = |urls: &[&str], header: &str, variables: &[(&str, &str)]| {
@@ -269,7 +272,7 @@ mod tests {
         let tenant = "X-Scope-OrgID: blue";
         let token = [(TOKEN, "hunter2")];
         let aws = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1";
-        let quiet: [(&[&str], &str, &[(&str, &str)]); 4] = [
+        let quiet: [Case<'_>; 4] = [
             (&["http://prom:9090"], tenant, &[]),
             (&["https://prom"], tenant, &token),
             (&["http://127.0.0.1:9090"], "Authorization: hunter2", &[]),

@@ -165,7 +165,7 @@ fn the_settings_file_in_the_page_is_valid_whole_and_the_default() {
         let stderr = world.run(&["audit", "--demo"]).stderr;
         let (_, known) = stderr.split_once("valid keys: ").expect("a list");
         let known = known.lines().next().expect("a line").split(", ");
-        for key in known.filter(|key| !["prices", "policy"].contains(key)) {
+        for key in known.filter(|key| !["prometheus", "prices", "policy"].contains(key)) {
             let line = format!("\n{key} = ");
             assert!(
                 format!("\n{example}").contains(&line),

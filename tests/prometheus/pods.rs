@@ -109,7 +109,7 @@ fn expected(card: &Card) -> BTreeMap<&str, (u64, f64, f64)> {
         .collect()
 }
 
-fn assert_told(proof: &Proof, uses: &[DeviceUse]) {
+fn assert_same_uses(proof: &Proof, uses: &[DeviceUse]) {
     let mut compared = 0;
     for card in &proof.cards {
         // One is of no machine.
@@ -147,11 +147,11 @@ fn assert_told(proof: &Proof, uses: &[DeviceUse]) {
 #[test]
 fn a_prometheus_tells_how_each_pod_used_its_gpus() {
     let Some(proof) = proof() else { return };
-    assert_told(proof, &proof.uses_by_prometheus);
+    assert_same_uses(proof, &proof.uses_by_prometheus);
 }
 
 #[test]
 fn a_victoria_metrics_tells_how_each_pod_used_its_gpus() {
     let Some(proof) = proof() else { return };
-    assert_told(proof, &proof.uses_by_victoria_metrics);
+    assert_same_uses(proof, &proof.uses_by_victoria_metrics);
 }

@@ -62,7 +62,7 @@ pub(super) struct PodLabels {
 pub(super) enum PodOf {
     /// That of one that holds the GPU, by these labels.
     Holder(PodLabels),
-    /// That of the exporter, by its name: nobody holds the GPU.
+    /// That of the exporter, by its name: no pod holds the GPU.
     Exporter(String),
 }
 

@@ -203,7 +203,7 @@ fn what_names_no_holder_and_what_is_no_percentage_is_left_out() {
                 53_000.0,
                 2_147_483_632.0,
             ),
-            // Of a GPU that nobody listed.
+            // Of a GPU that was not listed.
             (
                 r#"hostname="ip-10-0-0-1",gpu="7",namespace="ml",pod="p3""#,
                 20.0,
@@ -221,7 +221,7 @@ fn what_names_no_holder_and_what_is_no_percentage_is_left_out() {
     assert_eq!(gap.reason, expected);
 
     let unnamed = chunk(&instances, &series[..1], ten_minutes());
-    assert!(!are_named(&unnamed), "nobody but the exporter");
+    assert!(!are_named(&unnamed), "the exporter alone");
 }
 
 #[test]
