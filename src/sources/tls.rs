@@ -3,8 +3,9 @@
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
-use aws_smithy_http_client::{Builder, ConnectorBuilder};
-use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use aws_smithy_http_client::{Builder, Connector, ConnectorBuilder};
+use aws_smithy_runtime_api::client::http::{HttpConnectorSettings, SharedHttpClient};
+use std::time::Duration;
 
 pub(super) const PROVIDER: Provider = Provider::Rustls(CryptoMode::Ring);
 
@@ -17,4 +18,17 @@ pub(super) fn aws_client() -> SharedHttpClient {
         connector.set_proxy_config(Some(ProxyConfig::from_env()));
         connector.build()
     })
+}
+
+/// A connection to AWS outside of its SDK, likewise.
+pub(super) fn aws_connector(connect_within: Duration) -> Connector {
+    let settings = HttpConnectorSettings::builder()
+        .connect_timeout(connect_within)
+        .build();
+    // It follows no redirect, so that nothing secret goes to another server.
+    Connector::builder()
+        .connector_settings(settings)
+        .proxy_config(ProxyConfig::from_env())
+        .tls_provider(PROVIDER)
+        .build()
 }

@@ -38,7 +38,20 @@ pub async fn connect(
     agent_namespace: &str,
 ) -> Result<Gathered<Account>, SourceError> {
     let session = Session::connect(options).await?;
-    let identity = session.identity().await?;
+    let id = session.identity().await?.account;
+    connected(session, id, regions, agent_namespace).await
+}
+
+/// An account of which credentials are at hand.
+///
+/// # Errors
+/// When its regions cannot be listed.
+pub(super) async fn connected(
+    session: Session,
+    id: String,
+    regions: Option<&[String]>,
+    agent_namespace: &str,
+) -> Result<Gathered<Account>, SourceError> {
     let Gathered { value: names, gaps } = region_names(&session, regions).await?;
     let connections = names.iter().map(|name| {
         let clients = session.in_region(name);
@@ -52,15 +65,20 @@ pub async fn connect(
             prices: Some(Box::new(Ec2Prices(clients.clone()))),
             commitments: Some(Box::new(Ec2Commitments {
                 clients,
-                account: identity.account.clone(),
+                account: id.clone(),
             })),
         }
     });
     let has_plans = names.iter().any(|name| has_savings_plans(name));
-    let plans = has_plans.then(|| Box::new(SavingsPlans(session.clone())) as _);
+    let plans = has_plans.then(|| {
+        Box::new(SavingsPlans {
+            session: session.clone(),
+            account: id.clone(),
+        }) as _
+    });
     let account = Account {
         connections: connections.collect(),
-        id: identity.account,
+        id,
         source: EstateSource::Aws,
         commitments: plans,
         meter: Box::new(move || session.usage()),
@@ -345,12 +363,15 @@ impl CommitmentSource for Ec2Commitments {
     }
 }
 
-struct SavingsPlans(Session);
+struct SavingsPlans {
+    session: Session,
+    account: String,
+}
 
 impl CommitmentSource for SavingsPlans {
     fn commitments(&self) -> Answer<'_, Gathered<Commitments>> {
         async {
-            let (value, gaps) = savings_plans(&self.0).await;
+            let (value, gaps) = savings_plans(&self.session, &self.account).await;
             Gathered { value, gaps }
         }
         .boxed_local()

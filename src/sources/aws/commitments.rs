@@ -55,16 +55,17 @@ pub async fn region_commitments(clients: &RegionClients, account: &str) -> (Comm
     });
     unread.extend(unread_capacity);
     gaps.extend(unread);
-    let commitments = Commitments {
+    let mut commitments = Commitments {
         reserved_instances,
         capacity_reservations,
         ..Commitments::default()
     };
+    commitments.set_owner(account);
     (commitments, gaps)
 }
 
 /// Active savings plans of the account, wherever they hold.
-pub async fn savings_plans(session: &Session) -> (Commitments, Vec<Gap>) {
+pub async fn savings_plans(session: &Session, account: &str) -> (Commitments, Vec<Gap>) {
     let mut commitments = Commitments::default();
     let mut gaps = Vec::new();
     match plans(session).await {
@@ -74,6 +75,7 @@ pub async fn savings_plans(session: &Session) -> (Commitments, Vec<Gap>) {
             gaps.push(Gap::of(GapSubject::SavingsPlans, "account", cause));
         }
     }
+    commitments.set_owner(account);
     (commitments, gaps)
 }
 

@@ -106,7 +106,7 @@ impl Failed {
     }
 
     /// An answer that is not in the service's format: its status and how it begins.
-    fn unread(
+    pub(super) fn unread(
         action: &'static str,
         kind: FailureKind,
         answer: &HttpResponse,
@@ -136,9 +136,11 @@ impl Failed {
 }
 
 /// Own words for failures, which name nobody.
-const TIMED_OUT: &str = "no response within the time limit";
+pub(super) const TIMED_OUT: &str = "no response within the time limit";
 const NOT_SENT: &str = "the request could not be sent";
 pub(super) const UNREADABLE: &str = "the response is not in the service's format";
+pub(super) const NOT_IN_POLICY: &str = "the action is not in the policies that gpucost prints";
+pub(super) const NO_CREDENTIALS_GIVEN: &str = "the response has no credentials";
 pub(super) const NO_RATES: &str = "the region's partition has no savings plan rates";
 pub(super) const NO_ENDPOINT: &str = "the region's partition has no price list endpoint";
 
@@ -151,6 +153,8 @@ pub fn is_known_code(code: &str) -> bool {
         super::pages::REPEATED,
         super::pages::TOO_MANY,
         super::pages::TOO_MUCH,
+        NOT_IN_POLICY,
+        NO_CREDENTIALS_GIVEN,
         NO_RATES,
         NO_ENDPOINT,
         "unknown error",
@@ -165,7 +169,7 @@ pub fn is_known_code(code: &str) -> bool {
     kind_of_code(code) != FailureKind::Other || OWN.contains(&code)
 }
 
-fn kind_of_code(code: &str) -> FailureKind {
+pub(super) fn kind_of_code(code: &str) -> FailureKind {
     match code {
         "ExpiredToken" | "ExpiredTokenException" | "RequestExpired" => {
             FailureKind::ExpiredCredentials

@@ -36,6 +36,11 @@ pub(super) const SAVINGS_PLANS: Rate = Rate {
     per_second: 5.0,
     burst: 5.0,
 };
+/// Services that are asked for a few lists, none with a published limit below it.
+pub(super) const SIGNED: Rate = Rate {
+    per_second: 5.0,
+    burst: 5.0,
+};
 
 #[derive(Debug)]
 struct Bucket {

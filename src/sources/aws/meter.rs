@@ -50,6 +50,24 @@ impl Meter {
         self.counts().metrics += metrics as u64;
     }
 
+    /// Counts a call that no SDK client makes.
+    pub(super) fn called(&self, action: &str) {
+        let mut counts = self.counts();
+        counts.usage.calls += 1;
+        let calls = counts.usage.by_operation.entry(action.to_owned());
+        *calls.or_insert(0) += 1;
+    }
+
+    /// Counts an attempt of such a call.
+    pub(super) fn attempted(&self) {
+        self.counts().attempts += 1;
+    }
+
+    /// Keeps a value that requests are signed with out of messages.
+    pub(super) fn keep_secret(&self, value: &str) {
+        self.counts().secrets.add(value);
+    }
+
     /// Makes the call of an action that was made last one attempt more of the one before.
     pub(super) fn is_again(&self, action: &str) {
         let mut counts = self.counts();

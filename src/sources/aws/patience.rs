@@ -45,11 +45,30 @@ impl Session {
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
         E: ProvideErrorMetadata + Error + 'static,
     {
+        self.persistent(action, || {
+            let sent = send();
+            async move {
+                sent.await
+                    .map_err(|error| Failed::of(action, &error, &self.secrets()))
+            }
+        })
+        .await
+    }
+
+    /// The same of any call that says how it failed.
+    pub(super) async fn persistent<T, F>(
+        &self,
+        action: &'static str,
+        call: impl Fn() -> F,
+    ) -> Result<T, Failed>
+    where
+        F: Future<Output = Result<T, Failed>>,
+    {
         let mut pause = FIRST_PAUSE;
         loop {
-            let failed = match send().await {
+            let failed = match call().await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => Failed::of(action, &error, &self.secrets()),
+                Err(failed) => failed,
             };
             let left = self
                 .patience

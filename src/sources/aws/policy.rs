@@ -1,8 +1,9 @@
-//! The least-privilege policy: exactly the calls that this program makes.
+//! The least-privilege policies: exactly the calls that this program makes.
 
-use serde_json::json;
+use super::organization::Role;
+use serde_json::{Value, json};
 
-/// Every action that the program may call, in order.
+/// Every action that the program may call in an account, in order.
 pub const ACTIONS: &[&str] = &[
     "cloudwatch:GetMetricData",
     "cloudwatch:ListMetrics",
@@ -20,16 +21,182 @@ pub const ACTIONS: &[&str] = &[
     "sts:GetCallerIdentity",
 ];
 
+/// Those beside them of a caller who reads an organization, in order.
+pub const ORG_ACTIONS: &[&str] = &["organizations:ListAccounts", "sts:AssumeRole"];
+
+/// An action of a service, if one of the policies allows it.
+pub(super) fn known_action(service: &str, operation: &str) -> Option<&'static str> {
+    let mut all = ACTIONS.iter().chain(ORG_ACTIONS).copied();
+    all.find(|action| action.split_once(':') == Some((service, operation)))
+}
+
+fn read_only() -> Value {
+    document(json!({
+        "Sid": "GpucostReadOnly",
+        "Effect": "Allow",
+        "Action": ACTIONS,
+        "Resource": "*"
+    }))
+}
+
+fn document(statement: Value) -> Value {
+    json!({ "Version": "2012-10-17", "Statement": [statement] })
+}
+
 /// The policy as JSON, ready to paste.
 pub fn iam_policy() -> String {
-    let policy = json!({
-        "Version": "2012-10-17",
-        "Statement": [{
-            "Sid": "GpucostReadOnly",
-            "Effect": "Allow",
-            "Action": ACTIONS,
-            "Resource": "*"
-        }]
+    format!("{:#}\n", read_only())
+}
+
+/// Who assumes a role: an account, or one principal of it by its ARN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trusted {
+    partition: String,
+    arn: String,
+}
+
+impl Trusted {
+    /// An account of twelve digits, or the ARN of a role or a user.
+    pub fn named(text: &str) -> Option<Self> {
+        let is_account = |text: &str| text.len() == 12 && text.bytes().all(|b| b.is_ascii_digit());
+        if is_account(text) {
+            return Some(Self {
+                partition: "aws".to_owned(),
+                arn: format!("arn:aws:iam::{text}:root"),
+            });
+        }
+        let parts: Vec<&str> = text.splitn(6, ':').collect();
+        let ["arn", partition, "iam", "", account, principal] = parts.as_slice() else {
+            return None;
+        };
+        let is_plain = text.chars().all(|c| c.is_ascii_graphic() && c != '*');
+        let is_whole = is_account(account) && !partition.is_empty() && !principal.is_empty();
+        (is_plain && is_whole).then(|| Self {
+            partition: (*partition).to_owned(),
+            arn: text.to_owned(),
+        })
+    }
+}
+
+/// What reading an organization takes, as JSON: the role of each account with its trust,
+/// the policy of the caller, and a CloudFormation template that makes the role.
+pub fn organization_policy(trusted: &Trusted, role: &Role, external_id: Option<&str>) -> String {
+    let mut trust = json!({
+        "Sid": "GpucostCaller",
+        "Effect": "Allow",
+        "Principal": { "AWS": trusted.arn },
+        "Action": "sts:AssumeRole"
     });
-    format!("{policy:#}\n")
+    if let Some(id) = external_id {
+        trust["Condition"] = json!({ "StringEquals": { "sts:ExternalId": id } });
+    }
+    let trust = document(trust);
+    let mut caller = document(json!({
+        "Sid": "GpucostAccounts",
+        "Effect": "Allow",
+        "Action": "organizations:ListAccounts",
+        "Resource": "*"
+    }));
+    if let Some(statements) = caller["Statement"].as_array_mut() {
+        statements.push(json!({
+            "Sid": "GpucostRoles",
+            "Effect": "Allow",
+            "Action": "sts:AssumeRole",
+            "Resource": role.arn(&trusted.partition, "*")
+        }));
+        statements.extend(
+            read_only()["Statement"]
+                .as_array()
+                .cloned()
+                .into_iter()
+                .flatten(),
+        );
+    }
+    let (path, name) = role.path_and_name();
+    let template = json!({
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": "The role through which gpucost reads this account",
+        "Resources": {
+            "GpucostRole": {
+                "Type": "AWS::IAM::Role",
+                "Properties": {
+                    "RoleName": name,
+                    "Path": path,
+                    "MaxSessionDuration": 3600,
+                    "AssumeRolePolicyDocument": trust,
+                    "Policies": [{
+                        "PolicyName": "gpucost-read-only",
+                        "PolicyDocument": read_only()
+                    }]
+                }
+            }
+        }
+    });
+    let all = json!({
+        "caller_policy": caller,
+        "member_policy": read_only(),
+        "member_role": name,
+        "member_trust_policy": trust,
+        "stack_set_template": template
+    });
+    format!("{all:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_actions_of_the_policies_are_known() {
+        let list = known_action("organizations", "ListAccounts");
+        assert_eq!(list, Some("organizations:ListAccounts"));
+        assert_eq!(known_action("ec2", "TerminateInstances"), None);
+        assert_eq!(known_action("organizations", "CloseAccount"), None);
+    }
+
+    #[test]
+    fn principals_are_accounts_or_arns_without_wildcards() {
+        let arn = |text| Trusted::named(text).map(|one| one.arn);
+        assert_eq!(
+            arn("111122223333").as_deref(),
+            Some("arn:aws:iam::111122223333:root")
+        );
+        let role = "arn:aws-cn:iam::111122223333:role/audit/gpucost";
+        assert_eq!(arn(role).as_deref(), Some(role));
+        for bad in [
+            "",
+            "*",
+            "11112222333",
+            "arn:aws:iam::111122223333:role/*",
+            "arn:aws:iam::*:root",
+            "arn:aws:s3:::bucket",
+        ] {
+            assert_eq!(arn(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_trust_names_one_principal_and_the_external_id() {
+        let trusted = Trusted::named("111122223333").expect("an account");
+        let role = Role::named("audit/Reader").expect("a role");
+        let text = organization_policy(&trusted, &role, Some("a-word"));
+        let all: Value = serde_json::from_str(&text).expect("JSON");
+        let trust = &all["member_trust_policy"]["Statement"][0];
+        assert_eq!(trust["Principal"]["AWS"], "arn:aws:iam::111122223333:root");
+        assert_eq!(
+            trust["Condition"]["StringEquals"]["sts:ExternalId"],
+            "a-word"
+        );
+        let roles = &all["caller_policy"]["Statement"][1];
+        assert_eq!(roles["Resource"], "arn:aws:iam::*:role/audit/Reader");
+        let made = &all["stack_set_template"]["Resources"]["GpucostRole"]["Properties"];
+        assert_eq!(made["AssumeRolePolicyDocument"], all["member_trust_policy"]);
+        assert_eq!(made["Policies"][0]["PolicyDocument"], all["member_policy"]);
+        assert_eq!(
+            (&made["RoleName"], &made["Path"]),
+            (&json!("Reader"), &json!("/audit/"))
+        );
+        let open = organization_policy(&trusted, &role, None);
+        assert!(!open.contains("ExternalId"));
+    }
 }

@@ -1,19 +1,21 @@
 //! Credentials, clients and identity.
 
+use super::error::NO_CREDENTIALS_GIVEN;
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
-use crate::domain::ApiUsage;
+use crate::domain::{ApiUsage, FailureKind};
 use crate::sources::SourceError;
 use crate::sources::secrets::Secrets;
-use crate::sources::tls::aws_client;
+use crate::sources::tls::{aws_client, aws_connector};
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use std::error::Error;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Tries of one call, the first included.
@@ -27,6 +29,12 @@ const TIME_LIMITS: TimeLimits = TimeLimits {
 
 /// A program that gives credentials may ask somebody for a code.
 const CREDENTIALS_WITHIN: Duration = Duration::from_secs(60);
+
+/// What an account's trail calls a session in it.
+const SESSION_NAME: &str = "gpucost";
+/// Roles that are assumed by a role hold no longer.
+const SESSION_SECONDS: i32 = 3_600;
+const ASSUME: &str = "sts:AssumeRole";
 
 /// The region to ask when nothing else names one.
 const DEFAULT_REGION: &str = "us-east-1";
@@ -99,6 +107,8 @@ pub struct Session {
     meter: Meter,
     limiter: Arc<RateLimiter>,
     pub(super) patience: Patience,
+    /// For services without a client; made when first used.
+    connector: Arc<OnceLock<SharedHttpConnector>>,
 }
 
 #[derive(Debug, Clone)]
@@ -188,6 +198,52 @@ impl Session {
                 until: Instant::now() + options.deadline,
                 notice: options.notice.clone(),
             },
+            connector: Arc::default(),
+        })
+    }
+
+    /// A session in another account, by a role there. Its calls are counted and limited
+    /// apart, because quotas are an account's.
+    ///
+    /// # Errors
+    /// When the role may not be assumed, or STS does not answer.
+    pub(super) async fn assume(
+        &self,
+        role_arn: &str,
+        external_id: Option<&str>,
+    ) -> Result<Self, SourceError> {
+        let config = aws_sdk_sts::config::Builder::from(&self.config)
+            .interceptor(self.meter.clone())
+            .build();
+        let request = aws_sdk_sts::Client::from_conf(config)
+            .assume_role()
+            .role_arn(role_arn)
+            .role_session_name(SESSION_NAME)
+            .duration_seconds(SESSION_SECONDS)
+            .set_external_id(external_id.map(str::to_owned));
+        let answer = self.patient(ASSUME, || request.clone().send()).await?;
+        let given = answer.credentials().ok_or_else(|| {
+            let kind = FailureKind::Unsupported;
+            SourceError::own(ASSUME, kind, NO_CREDENTIALS_GIVEN, String::new())
+        })?;
+        let credentials = Credentials::new(
+            given.access_key_id(),
+            given.secret_access_key(),
+            Some(given.session_token().to_owned()),
+            None,
+            SESSION_NAME,
+        );
+        let provider = SharedCredentialsProvider::new(credentials);
+        Ok(Self {
+            config: self
+                .config
+                .to_builder()
+                .credentials_provider(provider)
+                .build(),
+            meter: Meter::default(),
+            limiter: Arc::default(),
+            patience: self.patience.clone(),
+            connector: Arc::clone(&self.connector),
         })
     }
 
@@ -282,6 +338,41 @@ impl Session {
             .await;
     }
 
+    /// The endpoint of every service, where one is configured.
+    pub(super) fn endpoint_url(&self) -> Option<&str> {
+        self.config.endpoint_url()
+    }
+
+    /// What requests without a client are signed with. They are read anew with each call.
+    pub(super) async fn credentials(&self) -> Result<Credentials, SourceError> {
+        provided(&self.config, None).await
+    }
+
+    /// Where requests without a client go.
+    pub(super) fn connector(&self) -> SharedHttpConnector {
+        let make = || SharedHttpConnector::new(aws_connector(TIME_LIMITS.connect));
+        self.connector.get_or_init(make).clone()
+    }
+
+    pub(super) async fn signed_turn(&self, service: &'static str, region: &str) {
+        self.limiter.acquire(service, region, limit::SIGNED).await;
+    }
+
+    pub(super) fn count_call(&self, action: &str) {
+        self.meter.called(action);
+    }
+
+    pub(super) fn count_attempt(&self) {
+        self.meter.attempted();
+    }
+
+    /// Keeps a session token out of messages.
+    pub(super) fn keep_secret(&self, token: Option<&str>) {
+        if let Some(token) = token {
+            self.meter.keep_secret(token);
+        }
+    }
+
     /// Counts the call that failed last as an attempt of the one that follows.
     pub(super) fn count_as_attempt(&self, action: &str) {
         self.meter.is_again(action);
@@ -354,6 +445,7 @@ mod tests {
                 until: Instant::now(),
                 notice: Notice::default(),
             },
+            connector: Arc::default(),
         };
         let begin = Instant::now();
         let error = crate::sources::aws::inventory::inventory(&session.in_region("eu-west-1"))

@@ -1,0 +1,324 @@
+//! The accounts of an organization, each read through a role in it.
+
+use super::account::connected;
+use super::pages::Pages;
+use super::partition::{organizations_region, partition};
+use super::session::{AwsOptions, Session};
+use super::signed::Service;
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, Gathered};
+use crate::sources::{Account, SourceError};
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Accounts that are connected to side by side.
+const ACCOUNTS_AT_ONCE: usize = 8;
+/// Accounts on a page, the most that the interface gives.
+const ACCOUNTS_ON_A_PAGE: usize = 20;
+const LIST: &str = "organizations:ListAccounts";
+const ACTIVE: &str = "ACTIVE";
+
+const ORGANIZATIONS: Service = Service {
+    signing_name: "organizations",
+    host_prefix: "organizations",
+    target: "AWSOrganizationsV20161128",
+    id: "organizations",
+};
+
+/// The role that is assumed where no other is named.
+pub const DEFAULT_ROLE: &str = "GpucostReadOnly";
+
+/// Which accounts are read, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Organization {
+    /// Whether the organization is asked which accounts it has.
+    pub is_listed: bool,
+    /// The accounts to read, of the organization where it is asked; empty for all of it.
+    pub accounts: Vec<String>,
+    pub role: Role,
+    /// What the role's trust asks the caller for.
+    pub external_id: Option<String>,
+}
+
+/// A role of the same name in every account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// Its path and name, such as `audit/GpucostReadOnly`.
+    name: String,
+}
+
+impl Default for Role {
+    fn default() -> Self {
+        Self {
+            name: DEFAULT_ROLE.to_owned(),
+        }
+    }
+}
+
+impl Role {
+    /// A name with or without a path, or an ARN, of which path and name are taken.
+    pub fn named(text: &str) -> Option<Self> {
+        let name = match text.strip_prefix("arn:") {
+            None => text.trim_start_matches('/'),
+            Some(rest) => {
+                let (_, resource) = rest.split_once(":iam::")?;
+                resource.split_once(":role/")?.1
+            }
+        };
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || "+=,.@_-/".contains(c);
+        let is_whole = !name.is_empty() && !name.ends_with('/') && name.len() <= 576;
+        (is_whole && name.chars().all(is_of_name)).then(|| Self {
+            name: name.to_owned(),
+        })
+    }
+
+    /// Its name without its path.
+    pub fn bare_name(&self) -> &str {
+        self.path_and_name().1
+    }
+
+    /// Its path, which begins and ends with a slash, and its name.
+    pub(super) fn path_and_name(&self) -> (String, &str) {
+        match self.name.rsplit_once('/') {
+            Some((path, name)) => (format!("/{path}/"), name),
+            None => ("/".to_owned(), &self.name),
+        }
+    }
+
+    /// Its ARN in an account, or in all with `*`.
+    pub fn arn(&self, partition: &str, account: &str) -> String {
+        format!("arn:{partition}:iam::{account}:role/{}", self.name)
+    }
+}
+
+/// Connects to the accounts of an organization. The caller's own account is read with the
+/// caller's credentials, because the management account has no such role. An account
+/// that cannot be read is a gap.
+///
+/// # Errors
+/// When there are no usable credentials, the accounts cannot be listed, or none of them
+/// can be read.
+pub async fn connect_organization(
+    options: &AwsOptions,
+    asked: &Organization,
+    regions: Option<&[String]>,
+    agent_namespace: &str,
+    progress: &dyn Fn(&str),
+) -> Result<Gathered<Vec<Account>>, SourceError> {
+    let session = Session::connect(options).await?;
+    let own = session.identity().await?.account;
+    let Gathered {
+        value: ids,
+        mut gaps,
+    } = wanted_accounts(&session, asked, progress).await?;
+    let answers: Vec<_> = stream::iter(&ids)
+        .map(|id| reached(&session, (&own, id), asked, regions, agent_namespace))
+        .buffered(ACCOUNTS_AT_ONCE)
+        .collect()
+        .await;
+    let mut accounts = Vec::with_capacity(ids.len());
+    let mut first_error = None;
+    for (id, answer) in ids.iter().zip(answers) {
+        match answer {
+            Ok(found) => {
+                accounts.push(found.value);
+                gaps.extend(found.gaps.into_iter().map(|gap| Gap {
+                    place: id.clone(),
+                    ..gap
+                }));
+            }
+            Err(error) => {
+                let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
+                gaps.push(Gap::of(GapSubject::Account, id, cause));
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    match (first_error, accounts.first_mut()) {
+        (Some(first), None) => return Err(first),
+        // The calls that found the accounts were made whether the caller's is read or not.
+        (_, Some(first)) if !ids.contains(&own) => count_with(first, session),
+        _ => {}
+    }
+    Ok(Gathered {
+        value: accounts,
+        gaps,
+    })
+}
+
+/// Has an account report the calls of a session with its own.
+fn count_with(account: &mut Account, session: Session) {
+    let own = std::mem::replace(&mut account.meter, Box::new(Default::default));
+    account.meter = Box::new(move || {
+        let mut usage = own();
+        usage.add(session.usage());
+        usage
+    });
+}
+
+/// One account with its regions.
+async fn reached(
+    session: &Session,
+    (own, id): (&str, &str),
+    asked: &Organization,
+    regions: Option<&[String]>,
+    agent_namespace: &str,
+) -> Result<Gathered<Account>, SourceError> {
+    let session = if id == own {
+        session.clone()
+    } else {
+        let arn = asked.role.arn(partition(session.home_region()), id);
+        session.assume(&arn, asked.external_id.as_deref()).await?
+    };
+    connected(session, id.to_owned(), regions, agent_namespace).await
+}
+
+/// The accounts to read, ascending, each once.
+async fn wanted_accounts(
+    session: &Session,
+    asked: &Organization,
+    progress: &dyn Fn(&str),
+) -> Result<Gathered<Vec<String>>, SourceError> {
+    let named: BTreeSet<String> = asked.accounts.iter().cloned().collect();
+    if !asked.is_listed {
+        return Ok(Gathered::whole(named.into_iter().collect()));
+    }
+    progress("accounts of the organization");
+    let listed = listed_accounts(session).await?;
+    let (found, skipped) = chosen(listed, &named);
+    progress(&format!(
+        "{} accounts of the organization, {skipped} not active",
+        found.value.len()
+    ));
+    Ok(found)
+}
+
+/// An account as its organization lists it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Listed {
+    id: String,
+    state: Option<String>,
+    /// What came before the state, and ends with it.
+    status: Option<String>,
+}
+
+impl Listed {
+    fn is_active(&self) -> bool {
+        let state = self.state.as_ref().or(self.status.as_ref());
+        state.is_some_and(|state| state == ACTIVE)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Page {
+    #[serde(default)]
+    accounts: Vec<Listed>,
+    next_token: Option<String>,
+}
+
+/// Every account of the organization; pages may be empty before the last.
+async fn listed_accounts(session: &Session) -> Result<Vec<Listed>, SourceError> {
+    let region = organizations_region(session.home_region());
+    let mut all = Vec::new();
+    let mut pages = Pages::of(LIST);
+    loop {
+        let mut body = json!({ "MaxResults": ACCOUNTS_ON_A_PAGE });
+        if let Some(token) = pages.token() {
+            body["NextToken"] = token.into();
+        }
+        let page: Page = session
+            .ask(&ORGANIZATIONS, region, "ListAccounts", &body)
+            .await?;
+        all.extend(page.accounts);
+        if !pages.follow(page.next_token.as_deref())? {
+            return Ok(all);
+        }
+    }
+}
+
+/// The active accounts among those that are named, all where none is; and how many are not
+/// active. One that is named and not there is a gap.
+fn chosen(listed: Vec<Listed>, named: &BTreeSet<String>) -> (Gathered<Vec<String>>, usize) {
+    let all = listed.len();
+    let active: BTreeSet<String> = listed
+        .into_iter()
+        .filter(Listed::is_active)
+        .map(|one| one.id)
+        .collect();
+    let skipped = all - active.len();
+    let missing = named.iter().filter(|id| !active.contains(*id));
+    let gaps = missing.map(|id| {
+        let cause = Cause::of(CauseKind::AccountNotListed, []);
+        Gap::of(GapSubject::Account, id, cause)
+    });
+    let gaps = gaps.collect();
+    let is_wanted = |id: &String| named.is_empty() || named.contains(id);
+    let value = active.into_iter().filter(is_wanted).collect();
+    (Gathered { value, gaps }, skipped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(text: &str) -> Page {
+        serde_json::from_str(text).expect("a page")
+    }
+
+    #[test]
+    fn the_state_decides_and_the_status_where_there_is_none() {
+        let page = page(
+            r#"{"Accounts": [
+                {"Id": "1", "State": "ACTIVE", "Status": "SUSPENDED", "Name": "a"},
+                {"Id": "2", "State": "PENDING_CLOSURE", "Status": "ACTIVE"},
+                {"Id": "3", "Status": "ACTIVE", "JoinedTimestamp": 1.5},
+                {"Id": "4", "State": "SUSPENDED"},
+                {"Id": "5"}
+            ]}"#,
+        );
+        assert_eq!(page.next_token, None);
+        let (all, skipped) = chosen(page.accounts.clone(), &BTreeSet::new());
+        assert_eq!(
+            (all.value, skipped),
+            (vec!["1".to_owned(), "3".to_owned()], 3)
+        );
+        assert_eq!(all.gaps, []);
+        let named = BTreeSet::from(["3".to_owned(), "4".to_owned()]);
+        let (some, _) = chosen(page.accounts, &named);
+        assert_eq!(some.value, ["3"]);
+        let [gap] = some.gaps.as_slice() else {
+            panic!("{:?}", some.gaps);
+        };
+        assert_eq!((gap.place.as_str(), gap.hides_instances()), ("4", true));
+    }
+
+    #[test]
+    fn a_page_may_be_empty() {
+        let page = page(r#"{"Accounts": [], "NextToken": "t"}"#);
+        assert!(page.accounts.is_empty());
+        assert_eq!(page.next_token.as_deref(), Some("t"));
+        assert!(serde_json::from_str::<Page>("{}").is_ok());
+    }
+
+    #[test]
+    fn a_role_is_of_every_account_however_it_is_named() {
+        let arn = |text| Role::named(text).map(|role| role.arn("aws-cn", "111122223333"));
+        for text in [
+            "audit/Reader",
+            "/audit/Reader",
+            "arn:aws:iam::444455556666:role/audit/Reader",
+        ] {
+            let expected = "arn:aws-cn:iam::111122223333:role/audit/Reader";
+            assert_eq!(arn(text).as_deref(), Some(expected), "{text}");
+        }
+        let role = Role::named("audit/Reader").expect("a role");
+        assert_eq!(role.path_and_name(), ("/audit/".to_owned(), "Reader"));
+        assert_eq!(Role::default().path_and_name().0, "/");
+        for bad in ["", "/", "a/", "a b", "arn:aws:iam::1:user/a", "arn:x", "ä"] {
+            assert_eq!(arn(bad), None, "{bad}");
+        }
+    }
+}

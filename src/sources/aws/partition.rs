@@ -1,0 +1,63 @@
+//! The partitions of AWS, which share neither accounts nor endpoints.
+
+/// The partition of a region, as ARNs name it.
+pub(super) fn partition(region: &str) -> &'static str {
+    match region {
+        _ if region.starts_with("cn-") => "aws-cn",
+        _ if region.starts_with("us-gov-") => "aws-us-gov",
+        _ if region.starts_with("us-isob-") => "aws-iso-b",
+        _ if region.starts_with("us-iso-") => "aws-iso",
+        _ => "aws",
+    }
+}
+
+/// What hosts of a region's partition end with.
+pub(super) fn dns_suffix(region: &str) -> &'static str {
+    match partition(region) {
+        "aws-cn" => "amazonaws.com.cn",
+        "aws-iso" => "c2s.ic.gov",
+        "aws-iso-b" => "sc2s.sgov.gov",
+        _ => "amazonaws.com",
+    }
+}
+
+/// The region that answers for the organizations of a region's partition.
+pub(super) fn organizations_region(region: &str) -> &'static str {
+    match partition(region) {
+        "aws-cn" => "cn-northwest-1",
+        "aws-us-gov" => "us-gov-west-1",
+        "aws-iso" => "us-iso-east-1",
+        "aws-iso-b" => "us-isob-east-1",
+        _ => "us-east-1",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_partition_has_its_hosts_and_its_organizations() {
+        for (region, name, suffix, organizations) in [
+            ("eu-west-1", "aws", "amazonaws.com", "us-east-1"),
+            ("cn-north-1", "aws-cn", "amazonaws.com.cn", "cn-northwest-1"),
+            (
+                "us-gov-east-1",
+                "aws-us-gov",
+                "amazonaws.com",
+                "us-gov-west-1",
+            ),
+            ("us-iso-west-1", "aws-iso", "c2s.ic.gov", "us-iso-east-1"),
+            (
+                "us-isob-east-1",
+                "aws-iso-b",
+                "sc2s.sgov.gov",
+                "us-isob-east-1",
+            ),
+        ] {
+            assert_eq!(partition(region), name);
+            assert_eq!(dns_suffix(region), suffix);
+            assert_eq!(organizations_region(region), organizations);
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Calls of services that have no SDK crate here: a JSON document in a signed POST, in
+//! the protocol that AWS calls `awsJson1_1`. Retries, time limits and the bound of an
+//! answer are those of the other clients.
+
+use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
+use super::partition::dns_suffix;
+use super::policy::known_action;
+use super::session::Session;
+use crate::domain::FailureKind;
+use crate::sources::SourceError;
+use crate::sources::error::chain;
+use crate::sources::secrets::Secrets;
+use aws_sdk_ec2::config::Credentials;
+use aws_sigv4::http_request::{
+    SignableBody, SignableRequest, SigningParams, SigningSettings, sign,
+};
+use aws_sigv4::sign::v4;
+use aws_smithy_runtime_api::client::http::HttpConnector;
+use aws_smithy_runtime_api::client::identity::Identity;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use http_body_util::{BodyExt, Limited};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+/// Tries of one call, the first included, as the SDK's standard mode has them here.
+const ATTEMPTS: u32 = 5;
+/// The first pause between them; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// One attempt, to the last byte of its answer.
+const ATTEMPT_WITHIN: Duration = Duration::from_secs(20);
+/// The largest page of these services has a thousandth of it.
+const MOST_BYTES_OF_AN_ANSWER: usize = 64 << 20;
+
+const CONTENT_TYPE: &str = "application/x-amz-json-1.1";
+
+/// A service by what its requests carry.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Service {
+    pub signing_name: &'static str,
+    /// The first part of its host, such as `organizations`.
+    pub host_prefix: &'static str,
+    /// Where the target header begins, such as `AWSOrganizationsV20161128`.
+    pub target: &'static str,
+    /// The prefix of its actions in policies, under which its calls are counted.
+    pub id: &'static str,
+}
+
+/// What one call sends each time.
+struct Call<'a> {
+    service: &'a Service,
+    action: &'static str,
+    region: &'a str,
+    url: String,
+    target: String,
+    body: String,
+}
+
+/// An attempt without an answer.
+struct Missed {
+    failed: Failed,
+    /// Whether another attempt may succeed.
+    is_passing: bool,
+}
+
+type Headers = Vec<(&'static str, String)>;
+
+impl Session {
+    /// Asks a service in a region. Only an action of the policies is sent.
+    ///
+    /// # Errors
+    /// When the service refuses or does not answer, or the answer cannot be read.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        service: &Service,
+        region: &str,
+        operation: &str,
+        body: &Value,
+    ) -> Result<T, SourceError> {
+        let Some(action) = known_action(service.id, operation) else {
+            return Err(SourceError {
+                action: None,
+                kind: FailureKind::Unsupported,
+                code: NOT_IN_POLICY.to_owned(),
+                said: format!("{}:{operation}", service.id),
+                cause: None,
+            });
+        };
+        let call = Call {
+            service,
+            action,
+            region,
+            url: self.url_of(service, region),
+            target: format!("{}.{operation}", service.target),
+            body: body.to_string(),
+        };
+        let answer = self
+            .persistent(action, || self.tried(&call))
+            .await
+            .map_err(|failed| failed.error)?;
+        serde_json::from_slice(&answer).map_err(|error| {
+            let said = self.secrets().blank(&error.to_string());
+            SourceError::own(action, FailureKind::Unsupported, UNREADABLE, said)
+        })
+    }
+
+    /// The endpoint that the configuration names, else that of AWS.
+    fn url_of(&self, service: &Service, region: &str) -> String {
+        match self.endpoint_url() {
+            Some(url) => format!("{}/", url.trim_end_matches('/')),
+            None => format!(
+                "https://{}.{region}.{}/",
+                service.host_prefix,
+                dns_suffix(region)
+            ),
+        }
+    }
+
+    /// One call with its attempts.
+    async fn tried(&self, call: &Call<'_>) -> Result<Vec<u8>, Failed> {
+        self.signed_turn(call.service.id, call.region).await;
+        self.count_call(call.action);
+        let mut pause = FIRST_PAUSE;
+        for _ in 1..ATTEMPTS {
+            match self.once(call).await {
+                Err(missed) if missed.is_passing => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                done => return done.map_err(|missed| missed.failed),
+            }
+        }
+        self.once(call).await.map_err(|missed| missed.failed)
+    }
+
+    async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
+        self.count_attempt();
+        let credentials = self.credentials().await.map_err(|error| Missed {
+            failed: Failed {
+                error,
+                unread: None,
+            },
+            is_passing: false,
+        })?;
+        self.keep_secret(credentials.session_token());
+        let failure = |kind, code: &str, why: &str, is_passing| Missed {
+            failed: Failed {
+                error: SourceError::own(call.action, kind, code, self.secrets().blank(why)),
+                unread: None,
+            },
+            is_passing,
+        };
+        let request = request(call, &credentials, SystemTime::now()).map_err(|error| {
+            failure(FailureKind::InvalidSettings, "", &error.to_string(), false)
+        })?;
+        let connector = self.connector();
+        let exchange = async {
+            let response = connector.call(request).await.map_err(|error| {
+                let why = chain(&error);
+                failure(FailureKind::Unreachable, "", &why, true)
+            })?;
+            let status = response.status();
+            let header = response.headers().get("x-amzn-errortype");
+            let error_type = header.map(str::to_owned);
+            let body = Limited::new(response.into_body(), MOST_BYTES_OF_AN_ANSWER);
+            let body = body.collect().await.map_err(|error| {
+                let why = chain(&*error);
+                failure(FailureKind::Unreachable, "", &why, true)
+            })?;
+            Ok::<_, Missed>((status, error_type, body.to_bytes().to_vec()))
+        };
+        let (status, error_type, body) = tokio::time::timeout(ATTEMPT_WITHIN, exchange)
+            .await
+            .unwrap_or_else(|_| Err(failure(FailureKind::Unreachable, TIMED_OUT, "", true)))?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        let failed = refusal(call.action, status, error_type, body, &self.secrets());
+        Err(Missed {
+            is_passing: status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled,
+            failed,
+        })
+    }
+}
+
+/// What a service says of a call that it does not carry out.
+fn refusal(
+    action: &'static str,
+    status: StatusCode,
+    error_type: Option<String>,
+    body: Vec<u8>,
+    secrets: &Secrets,
+) -> Failed {
+    let said: Option<Value> = serde_json::from_slice(&body).ok();
+    let text = |key: &str| Some(said.as_ref()?.get(key)?.as_str()?.to_owned());
+    if let Some(code) = error_type.or_else(|| text("__type")) {
+        let code = code_of(&code);
+        let words = text("message").or_else(|| text("Message"));
+        let words = words.as_deref().unwrap_or("no message");
+        return Failed {
+            error: SourceError::own(
+                action,
+                kind_of_code(code),
+                &secrets.blank(code),
+                secrets.blank(words),
+            ),
+            unread: None,
+        };
+    }
+    let kind = match status.as_u16() {
+        429 => FailureKind::Throttled,
+        500.. => FailureKind::Other,
+        _ => FailureKind::Unsupported,
+    };
+    let answer = HttpResponse::new(status, SdkBody::from(body));
+    Failed::unread(action, kind, &answer, secrets)
+}
+
+/// The code of an error without what services write around it: a namespace before it, and
+/// an address behind it.
+fn code_of(text: &str) -> &str {
+    let name = text.rsplit_once('#').map_or(text, |(_, name)| name);
+    name.split_once(':').map_or(name, |(name, _)| name)
+}
+
+/// A request that is signed at a time.
+fn request(
+    call: &Call<'_>,
+    credentials: &Credentials,
+    at: SystemTime,
+) -> Result<HttpRequest, Box<dyn Error + Send + Sync>> {
+    let mut request = HttpRequest::new(SdkBody::from(call.body.as_str()));
+    request.set_method("POST")?;
+    request.set_uri(call.url.as_str())?;
+    let headers = request.headers_mut();
+    headers.try_insert("content-type", CONTENT_TYPE)?;
+    headers.try_insert("x-amz-target", call.target.clone())?;
+    for (name, value) in signature(call, credentials, at)? {
+        headers.try_insert(name, value)?;
+    }
+    Ok(request)
+}
+
+/// The headers that sign a call.
+fn signature(
+    call: &Call<'_>,
+    credentials: &Credentials,
+    at: SystemTime,
+) -> Result<Headers, Box<dyn Error + Send + Sync>> {
+    let identity: Identity = credentials.clone().into();
+    let params: SigningParams<'_> = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(call.region)
+        .name(call.service.signing_name)
+        .time(at)
+        .settings(SigningSettings::default())
+        .build()?
+        .into();
+    let headers = [
+        ("content-type", CONTENT_TYPE),
+        ("x-amz-target", call.target.as_str()),
+    ];
+    let request = SignableRequest::new(
+        "POST",
+        call.url.as_str(),
+        headers.into_iter(),
+        SignableBody::Bytes(call.body.as_bytes()),
+    )?;
+    let (instructions, _signature) = sign(request, &params)?.into_parts();
+    let (headers, _query) = instructions.into_parts();
+    let headers = headers.iter();
+    Ok(headers
+        .map(|header| (header.name(), header.value().to_owned()))
+        .collect())
+}
+
+#[cfg(test)]
+#[path = "signed_tests.rs"]
+mod tests;
