@@ -2,6 +2,7 @@
 
 use super::demo::DemoChoice;
 use super::kubernetes::KubernetesArgs;
+use super::organization::OrgArgs;
 use super::prometheus::PrometheusArgs;
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
@@ -192,6 +193,9 @@ pub(super) struct EstateArgs {
     /// Length of the window, such as 14d or 36h [default: 14d]
     #[arg(long, value_name = "TIME", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
     pub lookback: Option<String>,
+
+    #[command(flatten)]
+    pub organization: OrgArgs,
 
     #[command(flatten)]
     pub kubernetes: KubernetesArgs,

@@ -7,6 +7,7 @@ use super::args::{
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
+use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::spot_args::SpotArgs;
@@ -77,7 +78,7 @@ pub(super) enum Command {
     /// Uses the last audit of a live account, unless `--from` or `--demo` is given.
     Explain(Box<ExplainArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
-    IamPolicy,
+    IamPolicy(IamPolicyArgs),
     /// Print shell completions
     Completions {
         /// Shell to print completions for
@@ -112,7 +113,7 @@ impl Command {
             | Self::Diff(_)
             | Self::Pricing(_)
             | Self::Profile(_)
-            | Self::IamPolicy
+            | Self::IamPolicy(_)
             | Self::Completions { .. }
             | Self::Man => None,
         }

@@ -113,6 +113,7 @@ pub(super) fn last_estate(
     let samples = profile_data::open_all(&args.profile_data)?;
     let mut estate = last_run::read(io)?;
     profile_data::join(&mut estate, samples)?;
+    estate.commitments.is_unshared |= args.organization.no_commitment_sharing;
     scope.keep(&mut estate);
     if args.redact {
         redact(&mut estate, kept_keys(settings, None));
@@ -165,6 +166,7 @@ fn obtain(
         estate
     };
     estate.commitments.add(bought);
+    estate.commitments.is_unshared |= args.organization.no_commitment_sharing;
     if metrics && args.demo.is_none() && args.from.is_none() {
         last_run::keep(&estate, recorded.as_ref(), args, io);
     }
@@ -386,13 +388,25 @@ fn live(
     }
     let cluster = args.kubernetes.account()?;
     let is_cloud_read = !args.kubernetes.is_offline();
+    let organization = args.organization.organization()?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
         let (mut accounts, mut gaps) = (Vec::new(), Vec::new());
         if is_cloud_read {
             progress("credentials");
-            let connected = aws::connect(&aws, regions.as_deref(), &namespace).await?;
-            accounts.push(connected.value);
-            gaps = connected.gaps;
+            let regions = regions.as_deref();
+            match &organization {
+                Some(asked) => {
+                    let all = aws::connect_organization(&aws, asked, regions, &namespace, progress);
+                    let connected = all.await?;
+                    accounts = connected.value;
+                    gaps = connected.gaps;
+                }
+                None => {
+                    let connected = aws::connect(&aws, regions, &namespace).await?;
+                    accounts.push(connected.value);
+                    gaps = connected.gaps;
+                }
+            }
         }
         accounts.extend(cluster);
         if args.metrics_source == MetricsSource::Prometheus {

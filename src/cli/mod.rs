@@ -23,6 +23,7 @@ mod kubernetes;
 mod last_run;
 mod live;
 mod metrics;
+mod organization;
 mod output;
 mod policy;
 mod price_age;
@@ -112,7 +113,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Reserved(reserved) => reserved::run(reserved, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
-        Command::IamPolicy => shell::iam_policy(io),
+        Command::IamPolicy(policies) => shell::policies(policies, io),
         Command::Completions { shell } => shell::completions(*shell, io),
         Command::Man => shell::man(io),
     };

@@ -3,7 +3,7 @@
 use super::args::{EstateArgs, MetricsSource, RiskChoice};
 use super::demo::DemoChoice;
 use super::exit::Failure;
-use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter};
+use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter, region_of};
 use crate::report::Invocation;
 use crate::sources::files::Demo;
 use crate::usage::Estate;
@@ -97,7 +97,8 @@ impl Scope {
             is_kept(id) || is_beside(id) && series.shows_running()
         });
         estate.gaps.retain(|gap| {
-            let elsewhere = is_region(&gap.place) && !of_region(&gap.place);
+            let region = region_of(&gap.place);
+            let elsewhere = is_region(region) && !of_region(region);
             !elsewhere && !dropped.contains(&gap.place)
         });
     }
@@ -196,6 +197,18 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     scope.named("--profile", args.aws.profile.clone(), "NAME");
     scope.open("--region", args.aws.region.clone());
     scope.named("--endpoint-url", args.aws.endpoint_url.clone(), "URL");
+    let organization = &args.organization;
+    if organization.org {
+        scope.flag("--org");
+    }
+    let accounts = &organization.account;
+    let accounts = (!accounts.is_empty()).then(|| accounts.join(","));
+    scope.named("--account", accounts, "ID,ID");
+    scope.named("--role", organization.role.clone(), "NAME");
+    scope.named("--external-id", organization.external_id.clone(), "ID");
+    if organization.no_commitment_sharing {
+        scope.flag("--no-commitment-sharing");
+    }
     let deadline = args.aws.deadline;
     scope.open(
         "--deadline",

@@ -1,12 +1,25 @@
 //! Commands that print something about the program itself.
 
 use super::exit::{ExitCode, Failure};
+use super::organization::{IamPolicyArgs, named_role};
 use super::{Io, command};
-use crate::sources::aws;
+use crate::sources::aws::{Trusted, iam_policy, organization_policy};
 use clap_complete::Shell;
 
-pub(super) fn iam_policy(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    print(aws::iam_policy().as_bytes(), io)
+/// The account of AWS's own examples.
+const EXAMPLE_ACCOUNT: &str = "111122223333";
+
+pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    if !args.org {
+        return print(iam_policy().as_bytes(), io);
+    }
+    let named = args.account.as_deref().unwrap_or(EXAMPLE_ACCOUNT);
+    let Some(trusted) = Trusted::named(named) else {
+        return Err(Failure::input(format!("`{named}` is not a principal")));
+    };
+    let role = named_role(args.role.as_deref());
+    let text = organization_policy(&trusted, &role, args.external_id.as_deref());
+    print(text.as_bytes(), io)
 }
 
 pub(super) fn completions(shell: Shell, io: &mut Io<'_>) -> Result<ExitCode, Failure> {

@@ -124,6 +124,11 @@ pub struct Commitments {
     pub reserved_instances: Vec<ReservedInstances>,
     pub savings_plans: Vec<SavingsPlan>,
     pub capacity_reservations: Vec<CapacityReservation>,
+    /// The account that each belongs to, by id, as far as that is known.
+    pub owners: BTreeMap<String, String>,
+    /// Whether accounts share none of them. AWS shares reserved instances and savings plans
+    /// over an organization unless somebody turns it off.
+    pub is_unshared: bool,
 }
 
 impl CapacityReservation {
@@ -167,6 +172,18 @@ impl Commitments {
         reserved.chain(plans).chain(capacity)
     }
 
+    /// Says that all of them belong to an account.
+    pub fn set_owner(&mut self, account: &str) {
+        let ids: Vec<String> = self.ids().map(str::to_owned).collect();
+        let owned = ids.into_iter().map(|id| (id, account.to_owned()));
+        self.owners.extend(owned);
+    }
+
+    /// The account that a commitment belongs to.
+    pub fn owner(&self, id: &str) -> Option<&str> {
+        self.owners.get(id).map(String::as_str)
+    }
+
     /// Every id, to be changed.
     pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let reserved = self.reserved_instances.iter_mut().map(|one| &mut one.id);
@@ -175,8 +192,11 @@ impl Commitments {
         reserved.chain(plans).chain(capacity)
     }
 
-    /// Adds others; one whose id is there already takes its place.
+    /// Adds others; one whose id is there already takes its place, with the owner that was
+    /// known before where it names none.
     pub fn add(&mut self, others: Self) {
+        self.owners.extend(others.owners);
+        self.is_unshared |= others.is_unshared;
         replace(
             &mut self.reserved_instances,
             others.reserved_instances,

@@ -44,8 +44,8 @@ impl Gap {
         }
     }
 
-    /// Whether the inventory may lack an instance: a region, the list of regions or an
-    /// instance could not be read. One that is known and left out, because it is on its way
+    /// Whether the inventory may lack an instance: an account, a region, the list of regions
+    /// or an instance could not be read. One that is known and left out, because it is on its way
     /// out or came later, is not lacking.
     pub fn hides_instances(&self) -> bool {
         hides_instances(&self.what, self.cause.as_ref().map(|cause| cause.kind()))
@@ -60,8 +60,34 @@ pub fn hides_instances(what: &GapSubject, cause: Option<CauseKind>) -> bool {
         Some(CauseKind::InstanceLater | CauseKind::InstanceEnding | CauseKind::NodeRepeated)
     );
     match what {
-        GapSubject::Region | GapSubject::Regions => true,
+        GapSubject::Account | GapSubject::Region | GapSubject::Regions => true,
         GapSubject::Instance => !is_known,
         _ => false,
+    }
+}
+
+/// The region of a gap's place, which has its account before it where there are several;
+/// any other place as it is.
+pub fn region_of(place: &str) -> &str {
+    match place.split_once('/') {
+        Some((account, region))
+            if account.bytes().all(|byte| byte.is_ascii_digit()) && !region.contains('/') =>
+        {
+            region
+        }
+        _ => place,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_found_behind_its_account() {
+        assert_eq!(region_of("111122223333/us-east-1"), "us-east-1");
+        for other in ["us-east-1", "account", "gcp/project/us-central1/vm", "a/b"] {
+            assert_eq!(region_of(other), other);
+        }
     }
 }

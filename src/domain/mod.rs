@@ -60,7 +60,7 @@ pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
     Severity,
 };
-pub use gap::{Gap, hides_instances};
+pub use gap::{Gap, hides_instances, region_of};
 pub use gathered::Gathered;
 pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};

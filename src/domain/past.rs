@@ -1,7 +1,9 @@
 //! An audit as far as a later one is compared with it: what its JSON keeps, read
 //! back from a file or taken from the audit itself.
 
-use super::{CauseKind, Currency, GapSubject, Money, TagFilter, Window, hides_instances};
+use super::{
+    CauseKind, Currency, GapSubject, Money, TagFilter, Window, hides_instances, region_of,
+};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -127,7 +129,7 @@ impl PastGap {
     pub fn unread(&self) -> Option<Unread<'_>> {
         match &self.what {
             what if !hides_instances(what, self.cause) => None,
-            GapSubject::Region => Some(Unread::Region(&self.place)),
+            GapSubject::Region => Some(Unread::Region(region_of(&self.place))),
             GapSubject::Instance => Some(Unread::Instance(&self.place)),
             _ => None,
         }

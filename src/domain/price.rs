@@ -383,6 +383,19 @@ impl PriceBook {
         }
     }
 
+    /// Takes over the prices that are not there yet.
+    pub fn add_missing(&mut self, other: Self) {
+        for (key, quote) in other.quotes {
+            self.quotes.entry(key).or_insert(quote);
+        }
+        for (key, history) in other.spot_history {
+            self.spot_history.entry(key).or_insert(history);
+        }
+        for (key, quote) in other.storage {
+            self.storage.entry(key).or_insert(quote);
+        }
+    }
+
     /// Adds what the spot price of a zone did over the window.
     pub fn insert_spot_history(&mut self, key: PriceKey, history: SpotHistory) {
         self.spot_history.insert(key, history);

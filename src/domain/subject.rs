@@ -53,6 +53,8 @@ macro_rules! subjects {
 }
 
 subjects! {
+    /// An account of an organization.
+    Account = "account",
     /// Public addresses of a region.
     Addresses = "addresses",
     /// A budget of a policy.

@@ -2,7 +2,9 @@
 //! concurrency. Partial truth travels with its gaps.
 
 mod machines;
+mod places;
 mod prices;
+mod quotes;
 mod refresh;
 mod run;
 

@@ -1,7 +1,7 @@
 //! Reading every GPU price anew, for the user's own copy of the catalog.
 
 use super::prices::accelerated_types;
-use super::run::{GatherError, REGIONS_AT_ONCE};
+use super::run::GatherError;
 use crate::domain::{
     Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject, Gathered, HourlyRate,
     OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Spot prices are means over this long.
 const SPOT_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 const PERIOD_SECONDS: u32 = 300;
+const REGIONS_AT_ONCE: usize = 8;
 
 /// What to read.
 #[derive(Debug, Clone)]

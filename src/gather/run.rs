@@ -3,14 +3,16 @@
 //! all is an error.
 
 use super::machines::join;
-use super::prices::{add_known_prices, price_ask, prices_not_asked_for};
+use super::places::{Place, of_account, places};
+use super::prices::{add_known_prices, prices_not_asked_for};
+use super::quotes::{Asked, quotes};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, Commitments, DeviceUse, EstateSource, Gap, GapSubject, Gathered,
     Instance, PriceBook, Window,
 };
 use crate::sources::files::Recorder;
 use crate::sources::{
-    Account, Connection, Found, MetricAsk, MetricCalls, MetricServer, Readings, SourceError,
+    Account, Answer, Found, MetricAsk, MetricCalls, MetricServer, Readings, SourceError,
 };
 use crate::usage::{Estate, UsageBuilder, Usages};
 use futures_util::StreamExt;
@@ -19,10 +21,14 @@ use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use tokio::sync::Semaphore;
 
-pub(super) const REGIONS_AT_ONCE: usize = 8;
-/// Calls for metrics at once.
+/// Regions of accounts that are read side by side.
+const PLACES_AT_ONCE: usize = 32;
+/// Calls for metrics at once in a region of an account, whose quota they share.
 const CALLS_AT_ONCE: usize = 4;
+/// The same in all of them: each answer is held in memory until its turn.
+const MOST_CALLS_AT_ONCE: usize = 32;
 /// The grid where nothing is measured.
 const USUAL_PERIOD_SECONDS: u32 = 300;
 
@@ -80,24 +86,23 @@ pub enum GatherError {
 struct Fleet<'a> {
     /// What was found in all of them, region after region.
     found: Found,
-    regions: Vec<(&'a Connection, Range<usize>)>,
+    regions: Vec<(&'a Place<'a>, Range<usize>)>,
 }
 
 impl<'a> Fleet<'a> {
-    fn add(&mut self, connection: &'a Connection, found: Found) {
+    fn add(&mut self, place: &'a Place<'a>, found: Found) {
         let first = self.found.instances.len();
         self.found.instances.extend(found.instances);
         self.found.shapes.extend(found.shapes);
         self.found.clusters.add(found.clusters);
         let range = first..self.found.instances.len();
-        self.regions.push((connection, range));
+        self.regions.push((place, range));
     }
 
     /// Each region that has instances, with these.
-    fn inhabited(&self) -> impl Iterator<Item = (&'a Connection, &[Instance])> {
+    fn inhabited(&self) -> impl Iterator<Item = (&'a Place<'a>, &[Instance])> {
         let regions = self.regions.iter();
-        let all =
-            regions.map(|(connection, own)| (*connection, &self.found.instances[own.clone()]));
+        let all = regions.map(|(place, own)| (*place, &self.found.instances[own.clone()]));
         all.filter(|(_, instances)| !instances.is_empty())
     }
 }
@@ -116,11 +121,8 @@ pub async fn gather(
     recorder: Option<&mut Recorder>,
     progress: &dyn Fn(&str),
 ) -> Result<Estate, GatherError> {
-    let connections: Vec<&Connection> = accounts
-        .iter()
-        .flat_map(|account| &account.connections)
-        .collect();
-    let of_regions = connections.iter().flat_map(|one| &one.metrics);
+    let places = places(accounts);
+    let of_regions = places.iter().flat_map(|one| &one.connection.metrics);
     let sources = of_regions.chain(servers.iter().map(|server| &server.metrics));
     let periods = sources.map(|source| source.period_seconds(options.lookback));
     let period_seconds = periods.max().unwrap_or(USUAL_PERIOD_SECONDS);
@@ -128,14 +130,14 @@ pub async fn gather(
         .map_err(GatherError::Window)?;
     let mut gaps = Vec::new();
 
-    progress(&format!("instances in {} regions", connections.len()));
-    let fleet = inventories(&connections, &mut gaps).await?;
+    progress(&format!("instances in {} regions", places.len()));
+    let fleet = inventories(&places, &mut gaps).await?;
     progress("shapes and metrics");
     let grid = (window, period_seconds);
     let planned = planned(&fleet, servers, options, grid, &mut gaps).await;
     check_cost(&planned, options)?;
 
-    let series: usize = planned.iter().map(|plan| plan.series).sum();
+    let series: usize = planned.iter().map(|plan| plan.made.series).sum();
     progress(&format!("{series} metrics and prices"));
     let (measured, priced, committed) = tokio::join!(
         metrics(planned, grid, recorder),
@@ -170,7 +172,7 @@ pub async fn gather(
         .filter(|id| !id.is_empty())
         .cloned()
         .collect();
-    let names = connections.iter().map(|one| &one.region);
+    let names = places.iter().map(|one| &one.connection.region);
     // A cluster of which no machine is known is in no region.
     let names = names.filter(|name| !name.is_empty()).cloned();
     let names: BTreeSet<String> = names.collect();
@@ -204,44 +206,51 @@ pub async fn gather(
 }
 
 async fn inventories<'a>(
-    connections: &[&'a Connection],
+    places: &'a [Place<'a>],
     gaps: &mut Vec<Gap>,
 ) -> Result<Fleet<'a>, GatherError> {
-    let answers: Vec<_> = stream::iter(connections)
-        .map(|connection| async { (*connection, connection.inventory.resources().await) })
-        .buffered(REGIONS_AT_ONCE)
+    let answers: Vec<_> = stream::iter(places)
+        .map(|place| async move { (place, place.connection.inventory.resources().await) })
+        .buffered(PLACES_AT_ONCE)
         .collect()
         .await;
     let mut read = Vec::with_capacity(answers.len());
     let mut first_error = None;
-    for (connection, answer) in answers {
+    for (place, answer) in answers {
         match answer {
             Ok(found) => {
-                gaps.extend(found.gaps);
-                read.push((connection, found.value));
+                gaps.extend(place.named(found.gaps));
+                read.push((place, found.value));
             }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
-                gaps.push(Gap::of(GapSubject::Region, &connection.region, cause));
+                gaps.push(Gap::of(GapSubject::Region, place.name.as_str(), cause));
                 first_error.get_or_insert(error);
             }
         }
     }
-    let places = read.iter_mut();
-    let places = places.map(|(connection, found)| (connection.region.as_str(), found));
-    let mut places: Vec<_> = places.collect();
-    gaps.extend(join(&mut places));
+    let regions = read.iter_mut();
+    let regions = regions.map(|(place, found)| (place.connection.region.as_str(), found));
+    let mut regions: Vec<_> = regions.collect();
+    gaps.extend(join(&mut regions));
     let mut fleet = Fleet::default();
-    for (connection, found) in read {
-        fleet.add(connection, found);
+    for (place, found) in read {
+        fleet.add(place, found);
     }
     match first_error {
         Some(first) if fleet.regions.is_empty() => Err(GatherError::EveryRegion {
-            regions: connections.len(),
+            regions: places.len(),
             first,
         }),
         _ => Ok(fleet),
     }
+}
+
+/// Calls that tell how machines were used, and of which region; absent for those of a
+/// server.
+struct Planned<'a> {
+    place: Option<&'a Place<'a>>,
+    made: MetricCalls<'a>,
 }
 
 /// The calls that tell how machines were used.
@@ -251,11 +260,11 @@ async fn planned<'a>(
     options: &GatherOptions,
     (window, period_seconds): (Window, u32),
     gaps: &mut Vec<Gap>,
-) -> Vec<MetricCalls<'a>> {
+) -> Vec<Planned<'a>> {
     if !options.metrics {
-        gaps.extend(fleet.inhabited().map(|(connection, _)| {
+        gaps.extend(fleet.inhabited().map(|(place, _)| {
             let cause = Cause::of(CauseKind::MetricsNotAsked, []);
-            Gap::of(GapSubject::Metrics, &connection.region, cause)
+            Gap::of(GapSubject::Metrics, place.name.as_str(), cause)
         }));
         return Vec::new();
     }
@@ -265,29 +274,35 @@ async fn planned<'a>(
         window,
         period_seconds,
     };
-    let of_regions = fleet.inhabited().flat_map(|(connection, instances)| {
-        let sources = connection.metrics.iter();
-        sources.map(move |source| (source, ask(instances)))
+    let of_regions = fleet.inhabited().flat_map(|(place, instances)| {
+        let sources = place.connection.metrics.iter();
+        sources.map(move |source| (Some(place), source, ask(instances)))
     });
     let all = &fleet.found.instances;
     let of_fleet = servers.iter().filter(|_| !all.is_empty());
-    let of_fleet = of_fleet.map(|server| (&server.metrics, ask(all)));
+    let of_fleet = of_fleet.map(|server| (None, &server.metrics, ask(all)));
     let asks = of_regions.chain(of_fleet);
-    let asks = asks.map(|(source, ask)| source.plan(ask));
-    let answers: Vec<_> = stream::iter(asks).buffered(REGIONS_AT_ONCE).collect().await;
+    let asks = asks.map(|(place, source, ask)| async move { (place, source.plan(ask).await) });
+    let answers: Vec<_> = stream::iter(asks).buffered(PLACES_AT_ONCE).collect().await;
     let mut planned = Vec::with_capacity(answers.len());
-    for answer in answers {
-        gaps.extend(answer.gaps);
-        planned.push(answer.value);
+    for (place, answer) in answers {
+        gaps.extend(match place {
+            Some(place) => place.named(answer.gaps),
+            None => answer.gaps,
+        });
+        planned.push(Planned {
+            place,
+            made: answer.value,
+        });
     }
     planned
 }
 
-fn check_cost(planned: &[MetricCalls<'_>], options: &GatherOptions) -> Result<(), GatherError> {
-    let cost_usd: Decimal = planned.iter().map(|plan| plan.cost_usd).sum();
+fn check_cost(planned: &[Planned<'_>], options: &GatherOptions) -> Result<(), GatherError> {
+    let cost_usd: Decimal = planned.iter().map(|plan| plan.made.cost_usd).sum();
     match options.max_api_cost_usd {
         Some(accepted_usd) if cost_usd > accepted_usd => Err(GatherError::TooExpensive {
-            metrics: planned.iter().map(|plan| plan.series).sum(),
+            metrics: planned.iter().map(|plan| plan.made.series).sum(),
             cost_usd,
             accepted_usd,
         }),
@@ -295,14 +310,44 @@ fn check_cost(planned: &[MetricCalls<'_>], options: &GatherOptions) -> Result<()
     }
 }
 
+/// A call in its turn among those of its region.
+async fn in_turn(
+    place: Option<&Place<'_>>,
+    turns: &Semaphore,
+    call: Answer<'_, Gathered<Readings>>,
+) -> Gathered<Readings> {
+    // It is never closed.
+    let _turn = turns.acquire().await;
+    let mut answer = call.await;
+    if let Some(place) = place {
+        answer.gaps = place.named(answer.gaps);
+    }
+    answer
+}
+
 /// Makes the calls, and lets their points go.
 async fn metrics(
-    planned: Vec<MetricCalls<'_>>,
+    planned: Vec<Planned<'_>>,
     (window, period_seconds): (Window, u32),
     mut recorder: Option<&mut Recorder>,
 ) -> Gathered<(Usages, Vec<DeviceUse>)> {
-    let calls = planned.into_iter().flat_map(|plan| plan.calls);
-    let mut answers = stream::iter(calls).buffered(CALLS_AT_ONCE);
+    let turns = planned.iter().map(|_| Semaphore::new(CALLS_AT_ONCE));
+    let turns: Vec<Semaphore> = turns.collect();
+    let at_once = (planned.len() * CALLS_AT_ONCE).clamp(1, MOST_CALLS_AT_ONCE);
+    let plans = planned.into_iter().zip(&turns);
+    let mut plans: Vec<_> = plans
+        .map(|(plan, turns)| (plan.place, turns, plan.made.calls.into_iter()))
+        .collect();
+    // A few of every region by turns, so that none waits for the end of another.
+    let mut calls = Vec::new();
+    while !plans.is_empty() {
+        plans.retain_mut(|(place, turns, rest)| {
+            let next = rest.by_ref().take(CALLS_AT_ONCE);
+            calls.extend(next.map(|call| in_turn(*place, turns, call)));
+            !rest.as_slice().is_empty()
+        });
+    }
+    let mut answers = stream::iter(calls).buffered(at_once);
     let mut usage = UsageBuilder::new(window, period_seconds);
     let mut aggregated = Usages::default();
     let mut uses = Vec::new();
@@ -332,42 +377,38 @@ async fn metrics(
 
 /// Prices of every region's types; what could not be read becomes gaps.
 async fn prices(fleet: &Fleet<'_>, options: &GatherOptions, window: Window) -> Gathered<PriceBook> {
-    let mut all = Gathered::<PriceBook>::default();
     if options.offline {
-        return all;
+        return Gathered::default();
     }
     let read_on = options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date();
-    let asks: Vec<_> = fleet
-        .inhabited()
-        .filter_map(|(connection, instances)| {
-            let source = connection.prices.as_ref()?;
-            let (place, shapes) = (&connection.region, &fleet.found.shapes);
-            let ask = price_ask(place, instances, shapes, (window, read_on));
-            Some((source, ask))
-        })
-        .collect();
-    let mut answers = stream::iter(&asks)
-        .map(|(source, ask)| source.quotes(ask))
-        .buffered(REGIONS_AT_ONCE);
-    while let Some(answer) = answers.next().await {
-        all.value.add(&answer.value);
-        all.gaps.extend(answer.gaps);
-    }
-    all
+    let asks = fleet.inhabited().filter_map(|(place, instances)| {
+        Asked::of(place, instances, &fleet.found.shapes, (window, read_on))
+    });
+    quotes(asks.collect()).await
 }
 
 /// What the accounts committed to in every region, those without instances
 /// included: what is not used is the most worth knowing.
 async fn commitments(accounts: &[Account], fleet: &Fleet<'_>) -> Gathered<Commitments> {
     let regions = fleet.regions.iter();
-    let of_regions = regions.filter_map(|(connection, _)| connection.commitments.as_ref());
-    let of_accounts = accounts.iter().filter_map(|one| one.commitments.as_ref());
-    let of_regions = stream::iter(of_regions)
-        .map(|source| source.commitments())
-        .buffered(REGIONS_AT_ONCE);
-    let of_accounts = stream::iter(of_accounts)
-        .map(|source| source.commitments())
-        .buffered(REGIONS_AT_ONCE);
+    let of_regions = regions.filter_map(|(place, _)| {
+        let source = place.connection.commitments.as_ref()?;
+        Some(async move {
+            let mut found = source.commitments().await;
+            found.gaps = place.named(found.gaps);
+            found
+        })
+    });
+    let of_accounts = accounts.iter().filter_map(|account| {
+        let source = account.commitments.as_ref()?;
+        Some(async move {
+            let mut found = source.commitments().await;
+            found.gaps = of_account(account, accounts, found.gaps);
+            found
+        })
+    });
+    let of_regions = stream::iter(of_regions).buffered(PLACES_AT_ONCE);
+    let of_accounts = stream::iter(of_accounts).buffered(PLACES_AT_ONCE);
     let (of_regions, of_accounts) = tokio::join!(
         of_regions.collect::<Vec<_>>(),
         of_accounts.collect::<Vec<_>>()

@@ -4,7 +4,7 @@ use super::baseline::Past;
 use super::report::SAME_ESTATE;
 use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Gap, GapSubject, Money, Severity, shell_word};
+use crate::domain::{Gap, GapSubject, Money, Severity, region_of, shell_word};
 
 /// One rule with everything that speaks against it.
 pub(super) struct Judged {
@@ -205,7 +205,7 @@ pub(super) fn unseen_instances(audit: &Audit) -> impl Iterator<Item = &Gap> {
 /// Whether a gap of the inventory may concern a region.
 pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
     let of_one_region = gap.what == GapSubject::Region || is_of_storage(gap);
-    !of_one_region || gap.place == region
+    !of_one_region || region_of(&gap.place) == region
 }
 
 /// Gaps in what stands beside stopped instances.

@@ -11,6 +11,7 @@ use crate::domain::{
     ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Currency, Detail, FALLBACKS,
     FIGURES, FailureKind, Gap, GapSubject, GpuModel, Instance, InstanceShape, PriceBook, PriceKey,
     ProfiledRun, ReservedInstances, ResourceId, SavingsPlan, StorageResource, TagFilter, Volume,
+    region_of,
 };
 use crate::rules::{CLUSTER_RULES, RULES};
 use crate::savings::MissingData;
@@ -51,7 +52,8 @@ enum Named {
 
 /// Whether a text is what this program asks of a service.
 fn is_action(text: &str) -> bool {
-    aws::ACTIONS.contains(&text) || prometheus::ACTIONS.contains(&text)
+    let all = [aws::ACTIONS, aws::ORG_ACTIONS, prometheus::ACTIONS];
+    all.iter().any(|actions| actions.contains(&text))
 }
 
 /// Whether a text is a code of a failure that names nobody.
@@ -401,7 +403,16 @@ impl Masks {
             reserved_instances,
             savings_plans,
             capacity_reservations,
+            owners,
+            is_unshared: _,
         } = commitments;
+        *owners = std::mem::take(owners)
+            .into_iter()
+            .map(|(id, account)| {
+                let id = self.masked(Named::Commitment, &id);
+                (id, self.masked(Named::Account, &account))
+            })
+            .collect();
         for ReservedInstances {
             id,
             region,
@@ -465,9 +476,19 @@ impl Masks {
         if PLACES.contains(&place) {
             return place.to_owned();
         }
+        let region = region_of(place);
+        if let Some(account) = place
+            .strip_suffix(region)
+            .and_then(|one| one.strip_suffix('/'))
+        {
+            let account = self.masked(Named::Account, account);
+            return format!("{account}/{}", self.masked(Named::Region, region));
+        }
         let named = match what {
             GapSubject::Commitment => Named::Commitment,
             GapSubject::Instance => Named::Instance,
+            GapSubject::Account => Named::Account,
+            _ if knows(self, Named::Account) => Named::Account,
             _ if is_region(place) || knows(self, Named::Region) => Named::Region,
             _ if Named::Instance.may_stay(place) || knows(self, Named::Instance) => Named::Instance,
             _ => Named::Place,

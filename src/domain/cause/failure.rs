@@ -36,6 +36,14 @@ impl FailureKind {
             return self.prometheus_hint().to_owned();
         }
         match self {
+            Self::Denied if action == "sts:AssumeRole" => {
+                "allow sts:AssumeRole to the caller, and let the role of the account trust it; \
+                 `gpucost iam-policy --org` prints both"
+            }
+            Self::Denied | Self::Other if action.starts_with("organizations:") => {
+                "use credentials of the management account or of a delegated administrator, or \
+                 name the accounts with `--account ID,ID` instead of `--org`"
+            }
             Self::NoCredentials => {
                 "set AWS_PROFILE or pass `--profile NAME`; `gpucost audit --demo` needs no \
                  credentials"

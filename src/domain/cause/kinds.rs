@@ -69,6 +69,15 @@ causes! {
     /// The list of regions could not be read.
     RegionsNotListed = "regions-not-listed" [Action Failure Code Foreign Region]
         "{call}; only {} is read", "";
+    /// An account that was asked for is no active one of the organization.
+    AccountNotListed = "account-not-listed" []
+        "the organization has no active account with this ID; it is omitted",
+        "check the IDs passed to `--account`, or run without `--org` to read it by its role";
+    /// Accounts call the zones of a region differently.
+    ZonesDiffer = "zones-differ" []
+        "the account has other spot prices than another account in zones of the same name; \
+         those of the other account are used",
+        "audit the account alone for the spot prices of its own zones";
     /// A batch of series could not be read.
     SeriesNotRead = "series-not-read" [Action Failure Code Foreign Count]
         "{call}; {} series are missing", "";

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedInstance {
     pub id: ResourceId,
+    /// Whose it is; empty where nobody knows.
+    pub account: String,
     pub region: String,
     /// Its zone by name.
     pub zone: Option<String>,
@@ -68,6 +70,7 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
             };
             UsedInstance {
                 id: instance.id.clone(),
+                account: instance.account.clone(),
                 region: instance.region.clone(),
                 zone: instance.zone.clone(),
                 instance_type: instance.instance_type.clone(),
@@ -102,13 +105,19 @@ fn plan_rates(key: &PriceKey, prices: &Prices<'_>) -> BTreeMap<PriceOption, Deci
 }
 
 /// The unused room of a capacity reservation as what runs in it unseen: one for each
-/// instance that it has room for, in the hours in which there is so much.
-pub(super) fn room_of(room: &Room, prices: &Prices<'_>) -> Vec<UsedInstance> {
+/// instance that it has room for, in the hours in which there is so much. The account is
+/// the reservation's.
+pub(super) fn room_of(
+    room: &Room,
+    account: Option<&str>,
+    prices: &Prices<'_>,
+) -> Vec<UsedInstance> {
     let one = &room.reservation;
     let key = room.price_key();
     (1..=one.total)
         .map(|slot| UsedInstance {
             id: ResourceId::named(format!("{}#{slot}", one.id)),
+            account: account.unwrap_or_default().to_owned(),
             region: one.region.clone(),
             zone: Some(one.zone.clone()),
             instance_type: one.instance_type.clone(),

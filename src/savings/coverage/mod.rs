@@ -1,6 +1,7 @@
 //! What the commitments that an account has cover, hour by hour, in the order
 //! in which AWS applies them: zonal reserved instances, regional ones, EC2
-//! Instance Savings Plans, Compute Savings Plans; of one kind by id.
+//! Instance Savings Plans, Compute Savings Plans; of one kind by id. Of one kind, each
+//! covers its own account first, and what is left then covers the others.
 
 mod hours;
 mod pool;
@@ -192,7 +193,10 @@ pub fn existing_coverage(estate: &Estate, prices: &Prices<'_>, policy: &Policy) 
     }
     let mut instances = used_instances(estate, prices);
     let billed = rooms.iter().filter(|room| !room.reservation.capacity_block);
-    instances.extend(billed.flat_map(|room| hours::room_of(room, prices)));
+    instances.extend(billed.flat_map(|room| {
+        let account = owned.owner(&room.reservation.id);
+        hours::room_of(room, account, prices)
+    }));
     Coverage {
         rooms,
         ..coverage(&instances, owned, estate.window, estate.as_of, policy)
@@ -228,9 +232,13 @@ pub fn coverage(
     let hours = hours.max((window.seconds() / HOUR_SECONDS).max(0) as usize);
     for hour in 0..hours {
         let begin = window.start.as_second() + hour as i64 * HOUR_SECONDS;
-        for (pool, tally) in pools.iter().zip(&mut tallies) {
-            if pool.start.as_second() <= begin && begin < pool.end.as_second() {
-                tally.apply(pool, hour, instances, &mut uncovered);
+        for (pools, tallies) in kinds(&pools, &mut tallies) {
+            for of_others in [false, true] {
+                for (pool, tally) in pools.iter().zip(&mut *tallies) {
+                    if pool.start.as_second() <= begin && begin < pool.end.as_second() {
+                        tally.apply((pool, of_others), hour, instances, &mut uncovered);
+                    }
+                }
             }
         }
     }
@@ -267,29 +275,50 @@ pub fn coverage(
     }
 }
 
+/// Commitments of one kind at a time, with what they gave so far.
+fn kinds<'a, 'b>(
+    pools: &'b [Pool<'a>],
+    tallies: &'b mut [Tally],
+) -> Vec<(&'b [Pool<'a>], &'b mut [Tally])> {
+    let mut rest = tallies;
+    let mut all = Vec::new();
+    for of_kind in pools.chunk_by(|left, right| left.kind == right.kind) {
+        let (own, others) = std::mem::take(&mut rest).split_at_mut(of_kind.len());
+        all.push((of_kind, own));
+        rest = others;
+    }
+    all
+}
+
 /// What one commitment gave so far.
 #[derive(Debug, Default)]
 struct Tally {
     /// Hours and units by position in the pool's members.
     given: Vec<(Decimal, Decimal)>,
+    /// What is left of the hour at hand.
+    left: Decimal,
     available: Decimal,
     used: Decimal,
     eligible_hours: Decimal,
 }
 
 impl Tally {
-    /// Gives one hour of a commitment to its members in their order.
+    /// Gives one hour of a commitment to its members in their order: to those of its own
+    /// account, and then what is left to those of others.
     fn apply(
         &mut self,
-        pool: &Pool<'_>,
+        (pool, of_others): (&Pool<'_>, bool),
         hour: usize,
         instances: &[UsedInstance],
         uncovered: &mut [Vec<Decimal>],
     ) {
-        self.given.resize(pool.members.len(), Default::default());
-        self.available += pool.units;
-        let mut left = pool.units;
-        for (member, given) in pool.members.iter().zip(&mut self.given) {
+        if !of_others {
+            self.given.resize(pool.members.len(), Default::default());
+            self.available += pool.units;
+            self.left = pool.units;
+        }
+        let members = pool.members.iter().zip(&mut self.given);
+        for (member, given) in members.filter(|(one, _)| one.is_of_other == of_others) {
             let ran = instances[member.instance].running.get(hour);
             if ran != Some(&true) {
                 continue;
@@ -297,10 +326,10 @@ impl Tally {
             self.eligible_hours += Decimal::ONE;
             let open = &mut uncovered[member.instance][hour];
             let needed = *open * member.units_per_hour;
-            if needed.is_zero() || left.is_zero() {
+            if needed.is_zero() || self.left.is_zero() {
                 continue;
             }
-            let taken = needed.min(left);
+            let taken = needed.min(self.left);
             // What is needed in full leaves no rounding behind.
             let share = if taken == needed {
                 *open
@@ -308,7 +337,7 @@ impl Tally {
                 (taken / member.units_per_hour).min(*open)
             };
             *open -= share;
-            left -= taken;
+            self.left -= taken;
             self.used += taken;
             given.0 += share;
             given.1 += taken;

@@ -34,6 +34,8 @@ pub(super) struct Member {
     pub instance: usize,
     /// Units that an hour of it takes.
     pub units_per_hour: Decimal,
+    /// Whether it belongs to another account than the commitment.
+    pub is_of_other: bool,
 }
 
 /// One commitment: so many units an hour for its members in their order. The
@@ -56,17 +58,45 @@ pub(super) struct Pool<'a> {
 
 /// Every commitment that covers instances, in the order of application.
 pub(super) fn pools<'a>(commitments: &'a Commitments, instances: &[UsedInstance]) -> Vec<Pool<'a>> {
-    let reserved = commitments
-        .reserved_instances
-        .iter()
-        .map(|one| reserved(one, instances));
-    let plans = commitments
-        .savings_plans
-        .iter()
-        .filter_map(|one| plan(one, instances));
+    let reserved = commitments.reserved_instances.iter().map(|one| {
+        let owner = Owner::of(&one.id, commitments);
+        reserved(one, owner, instances)
+    });
+    let plans = commitments.savings_plans.iter().filter_map(|one| {
+        let owner = Owner::of(&one.id, commitments);
+        plan(one, owner, instances)
+    });
     let mut pools: Vec<Pool<'a>> = reserved.chain(plans).collect();
     pools.sort_by_key(|pool| (pool.kind, pool.id));
     pools
+}
+
+/// Whose a commitment is, and whether it covers what is somebody else's.
+#[derive(Debug, Clone, Copy)]
+struct Owner<'a> {
+    account: Option<&'a str>,
+    is_shared: bool,
+}
+
+impl<'a> Owner<'a> {
+    fn of(id: &str, commitments: &'a Commitments) -> Self {
+        Self {
+            account: commitments.owner(id),
+            is_shared: !commitments.is_unshared,
+        }
+    }
+
+    /// Whether an instance is another account's. Where nobody knows whose one of both is,
+    /// it is not.
+    fn is_of_other(self, instance: &UsedInstance) -> bool {
+        let known = self.account.filter(|account| !account.is_empty());
+        known.is_some_and(|account| !instance.account.is_empty() && instance.account != account)
+    }
+
+    /// Whether the commitment may cover an instance at all.
+    fn may_cover(self, instance: &UsedInstance) -> bool {
+        self.is_shared || !self.is_of_other(instance)
+    }
 }
 
 /// Units of a size, by which flexible reserved instances of one family cover
@@ -112,10 +142,20 @@ fn flexible_factor(one: &ReservedInstances) -> Option<Decimal> {
     }
 }
 
-fn reserved<'a>(one: &'a ReservedInstances, instances: &[UsedInstance]) -> Pool<'a> {
+fn reserved<'a>(
+    one: &'a ReservedInstances,
+    owner: Owner<'_>,
+    instances: &[UsedInstance],
+) -> Pool<'a> {
     let factor = flexible_factor(one);
+    // Accounts name their zones each in its own way, so that a zone is known in its own
+    // account only.
+    let is_in_reach = |instance: &UsedInstance| {
+        owner.may_cover(instance) && !(one.zone.is_some() && owner.is_of_other(instance))
+    };
     let matches = |instance: &UsedInstance| {
-        instance.region == one.region
+        is_in_reach(instance)
+            && instance.region == one.region
             && instance.operating_system == one.operating_system
             && instance.tenancy == one.tenancy
             && one
@@ -138,6 +178,7 @@ fn reserved<'a>(one: &'a ReservedInstances, instances: &[UsedInstance]) -> Pool<
             Some(Member {
                 instance: position,
                 units_per_hour: units_of(instance)?,
+                is_of_other: owner.is_of_other(instance),
             })
         })
         .collect();
@@ -170,7 +211,11 @@ fn reserved<'a>(one: &'a ReservedInstances, instances: &[UsedInstance]) -> Pool<
 }
 
 /// `None` for a plan that covers no instances.
-fn plan<'a>(one: &'a SavingsPlan, instances: &[UsedInstance]) -> Option<Pool<'a>> {
+fn plan<'a>(
+    one: &'a SavingsPlan,
+    owner: Owner<'_>,
+    instances: &[UsedInstance],
+) -> Option<Pool<'a>> {
     let (kind, option) = match one.kind {
         SavingsPlanKind::Ec2Instance => (
             CommitmentKind::Ec2InstanceSavingsPlan,
@@ -185,7 +230,8 @@ fn plan<'a>(one: &'a SavingsPlan, instances: &[UsedInstance]) -> Option<Pool<'a>
     let matches = |instance: &UsedInstance| {
         let region = one.region.as_deref();
         let family = one.family.as_deref();
-        region.is_none_or(|region| region == instance.region)
+        owner.may_cover(instance)
+            && region.is_none_or(|region| region == instance.region)
             && family.is_none_or(|family| family == family_of(&instance.instance_type))
             && Currency::of_region(&instance.region) == one.currency
     };
@@ -199,6 +245,7 @@ fn plan<'a>(one: &'a SavingsPlan, instances: &[UsedInstance]) -> Option<Pool<'a>
             Some(rate) if *rate > Decimal::ZERO => members.push(Member {
                 instance: position,
                 units_per_hour: *rate,
+                is_of_other: owner.is_of_other(instance),
             }),
             _ => unrated.push(instance.id.clone()),
         }

@@ -27,6 +27,7 @@ pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInsta
     UsedInstance {
         is_room: false,
         id: ResourceId::named(id),
+        account: String::new(),
         region: "us-east-1".to_owned(),
         zone: Some("us-east-1a".to_owned()),
         instance_type: instance_type.to_owned(),
@@ -75,7 +76,7 @@ pub(super) fn owned(reserved: Vec<ReservedInstances>, plans: Vec<SavingsPlan>) -
     Commitments {
         reserved_instances: reserved,
         savings_plans: plans,
-        capacity_reservations: Vec::new(),
+        ..Commitments::default()
     }
 }
 
@@ -409,4 +410,72 @@ fn what_a_compute_plan_pays_for_elsewhere_is_not_called_unused() {
     assert_eq!(one.utilization, Some(decimal("0.5")));
     assert_eq!(one.unused_monthly, None);
     assert_eq!(one.name, "USD 2/h for any compute");
+}
+
+/// Instances of accounts A and B that ran for two hours.
+fn of_two_accounts() -> [UsedInstance; 2] {
+    [("i-1", "B"), ("i-2", "A")].map(|(id, account)| UsedInstance {
+        account: account.to_owned(),
+        ..used(id, "p4d.24xlarge", &[true; 2])
+    })
+}
+
+#[test]
+fn a_commitment_covers_its_own_account_first_and_then_the_others() {
+    let fleet = of_two_accounts();
+    // One instance of A, although B's comes first by id; two are enough for both.
+    for (count, expected) in [(1, ["0", "2"]), (2, ["2", "2"])] {
+        let mut mine = owned(vec![reserved("r-1", "p4d.24xlarge", count)], Vec::new());
+        assert_eq!(hours(&covered(&fleet, &mine, 2))[0], "2", "nobody owns it");
+        mine.set_owner("A");
+        assert_eq!(hours(&covered(&fleet, &mine, 2)), expected, "{count}");
+        mine.is_unshared = true;
+        assert_eq!(hours(&covered(&fleet, &mine, 2)), ["0", "2"], "{count}");
+    }
+}
+
+#[test]
+fn every_account_uses_its_own_before_those_of_others() {
+    // In order of id alone each would cover i-1 first.
+    let fleet = of_two_accounts();
+    let both = ["r-1", "r-2"].map(|id| reserved(id, "p4d.24xlarge", 1));
+    let mut mine = owned(both.into(), Vec::new());
+    mine.owners = BTreeMap::from([
+        ("r-1".to_owned(), "B".to_owned()),
+        ("r-2".to_owned(), "A".to_owned()),
+    ]);
+    let found = covered(&fleet, &mine, 2);
+    let by: Vec<&str> = found
+        .instances
+        .iter()
+        .map(|one| one.parts[0].commitment.as_str())
+        .collect();
+    assert_eq!(by, ["r-1", "r-2"]);
+    // A plan: 4 an hour at a rate of 3 covers A's first and a third of B's.
+    let with_rate = of_two_accounts().map(|mut one| {
+        one.on_demand_hourly = Some(decimal("6"));
+        one.plan_rates.insert(PLAN, decimal("3"));
+        one
+    });
+    let mut mine = owned(Vec::new(), vec![plan("p-1", "p4d", "4")]);
+    mine.set_owner("A");
+    let found = covered(&with_rate, &mine, 2);
+    let shares: Vec<String> = hours(&found)
+        .iter()
+        .map(|hours| hours.chars().take(5).collect())
+        .collect();
+    assert_eq!(shares, ["0.666", "2"]);
+}
+
+#[test]
+fn a_zone_is_known_in_its_own_account_only() {
+    let fleet = of_two_accounts();
+    let zonal = ReservedInstances {
+        zone: Some("us-east-1a".to_owned()),
+        ..reserved("r-1", "p4d.24xlarge", 2)
+    };
+    let mut mine = owned(vec![zonal], Vec::new());
+    assert_eq!(hours(&covered(&fleet, &mine, 2)), ["2", "2"]);
+    mine.set_owner("A");
+    assert_eq!(hours(&covered(&fleet, &mine, 2)), ["0", "2"]);
 }

@@ -1,6 +1,6 @@
 //! The least-privilege policies: exactly the calls that this program makes.
 
-use super::organization::Role;
+use super::role::Role;
 use serde_json::{Value, json};
 
 /// Every action that the program may call in an account, in order.

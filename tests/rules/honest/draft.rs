@@ -271,6 +271,7 @@ pub fn estate_of(boxes: &[Box_], bought: &Bought) -> Estate {
                 end: None,
             })
             .collect(),
+        ..Commitments::default()
     };
     fleet
 }

@@ -44,6 +44,8 @@ pub(super) enum CommitmentWire {
 #[serde(deny_unknown_fields, expecting = "reserved instances as an object")]
 pub(super) struct ReservedWire {
     id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
     region: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zone: Option<String>,
@@ -70,6 +72,8 @@ pub(super) struct ReservedWire {
 #[serde(deny_unknown_fields, expecting = "a savings plan as an object")]
 pub(super) struct PlanWire {
     id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
     plan: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     region: Option<String>,
@@ -87,6 +91,8 @@ pub(super) struct PlanWire {
 #[serde(deny_unknown_fields, expecting = "a capacity reservation as an object")]
 pub(super) struct CapacityWire {
     id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
     region: String,
     zone: String,
     instance_type: String,
@@ -131,6 +137,7 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
     let reserved = commitments.reserved_instances.iter().map(|one| {
         CommitmentWire::ReservedInstances(ReservedWire {
             id: one.id.clone(),
+            account: commitments.owner(&one.id).map(str::to_owned),
             region: one.region.clone(),
             zone: one.zone.clone(),
             instance_type: one.instance_type.clone(),
@@ -149,6 +156,7 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
     let plans = commitments.savings_plans.iter().map(|one| {
         CommitmentWire::SavingsPlan(PlanWire {
             id: one.id.clone(),
+            account: commitments.owner(&one.id).map(str::to_owned),
             plan: one.kind.name().to_owned(),
             region: one.region.clone(),
             family: one.family.clone(),
@@ -162,6 +170,7 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
     let capacity = commitments.capacity_reservations.iter().map(|one| {
         CommitmentWire::CapacityReservation(CapacityWire {
             id: one.id.clone(),
+            account: commitments.owner(&one.id).map(str::to_owned),
             region: one.region.clone(),
             zone: one.zone.clone(),
             instance_type: one.instance_type.clone(),
@@ -184,23 +193,26 @@ impl Wire for CommitmentWire {
     /// The commitment alone, with its id.
     fn value<E: de::Error>(self) -> Result<Self::Value, E> {
         let mut one = Commitments::default();
-        let id = match self {
-            Self::ReservedInstances(wire) => {
-                let id = wire.id.clone();
+        let (id, account) = match self {
+            Self::ReservedInstances(mut wire) => {
+                let owner = (wire.id.clone(), wire.account.take());
                 one.reserved_instances.push(reserved(wire)?);
-                id
+                owner
             }
-            Self::SavingsPlan(wire) => {
-                let id = wire.id.clone();
+            Self::SavingsPlan(mut wire) => {
+                let owner = (wire.id.clone(), wire.account.take());
                 one.savings_plans.push(plan(wire)?);
-                id
+                owner
             }
-            Self::CapacityReservation(wire) => {
-                let id = wire.id.clone();
+            Self::CapacityReservation(mut wire) => {
+                let owner = (wire.id.clone(), wire.account.take());
                 one.capacity_reservations.push(capacity(wire)?);
-                id
+                owner
             }
         };
+        if let Some(account) = account {
+            one.set_owner(&account);
+        }
         Ok((id, one))
     }
 }
@@ -346,6 +358,7 @@ impl<'de> Deserialize<'de> for List {
             read.reserved_instances.extend(one.reserved_instances);
             read.savings_plans.extend(one.savings_plans);
             read.capacity_reservations.extend(one.capacity_reservations);
+            read.owners.extend(one.owners);
         }
         let mut sorted = Commitments::default();
         sorted.add(read);

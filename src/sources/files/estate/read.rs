@@ -197,6 +197,7 @@ struct Parts {
     clusters: Clusters,
     prices: PriceBook,
     commitments: Commitments,
+    commitments_are_unshared: bool,
     gaps: Vec<Gap>,
     api: ApiUsage,
 }
@@ -300,6 +301,9 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                 }
                 "api" => parts.api = api(map.next_value()?)?,
                 "commitments" => parts.commitments = map.next_value::<commitments::List>()?.0,
+                "commitment_sharing" => {
+                    parts.commitments_are_unshared = !map.next_value::<bool>()?;
+                }
                 "gpucost_version" => {
                     map.next_value::<de::IgnoredAny>()?;
                 }
@@ -502,7 +506,10 @@ impl Parts {
             profiles: self.profiles,
             clusters: self.clusters,
             prices: self.prices,
-            commitments: self.commitments,
+            commitments: Commitments {
+                is_unshared: self.commitments_are_unshared,
+                ..self.commitments
+            },
             gaps: self.gaps,
             api: self.api,
         })

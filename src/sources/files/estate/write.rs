@@ -100,6 +100,9 @@ impl Serialize for Document<'_> {
         map.serialize_entry("prices", &prices(estate))?;
         map.serialize_entry("storage_prices", &storage_prices(estate))?;
         map.serialize_entry("commitments", &commitments::to_wire(&estate.commitments))?;
+        if estate.commitments.is_unshared {
+            map.serialize_entry("commitment_sharing", &false)?;
+        }
         map.serialize_entry("gaps", &gaps(estate))?;
         map.serialize_entry(
             "api",

@@ -1,0 +1,65 @@
+//! The regions of all accounts, and what their gaps call them.
+
+use crate::domain::Gap;
+use crate::sources::{Account, Connection};
+use std::collections::BTreeSet;
+
+/// Where an account's own gaps are, in the words of its source.
+const ACCOUNT: &str = "account";
+
+/// One region of one account.
+pub(super) struct Place<'a> {
+    pub connection: &'a Connection,
+    /// The account's source: regions of two sources may have one name.
+    pub source: &'static str,
+    /// The region, and before it the account where there are several.
+    pub name: String,
+}
+
+impl Place<'_> {
+    /// Gaps of the region, with its account where there are several.
+    pub(super) fn named(&self, gaps: Vec<Gap>) -> Vec<Gap> {
+        renamed(gaps, &self.connection.region, &self.name)
+    }
+}
+
+/// Every region of every account, in order.
+pub(super) fn places(accounts: &[Account]) -> Vec<Place<'_>> {
+    let several = are_several(accounts);
+    let all = accounts.iter().flat_map(|account| {
+        let connections = account.connections.iter();
+        connections.map(move |connection| Place {
+            connection,
+            source: account.source.name(),
+            name: if several && !account.id.is_empty() {
+                format!("{}/{}", account.id, connection.region)
+            } else {
+                connection.region.clone()
+            },
+        })
+    });
+    all.collect()
+}
+
+/// Gaps of an account as a whole, with its id where there are several.
+pub(super) fn of_account(account: &Account, accounts: &[Account], gaps: Vec<Gap>) -> Vec<Gap> {
+    if are_several(accounts) {
+        renamed(gaps, ACCOUNT, &account.id)
+    } else {
+        gaps
+    }
+}
+
+fn renamed(mut gaps: Vec<Gap>, from: &str, to: &str) -> Vec<Gap> {
+    for gap in gaps.iter_mut().filter(|gap| gap.place == from) {
+        to.clone_into(&mut gap.place);
+    }
+    gaps
+}
+
+/// Whether the accounts are more than one. A cluster has no account of its own.
+fn are_several(accounts: &[Account]) -> bool {
+    let ids = accounts.iter().map(|account| account.id.as_str());
+    let ids: BTreeSet<&str> = ids.filter(|id| !id.is_empty()).collect();
+    ids.len() > 1
+}

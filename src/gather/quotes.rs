@@ -1,0 +1,215 @@
+//! Prices of every region, asked for once however many accounts are in it. A price list is
+//! the same for all of them. The zones of a region are named by account, so that spot
+//! prices are read in each.
+
+use super::places::Place;
+use super::prices::price_ask;
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Lifecycle, PriceBook,
+    Window,
+};
+use crate::sources::{PriceAsk, PriceSource};
+use futures_util::{StreamExt, stream};
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+
+/// Regions, and accounts of a region, that are asked side by side.
+const AT_ONCE: usize = 8;
+
+/// What an account is asked in a region.
+pub(super) struct Asked<'a> {
+    place: &'a Place<'a>,
+    source: &'a dyn PriceSource,
+    ask: PriceAsk,
+    /// Whether anything there is paid for at a spot price.
+    runs_spot: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// What is asked about instances; `None` where nobody can answer.
+    pub(super) fn of(
+        place: &'a Place<'a>,
+        instances: &[Instance],
+        shapes: &BTreeMap<String, InstanceShape>,
+        dates: (Window, Date),
+    ) -> Option<Self> {
+        let source = place.connection.prices.as_deref()?;
+        let runs_spot = |one: &Instance| one.lifecycle == Lifecycle::Spot && one.state.is_running();
+        Some(Self {
+            place,
+            source,
+            ask: price_ask(&place.connection.region, instances, shapes, dates),
+            runs_spot: instances.iter().any(runs_spot),
+        })
+    }
+}
+
+/// The prices of all regions; what could not be read becomes gaps.
+pub(super) async fn quotes(all: Vec<Asked<'_>>) -> Gathered<PriceBook> {
+    let mut by_region: BTreeMap<(&str, &str), Vec<Asked<'_>>> = BTreeMap::new();
+    for one in all {
+        let region = (one.place.source, one.place.connection.region.as_str());
+        by_region.entry(region).or_default().push(one);
+    }
+    let mut answers = stream::iter(by_region.into_values())
+        .map(of_region)
+        .buffered(AT_ONCE);
+    let mut found = Gathered::<PriceBook>::default();
+    while let Some(answer) = answers.next().await {
+        found.value.add(&answer.value);
+        found.gaps.extend(answer.gaps);
+    }
+    found
+}
+
+/// The prices of one region for all accounts in it.
+async fn of_region(asks: Vec<Asked<'_>>) -> Gathered<PriceBook> {
+    if let [one] = asks.as_slice() {
+        let answer = one.source.quotes(&one.ask).await;
+        return Gathered {
+            value: answer.value,
+            gaps: one.place.named(answer.gaps),
+        };
+    }
+    let mut found = listed(&asks).await;
+    let of_spot = asks.iter().filter(|one| !one.ask.spot.is_empty());
+    let mut answers = stream::iter(of_spot).map(spot).buffered(AT_ONCE);
+    while let Some((one, answer)) = answers.next().await {
+        let differs = one.runs_spot && differ(&found.value, &answer.value);
+        if differs {
+            let cause = Cause::of(CauseKind::ZonesDiffer, []);
+            let name = one.place.name.as_str();
+            found
+                .gaps
+                .push(Gap::of(GapSubject::SpotPrices, name, cause));
+        }
+        found.value.add_missing(answer.value);
+        found.gaps.extend(one.place.named(answer.gaps));
+    }
+    found
+}
+
+/// List prices, from the first account that may read them.
+async fn listed(asks: &[Asked<'_>]) -> Gathered<PriceBook> {
+    let mut found = Gathered::<PriceBook>::default();
+    let Some(first) = asks.first() else {
+        return found;
+    };
+    let mut all = PriceAsk {
+        on_demand: Vec::new(),
+        spot: BTreeMap::new(),
+        storage: Vec::new(),
+        ..first.ask.clone()
+    };
+    for one in asks {
+        add(&mut all, &one.ask);
+    }
+    for one in asks {
+        let answer = one.source.quotes(&all).await;
+        found.value.add_missing(answer.value);
+        found.gaps = one.place.named(answer.gaps);
+        let is_unread =
+            |gap: &Gap| matches!(gap.what, GapSubject::LivePrices | GapSubject::StoragePrices);
+        if !found.gaps.iter().any(is_unread) {
+            break;
+        }
+    }
+    found
+}
+
+/// Adds the list prices that another ask wants.
+fn add(all: &mut PriceAsk, other: &PriceAsk) {
+    for wanted in &other.on_demand {
+        let key = (wanted.operating_system, wanted.tenancy);
+        let mut known = all.on_demand.iter_mut();
+        match known.find(|one| (one.operating_system, one.tenancy) == key) {
+            Some(one) => {
+                one.in_use.extend(wanted.in_use.iter().cloned());
+                one.instance_types
+                    .extend(wanted.instance_types.iter().cloned());
+                one.instance_types.sort();
+                one.instance_types.dedup();
+            }
+            None => all.on_demand.push(wanted.clone()),
+        }
+    }
+    all.storage.extend_from_slice(&other.storage);
+    all.storage.sort();
+    all.storage.dedup();
+}
+
+/// Spot prices as an account sees them.
+async fn spot<'a, 'b>(one: &'b Asked<'a>) -> (&'b Asked<'a>, Gathered<PriceBook>) {
+    let ask = PriceAsk {
+        on_demand: Vec::new(),
+        storage: Vec::new(),
+        ..one.ask.clone()
+    };
+    let answer = one.source.quotes(&ask).await;
+    (one, answer)
+}
+
+/// Whether the same zone has two prices.
+fn differ(known: &PriceBook, other: &PriceBook) -> bool {
+    let of_zones = other.iter().filter(|(key, _)| key.zone.is_some());
+    let mut other_rates = of_zones.filter_map(|(key, quote)| {
+        let known = known.get(key).ok()?;
+        Some(known.rate != quote.rate)
+    });
+    other_rates.any(|differs| differs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{OperatingSystem, StorageResource, Tenancy};
+    use crate::sources::WantedPrices;
+    use jiff::Timestamp;
+    use std::collections::BTreeSet;
+
+    fn ask(types: &[&str], in_use: &[&str], storage: &[StorageResource]) -> PriceAsk {
+        let wanted = WantedPrices {
+            region: "us-east-1".to_owned(),
+            operating_system: OperatingSystem::Linux,
+            tenancy: Tenancy::Shared,
+            instance_types: types.iter().map(|name| (*name).to_owned()).collect(),
+            in_use: in_use.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        PriceAsk {
+            on_demand: vec![wanted],
+            spot: BTreeMap::new(),
+            storage: storage.to_vec(),
+            window: Window {
+                start: Timestamp::UNIX_EPOCH,
+                end: Timestamp::UNIX_EPOCH,
+            },
+            read_on: jiff::civil::date(2026, 11, 15),
+        }
+    }
+
+    #[test]
+    fn accounts_of_a_region_ask_for_each_price_once() {
+        let mut all = ask(&["a", "c"], &["c"], &[StorageResource::Gp3]);
+        let other = ask(
+            &["b", "c"],
+            &["b"],
+            &[StorageResource::Gp2, StorageResource::Gp3],
+        );
+        add(&mut all, &other);
+        let [wanted] = all.on_demand.as_slice() else {
+            panic!("{all:?}");
+        };
+        assert_eq!(wanted.instance_types, ["a", "b", "c"]);
+        let in_use: BTreeSet<String> = ["b", "c"].map(str::to_owned).into();
+        assert_eq!(wanted.in_use, in_use);
+        assert_eq!(all.storage, [StorageResource::Gp2, StorageResource::Gp3]);
+        let windows = WantedPrices {
+            operating_system: OperatingSystem::Windows,
+            ..wanted.clone()
+        };
+        let mut of_windows = other;
+        of_windows.on_demand = vec![windows];
+        add(&mut all, &of_windows);
+        assert_eq!(all.on_demand.len(), 2);
+    }
+}
