@@ -71,7 +71,9 @@ pub fn hides_instances(what: &GapSubject, cause: Option<CauseKind>) -> bool {
 pub fn region_of(place: &str) -> &str {
     match place.split_once('/') {
         Some((account, region))
-            if account.bytes().all(|byte| byte.is_ascii_digit()) && !region.contains('/') =>
+            if !account.is_empty()
+                && account.bytes().all(|byte| byte.is_ascii_digit())
+                && !region.contains('/') =>
         {
             region
         }

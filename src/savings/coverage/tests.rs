@@ -436,13 +436,13 @@ fn a_commitment_covers_its_own_account_first_and_then_the_others() {
 
 #[test]
 fn every_account_uses_its_own_before_those_of_others() {
-    // In order of id alone each would cover i-1 first.
+    // A's two would be enough for both, and come first by id.
     let fleet = of_two_accounts();
-    let both = ["r-1", "r-2"].map(|id| reserved(id, "p4d.24xlarge", 1));
+    let both = [("r-1", 2), ("r-2", 1)].map(|(id, count)| reserved(id, "p4d.24xlarge", count));
     let mut mine = owned(both.into(), Vec::new());
     mine.owners = BTreeMap::from([
-        ("r-1".to_owned(), "B".to_owned()),
-        ("r-2".to_owned(), "A".to_owned()),
+        ("r-1".to_owned(), "A".to_owned()),
+        ("r-2".to_owned(), "B".to_owned()),
     ]);
     let found = covered(&fleet, &mine, 2);
     let by: Vec<&str> = found
@@ -450,7 +450,7 @@ fn every_account_uses_its_own_before_those_of_others() {
         .iter()
         .map(|one| one.parts[0].commitment.as_str())
         .collect();
-    assert_eq!(by, ["r-1", "r-2"]);
+    assert_eq!(by, ["r-2", "r-1"]);
     // A plan: 4 an hour at a rate of 3 covers A's first and a third of B's.
     let with_rate = of_two_accounts().map(|mut one| {
         one.on_demand_hourly = Some(decimal("6"));
