@@ -3,7 +3,7 @@
 //! anything.
 
 use crate::support::source::{files_under, is_word, line_of, root};
-use gpucost::sources::aws::{ACTIONS, iam_policy};
+use gpucost::sources::aws::{ACTIONS, ORG_ACTIONS, Role, Trusted, iam_policy, organization_policy};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,6 +132,11 @@ fn opening(chars: &[char], closing: usize) -> usize {
     panic!("unbalanced brackets");
 }
 
+/// The actions of the policies: in every account, and of a caller who reads several.
+fn actions() -> impl Iterator<Item = &'static str> {
+    ACTIONS.iter().chain(ORG_ACTIONS).copied()
+}
+
 /// Every operation sent, with the places that send it.
 fn operations_sent() -> BTreeMap<String, Vec<String>> {
     let mut sent: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -153,6 +158,15 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
                 .0;
             sent.entry(operation).or_default().push(place);
         }
+        // Services without a client are asked by the operation's name.
+        let is_of_aws = file.path.starts_with("src/sources/aws/");
+        for (at, _) in file.text.match_indices(".ask(").filter(|_| is_of_aws) {
+            let place = format!("{}:{}", file.path, line_of(&file.text, at));
+            let operation = file.text[at..].split('"').nth(1);
+            let operation = operation.expect("it is a literal");
+            let method = method_of(&format!("service:{operation}"));
+            sent.entry(method).or_default().push(place);
+        }
     }
     sent
 }
@@ -160,15 +174,15 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
 #[test]
 fn the_operations_sent_are_the_actions_of_the_policy() {
     let sent = operations_sent();
-    let allowed: BTreeSet<String> = ACTIONS.iter().map(|action| method_of(action)).collect();
-    assert_eq!(allowed.len(), ACTIONS.len(), "an action");
+    let allowed: BTreeSet<String> = actions().map(method_of).collect();
+    assert_eq!(allowed.len(), actions().count(), "an action");
     for (operation, places) in &sent {
         assert!(
             allowed.contains(operation),
             "`{operation}` is not in the policy: {places:?}"
         );
     }
-    for action in ACTIONS {
+    for action in actions() {
         assert!(
             sent.contains_key(&method_of(action)),
             "{action} is in the policy and never sent"
@@ -182,7 +196,15 @@ fn errors_name_the_actions_of_the_policy() {
     for file in files_under("src/sources/aws") {
         for quoted in file.text.split('"') {
             let is_action = quoted.split_once(':').is_some_and(|(service, operation)| {
-                ["ec2", "cloudwatch", "pricing", "savingsplans", "sts"].contains(&service)
+                let services = [
+                    "ec2",
+                    "cloudwatch",
+                    "organizations",
+                    "pricing",
+                    "savingsplans",
+                    "sts",
+                ];
+                services.contains(&service)
                     && operation.starts_with(|c: char| c.is_ascii_uppercase())
                     && operation.chars().all(|c| c.is_ascii_alphanumeric())
             });
@@ -191,13 +213,14 @@ fn errors_name_the_actions_of_the_policy() {
             }
         }
     }
-    let actions: BTreeSet<String> = ACTIONS.iter().map(|action| (*action).to_owned()).collect();
+    let actions: BTreeSet<String> = actions().map(str::to_owned).collect();
     assert_eq!(named, actions);
 }
 
 #[test]
 fn no_operation_changes_anything() {
-    for action in ACTIONS {
+    // It gives a session in another account, which a role that only reads bounds.
+    for action in actions().filter(|action| *action != "sts:AssumeRole") {
         let method = method_of(action);
         let verb = method.split('_').next().expect("a first word");
         assert!(READING.contains(&verb), "{action} does not only read");
@@ -279,10 +302,34 @@ fn the_documented_policy_is_the_one_that_the_program_prints() {
     let (_, rest) = page.split_once("```json\n").expect("the policy");
     let (documented, _) = rest.split_once("```").expect("its end");
     assert_eq!(documented, iam_policy());
-    for action in ACTIONS {
+    for action in actions() {
         assert!(
             page.contains(&format!("| `{action}` |")),
             "no row says why {action} is asked for"
         );
     }
+}
+
+#[test]
+fn what_an_organization_takes_is_the_actions_and_two_more() {
+    let trusted = Trusted::named("111122223333").expect("an account");
+    let text = organization_policy(&trusted, &Role::default(), None);
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let member: Value = serde_json::from_str(&iam_policy()).expect("JSON");
+    assert_eq!(all["member_policy"], member);
+    let statements = all["caller_policy"]["Statement"].as_array();
+    let statements = statements.expect("a list");
+    let granted: Vec<&str> = statements
+        .iter()
+        .flat_map(|one| match &one["Action"] {
+            Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
+            one => one.as_str().into_iter().collect::<Vec<_>>(),
+        })
+        .collect();
+    let expected: Vec<&str> = ORG_ACTIONS.iter().chain(ACTIONS).copied().collect();
+    assert_eq!(granted, expected);
+    assert_eq!(
+        statements[1]["Resource"],
+        "arn:aws:iam::*:role/GpucostReadOnly"
+    );
 }

@@ -9,7 +9,7 @@ use aws_sdk_ec2::types::{
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::wire::clients::Clients;
+use crate::wire::clients::{ACCESS_KEY, Clients};
 use crate::wire::loopback::Loopback;
 
 /// A Linux image that moto knows in every region (its first is Windows).
@@ -178,13 +178,21 @@ impl<'a> Launch<'a> {
 /// order of the plan. Blocks, on a runtime of its own: fit for tests of either
 /// kind.
 pub fn launch(loopback: &Loopback, plan: &[Launch<'_>]) -> Vec<Launched> {
+    launch_as(loopback, ACCESS_KEY, plan)
+}
+
+/// The same by a caller, whose account they are then in.
+pub fn launch_as(loopback: &Loopback, access_key: &str, plan: &[Launch<'_>]) -> Vec<Launched> {
     let url = loopback.url();
     let clients: BTreeMap<&str, Client> = plan
         .iter()
         .map(Launch::region)
         .collect::<BTreeSet<_>>()
         .into_iter()
-        .map(|region| (region, Clients::new(&url, region).ec2))
+        .map(|region| {
+            let clients = Clients::with_access_key(&url, region, access_key);
+            (region, clients.ec2)
+        })
         .collect();
     let run = || {
         let launches = stream::iter(plan)

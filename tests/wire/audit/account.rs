@@ -22,13 +22,18 @@ impl Account {
     /// Opens an account; `None`, with the reason recorded, without moto.
     pub fn open() -> Option<Self> {
         let moto = moto()?;
-        let number = NEXT_ACCOUNT.fetch_add(1, Ordering::Relaxed).to_string();
+        let number = another_number();
         Some(Self {
             loopback: Loopback::start_in_account(moto.url(), &number),
             number,
             _moto: moto,
         })
     }
+}
+
+/// The number of an account that no other test uses.
+pub fn another_number() -> String {
+    NEXT_ACCOUNT.fetch_add(1, Ordering::Relaxed).to_string()
 }
 
 /// One server for all: starting one takes longer than most of these tests.

@@ -156,7 +156,8 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
     assert_eq!(
         found[0],
         json!({
-            "kind": "reserved-instances", "id": "ri-regional", "region": "us-east-1",
+            "kind": "reserved-instances", "id": "ri-regional",
+            "account": account.number, "region": "us-east-1",
             "instance_type": "p4d.24xlarge", "operating_system": "linux", "tenancy": "shared",
             "count": 2, "class": "standard", "payment": "partial-upfront",
             "start": "2026-02-01T00:00:00Z", "end": "2027-01-31T23:59:59Z",
@@ -170,7 +171,8 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
     assert_eq!(
         found[3],
         json!({
-            "kind": "savings-plan", "id": "sp-family", "plan": "ec2-instance",
+            "kind": "savings-plan", "id": "sp-family", "account": account.number,
+            "plan": "ec2-instance",
             "region": "us-east-1", "family": "g5", "currency": "USD",
             "commitment_hourly": "3.5", "term": "1yr-no-upfront",
             "start": "2026-02-01T00:00:00Z", "end": "2027-01-31T23:59:59Z",
@@ -180,7 +182,8 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
     assert_eq!(
         found[5],
         json!({
-            "kind": "capacity-reservation", "id": "cr-1", "region": "eu-west-1",
+            "kind": "capacity-reservation", "id": "cr-1", "account": account.number,
+            "region": "eu-west-1",
             "zone": "eu-west-1b", "instance_type": "g5.48xlarge", "operating_system": "linux",
             "tenancy": "shared", "total": 4, "available": 3, "capacity_block": false,
         })

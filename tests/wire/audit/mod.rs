@@ -13,3 +13,4 @@ mod explained;
 mod fleet;
 mod hostile;
 mod kubernetes;
+mod organization;

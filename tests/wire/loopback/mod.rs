@@ -12,6 +12,8 @@
 //! | CloudWatch | `ListMetrics`, `GetMetricData` | RPC v2 CBOR |
 //! | Price List | `GetProducts` | AWS JSON 1.1 |
 //! | Savings Plans | `DescribeSavingsPlans`, `DescribeSavingsPlansOfferingRates` | REST JSON |
+//! | Organizations | `ListAccounts` | AWS JSON 1.1 |
+//! | STS | `AssumeRole` | AWS query |
 //! | EC2 | `DescribeSpotPriceHistory`, `DescribeReservedInstances`, `DescribeCapacityReservations` | EC2 query |
 //!
 //! Everything else is forwarded to a [`Moto`] server when there is one, with
@@ -38,6 +40,7 @@ mod faults;
 mod form;
 mod metrics;
 mod moto;
+mod organization;
 mod owned;
 mod pricing;
 mod products;
@@ -57,6 +60,7 @@ use tokio::sync::oneshot;
 pub use calls::Operation;
 pub use faults::{Fault, Target, Times};
 pub use moto::Moto;
+pub use organization::access_key_in;
 pub use owned::{OwnedCapacity, OwnedPlan, OwnedReserved};
 pub use products::Price;
 pub use savings_plans::PlanRate;
@@ -74,6 +78,7 @@ struct Data {
     spot: ec2::SpotHistory,
     plan_rates: savings_plans::RateList,
     owned: owned::Owned,
+    organization: organization::Organization,
     launched_types: ec2::LaunchedTypes,
     /// When every instance was launched, instead of when moto launched it.
     launched_at: Option<Timestamp>,
@@ -217,6 +222,26 @@ impl Loopback {
     /// Has the account own reserved instances.
     pub fn put_reserved_instances(&self, one: OwnedReserved<'_>) {
         self.state.write().owned.put_reserved(one);
+    }
+
+    /// Has one account of several own reserved instances.
+    pub fn put_reserved_instances_of(&self, account: &str, one: OwnedReserved<'_>) {
+        let mut data = self.state.write();
+        data.owned.put_reserved(one);
+        if let Some(item) = data.owned.reserved.last_mut() {
+            item.account = Some(account.to_owned());
+        }
+    }
+
+    /// Has the organization have an account in a state, such as `ACTIVE`.
+    pub fn put_account(&self, id: &str, state: &str) {
+        let account = (id.to_owned(), state.to_owned());
+        self.state.write().organization.accounts.push(account);
+    }
+
+    /// Has every role ask for an external id.
+    pub fn require_external_id(&self, id: &str) {
+        self.state.write().organization.external_id = Some(id.to_owned());
     }
 
     /// Has the account see a capacity reservation.

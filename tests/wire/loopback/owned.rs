@@ -20,6 +20,8 @@ const PLANS_PER_PAGE: usize = 1_000;
 
 /// Something in a region, as the elements of its XML item.
 pub struct Item {
+    /// The account that alone sees it; all do where there is none.
+    pub account: Option<String>,
     region: String,
     state: String,
     xml: String,
@@ -118,6 +120,7 @@ impl Owned {
         let charge = elements(&[("frequency", "Hourly"), ("amount", one.hourly)]);
         xml += &format!("<recurringCharges><item>{charge}</item></recurringCharges>");
         self.reserved.push(Item {
+            account: None,
             region: one.region.to_owned(),
             state: one.state.to_owned(),
             xml,
@@ -142,6 +145,7 @@ impl Owned {
             xml += &elements(&[("ownerId", owner)]);
         }
         self.capacity.push(Item {
+            account: None,
             region: one.zone.trim_end_matches(char::is_alphabetic).to_owned(),
             state: one.state.to_owned(),
             xml,
@@ -174,7 +178,11 @@ impl Owned {
 }
 
 /// The items of a region in the states that a request names.
-fn in_region<'a>(items: &'a [Item], region: &str, form: &Form) -> Result<Vec<&'a str>, ApiError> {
+fn in_region<'a>(
+    items: &'a [Item],
+    (account, region): (Option<&str>, &str),
+    form: &Form,
+) -> Result<Vec<&'a str>, ApiError> {
     let filters = form.filters();
     if let Some((name, _)) = filters.iter().find(|(name, _)| *name != "state") {
         let refusal = format!("the filter `{name}` is not imitated");
@@ -184,13 +192,18 @@ fn in_region<'a>(items: &'a [Item], region: &str, form: &Form) -> Result<Vec<&'a
     Ok(items
         .iter()
         .filter(|item| item.region == region && wanted(&item.state))
+        .filter(|item| item.account.is_none() || item.account.as_deref() == account)
         .map(|item| item.xml.as_str())
         .collect())
 }
 
 /// Answers `DescribeReservedInstances`, or refuses it.
-pub fn reserved_instances(data: &Data, region: &str, body: &[u8]) -> Result<Vec<u8>, ApiError> {
-    let found = in_region(&data.owned.reserved, region, &Form::parse(body))?;
+pub fn reserved_instances(
+    data: &Data,
+    place: (Option<&str>, &str),
+    body: &[u8],
+) -> Result<Vec<u8>, ApiError> {
+    let found = in_region(&data.owned.reserved, place, &Form::parse(body))?;
     Ok(document(
         "DescribeReservedInstancesResponse",
         "reservedInstancesSet",
@@ -202,7 +215,7 @@ pub fn reserved_instances(data: &Data, region: &str, body: &[u8]) -> Result<Vec<
 /// Answers `DescribeCapacityReservations`, or refuses it.
 pub fn capacity_reservations(data: &Data, region: &str, body: &[u8]) -> Result<Vec<u8>, ApiError> {
     let form = Form::parse(body);
-    let found = in_region(&data.owned.capacity, region, &form)?;
+    let found = in_region(&data.owned.capacity, (None, region), &form)?;
     let number = |key: &str| form.get(key).and_then(|text| text.parse::<usize>().ok());
     let skip = number("NextToken").unwrap_or(0);
     let accepted = number("MaxResults").unwrap_or(RESERVATIONS_PER_PAGE);

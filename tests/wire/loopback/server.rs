@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::calls::Call;
 use super::error::{ApiError, Protocol, Reply};
 use super::faults::{PAGE, same_page};
-use super::{Fault, State, cloudwatch, ec2, owned, pricing, savings_plans};
+use super::{Fault, State, cloudwatch, ec2, organization, owned, pricing, savings_plans};
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
 pub fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
@@ -188,11 +188,14 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
         ("cloudwatch", _) => cloudwatch::answer(&state.read(), operation, region, &body),
         ("pricing", _) => pricing::answer(&state.read(), operation, region, &body),
         ("savingsplans", _) => savings_plans::answer(&state.read(), operation, region, &body),
+        ("organizations", "ListAccounts") => organization::list_accounts(&state.read(), &body),
+        ("sts", "AssumeRole") => organization::assume_role(&state.read(), &body),
         ("ec2", "DescribeSpotPriceHistory") => {
             ec2::spot_price_history(&state.read(), region, &body)
         }
         ("ec2", "DescribeReservedInstances") => {
-            owned::reserved_instances(&state.read(), region, &body)
+            let account = organization::account_of(&call.access_key).or(state.account.as_deref());
+            owned::reserved_instances(&state.read(), (account, region), &body)
         }
         ("ec2", "DescribeCapacityReservations") => {
             owned::capacity_reservations(&state.read(), region, &body)
@@ -233,7 +236,8 @@ async fn forward(
         return Err(ApiError::invalid_action(&name));
     };
     parts.headers.insert(CONTENT_LENGTH, body.len().into());
-    if let Some(account) = &state.account {
+    let account = organization::account_of(&call.access_key).or(state.account.as_deref());
+    if let Some(account) = account {
         let account = account.parse().expect("an account is digits");
         parts.headers.insert("x-moto-account-id", account);
     }
