@@ -26,7 +26,7 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// What is asked about instances; `None` where nobody can answer.
+    /// What is asked about instances; `None` where there is no source of prices.
     pub(super) fn of(
         place: &'a Place<'a>,
         instances: &[Instance],

@@ -69,7 +69,7 @@ causes! {
     /// The list of regions could not be read.
     RegionsNotListed = "regions-not-listed" [Action Failure Code Foreign Region]
         "{call}; only {} is read", "";
-    /// An account that was asked for is no active one of the organization.
+    /// The organization does not list an account that was asked for as an active one.
     AccountNotListed = "account-not-listed" []
         "the organization has no active account with this ID; it is omitted",
         "check the IDs passed to `--account`, or run without `--org` to read it by its role";

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedInstance {
     pub id: ResourceId,
-    /// Whose it is; empty where nobody knows.
+    /// Whose it is; empty where that is unknown.
     pub account: String,
     pub region: String,
     /// Its zone by name.

@@ -86,7 +86,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Whether an instance is another account's. Where nobody knows whose one of both is,
+    /// Whether an instance is another account's. Where the account of either is unknown,
     /// it is not.
     fn is_of_other(self, instance: &UsedInstance) -> bool {
         let known = self.account.filter(|account| !account.is_empty());

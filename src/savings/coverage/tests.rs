@@ -426,7 +426,7 @@ fn a_commitment_covers_its_own_account_first_and_then_the_others() {
     // One instance of A, although B's comes first by id; two are enough for both.
     for (count, expected) in [(1, ["0", "2"]), (2, ["2", "2"])] {
         let mut mine = owned(vec![reserved("r-1", "p4d.24xlarge", count)], Vec::new());
-        assert_eq!(hours(&covered(&fleet, &mine, 2))[0], "2", "nobody owns it");
+        assert_eq!(hours(&covered(&fleet, &mine, 2))[0], "2", "no owner");
         mine.set_owner("A");
         assert_eq!(hours(&covered(&fleet, &mine, 2)), expected, "{count}");
         mine.is_unshared = true;

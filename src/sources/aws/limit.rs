@@ -36,7 +36,7 @@ pub(super) const SAVINGS_PLANS: Rate = Rate {
     per_second: 5.0,
     burst: 5.0,
 };
-/// Services that are asked for a few lists, none with a published limit below it.
+/// Services that are asked for a few lists. ListAccounts may be called 8 times a second.
 pub(super) const SIGNED: Rate = Rate {
     per_second: 5.0,
     burst: 5.0,

@@ -212,7 +212,7 @@ fn what_one_account_bought_covers_another_unless_nothing_is_shared() {
     // Both at 0.60: 2 × 438.00.
     let report = company.audit(&["--account", &both]).run().json(0);
     assert_eq!(cost(&report), 876.0);
-    // One at 0.60 and one at 1.00, and the second reservation for nobody:
+    // One at 0.60 and one at 1.00, and the second reservation unused:
     // 438.00 + 730.00 + 438.00.
     let report = company
         .audit(&["--account", &both, "--no-commitment-sharing"])
