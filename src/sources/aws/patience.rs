@@ -45,7 +45,7 @@ impl Session {
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
         E: ProvideErrorMetadata + Error + 'static,
     {
-        self.persistent(action, || {
+        self.persistent(action, move || {
             let sent = send();
             async move {
                 sent.await
