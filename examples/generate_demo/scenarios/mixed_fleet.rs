@@ -127,6 +127,7 @@ fn commitments() -> Commitments {
             committed_until: None,
             end: None,
         }],
+        ..Commitments::default()
     }
 }
 

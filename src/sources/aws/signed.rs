@@ -61,7 +61,7 @@ struct Call<'a> {
 
 /// An attempt without an answer.
 struct Missed {
-    failed: Failed,
+    failed: Box<Failed>,
     /// Whether another attempt may succeed.
     is_passing: bool,
 }
@@ -130,27 +130,27 @@ impl Session {
                     tokio::time::sleep(pause).await;
                     pause *= 2;
                 }
-                done => return done.map_err(|missed| missed.failed),
+                done => return done.map_err(|missed| *missed.failed),
             }
         }
-        self.once(call).await.map_err(|missed| missed.failed)
+        self.once(call).await.map_err(|missed| *missed.failed)
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
         self.count_attempt();
         let credentials = self.credentials().await.map_err(|error| Missed {
-            failed: Failed {
+            failed: Box::new(Failed {
                 error,
                 unread: None,
-            },
+            }),
             is_passing: false,
         })?;
         self.keep_secret(credentials.session_token());
         let failure = |kind, code: &str, why: &str, is_passing| Missed {
-            failed: Failed {
+            failed: Box::new(Failed {
                 error: SourceError::own(call.action, kind, code, self.secrets().blank(why)),
                 unread: None,
-            },
+            }),
             is_passing,
         };
         let request = request(call, &credentials, SystemTime::now()).map_err(|error| {
@@ -181,7 +181,7 @@ impl Session {
         let failed = refusal(call.action, status, error_type, body, &self.secrets());
         Err(Missed {
             is_passing: status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled,
-            failed,
+            failed: Box::new(failed),
         })
     }
 }
