@@ -111,6 +111,8 @@ subjects! {
     Metrics = "metrics",
     /// The operating system of a planned resource.
     OperatingSystem = "operating system",
+    /// What made the objects that made pods of a cluster.
+    Owners = "owners of pods",
     /// A Terraform plan.
     Plan = "plan",
     /// Pods of a cluster.

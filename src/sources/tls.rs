@@ -1,4 +1,6 @@
-//! HTTPS for every client: rustls with a small provider of its ciphers.
+//! HTTPS for every client: rustls with a small provider of its ciphers. The client of
+//! Kubernetes is set up by its own crate, with the same provider: rustls is built with no
+//! other.
 
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::Provider;

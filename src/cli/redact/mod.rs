@@ -15,7 +15,7 @@ use crate::domain::{
 };
 use crate::rules::{CLUSTER_RULES, RULES};
 use crate::savings::MissingData;
-use crate::sources::{aws, prometheus};
+use crate::sources::{aws, kubernetes, prometheus};
 use crate::usage::{Estate, Series};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,13 +52,20 @@ enum Named {
 
 /// Whether a text is what this program asks of a service.
 fn is_action(text: &str) -> bool {
-    let all = [aws::ACTIONS, aws::ORG_ACTIONS, prometheus::ACTIONS];
+    let all = [
+        aws::ACTIONS,
+        aws::ORG_ACTIONS,
+        kubernetes::ACTIONS,
+        prometheus::ACTIONS,
+    ];
     all.iter().any(|actions| actions.contains(&text))
 }
 
 /// Whether a text is a code of a failure that names nobody.
 fn is_code(text: &str) -> bool {
-    aws::is_known_code(text) || prometheus::is_known_code(text)
+    aws::is_known_code(text)
+        || kubernetes::is_known_code(text)
+        || prometheus::is_known_code(text)
 }
 
 impl Named {

@@ -35,6 +35,9 @@ impl FailureKind {
         if action.starts_with("prometheus:") {
             return self.prometheus_hint().to_owned();
         }
+        if let Some(resource) = action.strip_prefix("kubernetes:") {
+            return self.kubernetes_hint(resource);
+        }
         match self {
             Self::Denied if action == "sts:AssumeRole" => {
                 "allow sts:AssumeRole to the caller, and let the role of the account trust it; \
@@ -100,6 +103,39 @@ impl FailureKind {
             Self::Unsupported | Self::Other => "run again with -v for details",
         }
     }
+
+    /// The same for an API server of Kubernetes that was asked for a list of a resource.
+    fn kubernetes_hint(self, resource: &str) -> String {
+        match self {
+            Self::NoCredentials => {
+                "run `kubectl get nodes` with the same context: it runs the same credential plugin"
+            }
+            Self::ExpiredCredentials | Self::RejectedCredentials => {
+                "sign in to the cluster again, and check the user of the context: `kubectl get \
+                 nodes` uses the same one"
+            }
+            Self::Denied => {
+                return format!(
+                    "allow the verb `list` on {resource}; `gpucost kubernetes-rbac` prints the \
+                     full role"
+                );
+            }
+            Self::Throttled => "run again later, when the API server has less to do",
+            Self::Unreachable => {
+                "check the server and the certificate authority of the context, the network, and \
+                 the proxy"
+            }
+            Self::WrongAddress => {
+                "check the server of the context: it must be the base URL of a Kubernetes API"
+            }
+            Self::TooLarge => {
+                "record the cluster with kubectl and pass the files with `--from-kubectl`"
+            }
+            Self::InvalidSettings => "correct the cluster or the user of the context",
+            Self::Unsupported | Self::Other => "run again with -v for details",
+        }
+        .to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -107,15 +143,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_failure_has_a_hint_and_that_of_prometheus_is_not_about_aws() {
+    fn every_failure_has_a_hint_and_those_of_others_are_not_about_aws() {
         for kind in FailureKind::ALL {
-            for action in ["", "ec2:DescribeInstances", "prometheus:query"] {
-                assert!(!kind.hint(action).is_empty(), "{kind}: {action}");
-            }
-            let hint = kind.hint("prometheus:query");
-            for word in ["AWS", "aws", "iam-policy", "--endpoint-url", "region"] {
-                assert!(!hint.contains(word), "{kind}: {hint}");
+            assert!(!kind.hint("").is_empty(), "{kind}");
+            assert!(!kind.hint("ec2:DescribeInstances").is_empty(), "{kind}");
+            for action in ["prometheus:query", "kubernetes:replicasets.apps"] {
+                let hint = kind.hint(action);
+                assert!(!hint.is_empty(), "{kind}: {action}");
+                for word in ["AWS", "aws", "iam-policy", "--endpoint-url", "region"] {
+                    assert!(!hint.contains(word), "{kind}: {hint}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn a_right_that_is_missing_in_a_cluster_is_named() {
+        assert_eq!(
+            FailureKind::Denied.hint("kubernetes:replicasets.apps"),
+            "allow the verb `list` on replicasets.apps; `gpucost kubernetes-rbac` prints the full \
+             role"
+        );
     }
 }

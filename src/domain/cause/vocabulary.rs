@@ -3,8 +3,8 @@
 /// What a detail of a cause says, and so whether it may leave the house.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// An IAM action of this program, such as `ec2:DescribeInstances`; empty
-    /// before the first call.
+    /// What this program asks for, such as `ec2:DescribeInstances` or
+    /// `kubernetes:nodes`; empty before the first call.
     Action,
     /// The name of a [`FailureKind`](super::FailureKind).
     Failure,
@@ -78,10 +78,12 @@ pub const FALLBACKS: &[&str] = &[
     "",
     "it is omitted",
     "none are assumed",
+    "owners beyond these are unknown",
     "previous prices are kept",
     "the bundled catalog is used",
     "the price cache, or else the bundled price catalog, is used where a price is available",
     "the price cache, or else the bundled average, is used where available",
+    "what is requested of each node is unknown",
     // Of earlier recordings.
     "it is left out",
     "they are taken to be none",

@@ -63,8 +63,21 @@ impl Objects {
     }
 }
 
+/// How far the pods among some objects are those of their cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PodList {
+    /// All of them, unless there are none of the system.
+    Recorded,
+    /// All of them: the server listed those of every namespace.
+    #[cfg(feature = "kubernetes")]
+    Whole,
+    /// There are none, for a reason that is given elsewhere.
+    #[cfg(feature = "kubernetes")]
+    Absent,
+}
+
 /// What objects of one cluster say of its machines and of who holds their devices.
-pub(super) fn found(objects: Vec<Object>) -> Gathered<Found> {
+pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
     let objects = Objects::of(objects);
     let listed = Listed::of(&objects.slices);
     let mut gaps = Vec::new();
@@ -91,7 +104,7 @@ pub(super) fn found(objects: Vec<Object>) -> Gathered<Found> {
         let cause = Cause::of(CauseKind::NodeNotRecorded, []);
         Gap::of(GapSubject::Instance, name, cause)
     }));
-    gaps.extend(count_pods(&objects, &mut nodes));
+    gaps.extend(count_pods(&objects, pods, &mut nodes));
 
     let holding: BTreeSet<_> = claims
         .iter()
@@ -112,7 +125,7 @@ pub(super) fn found(objects: Vec<Object>) -> Gathered<Found> {
 }
 
 /// The place of what is missing of a cluster as a whole.
-const PLACE: &str = "cluster";
+pub(super) const PLACE: &str = "cluster";
 
 /// Who holds or waits for devices, and the nodes of such devices that are not known.
 fn claims<'a>(
@@ -217,12 +230,23 @@ fn holder_of<'a>(
 }
 
 /// Adds up what pods take of their nodes; a gap where pods are missing.
-fn count_pods(objects: &Objects, nodes: &mut BTreeMap<&str, Described>) -> Option<Gap> {
+fn count_pods(
+    objects: &Objects,
+    pods: PodList,
+    nodes: &mut BTreeMap<&str, Described>,
+) -> Option<Gap> {
     let is_of_system =
         |(namespace, _): &Name| namespace == SYSTEM || namespace.starts_with(SYSTEM_OF_OPENSHIFT);
-    if !objects.pods.keys().any(is_of_system) {
-        let cause = Cause::of(CauseKind::PodsNotRecorded, []);
-        return Some(Gap::of(GapSubject::Pods, PLACE, cause));
+    match pods {
+        PodList::Recorded if !objects.pods.keys().any(is_of_system) => {
+            let cause = Cause::of(CauseKind::PodsNotRecorded, []);
+            return Some(Gap::of(GapSubject::Pods, PLACE, cause));
+        }
+        PodList::Recorded => {}
+        #[cfg(feature = "kubernetes")]
+        PodList::Whole => {}
+        #[cfg(feature = "kubernetes")]
+        PodList::Absent => return None,
     }
     let mut taken: BTreeMap<&str, Taken> = BTreeMap::new();
     for pod in objects.pods.values().filter(|pod| !pods::has_ended(pod)) {

@@ -1,19 +1,38 @@
 //! Clusters of Kubernetes: the machines that they run on, and the pods that hold the
 //! devices of these. A machine that a cloud shows as well is one and the same: its id says
 //! which.
+//!
+//! A cluster is read from files of kubectl, or live. The client that asks it is built with
+//! the feature `kubernetes`; without it, opening a cluster is an error that says so.
 
+#[cfg(not(feature = "kubernetes"))]
+mod absent;
 mod cluster;
 mod dra;
+mod failure;
 mod kubectl;
+#[cfg(feature = "kubernetes")]
+mod live;
 mod nodes;
 mod objects;
+mod options;
 mod owners;
 mod pods;
+mod rbac;
+mod reading;
 mod resources;
 
+#[cfg(not(feature = "kubernetes"))]
+pub use absent::LiveCluster;
+pub use failure::{OpenError, is_known_code};
 pub use kubectl::KubectlError;
+#[cfg(feature = "kubernetes")]
+pub use live::LiveCluster;
+pub use options::KubernetesOptions;
+pub use rbac::{ACTIONS, RESOURCES, Resource, cluster_role};
+pub use reading::Reading;
 
-use crate::domain::{ApiUsage, Clusters, EstateSource, Gathered, Instance};
+use crate::domain::{Clusters, EstateSource, Gathered, Instance};
 use crate::sources::{Account, Answer, Connection, Found, Inventory, SourceError};
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +43,14 @@ use std::path::PathBuf;
 /// # Errors
 /// When a file cannot be read or is something else, or none has a node.
 pub fn read_kubectl(paths: &[PathBuf]) -> Result<Gathered<Found>, KubectlError> {
-    kubectl::read(paths).map(cluster::found)
+    let objects = kubectl::read(paths)?;
+    Ok(cluster::found(objects, cluster::PodList::Recorded))
 }
 
 /// A cluster as a place that was read already, with a connection for each region of its
 /// machines. Whose account a machine is in, the machine says.
-pub fn account(found: Gathered<Found>) -> Account {
+pub fn account(reading: Reading) -> Account {
+    let Reading { found, usage } = reading;
     let Gathered { value, gaps } = found;
     let mut regions: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
     for instance in value.instances {
@@ -81,7 +102,7 @@ pub fn account(found: Gathered<Found>) -> Account {
         id: String::new(),
         source: EstateSource::Kubernetes,
         commitments: None,
-        meter: Box::new(ApiUsage::default),
+        meter: Box::new(move || usage.clone()),
     }
 }
 

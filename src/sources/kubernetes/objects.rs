@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 /// Objects of one list.
-const MOST_OBJECTS: usize = 1_000_000;
+pub(super) const MOST_OBJECTS: usize = 1_000_000;
 /// Parts of one object, such as containers of a pod.
 const MOST_PARTS: usize = 10_000;
 
@@ -19,7 +19,7 @@ pub(super) type Parts<T> = AtMost<T, MOST_PARTS>;
 pub(super) type Amounts = BTreeMap<String, Quantity>;
 
 /// What may be absent or `null`.
-fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,
@@ -368,6 +368,33 @@ struct ObjectWire {
     metadata: Metadata,
     spec: Option<Box<RawValue>>,
     status: Option<Box<RawValue>>,
+}
+
+/// An object of a list that states the kind of all of them.
+#[cfg(feature = "kubernetes")]
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "an object of Kubernetes")]
+pub(super) struct Item {
+    #[serde(default)]
+    metadata: Metadata,
+    spec: Option<Box<RawValue>>,
+    status: Option<Box<RawValue>>,
+}
+
+#[cfg(feature = "kubernetes")]
+impl Item {
+    /// # Errors
+    /// Why it is no object of its kind.
+    pub(super) fn object(self, group: &str, kind: &str) -> Result<Object, String> {
+        let object = ObjectWire {
+            api_version: format!("{group}/"),
+            kind: kind.to_owned(),
+            metadata: self.metadata,
+            spec: self.spec,
+            status: self.status,
+        };
+        object.object()
+    }
 }
 
 /// A list of objects, or one of them.

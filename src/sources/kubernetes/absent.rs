@@ -1,0 +1,21 @@
+//! Where there is no client of Kubernetes: a build without the feature.
+
+use super::failure::OpenError;
+use super::options::KubernetesOptions;
+use super::reading::Reading;
+use crate::sources::SourceError;
+
+/// A cluster that can be asked; cannot be had in this build.
+#[derive(Debug)]
+pub enum LiveCluster {}
+
+impl LiveCluster {
+    /// Always [`OpenError::NotBuilt`].
+    pub fn open(_options: KubernetesOptions) -> Result<Self, OpenError> {
+        Err(OpenError::NotBuilt)
+    }
+
+    pub async fn read(self, _progress: &dyn Fn(&str)) -> Result<Reading, SourceError> {
+        match self {}
+    }
+}

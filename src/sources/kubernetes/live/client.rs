@@ -1,0 +1,183 @@
+//! Calls of an API server: bounded in time and bytes, counted, and made again where that
+//! can help.
+
+use super::super::failure::PLUGIN_LATE;
+use super::super::options::KubernetesOptions;
+use super::super::rbac::CONNECT;
+use super::config::Target;
+use super::refusal::{Again, Refusal, not_made};
+use crate::domain::{ApiUsage, FailureKind};
+use crate::sources::SourceError;
+use crate::sources::secrets::Secrets;
+use http::header::{ACCEPT, RETRY_AFTER, USER_AGENT};
+use http_body_util::{BodyExt, Limited};
+use kube::client::Body;
+use std::cell::RefCell;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Bytes of a page: 500 pods of which each is as large as an object may be have more, and
+/// are refused.
+const MOST_BYTES: usize = 128 << 20;
+/// Bytes that are read of an answer without data: what went wrong fits into fewer.
+const MOST_WORDS: usize = 64 << 10;
+/// Tries of a call that a server throttles, the first included.
+const TRIES_WHEN_THROTTLED: u32 = 5;
+/// Tries of a call that meets a fault which may pass.
+const TRIES_WHEN_FAULTY: u32 = 3;
+/// A server that wants a longer pause is not asked again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const AGENT: &str = concat!("gpucost/", env!("CARGO_PKG_VERSION"));
+
+/// One API server, which is only read.
+pub(super) struct ApiServer {
+    client: kube::Client,
+    plugin: Option<String>,
+    secrets: Secrets,
+    timeout: Duration,
+    first_pause: Duration,
+    until: Instant,
+    usage: RefCell<ApiUsage>,
+}
+
+impl ApiServer {
+    /// A client with credentials. A plugin that gives them is run now.
+    ///
+    /// # Errors
+    /// When there are no credentials, or they cannot be used.
+    pub(super) async fn connect(
+        target: Target,
+        options: &KubernetesOptions,
+    ) -> Result<Self, SourceError> {
+        let until = Instant::now() + options.deadline;
+        let Target {
+            config,
+            plugin,
+            secrets,
+        } = target;
+        // A plugin is waited for by a thread, which must not be this one.
+        let made = tokio::task::spawn_blocking(move || kube::Client::try_from(config));
+        let late = || {
+            let plugin = plugin.clone().unwrap_or_default();
+            SourceError::own(CONNECT, FailureKind::NoCredentials, PLUGIN_LATE, plugin)
+        };
+        let client = match tokio::time::timeout_at(until, made).await {
+            Ok(Ok(Ok(client))) => client,
+            Ok(Ok(Err(error))) => return Err(not_made(&error, plugin.as_deref())),
+            Ok(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => return Err(late()),
+        };
+        Ok(Self {
+            client,
+            plugin,
+            secrets,
+            timeout: options.timeout,
+            first_pause: options.first_pause,
+            until,
+            usage: RefCell::default(),
+        })
+    }
+
+    /// Calls and further tries so far.
+    pub(super) fn usage(&self) -> ApiUsage {
+        self.usage.borrow().clone()
+    }
+
+    /// The body of an answer, of a call that only reads.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, and no further try can help.
+    pub(super) async fn get(
+        &self,
+        action: &'static str,
+        path: &str,
+        accept: &str,
+    ) -> Result<Vec<u8>, Refusal> {
+        self.count(action);
+        let mut tries = 1;
+        loop {
+            let refusal = match self.tried(action, path, accept).await {
+                Ok(body) => return Ok(body),
+                Err(refusal) => refusal,
+            };
+            let Some(pause) = self.pause(refusal.again, tries) else {
+                return Err(refusal);
+            };
+            let error = &refusal.error;
+            tracing::debug!("{error}; again in {} ms", pause.as_millis());
+            tokio::time::sleep(pause).await;
+            tries += 1;
+            self.usage.borrow_mut().retries += 1;
+        }
+    }
+
+    fn count(&self, action: &'static str) {
+        let mut usage = self.usage.borrow_mut();
+        usage.calls += 1;
+        *usage.by_operation.entry(action.to_owned()).or_default() += 1;
+    }
+
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// How long to wait before the next try after some; `None` where there is none.
+    fn pause(&self, again: Again, tries: u32) -> Option<Duration> {
+        let doubled = self.first_pause.saturating_mul(1 << (tries - 1).min(16));
+        let (most, pause) = match again {
+            Again::Never => return None,
+            Again::Soon => (TRIES_WHEN_FAULTY, doubled.min(LONGEST_PAUSE)),
+            Again::Later(None) => (TRIES_WHEN_THROTTLED, doubled.min(LONGEST_PAUSE)),
+            Again::Later(Some(pause)) => (TRIES_WHEN_THROTTLED, pause),
+        };
+        let is_in_time = pause <= LONGEST_PAUSE && pause < self.left();
+        (tries < most && is_in_time).then_some(pause)
+    }
+
+    async fn tried(
+        &self,
+        action: &'static str,
+        path: &str,
+        accept: &str,
+    ) -> Result<Vec<u8>, Refusal> {
+        let within = self.timeout.min(self.left());
+        let exchange = tokio::time::timeout(within, self.exchange(action, path, accept));
+        exchange
+            .await
+            .unwrap_or_else(|_| Err(Refusal::late(action)))
+    }
+
+    async fn exchange(
+        &self,
+        action: &'static str,
+        path: &str,
+        accept: &str,
+    ) -> Result<Vec<u8>, Refusal> {
+        let request = http::Request::get(path)
+            .header(ACCEPT, accept)
+            .header(USER_AGENT, AGENT)
+            .body(Body::empty())
+            .map_err(|_| Refusal::foreign(action))?;
+        let response = self.client.send(request).await.map_err(|error| {
+            Refusal::without_answer(action, &error, self.plugin.as_deref(), &self.secrets)
+        })?;
+        let status = response.status();
+        let wait = response.headers().get(RETRY_AFTER);
+        let wait: Option<u64> = wait.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let most = if status.is_success() {
+            MOST_BYTES
+        } else {
+            MOST_WORDS
+        };
+        let body = Limited::new(response.into_body(), most).collect().await;
+        if status.is_success() {
+            let body = body.map_err(|error| Refusal::cut(action, &*error))?;
+            return Ok(Vec::from(body.to_bytes()));
+        }
+        // What an answer that is too long or cut says is not needed.
+        let words = body.map(|body| body.to_bytes()).unwrap_or_default();
+        let wait = wait.map(Duration::from_secs);
+        let status = status.as_u16();
+        Err(Refusal::of(action, status, wait, &words, &self.secrets))
+    }
+}

@@ -1,0 +1,102 @@
+//! A cluster, read list by list: without its nodes there is nothing, and every other list
+//! that cannot be read is a gap.
+
+use super::super::cluster::{PLACE, PodList, found};
+use super::super::failure::OpenError;
+use super::super::objects::Object;
+use super::super::options::KubernetesOptions;
+use super::super::rbac::{DEVICE_CLAIMS, JOBS, NODES, PODS, REPLICA_SETS, SLICES};
+use super::super::reading::Reading;
+use super::client::ApiServer;
+use super::config::Target;
+use super::lists::list;
+use super::refusal::Refusal;
+use crate::domain::{CauseKind, Gap, GapSubject};
+use crate::sources::SourceError;
+
+/// The version of every group that has one only.
+const V1: &str = "v1";
+const NOT_FOUND: u16 = 404;
+
+/// A cluster that can be asked.
+pub struct LiveCluster {
+    target: Target,
+    options: KubernetesOptions,
+}
+
+impl LiveCluster {
+    /// Finds out which cluster is asked, and by whom. Nothing is sent yet, and no plugin
+    /// is run.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be used.
+    pub fn open(options: KubernetesOptions) -> Result<Self, OpenError> {
+        let target = Target::of(&options)?;
+        Ok(Self { target, options })
+    }
+
+    /// Lists what the cluster has. `progress` is reported what is going on.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, or its nodes cannot be listed.
+    pub async fn read(self, progress: &dyn Fn(&str)) -> Result<Reading, SourceError> {
+        progress("credentials of the Kubernetes cluster");
+        let server = ApiServer::connect(self.target, &self.options).await?;
+        progress("Kubernetes nodes");
+        let nodes = list(&server, &NODES, V1).await;
+        let mut objects = nodes.map_err(|refusal| refusal.error)?;
+        let mut gaps = Vec::new();
+        progress("Kubernetes pods");
+        let pods = match list(&server, &PODS, V1).await {
+            Ok(pods) => {
+                objects.extend(pods);
+                PodList::Whole
+            }
+            Err(refusal) => {
+                let fallback = "what is requested of each node is unknown";
+                gaps.push(gap(GapSubject::Pods, &refusal, fallback));
+                PodList::Absent
+            }
+        };
+        progress("owners of Kubernetes pods");
+        for resource in [REPLICA_SETS, JOBS] {
+            match list(&server, &resource, V1).await {
+                Ok(owners) => objects.extend(owners),
+                Err(refusal) => {
+                    let fallback = "owners beyond these are unknown";
+                    gaps.push(gap(GapSubject::Owners, &refusal, fallback));
+                }
+            }
+        }
+        progress("devices of the Kubernetes cluster");
+        match devices(&server).await {
+            Ok(devices) => objects.extend(devices),
+            Err(refusal) => gaps.push(gap(GapSubject::Devices, &refusal, "none are assumed")),
+        }
+        let mut found = found(objects, pods);
+        found.gaps.extend(gaps);
+        Ok(Reading {
+            found,
+            usage: server.usage(),
+        })
+    }
+}
+
+/// Devices that are allocated one by one, and who holds them; none of a server that has
+/// no version of their API.
+async fn devices(server: &ApiServer) -> Result<Vec<Object>, Refusal> {
+    for version in SLICES.versions {
+        let mut objects = match list(server, &SLICES, version).await {
+            Err(refusal) if refusal.status == Some(NOT_FOUND) => continue,
+            listed => listed?,
+        };
+        objects.extend(list(server, &DEVICE_CLAIMS, version).await?);
+        return Ok(objects);
+    }
+    Ok(Vec::new())
+}
+
+fn gap(subject: GapSubject, refusal: &Refusal, fallback: &str) -> Gap {
+    let cause = refusal.error.cause_of(CauseKind::CallFailed, fallback);
+    Gap::of(subject, PLACE, cause)
+}

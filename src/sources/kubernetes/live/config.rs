@@ -1,0 +1,254 @@
+//! Which API server is asked, and with which credentials: the kubeconfig, or the service
+//! account of a pod.
+
+use super::super::failure::OpenError;
+use super::super::options::KubernetesOptions;
+use super::refusal::words_of;
+use crate::sources::secrets::Secrets;
+use hyper_util::client::proxy::matcher::Matcher;
+use kube::Config;
+use kube::config::{AuthInfo, Cluster, ExecInteractiveMode, Kubeconfig, KubeconfigError};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// What a kubeconfig says of a user that no message may hold.
+const SECRET_KEYS: [&str; 3] = ["token", "password", "client-key-data"];
+/// The variable that says that this is a pod.
+const POD: &str = "KUBERNETES_SERVICE_HOST";
+
+/// An API server, and who asks it.
+pub(super) struct Target {
+    pub config: Config,
+    /// The program that gives credentials, where one does.
+    pub plugin: Option<String>,
+    pub secrets: Secrets,
+}
+
+impl Target {
+    /// # Errors
+    /// When there is no kubeconfig, or what it says cannot be used.
+    pub(super) fn of(options: &KubernetesOptions) -> Result<Self, OpenError> {
+        let mut config = match kubeconfig(&options.kubeconfig)? {
+            Some(kubeconfig) => of_context(kubeconfig, options.context.as_deref())?,
+            None if options.context.is_none() && std::env::var_os(POD).is_some() => {
+                Config::incluster().map_err(|error| OpenError::ServiceAccount {
+                    why: error.to_string(),
+                })?
+            }
+            None => {
+                return Err(OpenError::NoKubeconfig {
+                    searched: options.kubeconfig.clone(),
+                });
+            }
+        };
+        // Tries are counted and bounded in one place.
+        config.default_retry = false;
+        config.connect_timeout = Some(CONNECT_WITHIN);
+        if config.cluster_url.scheme_str() == Some("http") && config.root_cert.is_none() {
+            // Without TLS there is nothing to verify, and reading the system's authorities
+            // takes time.
+            config.root_cert = Some(Vec::new());
+        }
+        let secrets = secrets(&config.auth_info);
+        let exec = config.auth_info.exec.as_mut();
+        let plugin = exec.and_then(|exec| {
+            if !options.is_interactive {
+                exec.interactive_mode = Some(ExecInteractiveMode::Never);
+            }
+            exec.command.clone()
+        });
+        Ok(Self {
+            config,
+            plugin,
+            secrets,
+        })
+    }
+}
+
+/// All files as one, the first of which wins; `None` where none exists.
+fn kubeconfig(files: &[impl AsRef<Path>]) -> Result<Option<Kubeconfig>, OpenError> {
+    let mut all: Option<Kubeconfig> = None;
+    for file in files {
+        let path = file.as_ref();
+        let malformed = |_| OpenError::Malformed {
+            path: path.to_owned(),
+        };
+        let next = match Kubeconfig::read_from(path) {
+            Ok(next) => next,
+            Err(KubeconfigError::ReadConfig(source, _)) if source.kind() == ErrorKind::NotFound => {
+                continue;
+            }
+            Err(KubeconfigError::ReadConfig(source, _)) => {
+                return Err(OpenError::Io {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+            Err(error) => return Err(malformed(error)),
+        };
+        all = Some(match all {
+            Some(all) => all.merge(next).map_err(malformed)?,
+            None => next,
+        });
+    }
+    Ok(all)
+}
+
+fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config, OpenError> {
+    let known = || {
+        let names = kubeconfig.contexts.iter().map(|one| one.name.clone());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let current = kubeconfig.current_context.as_deref();
+    let name = wanted.or(current).filter(|name| !name.is_empty());
+    let Some(name) = name.map(str::to_owned) else {
+        return Err(OpenError::NoContext { known: known() });
+    };
+    let mut contexts = kubeconfig.contexts.iter();
+    let context = contexts.find(|one| one.name == name);
+    let Some(context) = context.and_then(|one| one.context.as_ref()) else {
+        let known = known();
+        return Err(OpenError::UnknownContext { name, known });
+    };
+    let mut clusters = kubeconfig.clusters.iter();
+    let cluster = clusters.find(|one| one.name == context.cluster);
+    let has_own_proxy = cluster
+        .and_then(|one| one.cluster.as_ref())
+        .is_some_and(names_proxy);
+    kubeconfig.current_context = Some(name.clone());
+    let mut config = Config::try_from(kubeconfig).map_err(|error| OpenError::Unusable {
+        context: name,
+        why: words_of(&error),
+    })?;
+    if !has_own_proxy && !needs_proxy(&config.cluster_url) {
+        config.proxy_url = None;
+    }
+    Ok(config)
+}
+
+fn names_proxy(cluster: &Cluster) -> bool {
+    cluster
+        .proxy_url
+        .as_ref()
+        .is_some_and(|url| !url.is_empty())
+}
+
+/// Whether the environment sends requests for an address to a proxy. The client of kube
+/// asks this of the proxy's own address instead.
+fn needs_proxy(address: &http::Uri) -> bool {
+    let host = address.host().unwrap_or_default();
+    let is_loopback = host == "localhost"
+        || host
+            .trim_matches(['[', ']'])
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback());
+    !is_loopback && Matcher::from_env().intercept(address).is_some()
+}
+
+/// What proves who asks, as far as the kubeconfig states it.
+fn secrets(user: &AuthInfo) -> Secrets {
+    let mut secrets = Secrets::default();
+    let written = serde_json::to_value(user).unwrap_or_default();
+    for key in SECRET_KEYS {
+        if let Some(value) = written[key].as_str() {
+            secrets.add(value);
+        }
+    }
+    secrets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    const CONFIG: &str = "apiVersion: v1\n\
+        kind: Config\n\
+        current-context: lab\n\
+        clusters:\n\
+        - {name: lab, cluster: {server: 'http://127.0.0.1:1'}}\n\
+        - {name: odd, cluster: {server: 'http://a b'}}\n\
+        users:\n\
+        - {name: me, user: {token: hunter2-hunter2}}\n\
+        contexts:\n\
+        - {name: lab, context: {cluster: lab, user: me}}\n\
+        - {name: odd, context: {cluster: odd, user: me}}\n\
+        - {name: gone, context: {cluster: nowhere}}\n";
+
+    fn target(text: &str, context: Option<&str>) -> Result<Target, OpenError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("config");
+        std::fs::write(&file, text).expect("writable");
+        Target::of(&KubernetesOptions {
+            context: context.map(str::to_owned),
+            kubeconfig: vec![folder.path().join("absent"), file],
+            ..KubernetesOptions::default()
+        })
+    }
+
+    #[test]
+    fn the_current_context_or_the_named_one_is_used() {
+        let target = target(CONFIG, None).expect("usable");
+        assert_eq!(target.config.cluster_url.port_u16(), Some(1));
+        assert!(!target.config.default_retry);
+        assert_eq!(target.config.proxy_url, None);
+        let said = target.secrets.blank("token hunter2-hunter2");
+        assert_eq!(said, "token (not shown)");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named_without_what_the_file_says() {
+        let refusal = |text: &str, context: Option<&str>| {
+            let error = target(text, context).err().expect("not usable");
+            error.to_string()
+        };
+        assert_eq!(
+            refusal(CONFIG, Some("prod")),
+            "the kubeconfig has no context `prod`"
+        );
+        let odd = refusal(CONFIG, Some("odd"));
+        assert!(
+            odd.starts_with("the context `odd` of the kubeconfig cannot be used: "),
+            "{odd}"
+        );
+        assert!(refusal(CONFIG, Some("gone")).contains("nowhere"));
+        let without = CONFIG.replace("current-context: lab\n", "");
+        assert_eq!(
+            refusal(&without, None),
+            "the kubeconfig has no current context"
+        );
+        for text in [
+            "users: hunter2",
+            "{",
+            "users: [{name: a, user: {token: [hunter2]}}]",
+        ] {
+            let said = refusal(text, None);
+            assert!(said.ends_with(" is not a valid kubeconfig"), "{said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_file_is_an_error_and_none_is_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |files: Vec<PathBuf>| {
+            Target::of(&KubernetesOptions {
+                // Without a service account, wherever this runs.
+                context: Some("lab".to_owned()),
+                kubeconfig: files,
+                ..KubernetesOptions::default()
+            })
+        };
+        let error = of(vec![folder.path().to_owned()]).err();
+        assert!(matches!(error, Some(OpenError::Io { .. })), "{error:?}");
+        let error = of(vec![folder.path().join("absent")]).err();
+        assert!(
+            matches!(error, Some(OpenError::NoKubeconfig { .. })),
+            "{error:?}"
+        );
+    }
+}

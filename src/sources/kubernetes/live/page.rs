@@ -1,0 +1,134 @@
+//! One page of a list as an API server sends it: its items do not state their kind.
+
+use super::super::objects::{Item, MOST_OBJECTS, Object, or_default};
+use super::super::rbac::Resource;
+use crate::sources::files::{AtMost, InvalidJson, at, read_json};
+use serde::Deserialize;
+use std::marker::PhantomData;
+
+/// Bytes of one text: objects have up to a megabyte, of which a text may be nearly all.
+const LONGEST_TEXT: usize = 2 << 20;
+/// What a list is called of which names and owners were asked for.
+const METADATA_LIST: &str = "PartialObjectMetadataList";
+
+/// Objects, and where those that follow begin.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub objects: Vec<Object>,
+    /// Empty on the last page.
+    pub next: String,
+}
+
+/// Why an answer is not a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NotRead {
+    /// It is something else.
+    Foreign,
+    /// It is a list that is not as it must be, and why.
+    Malformed(String),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "a list of Kubernetes objects")]
+struct ListWire {
+    #[serde(default)]
+    kind: String,
+    #[serde(default, deserialize_with = "or_default")]
+    metadata: ListMetadata,
+    #[serde(default, deserialize_with = "or_default")]
+    items: AtMost<Item, MOST_OBJECTS>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, expecting = "the metadata of a list")]
+struct ListMetadata {
+    #[serde(rename = "continue", deserialize_with = "or_default")]
+    next: String,
+}
+
+/// Reads a page of the objects of a resource.
+///
+/// # Errors
+/// When it is no such page.
+pub(super) fn read_page(body: &[u8], resource: &Resource) -> Result<Page, NotRead> {
+    let list = read_json(body, LONGEST_TEXT, PhantomData::<ListWire>);
+    let list = list.map_err(|error| match error.source {
+        InvalidJson::Value(invalid) => {
+            NotRead::Malformed(format!("{}{}", invalid.words(), at(&error.place)))
+        }
+        InvalidJson::Text(_) if body.first() == Some(&b'{') => {
+            NotRead::Malformed("it is not complete JSON".to_owned())
+        }
+        InvalidJson::Text(_) => NotRead::Foreign,
+    })?;
+    let Resource { group, kind, .. } = resource;
+    if list.kind != METADATA_LIST && list.kind.strip_suffix("List") != Some(*kind) {
+        return Err(NotRead::Foreign);
+    }
+    let items = list.items.0.into_iter().enumerate();
+    let objects = items.map(|(place, item)| {
+        let object = item.object(group, kind);
+        object.map_err(|why| NotRead::Malformed(format!("{why}, of `items[{place}]`")))
+    });
+    Ok(Page {
+        objects: objects.collect::<Result<_, _>>()?,
+        next: list.metadata.next,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::rbac::{PODS, REPLICA_SETS};
+    use super::*;
+
+    #[test]
+    fn items_are_of_the_kind_of_their_list() {
+        let body = br#"{"kind": "PodList", "apiVersion": "v1",
+            "metadata": {"continue": "abc", "resourceVersion": "7"},
+            "items": [{"metadata": {"name": "a", "namespace": "b"},
+                       "spec": {"nodeName": "c"}, "status": {"phase": "Running"}}]}"#;
+        let page = read_page(body, &PODS).expect("a page");
+        assert_eq!(page.next, "abc");
+        let [Object::Pod(pod)] = page.objects.as_slice() else {
+            panic!("{:?}", page.objects);
+        };
+        assert_eq!(
+            (pod.metadata.name.as_str(), pod.spec.node_name.as_str()),
+            ("a", "c")
+        );
+        let body = br#"{"kind": "PartialObjectMetadataList", "items": [
+            {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+             "metadata": {"name": "a"}}], "metadata": {}}"#;
+        let page = read_page(body, &REPLICA_SETS).expect("a page");
+        assert_eq!(page.next, "");
+        assert!(matches!(
+            page.objects.as_slice(),
+            [Object::Maker("ReplicaSet", _)]
+        ));
+        let body = br#"{"kind": "PodList", "metadata": {}, "items": null}"#;
+        assert!(read_page(body, &PODS).expect("a page").objects.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_page_is_told_from_what_is_wrong_in_one() {
+        let of = |text: &str| read_page(text.as_bytes(), &PODS).expect_err("no page");
+        for text in ["<html></html>", "", "{\"kind\": \"NodeList\"}", "{}"] {
+            assert_eq!(of(text), NotRead::Foreign, "{text}");
+        }
+        for (text, why) in [
+            ("{\"kind\": \"PodL", "it is not complete JSON"),
+            (
+                "{\"kind\": \"PodList\", \"items\": 7}",
+                "found the number `7`, expected a list at `items`",
+            ),
+            (
+                "{\"kind\": \"PodList\", \"items\": [{\"spec\": {\"containers\": [{\"resources\": \
+                 {\"requests\": {\"cpu\": \"many\"}}}]}}]}",
+                "`many` is not a quantity such as 500m or 16Gi, at \
+                 `spec.containers[0].resources.requests.cpu`, of `items[0]`",
+            ),
+        ] {
+            assert_eq!(of(text), NotRead::Malformed(why.to_owned()), "{text}");
+        }
+    }
+}

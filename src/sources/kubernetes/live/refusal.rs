@@ -1,0 +1,260 @@
+//! Failures of calls, sorted by what a user can do about them and by what may help. What
+//! a plugin printed, and what a file with credentials says, is in no message.
+
+use super::super::failure::{
+    FOREIGN, INCOMPLETE, INVALID_CLUSTER, INVALID_USER, NO_TOKEN, NOT_CONNECTED, PLUGIN_FAILED,
+    PLUGIN_NOT_RUN, PLUGIN_UNREADABLE, STATUS, TIMED_OUT, TOO_LARGE,
+};
+use super::super::rbac::CONNECT;
+use crate::domain::FailureKind;
+use crate::sources::SourceError;
+use crate::sources::error::chain;
+use crate::sources::secrets::Secrets;
+use http_body_util::LengthLimitError;
+use kube::client::AuthError;
+use kube::config::KubeconfigError;
+use serde_json::Value;
+use std::error::Error;
+use std::time::Duration;
+
+/// A call that failed.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub error: SourceError,
+    /// The status of the answer, where there was one.
+    pub status: Option<u16>,
+    pub again: Again,
+}
+
+/// What may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    Never,
+    /// Another try, because the fault may pass.
+    Soon,
+    /// Another try when the server has time: after as long as it says.
+    Later(Option<Duration>),
+}
+
+impl Refusal {
+    /// A failure without an answer that says so.
+    pub(super) fn own(
+        action: &'static str,
+        kind: FailureKind,
+        words: &str,
+        said: String,
+        again: Again,
+    ) -> Self {
+        Self {
+            error: SourceError::own(action, kind, words, said),
+            status: None,
+            again,
+        }
+    }
+
+    pub(super) fn late(action: &'static str) -> Self {
+        let kind = FailureKind::Unreachable;
+        Self::own(action, kind, TIMED_OUT, String::new(), Again::Never)
+    }
+
+    /// No answer, and why.
+    pub(super) fn without_answer(
+        action: &'static str,
+        error: &kube::Error,
+        plugin: Option<&str>,
+        secrets: &Secrets,
+    ) -> Self {
+        if let kube::Error::Auth(error) = error {
+            let error = SourceError {
+                action: Some(action),
+                ..credentials(error, plugin)
+            };
+            return Self {
+                error,
+                status: None,
+                again: Again::Never,
+            };
+        }
+        // The outermost words say only which part of the client reports it.
+        let outer = error.source();
+        let cause = outer.and_then(|one| one.source()).or(outer);
+        let said = secrets.blank(&cause.map_or_else(String::new, chain));
+        let kind = FailureKind::Unreachable;
+        Self::own(action, kind, NOT_CONNECTED, said, Again::Soon)
+    }
+
+    /// An answer whose body could not be read to its end.
+    pub(super) fn cut(action: &'static str, error: &(dyn Error + 'static)) -> Self {
+        if error.is::<LengthLimitError>() {
+            let kind = FailureKind::TooLarge;
+            return Self::own(action, kind, TOO_LARGE, String::new(), Again::Never);
+        }
+        let kind = FailureKind::Unreachable;
+        Self::own(action, kind, INCOMPLETE, String::new(), Again::Soon)
+    }
+
+    /// An answer that says that the call failed.
+    pub(super) fn of(
+        action: &'static str,
+        status: u16,
+        retry_after: Option<Duration>,
+        body: &[u8],
+        secrets: &Secrets,
+    ) -> Self {
+        let document: Value = serde_json::from_slice(body).unwrap_or_default();
+        let said = document["message"].as_str().unwrap_or_default();
+        let (kind, again) = match status {
+            401 => (FailureKind::RejectedCredentials, Again::Never),
+            403 => (FailureKind::Denied, Again::Never),
+            429 => (FailureKind::Throttled, Again::Later(retry_after)),
+            300..400 | 404 | 405 => (FailureKind::WrongAddress, Again::Never),
+            502..=504 => (FailureKind::Unreachable, Again::Soon),
+            500.. => (FailureKind::Other, Again::Soon),
+            _ => (FailureKind::Other, Again::Never),
+        };
+        // Whoever refuses credentials might repeat them.
+        let said = if status == 401 { "" } else { said };
+        Self {
+            error: SourceError::own(
+                action,
+                kind,
+                &format!("{STATUS}{status}"),
+                secrets.blank(said),
+            ),
+            status: Some(status),
+            again,
+        }
+    }
+
+    /// An answer of something else than an API server.
+    pub(super) fn foreign(action: &'static str) -> Self {
+        let kind = FailureKind::WrongAddress;
+        Self::own(action, kind, FOREIGN, String::new(), Again::Never)
+    }
+}
+
+/// Why there is no client to ask with.
+pub(super) fn not_made(error: &kube::Error, plugin: Option<&str>) -> SourceError {
+    let invalid = |words: &str, said: String| {
+        SourceError::own(CONNECT, FailureKind::InvalidSettings, words, said)
+    };
+    match error {
+        kube::Error::Auth(error) => credentials(error, plugin),
+        kube::Error::InferKubeconfig(error) => invalid(INVALID_USER, words_of(error)),
+        kube::Error::ProxyProtocolUnsupported { .. }
+        | kube::Error::ProxyProtocolDisabled { .. } => invalid(
+            INVALID_CLUSTER,
+            "the proxy is of a kind that is not supported".to_owned(),
+        ),
+        kube::Error::RustlsTls(_) => invalid(
+            INVALID_CLUSTER,
+            "its certificates, or those of the system, cannot be read".to_owned(),
+        ),
+        _ => invalid(INVALID_USER, String::new()),
+    }
+}
+
+/// Why there are no credentials. A plugin prints them, and its command line or its
+/// environment can hold some.
+fn credentials(error: &AuthError, plugin: Option<&str>) -> SourceError {
+    let none = |words: &str, said: String| {
+        let plugin = plugin.unwrap_or("auth-provider");
+        SourceError::own(
+            CONNECT,
+            FailureKind::NoCredentials,
+            words,
+            format!("{plugin}{said}"),
+        )
+    };
+    match error {
+        AuthError::AuthExecStart(error) => none(PLUGIN_NOT_RUN, format!(": {error}")),
+        AuthError::AuthExecRun { out, .. } => none(PLUGIN_FAILED, format!(": {}", out.status)),
+        AuthError::AuthExecParse(_)
+        | AuthError::ExecPluginFailed
+        | AuthError::ParseTokenKey(_)
+        | AuthError::MalformedTokenExpirationDate(_)
+        | AuthError::UnrefreshableTokenResponse => none(PLUGIN_UNREADABLE, String::new()),
+        AuthError::ReadTokenFile(error, path) => SourceError::own(
+            CONNECT,
+            FailureKind::NoCredentials,
+            NO_TOKEN,
+            format!("{}: {error}", path.display()),
+        ),
+        _ => SourceError::own(
+            CONNECT,
+            FailureKind::InvalidSettings,
+            INVALID_USER,
+            String::new(),
+        ),
+    }
+}
+
+/// What is wrong with a kubeconfig, without what it says.
+pub(super) fn words_of(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::LoadCertificateAuthority(_)
+        | KubeconfigError::LoadClientCertificate(_)
+        | KubeconfigError::LoadClientKey(_)
+        | KubeconfigError::LoadClusterOfContext(_)
+        | KubeconfigError::MissingClusterUrl
+        | KubeconfigError::ParseClusterUrl(_)
+        | KubeconfigError::ParseProxyUrl(_) => Secrets::default().blank(&error.to_string()),
+        KubeconfigError::ParseCertificates(_) => {
+            "its certificates are not in the PEM format".to_owned()
+        }
+        _ => "it cannot be read".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_plugin_printed_is_not_repeated() {
+        use std::os::unix::process::ExitStatusExt;
+        let out = std::process::Output {
+            status: std::process::ExitStatus::from_raw(256),
+            stdout: b"hunter2".to_vec(),
+            stderr: b"hunter2".to_vec(),
+        };
+        let error = AuthError::AuthExecRun {
+            cmd: "TOKEN=hunter2 \"aws\"".to_owned(),
+            out: Box::new(out),
+        };
+        let error = credentials(&error, Some("aws"));
+        assert_eq!(
+            error.to_string(),
+            "kubernetes:connect: the credential plugin failed: aws: exit status: 1"
+        );
+    }
+
+    #[test]
+    fn refusals_are_sorted_by_what_helps() {
+        let secrets = Secrets::default();
+        let of = |status, wait| {
+            let body = br#"{"kind": "Status", "message": "why"}"#;
+            Refusal::of("kubernetes:nodes", status, wait, body, &secrets)
+        };
+        let wait = Some(Duration::from_secs(7));
+        for (status, kind, again, said) in [
+            (401, FailureKind::RejectedCredentials, Again::Never, ""),
+            (403, FailureKind::Denied, Again::Never, "why"),
+            (404, FailureKind::WrongAddress, Again::Never, "why"),
+            (410, FailureKind::Other, Again::Never, "why"),
+            (429, FailureKind::Throttled, Again::Later(wait), "why"),
+            (500, FailureKind::Other, Again::Soon, "why"),
+            (503, FailureKind::Unreachable, Again::Soon, "why"),
+        ] {
+            let refusal = of(status, wait);
+            assert_eq!(
+                (refusal.error.kind, refusal.again),
+                (kind, again),
+                "{status}"
+            );
+            assert_eq!(refusal.error.said, said, "{status}");
+            assert_eq!(refusal.error.code, format!("HTTP {status}"));
+        }
+    }
+}
