@@ -32,7 +32,8 @@ pub(super) enum Command {
     /// Report GPU costs and waste, their causes, and the actions to take first
     ///
     /// Reads instances, prices and GPU metrics from an AWS account (read-only), a
-    /// recorded estate (`--from`) or a built-in demo (`--demo`).
+    /// Kubernetes cluster (`--kubernetes`, `--from-kubectl`), a recorded estate (`--from`)
+    /// or a built-in demo (`--demo`).
     Audit(Box<AuditArgs>),
     /// Check the audit against a policy in CI; a violation exits with code 100
     ///
@@ -79,6 +80,8 @@ pub(super) enum Command {
     Explain(Box<ExplainArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy(IamPolicyArgs),
+    /// Print the read-only ClusterRole that `--kubernetes` needs, as YAML
+    KubernetesRbac,
     /// Print shell completions
     Completions {
         /// Shell to print completions for
@@ -114,6 +117,7 @@ impl Command {
             | Self::Pricing(_)
             | Self::Profile(_)
             | Self::IamPolicy(_)
+            | Self::KubernetesRbac
             | Self::Completions { .. }
             | Self::Man => None,
         }

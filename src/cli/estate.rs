@@ -10,7 +10,7 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, output, price_cache, profile_data};
 use crate::analysis::GroupingKeys;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{Commitments, GapSubject, PriceBook, ResourceId};
+use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId};
 use crate::gather::{GatherOptions, gather};
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, Notice};
@@ -106,7 +106,7 @@ pub(super) fn last_estate(
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
     let is_named = args.demo.is_some() || args.from.is_some();
-    if is_named || !args.kubernetes.from_kubectl.is_empty() {
+    if is_named || args.kubernetes.is_given() {
         return estate(args, settings, io);
     }
     let scope = Scope::of(args)?;
@@ -386,8 +386,8 @@ fn live(
             output::say(&warning, &args.out, io);
         }
     }
-    let cluster = args.kubernetes.account()?;
-    let is_cloud_read = !args.kubernetes.is_offline();
+    let cluster = args.kubernetes.cluster(io)?;
+    let is_cloud_read = !args.kubernetes.is_alone();
     let organization = args.organization.organization()?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
         let (mut accounts, mut gaps) = (Vec::new(), Vec::new());
@@ -408,7 +408,17 @@ fn live(
                 }
             }
         }
-        accounts.extend(cluster);
+        if let Some(cluster) = cluster {
+            match cluster.account(progress).await {
+                Ok(account) => accounts.push(account),
+                // What the cloud shows is still audited.
+                Err(error) if is_cloud_read => {
+                    let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
+                    gaps.push(Gap::of(GapSubject::Region, "cluster", cause));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
         if args.metrics_source == MetricsSource::Prometheus {
             let all = accounts.iter_mut().flat_map(|one| &mut one.connections);
             all.for_each(|connection| connection.metrics.clear());

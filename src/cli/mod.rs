@@ -114,6 +114,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),
+        Command::KubernetesRbac => shell::kubernetes_rbac(io),
         Command::Completions { shell } => shell::completions(*shell, io),
         Command::Man => shell::man(io),
     };

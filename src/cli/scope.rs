@@ -23,9 +23,10 @@ impl Scope {
     /// Reads the flags; `--region` selects in what was recorded only, because a
     /// live account was asked about these regions alone.
     pub(super) fn of(args: &EstateArgs) -> Result<Self, Failure> {
-        let has_files = args.from.is_some() || !args.kubernetes.from_kubectl.is_empty();
-        let is_recorded = args.demo.is_some() || has_files;
-        let names = args.aws.region.as_deref().filter(|_| is_recorded);
+        let is_recorded = args.demo.is_some() || args.from.is_some();
+        // A cluster is not asked for regions either.
+        let is_whole = is_recorded || args.kubernetes.is_given();
+        let names = args.aws.region.as_deref().filter(|_| is_whole);
         Ok(Self {
             regions: match names {
                 Some(names) => regions(names)?.map(BTreeSet::from_iter),
@@ -184,6 +185,10 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
     scope.named("--config", args.out.config.as_ref().map(path), "FILE");
     scope.named("--from", args.from.as_ref().map(path), "FILE");
+    if args.kubernetes.kubernetes {
+        scope.flag("--kubernetes");
+    }
+    scope.named("--context", args.kubernetes.context.clone(), "NAME");
     let files: Vec<String> = args.kubernetes.from_kubectl.iter().map(path).collect();
     let files = (!files.is_empty()).then(|| files.join(","));
     scope.named("--from-kubectl", files, "FILE");

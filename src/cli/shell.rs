@@ -4,6 +4,7 @@ use super::exit::{ExitCode, Failure};
 use super::organization::{IamPolicyArgs, named_role};
 use super::{Io, command};
 use crate::sources::aws::{Trusted, iam_policy, organization_policy};
+use crate::sources::kubernetes;
 use clap_complete::Shell;
 
 /// The account of AWS's own examples.
@@ -20,6 +21,10 @@ pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode
     let role = named_role(args.role.as_deref());
     let text = organization_policy(&trusted, &role, args.external_id.as_deref());
     print(text.as_bytes(), io)
+}
+
+pub(super) fn kubernetes_rbac(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    print(kubernetes::cluster_role().as_bytes(), io)
 }
 
 pub(super) fn completions(shell: Shell, io: &mut Io<'_>) -> Result<ExitCode, Failure> {

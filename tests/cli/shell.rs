@@ -19,6 +19,7 @@ const COMMANDS: &[&str] = &[
     "profile",
     "explain",
     "iam-policy",
+    "kubernetes-rbac",
     "completions",
     "man",
 ];
@@ -69,6 +70,13 @@ fn the_policy_is_printed_as_the_library_makes_it() {
 }
 
 #[test]
+fn the_role_is_printed_as_the_library_makes_it() {
+    let outcome = World::new().run(&["kubernetes-rbac"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    assert_eq!(outcome.stdout, gpucost::sources::kubernetes::cluster_role());
+}
+
+#[test]
 fn what_needs_no_settings_reads_none() {
     let world = World::new();
     world.file("gpucost.toml", "this is no toml");
@@ -78,6 +86,7 @@ fn what_needs_no_settings_reads_none() {
         &["--version"],
         &["audit", "--help"],
         &["iam-policy"],
+        &["kubernetes-rbac"],
         &["completions", "fish"],
         &["man"],
     ] {
@@ -115,6 +124,7 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
         &["inventory", "--from", &path],
         &["metrics", "setup", "--from", &path, "-q"],
         &["iam-policy"],
+        &["kubernetes-rbac"],
         &["completions", "zsh"],
         &["man"],
         &["--help"],

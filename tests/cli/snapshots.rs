@@ -57,6 +57,7 @@ fn help_of_every_command() {
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],
+        &["kubernetes-rbac", "--help"],
         &["completions", "--help"],
         &["man", "--help"],
     ] {

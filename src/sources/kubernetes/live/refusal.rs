@@ -198,6 +198,7 @@ pub(super) fn words_of(error: &KubeconfigError) -> String {
         | KubeconfigError::LoadClusterOfContext(_)
         | KubeconfigError::MissingClusterUrl
         | KubeconfigError::ParseClusterUrl(_)
+        | KubeconfigError::ParseNoProxy(_)
         | KubeconfigError::ParseProxyUrl(_) => Secrets::default().blank(&error.to_string()),
         KubeconfigError::ParseCertificates(_) => {
             "its certificates are not in the PEM format".to_owned()
