@@ -8,6 +8,8 @@ mod demo;
 mod fuzz;
 mod habits;
 mod iam;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
 mod layers;
 mod profile;
 mod prometheus;

@@ -1,0 +1,103 @@
+//! Programs that give credentials: what they print is in no output.
+
+#![cfg(unix)]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::fleet::objects;
+use super::run::Lab;
+use super::server::{ApiServer, kubeconfig};
+
+/// What the plugins of these tests print.
+const PRINTED: &str = "printed-by-a-plugin-and-nowhere-else";
+
+/// A user whose credentials a program gives.
+fn user(command: &str) -> Value {
+    json!({"exec": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": command,
+        "interactiveMode": "IfAvailable",
+        "env": [{"name": "GPUCOST_TEST_SECRET", "value": PRINTED}],
+    }})
+}
+
+/// Writes a program of the shell, and gives its path.
+fn script(folder: &Path, lines: &str) -> String {
+    let path = folder.join("plugin.sh");
+    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).expect("a writable folder");
+    let mode = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(&path, mode).expect("our own file");
+    path.into_os_string().into_string().expect("UTF-8")
+}
+
+#[test]
+fn the_token_of_a_plugin_is_sent_and_not_shown() {
+    let server = ApiServer::with_token(&objects(), 500, PRINTED);
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let credential = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "status": {"token": PRINTED},
+    });
+    let lines = format!("echo '{PRINTED}' >&2\necho '{credential}'");
+    let plugin = script(folder.path(), &lines);
+    let lab = Lab::with(&kubeconfig(&server.url(), &user(&plugin)));
+    let run = lab.read("inventory", &["-vv", "--save", "saved.json"]);
+    let document = run.json();
+    assert_eq!(document["nodes"].as_array().map(Vec::len), Some(230));
+    let saved = std::fs::read_to_string(lab.folder().join("saved.json")).expect("it was saved");
+    for text in [&run.stdout, &run.stderr, &saved] {
+        assert!(!text.contains(PRINTED), "{text}");
+    }
+}
+
+#[test]
+fn a_plugin_that_gives_no_credentials_is_named_and_not_quoted() {
+    let server = ApiServer::start(&objects(), 500);
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let failing = format!("echo {PRINTED}; echo {PRINTED} >&2; exit 3");
+    let talking = format!("echo {PRINTED}");
+    for (lines, words) in [
+        (failing.as_str(), "the credential plugin failed: "),
+        (
+            talking.as_str(),
+            "the output of the credential plugin is not an ExecCredential: ",
+        ),
+    ] {
+        let plugin = script(folder.path(), lines);
+        let lab = Lab::with(&kubeconfig(&server.url(), &user(&plugin)));
+        let run = lab.read("inventory", &["-vv"]);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        let line = format!("error: kubernetes:connect: {words}{plugin}");
+        assert!(run.stderr.contains(&line), "{}", run.stderr);
+        assert!(!run.stderr.contains(PRINTED), "{}", run.stderr);
+        assert_eq!(run.stdout, "");
+    }
+    assert!(server.listed().is_empty());
+}
+
+#[test]
+fn a_plugin_that_does_not_exist_is_named() {
+    let server = ApiServer::start(&objects(), 500);
+    let lab = Lab::with(&kubeconfig(
+        &server.url(),
+        &user("no-such-plugin-of-gpucost"),
+    ));
+    let run = lab.read("inventory", &[]);
+    let said = run.error(1);
+    assert!(
+        said.starts_with(
+            "error: kubernetes:connect: the credential plugin cannot be started: \
+             no-such-plugin-of-gpucost: "
+        ),
+        "{said}"
+    );
+    assert!(
+        said.ends_with(
+            "hint: run `kubectl get nodes` with the same context: it runs the same credential \
+             plugin\n"
+        ),
+        "{said}"
+    );
+}
