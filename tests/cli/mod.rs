@@ -37,7 +37,7 @@ mod pages;
 mod plan;
 mod price_cache;
 mod pricing;
-mod process;
+pub mod process;
 mod profiled;
 mod read_logs;
 mod redact;

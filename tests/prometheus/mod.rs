@@ -14,5 +14,5 @@ mod gate;
 mod places;
 mod pods;
 mod proof;
-mod servers;
+pub mod servers;
 mod traces;
