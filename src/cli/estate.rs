@@ -11,7 +11,7 @@ use super::{last_run, live, output, price_cache, profile_data};
 use crate::analysis::GroupingKeys;
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId};
-use crate::gather::{GatherOptions, gather};
+use crate::gather::{GatherError, GatherOptions, gather};
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, Notice};
 use crate::sources::files::{
@@ -416,7 +416,7 @@ fn live(
                     let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
                     gaps.push(Gap::of(GapSubject::Region, "cluster", cause));
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(GatherError::Source(error)),
             }
         }
         if args.metrics_source == MetricsSource::Prometheus {

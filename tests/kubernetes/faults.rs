@@ -31,7 +31,7 @@ async fn read(lab: &Lab) -> Result<Reading, SourceError> {
 async fn read_with(options: KubernetesOptions) -> Result<Reading, SourceError> {
     let cluster = LiveCluster::open(options).map_err(|error| error.to_string());
     let cluster = cluster.expect("a kubeconfig");
-    cluster.read(&|_| ()).await
+    cluster.read(&|_: &str| {}).await
 }
 
 /// What is missing, and why, in short.
@@ -81,17 +81,17 @@ async fn a_server_that_is_busy_is_asked_again() {
     server.inject("nodes", 0, 2, Fault::Throttled(0));
     server.inject("pods", 3, 2, Fault::Unavailable);
     let reading = read(&Lab::of(&server)).await.expect("a cluster");
-    assert_eq!(missing(&reading), []);
+    assert!(reading.found.gaps.is_empty(), "{:?}", reading.found.gaps);
     assert_eq!(reading.usage.retries, 4);
     assert_eq!(calls(&reading, "nodes"), NODE_PAGES);
 
     server.inject("nodes", 0, ALWAYS, Fault::Throttled(0));
-    let error = read(&Lab::of(&server)).await.err().expect("no nodes");
+    let error = read(&Lab::of(&server)).await.expect_err("no nodes");
     assert_eq!(error.kind, FailureKind::Throttled);
     // Whoever asks for a pause of an hour is not waited for.
     let server = ApiServer::start(&objects(), PAGE);
     server.inject("nodes", 0, ALWAYS, Fault::Throttled(3_600));
-    let error = read(&Lab::of(&server)).await.err().expect("no nodes");
+    let error = read(&Lab::of(&server)).await.expect_err("no nodes");
     assert_eq!(error.kind, FailureKind::Throttled);
     assert_eq!(server.listed().len(), 1);
 }
@@ -119,7 +119,7 @@ async fn answers_that_cannot_be_read_are_told_apart() {
     ] {
         let server = ApiServer::start(&objects(), PAGE);
         server.inject("nodes", 0, ALWAYS, fault);
-        let error = read(&Lab::of(&server)).await.err().expect("no nodes");
+        let error = read(&Lab::of(&server)).await.expect_err("no nodes");
         assert_eq!((error.kind, error.code.as_str()), (kind, code), "{fault:?}");
         assert_eq!(error.action, Some("kubernetes:nodes"));
     }
@@ -135,7 +135,7 @@ async fn a_slow_server_is_not_waited_for_beyond_the_limit() {
         timeout: Duration::from_millis(300),
         ..KubernetesOptions::default()
     };
-    let error = read_with(options).await.err().expect("no nodes");
+    let error = read_with(options).await.expect_err("no nodes");
     assert_eq!(error.kind, FailureKind::Unreachable);
     assert_eq!(error.code, "no response within the time limit");
 }
@@ -150,7 +150,7 @@ async fn a_server_without_the_api_of_devices_lacks_nothing() {
     let server = ApiServer::start(&all, PAGE);
     server.inject("resourceslices", 0, ALWAYS, Fault::NotFound);
     let reading = read(&Lab::of(&server)).await.expect("a cluster");
-    assert_eq!(missing(&reading), []);
+    assert!(reading.found.gaps.is_empty(), "{:?}", reading.found.gaps);
     // The older versions of the group are other paths, which this server does not have.
     assert_eq!(calls(&reading, "resourceslices.resource.k8s.io"), 3);
     assert_eq!(calls(&reading, "resourceclaims.resource.k8s.io"), 0);

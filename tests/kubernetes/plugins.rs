@@ -2,7 +2,6 @@
 
 #![cfg(unix)]
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -14,22 +13,22 @@ use super::server::{ApiServer, kubeconfig};
 /// What the plugins of these tests print.
 const PRINTED: &str = "printed-by-a-plugin-and-nowhere-else";
 
+const SHELL: &str = "/bin/sh";
+
 /// A user whose credentials a program gives.
-fn user(command: &str) -> Value {
+fn user(command: &str, arguments: &[&str]) -> Value {
     json!({"exec": {
-        "apiVersion": "client.authentication.k8s.io/v1", "command": command,
+        "apiVersion": "client.authentication.k8s.io/v1", "command": command, "args": arguments,
         "interactiveMode": "IfAvailable",
         "env": [{"name": "GPUCOST_TEST_SECRET", "value": PRINTED}],
     }})
 }
 
-/// Writes a program of the shell, and gives its path.
-fn script(folder: &Path, lines: &str) -> String {
+/// A user whose credentials some lines of the shell give.
+fn user_of_script(folder: &Path, lines: &str) -> Value {
     let path = folder.join("plugin.sh");
-    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).expect("a writable folder");
-    let mode = std::fs::Permissions::from_mode(0o700);
-    std::fs::set_permissions(&path, mode).expect("our own file");
-    path.into_os_string().into_string().expect("UTF-8")
+    std::fs::write(&path, lines).expect("a writable folder");
+    user(SHELL, &[path.to_str().expect("UTF-8")])
 }
 
 #[test]
@@ -41,8 +40,8 @@ fn the_token_of_a_plugin_is_sent_and_not_shown() {
         "status": {"token": PRINTED},
     });
     let lines = format!("echo '{PRINTED}' >&2\necho '{credential}'");
-    let plugin = script(folder.path(), &lines);
-    let lab = Lab::with(&kubeconfig(&server.url(), &user(&plugin)));
+    let user = user_of_script(folder.path(), &lines);
+    let lab = Lab::with(&kubeconfig(&server.url(), &user));
     let run = lab.read("inventory", &["-vv", "--save", "saved.json"]);
     let document = run.json();
     assert_eq!(document["nodes"].as_array().map(Vec::len), Some(230));
@@ -65,11 +64,11 @@ fn a_plugin_that_gives_no_credentials_is_named_and_not_quoted() {
             "the output of the credential plugin is not an ExecCredential: ",
         ),
     ] {
-        let plugin = script(folder.path(), lines);
-        let lab = Lab::with(&kubeconfig(&server.url(), &user(&plugin)));
+        let user = user_of_script(folder.path(), lines);
+        let lab = Lab::with(&kubeconfig(&server.url(), &user));
         let run = lab.read("inventory", &["-vv"]);
         assert_eq!(run.code, 1, "{}", run.stderr);
-        let line = format!("error: kubernetes:connect: {words}{plugin}");
+        let line = format!("error: kubernetes:connect: {words}{SHELL}");
         assert!(run.stderr.contains(&line), "{}", run.stderr);
         assert!(!run.stderr.contains(PRINTED), "{}", run.stderr);
         assert_eq!(run.stdout, "");

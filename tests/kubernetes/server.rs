@@ -11,7 +11,7 @@ use std::time::Duration;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
@@ -252,7 +252,7 @@ async fn answer(state: &State, request: &Request<Incoming>) -> Reply {
             "the server could not find the requested resource",
         );
     };
-    let header = |name| {
+    let header = |name: HeaderName| {
         let value = request.headers().get(name);
         let text = value.and_then(|value| value.to_str().ok());
         text.unwrap_or_default()
@@ -358,10 +358,10 @@ fn page(
         Some(Ok(from)) => from,
         Some(Err(_)) => return status(400, "BadRequest", "continue key is not valid"),
     };
-    let limit = parameter("limit").and_then(|limit| limit.parse().ok());
+    let limit: Option<usize> = parameter("limit").and_then(|limit| limit.parse().ok());
     let limit = limit.filter(|limit| *limit > 0);
     // Without a limit everything is sent at once.
-    let to = limit.map_or(all.len(), |limit: usize| from + limit.min(state.page));
+    let to = limit.map_or(all.len(), |limit| from + limit.min(state.page));
     let to = to.min(all.len());
     let items = all[from.min(to)..to].iter().map(|one| {
         let mut item = (*one).clone();

@@ -63,9 +63,7 @@ fn is_action(text: &str) -> bool {
 
 /// Whether a text is a code of a failure that names nobody.
 fn is_code(text: &str) -> bool {
-    aws::is_known_code(text)
-        || kubernetes::is_known_code(text)
-        || prometheus::is_known_code(text)
+    aws::is_known_code(text) || kubernetes::is_known_code(text) || prometheus::is_known_code(text)
 }
 
 impl Named {

@@ -87,7 +87,7 @@ impl LiveCluster {
 async fn devices(server: &ApiServer) -> Result<Vec<Object>, Refusal> {
     for version in SLICES.versions {
         let mut objects = match list(server, &SLICES, version).await {
-            Err(refusal) if refusal.status == Some(NOT_FOUND) => continue,
+            Err(refusal) if refusal.has_status(NOT_FOUND) => continue,
             listed => listed?,
         };
         objects.extend(list(server, &DEVICE_CLAIMS, version).await?);

@@ -36,7 +36,7 @@ pub(super) async fn list(
     let mut restarts = 0;
     loop {
         match list_once(server, resource, version).await {
-            Err(refusal) if refusal.status == Some(GONE) && restarts < MOST_RESTARTS => {
+            Err(refusal) if refusal.has_status(GONE) && restarts < MOST_RESTARTS => {
                 tracing::debug!("{}; from the beginning", refusal.error);
                 restarts += 1;
             }

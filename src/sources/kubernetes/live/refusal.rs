@@ -21,8 +21,6 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub error: SourceError,
-    /// The status of the answer, where there was one.
-    pub status: Option<u16>,
     pub again: Again,
 }
 
@@ -47,9 +45,13 @@ impl Refusal {
     ) -> Self {
         Self {
             error: SourceError::own(action, kind, words, said),
-            status: None,
             again,
         }
+    }
+
+    /// Whether the answer had a status.
+    pub(super) fn has_status(&self, status: u16) -> bool {
+        self.error.code == code_of(status)
     }
 
     pub(super) fn late(action: &'static str) -> Self {
@@ -71,7 +73,6 @@ impl Refusal {
             };
             return Self {
                 error,
-                status: None,
                 again: Again::Never,
             };
         }
@@ -115,13 +116,7 @@ impl Refusal {
         // Whoever refuses credentials might repeat them.
         let said = if status == 401 { "" } else { said };
         Self {
-            error: SourceError::own(
-                action,
-                kind,
-                &format!("{STATUS}{status}"),
-                secrets.blank(said),
-            ),
-            status: Some(status),
+            error: SourceError::own(action, kind, &code_of(status), secrets.blank(said)),
             again,
         }
     }
@@ -131,6 +126,10 @@ impl Refusal {
         let kind = FailureKind::WrongAddress;
         Self::own(action, kind, FOREIGN, String::new(), Again::Never)
     }
+}
+
+fn code_of(status: u16) -> String {
+    format!("{STATUS}{status}")
 }
 
 /// Why there is no client to ask with.
