@@ -88,7 +88,7 @@ async fn a_server_that_is_busy_is_asked_again() {
     server.inject("nodes", 0, ALWAYS, Fault::Throttled(0));
     let error = read(&Lab::of(&server)).await.expect_err("no nodes");
     assert_eq!(error.kind, FailureKind::Throttled);
-    // Whoever asks for a pause of an hour is not waited for.
+    // A pause of an hour is not waited for.
     let server = ApiServer::start(&objects(), PAGE);
     server.inject("nodes", 0, ALWAYS, Fault::Throttled(3_600));
     let error = read(&Lab::of(&server)).await.expect_err("no nodes");
@@ -97,7 +97,7 @@ async fn a_server_that_is_busy_is_asked_again() {
 }
 
 #[tokio::test]
-async fn answers_that_cannot_be_read_are_told_apart() {
+async fn each_kind_of_unreadable_answer_has_its_own_error() {
     for (fault, kind, code) in [
         (
             Fault::Truncated,
@@ -141,7 +141,7 @@ async fn a_slow_server_is_not_waited_for_beyond_the_limit() {
 }
 
 #[tokio::test]
-async fn a_server_without_the_api_of_devices_lacks_nothing() {
+async fn a_server_without_the_api_of_devices_has_no_gap() {
     let of_nodes = |one: &serde_json::Value| {
         let kind = one["kind"].as_str().expect("text");
         !kind.starts_with("Resource")
@@ -221,7 +221,7 @@ fn a_right_that_is_missing_is_a_gap_that_names_it() {
 }
 
 #[test]
-fn without_the_right_to_list_pods_nothing_is_said_of_owners() {
+fn an_owner_that_cannot_be_listed_is_the_last_one() {
     let server = ApiServer::start(&objects(), 500);
     server.inject("replicasets", 0, ALWAYS, Fault::Forbidden);
     let document = Lab::of(&server).read("inventory", &[]).json();
@@ -254,7 +254,7 @@ fn without_nodes_there_is_no_document() {
         said.starts_with("error: kubernetes:nodes: HTTP 401\nhint: sign in to the cluster again"),
         "{said}"
     );
-    // Nobody listens.
+    // No process listens there.
     let url = format!("http://127.0.0.1:{}", free_port());
     let run = Lab::with(&kubeconfig(&url, &json!({}))).read("inventory", &[]);
     let said = run.error(1);

@@ -7,4 +7,4 @@ mod live;
 mod plugins;
 mod rights;
 mod run;
-mod server;
+pub mod server;

@@ -44,7 +44,7 @@ fn what_is_asked_is_what_the_role_allows() {
         let (group, name) = match parts.as_slice() {
             ["api", _, name] => ("", *name),
             ["apis", group, _, name] => (*group, *name),
-            _ => panic!("{} is no list of all namespaces", listed.path),
+            _ => panic!("{} is not a list of all namespaces", listed.path),
         };
         asked.insert((group.to_owned(), name.to_owned()));
         let limit = listed.query.iter().find(|(key, _)| key == "limit");

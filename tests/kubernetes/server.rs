@@ -1,5 +1,5 @@
 //! An API server on this host: it lists what it is given, page by page, with the
-//! discovery that kubectl needs, and fails where it is told to.
+//! discovery that kubectl needs, and fails where a test says so.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -52,12 +52,12 @@ pub enum Fault {
     Forbidden,
     /// The server does not know the user.
     Unauthorized,
-    /// The list of which a page is asked is no longer kept.
+    /// The server has dropped the list of which a page is asked.
     Expired,
     /// Too many requests, and for how many seconds.
     Throttled(u64),
     Unavailable,
-    /// There is no such resource.
+    /// The resource does not exist.
     NotFound,
     Slow(Duration),
     /// The answer ends within its JSON.
@@ -120,7 +120,7 @@ impl ApiServer {
         Self::with_token(objects, page, TOKEN)
     }
 
-    /// The same for whoever has a token.
+    /// The same for clients with a token.
     pub fn with_token(objects: &[Value], page: usize, token: &str) -> Self {
         let of_kind = |kind: &str| -> Vec<Value> {
             let own = objects.iter().filter(|one| one["kind"] == kind);

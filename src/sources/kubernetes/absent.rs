@@ -1,4 +1,4 @@
-//! Where there is no client of Kubernetes: a build without the feature.
+//! A build without the feature `kubernetes`, which has no client of it.
 
 use super::failure::OpenError;
 use super::options::KubernetesOptions;

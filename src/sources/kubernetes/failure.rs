@@ -50,7 +50,7 @@ fn in_places(searched: &[PathBuf]) -> String {
     }
 }
 
-/// Own words for failures, which name nobody.
+/// Own words for failures, without names from outside.
 pub(super) const PLUGIN_NOT_RUN: &str = "the credential plugin cannot be started";
 pub(super) const PLUGIN_FAILED: &str = "the credential plugin failed";
 pub(super) const PLUGIN_UNREADABLE: &str =
@@ -69,7 +69,7 @@ pub(super) const MALFORMED: &str = "the response is not in the format of the Kub
 /// Before the number of a status.
 pub(super) const STATUS: &str = "HTTP ";
 
-/// Whether a code names nobody: a status, or this program's own words.
+/// Whether a code has no names from outside: a status, or this program's own words.
 pub fn is_known_code(code: &str) -> bool {
     const OWN: &[&str] = &[
         PLUGIN_NOT_RUN,

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::account::Account;
 use super::command::{Gpucost, Run};
+#[cfg(feature = "kubernetes")]
+use crate::kubernetes::server::{ApiServer, Fault as Denial};
 use crate::wire::fleet::{Launch, launch};
 use crate::wire::loopback::{Fault, Price, Target, Times};
 
@@ -97,4 +99,55 @@ fn a_machine_that_ec2_and_a_cluster_show_is_paid_for_once() {
     let regions = document["gaps"].as_array().expect("a list").iter();
     let regions: Vec<&Value> = regions.filter(|gap| gap["what"] == "region").collect();
     assert_eq!(regions.len(), 1, "{regions:?}");
+}
+
+/// A listing of the account and of a cluster that is asked.
+#[cfg(feature = "kubernetes")]
+fn listed_live(account: &Account, server: &ApiServer) -> Run {
+    let mut inventory = Gpucost::new(&["inventory", "--format", "json", "--region", "us-east-1"])
+        .args(&["--kubernetes", "--with-aws"])
+        .of(account);
+    // Where kubectl has it as well.
+    let folder = inventory.folder().join(".kube");
+    fs::create_dir(&folder).expect("a writable folder");
+    let config = server.kubeconfig().to_string();
+    fs::write(folder.join("config"), config).expect("a writable folder");
+    inventory.run()
+}
+
+#[cfg(feature = "kubernetes")]
+#[test]
+fn a_cluster_that_is_asked_adds_its_labels_and_never_hides_the_account() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let plan = [Launch::on_demand("us-east-1a", "g5.xlarge")];
+    let launched = launch(&account.loopback, &plan);
+    let id = launched[0].instance_id.as_str();
+    let server = ApiServer::start(&[node("gpu-1", id)], 500);
+    let document = listed_live(&account, &server).json(0);
+    let instances = document["instances"].as_array().expect("a list");
+    let [one] = instances.as_slice() else {
+        panic!("{instances:?}");
+    };
+    assert_eq!(
+        (&one["id"], &one["account"], &one["name"]),
+        (&json!(id), &json!(account.number), &json!("gpu-1"))
+    );
+    assert_eq!(document["nodes"].as_array().map(Vec::len), Some(1));
+
+    server.inject("nodes", 0, usize::MAX, Denial::Forbidden);
+    let document = listed_live(&account, &server).json(0);
+    assert_eq!(document["instances"].as_array().map(Vec::len), Some(1));
+    let gaps = document["gaps"].as_array().expect("a list").iter();
+    let regions: Vec<&Value> = gaps.filter(|gap| gap["what"] == "region").collect();
+    let [cluster] = regions.as_slice() else {
+        panic!("{regions:?}");
+    };
+    assert_eq!(
+        (&cluster["where"], &cluster["cause"]),
+        (&json!("cluster"), &json!("call-failed"))
+    );
+    let hint = cluster["hint"].as_str().expect("text");
+    assert!(hint.contains("`gpucost kubernetes-rbac`"), "{hint}");
 }

@@ -28,7 +28,7 @@ pub(super) struct Target {
 
 impl Target {
     /// # Errors
-    /// When there is no kubeconfig, or what it says cannot be used.
+    /// When a kubeconfig is missing, or what it says cannot be used.
     pub(super) fn of(options: &KubernetesOptions) -> Result<Self, OpenError> {
         let mut config = match kubeconfig(&options.kubeconfig)? {
             Some(kubeconfig) => of_context(kubeconfig, options.context.as_deref())?,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_file_is_an_error_and_none_is_another() {
+    fn a_folder_and_a_missing_file_are_two_errors() {
         let folder = tempfile::tempdir().expect("a folder");
         let of = |files: Vec<PathBuf>| {
             Target::of(&KubernetesOptions {

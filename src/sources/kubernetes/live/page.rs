@@ -49,7 +49,7 @@ struct ListMetadata {
 /// Reads a page of the objects of a resource.
 ///
 /// # Errors
-/// When it is no such page.
+/// When it is something else, or is not as it must be.
 pub(super) fn read_page(body: &[u8], resource: &Resource) -> Result<Page, NotRead> {
     let list = read_json(body, LONGEST_TEXT, PhantomData::<ListWire>);
     let list = list.map_err(|error| match error.source {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_is_told_from_what_is_wrong_in_one() {
+    fn other_answers_differ_from_lists_with_an_error() {
         let of = |text: &str| read_page(text.as_bytes(), &PODS).expect_err("no page");
         for text in ["<html></html>", "", "{\"kind\": \"NodeList\"}", "{}"] {
             assert_eq!(of(text), NotRead::Foreign, "{text}");

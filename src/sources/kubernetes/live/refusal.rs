@@ -113,7 +113,7 @@ impl Refusal {
             500.. => (FailureKind::Other, Again::Soon),
             _ => (FailureKind::Other, Again::Never),
         };
-        // Whoever refuses credentials might repeat them.
+        // A server that refuses credentials might repeat them.
         let said = if status == 401 { "" } else { said };
         Self {
             error: SourceError::own(action, kind, &code_of(status), secrets.blank(said)),
@@ -132,7 +132,7 @@ fn code_of(status: u16) -> String {
     format!("{STATUS}{status}")
 }
 
-/// Why there is no client to ask with.
+/// Why a client could not be made.
 pub(super) fn not_made(error: &kube::Error, plugin: Option<&str>) -> SourceError {
     let invalid = |words: &str, said: String| {
         SourceError::own(CONNECT, FailureKind::InvalidSettings, words, said)
