@@ -81,7 +81,7 @@ fn a_plugin_that_does_not_exist_is_named() {
     let server = ApiServer::start(&objects(), 500);
     let lab = Lab::with(&kubeconfig(
         &server.url(),
-        &user("no-such-plugin-of-gpucost"),
+        &user("no-such-plugin-of-gpucost", &[]),
     ));
     let run = lab.read("inventory", &[]);
     let said = run.error(1);

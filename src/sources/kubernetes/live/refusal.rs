@@ -108,7 +108,7 @@ impl Refusal {
             401 => (FailureKind::RejectedCredentials, Again::Never),
             403 => (FailureKind::Denied, Again::Never),
             429 => (FailureKind::Throttled, Again::Later(retry_after)),
-            300..400 | 404 | 405 => (FailureKind::WrongAddress, Again::Never),
+            300..=399 | 404 | 405 => (FailureKind::WrongAddress, Again::Never),
             502..=504 => (FailureKind::Unreachable, Again::Soon),
             500.. => (FailureKind::Other, Again::Soon),
             _ => (FailureKind::Other, Again::Never),
