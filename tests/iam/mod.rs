@@ -208,7 +208,8 @@ fn errors_name_the_actions_of_the_policy() {
                     && operation.starts_with(|c: char| c.is_ascii_uppercase())
                     && operation.chars().all(|c| c.is_ascii_alphanumeric())
             });
-            if is_action {
+            // The condition of a role's trust is not an action.
+            if is_action && quoted != "sts:ExternalId" {
                 named.insert(quoted.to_owned());
             }
         }

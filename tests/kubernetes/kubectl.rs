@@ -65,7 +65,7 @@ impl<'a> Kubectl<'a> {
 #[test]
 fn kubectl_lists_the_same_objects_page_by_page() {
     let all = objects();
-    let server = ApiServer::start(&all, 1_000);
+    let server = ApiServer::open(&all, 1_000);
     let lab = Lab::of(&server);
     let Some(kubectl) = Kubectl::find(&lab) else {
         return;
@@ -93,7 +93,7 @@ fn kubectl_lists_the_same_objects_page_by_page() {
 
 #[test]
 fn what_kubectl_records_is_the_cluster_that_is_asked() {
-    let server = ApiServer::start(&objects(), 500);
+    let server = ApiServer::open(&objects(), 500);
     let lab = Lab::of(&server);
     let Some(kubectl) = Kubectl::find(&lab) else {
         return;

@@ -96,7 +96,8 @@ struct State {
     objects: BTreeMap<&'static str, Vec<Value>>,
     /// Objects of the largest page.
     page: usize,
-    token: String,
+    /// What clients must have; absent where anybody may ask.
+    token: Option<String>,
     control: Mutex<Control>,
 }
 
@@ -122,6 +123,15 @@ impl ApiServer {
 
     /// The same for clients with a token.
     pub fn with_token(objects: &[Value], page: usize, token: &str) -> Self {
+        Self::serve(objects, page, Some(token))
+    }
+
+    /// The same for anybody: kubectl sends no token to a server without TLS.
+    pub fn open(objects: &[Value], page: usize) -> Self {
+        Self::serve(objects, page, None)
+    }
+
+    fn serve(objects: &[Value], page: usize, token: Option<&str>) -> Self {
         let of_kind = |kind: &str| -> Vec<Value> {
             let own = objects.iter().filter(|one| one["kind"] == kind);
             own.cloned().collect()
@@ -130,7 +140,7 @@ impl ApiServer {
         let state = Arc::new(State {
             objects: BTreeMap::from(objects),
             page,
-            token: token.to_owned(),
+            token: token.map(str::to_owned),
             control: Mutex::default(),
         });
         let listener =
@@ -170,7 +180,8 @@ impl ApiServer {
 
     /// A kubeconfig for the server, of a user with the token.
     pub fn kubeconfig(&self) -> Value {
-        kubeconfig(&self.url(), &json!({"token": self.state.token}))
+        let token = self.state.token.as_deref().unwrap_or(TOKEN);
+        kubeconfig(&self.url(), &json!({ "token": token }))
     }
 }
 
@@ -273,7 +284,8 @@ async fn answer(state: &State, request: &Request<Incoming>) -> Reply {
     if request.method() != Method::GET {
         return status(405, "MethodNotAllowed", "this server is only read");
     }
-    if header(AUTHORIZATION) != format!("Bearer {}", state.token) {
+    let wanted = state.token.as_ref().map(|token| format!("Bearer {token}"));
+    if wanted.is_some_and(|wanted| header(AUTHORIZATION) != wanted) {
         return status(401, "Unauthorized", "Unauthorized");
     }
     match fault {

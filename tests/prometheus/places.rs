@@ -128,7 +128,7 @@ fn without_ec2_a_cluster_and_a_server_say_the_same_of_what_they_know() {
     };
     let (report, found) = whole(&places.without_ec2);
     assert_eq!(found, expected);
-    let region = ["region", "us-east-1", "call-denied"];
+    let region = ["region", "us-east-1", "call-failed"];
     assert!(gaps(&report).contains(&region), "{}", report["gaps"]);
 }
 

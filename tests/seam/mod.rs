@@ -316,7 +316,7 @@ fn two_accounts_of_another_provider_are_one_audit() {
     };
     assert!(has(
         &GapSubject::Region,
-        "hall-1",
+        "other/hall-1",
         Some(CauseKind::CallFailed)
     ));
     assert!(has(&GapSubject::named("contract"), "lab", None));

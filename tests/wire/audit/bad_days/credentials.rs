@@ -37,15 +37,17 @@ fn a_profile_that_does_not_exist() {
     assert_eq!(loopback.call_counts().len(), 0, "nobody was asked");
 }
 
-/// Profiles with keys, and with a role that these keys may take.
-const PROFILES: &str = "\
-[profile keys]
-aws_access_key_id = AKIAGPUCOSTPROFILE00
-aws_secret_access_key = anotherSecret
-[profile role]
-role_arn = arn:aws:iam::200000000000:role/audit
-source_profile = keys
-";
+/// Profiles with keys, and with a role of an account that these keys may take.
+fn profiles(account: &str) -> String {
+    format!(
+        "[profile keys]\n\
+         aws_access_key_id = AKIAGPUCOSTPROFILE00\n\
+         aws_secret_access_key = anotherSecret\n\
+         [profile role]\n\
+         role_arn = arn:aws:iam::{account}:role/audit\n\
+         source_profile = keys\n"
+    )
+}
 
 #[test]
 fn a_profile_asked_for_outranks_the_environment() {
@@ -63,7 +65,8 @@ fn a_profile_asked_for_outranks_the_environment() {
         let mut command = office.audit().args(&["--profile", profile]);
         let folder = command.folder().join(".aws");
         std::fs::create_dir(&folder).expect("our own folder");
-        std::fs::write(folder.join("config"), PROFILES).expect("our own folder");
+        let text = profiles(&office.account.number);
+        std::fs::write(folder.join("config"), text).expect("our own folder");
         let report = command.run().json(0);
         assert_eq!(report["summary"]["instances"], 1, "{profile}");
     }
