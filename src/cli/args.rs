@@ -6,6 +6,7 @@ use super::organization::OrgArgs;
 use super::prometheus::PrometheusArgs;
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
+use crate::sources::aws::AwsService;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -113,6 +114,14 @@ fn endpoint(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// A service of AWS that rents out machines.
+fn service(text: &str) -> Result<AwsService, String> {
+    AwsService::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = AwsService::ALL.iter().map(|one| one.name()).collect();
+        format!("valid values: {}", names.join(", "))
+    })
+}
+
 /// How AWS is reached.
 #[derive(Debug, Args)]
 pub(super) struct AwsArgs {
@@ -170,6 +179,9 @@ pub(super) struct OutputArgs {
 pub(super) struct EstateArgs {
     #[command(flatten)]
     pub aws: AwsArgs,
+    /// Comma-separated services to read, `ec2` and `sagemaker` [default: ec2]
+    #[arg(long, value_name = "NAME[,NAME]", value_parser = service, value_delimiter = ',', help_heading = "AWS")]
+    pub services: Vec<AwsService>,
     /// Use bundled prices only
     #[arg(long, help_heading = "AWS")]
     pub offline: bool,

@@ -307,6 +307,7 @@ pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) 
             settings.profile.as_ref(),
             io,
         ),
+        services: Vec::new(),
         endpoint_url: args.endpoint_url.clone(),
         deadline: args.deadline.unwrap_or(DEFAULT_DEADLINE),
         notice: Notice::default(),
@@ -377,7 +378,10 @@ fn live(
             Err(error) => unread = Some(price_cache::gap(&error)),
         }
     }
-    let aws = aws_options(&args.aws, settings, io);
+    let aws = AwsOptions {
+        services: args.services.clone(),
+        ..aws_options(&args.aws, settings, io)
+    };
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers(args, aws.profile.as_ref(), settings, io)?;

@@ -224,6 +224,10 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
         args.metrics_namespace.clone(),
         "NAME",
     );
+    if !args.services.is_empty() {
+        let names: Vec<&str> = args.services.iter().map(|one| one.name()).collect();
+        scope.open("--services", Some(names.join(",")));
+    }
     if args.metrics_source != MetricsSource::Auto {
         scope.open("--metrics-source", name_of(args.metrics_source));
     }

@@ -57,6 +57,8 @@ named_enum! {
         Prometheus = "prometheus",
         /// EC2 itself, without an agent.
         Ec2 = "ec2",
+        /// SageMaker, of its endpoints: a mean over all instances of a variant.
+        SageMaker = "sagemaker",
         /// A generator: the demo and made-up fixtures.
         Generated = "generated",
         /// `gpucost profile` on the host: last, because it saw a run and the

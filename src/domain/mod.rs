@@ -14,6 +14,7 @@ mod gathering;
 mod gpu;
 mod hours;
 mod instance;
+mod managed;
 mod member;
 mod metric;
 mod money;
@@ -68,6 +69,7 @@ pub use hours::{ActivityHour, HourCell, HourlyActivity};
 pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
+pub use managed::Component;
 pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};

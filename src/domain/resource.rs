@@ -11,6 +11,8 @@ named_enum! {
         Gcp = "gcp",
         /// Own hardware.
         OnPremises = "on-premises",
+        /// AWS, where it rents out machines that it runs itself.
+        SageMaker = "sagemaker",
     }
 }
 
@@ -90,6 +92,17 @@ mod tests {
             (Provider::Gcp, "vm/1")
         );
         assert_eq!(ResourceId::named("gcp/a/us-central1/vm/1"), id("a"));
+    }
+
+    #[test]
+    fn an_instance_of_an_endpoint_stands_where_its_name_holds() {
+        let native = "endpoint/chat/main/0";
+        let id = ResourceId::new(Provider::SageMaker, "111122223333", "us-east-1", native);
+        assert_eq!(
+            id.as_str(),
+            "sagemaker/111122223333/us-east-1/endpoint/chat/main/0"
+        );
+        assert_eq!((id.provider(), id.native()), (Provider::SageMaker, native));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use super::named::named_enum;
 use super::resource::segment;
 use super::{
-    Cause, CommittedCost, CommittedHours, Gap, GapSubject, GpuUsage, HourlyActivity, HourlyRate,
-    InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey, PriceQuote,
-    ProfileBasis, Provider, PurchaseOption, ResourceId, Samples, StorageQuote, StorageResource,
-    UtilizationSummary, VramSummary,
+    Cause, CommittedCost, CommittedHours, Component, Gap, GapSubject, GpuUsage, HourlyActivity,
+    HourlyRate, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
+    PriceQuote, ProfileBasis, Provider, PurchaseOption, ResourceId, Samples, StorageQuote,
+    StorageResource, UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -84,6 +84,13 @@ pub enum Group {
 }
 
 impl WorkloadKey {
+    /// Whether its machines are instances of an endpoint of a managed service, which is
+    /// there or deleted and never stopped.
+    pub fn is_endpoint(&self) -> bool {
+        let managed = Component::of_type(&self.instance_type);
+        managed.is_some_and(|(_, component)| component == Component::Hosting)
+    }
+
     /// The id: of a lone instance its own, of a group the whole key.
     pub fn id(&self) -> String {
         let (prefix, name) = match &self.group {

@@ -227,6 +227,9 @@ impl Subject<'_> {
         if self.workload.key.provider == Provider::OnPremises {
             return vec!["assign the hardware to other workloads".to_owned()];
         }
+        if self.workload.key.provider == Provider::SageMaker {
+            return self.managed_stop_steps();
+        }
         match &self.workload.key.group {
             Group::AutoScaling(name) => vec![
                 format!(
@@ -239,6 +242,21 @@ impl Subject<'_> {
             ],
             _ => vec!["stop the instances, and terminate them one week later".to_owned()],
         }
+    }
+
+    fn managed_stop_steps(&self) -> Vec<String> {
+        let steps: &[&str] = if self.workload.key.is_endpoint() {
+            &[
+                "delete the endpoint with `aws sagemaker delete-endpoint`; if other variants of \
+                 it are in use, update it to an endpoint configuration without this variant \
+                 instead",
+                "keep the endpoint configuration: `aws sagemaker create-endpoint` creates the \
+                 endpoint again, which takes minutes",
+            ]
+        } else {
+            &["stop it in SageMaker; its volume remains and is still billed"]
+        };
+        steps.iter().map(|step| (*step).to_owned()).collect()
     }
 
     /// What would stop an engineer from stopping them.

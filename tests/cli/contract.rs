@@ -263,7 +263,13 @@ fn utilization() -> Shape {
         ("coverage", Share),
         (
             "source",
-            Word(&["cloudwatch-agent", "prometheus", "ec2", "generated"]),
+            Word(&[
+                "cloudwatch-agent",
+                "prometheus",
+                "ec2",
+                "sagemaker",
+                "generated",
+            ]),
         ),
         ("joined_by_hostname", Count),
     ])

@@ -201,6 +201,7 @@ fn errors_name_the_actions_of_the_policy() {
                     "cloudwatch",
                     "organizations",
                     "pricing",
+                    "sagemaker",
                     "savingsplans",
                     "sts",
                 ];

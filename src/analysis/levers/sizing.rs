@@ -148,6 +148,9 @@ fn left_alone(audited: &AuditedWorkload, workload: &Workload) -> String {
     match refused.map(|one| &one.reason) {
         Some(Refusal::Stopped) => "stopped".to_owned(),
         Some(Refusal::OwnHardware) => "own hardware".to_owned(),
+        Some(Refusal::TypesNotCompared) if !verdict.is_idle() => {
+            "other instance types of SageMaker are not compared".to_owned()
+        }
         Some(Refusal::Missing(missing_data)) => missing_data.to_string(),
         Some(Refusal::Held) => {
             "runs in a capacity reservation that this account cannot lower".to_owned()

@@ -2,7 +2,7 @@
 //! program. Everything else is masked.
 
 use crate::catalog::{has_form_of_type, leading_region};
-use crate::domain::POINT_REJECTIONS;
+use crate::domain::{Component, POINT_REJECTIONS};
 use crate::sources::aws::ACTIONS;
 
 /// Instead of a text that is not shown.
@@ -52,8 +52,10 @@ pub(super) fn is_family(name: &str) -> bool {
         && has_form_of_type(&format!("{name}.large"))
 }
 
-/// Whether it is an instance type's name as AWS gives them.
+/// Whether it is an instance type's name as AWS gives them, such as `g5.xlarge` or
+/// `ml.g5.xlarge-hosting`.
 pub(super) fn is_type(name: &str) -> bool {
+    let name = Component::of_type(name).map_or(name, |(inside, _)| inside);
     let family = name.split_once('.').map(|(family, _)| family);
     family.is_some_and(is_family) && has_form_of_type(name)
 }

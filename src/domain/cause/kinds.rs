@@ -35,6 +35,7 @@ const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pricing API";
 // Whether price lists were asked cannot be seen where this is said, and more asking may
 // not help.
 const RECORD_PRICE: &str = "record the price in the estate file (`--save`), with the origin `user`";
+const STATE_PRICE: &str = "state it in a file of your own prices, under `[prices]` in gpucost.toml";
 const REFRESH_PRICES: &str =
     "`gpucost pricing refresh` reads prices; you can set a custom price in the settings file";
 const REFRESH_RATES: &str = "`gpucost pricing refresh` reads savings plan rates";
@@ -91,6 +92,9 @@ causes! {
     PricesNotListed = "prices-not-listed" [Types]
         "the price list has none for {}; the bundled catalog is used where it has one",
         "the type may be available through Capacity Blocks only";
+    /// The price list has no price of a managed machine, or several that differ.
+    NoSinglePriceListed = "no-single-price-listed" [Types]
+        "the price list has no single price for {}: unpriced", STATE_PRICE;
     /// The price cache cannot be read.
     CacheNotRead = "cache-not-read" [Foreign]
         "{}; the bundled catalog is used", "run `gpucost pricing refresh` to recreate it";
@@ -151,6 +155,19 @@ causes! {
     OnlyRollUp = "only-roll-up" []
         "only an aggregate over its GPUs is published",
         "keep the `index` dimension in the agent's aggregation";
+    /// One value over all GPUs and all instances of a group is published.
+    SumsOnly = "sums-only" [Count Count]
+        "published as one sum over {GPU|GPUs} of an instance, and as one mean over \
+         {instance|instances}: each of them is evaluated with this mean",
+        "no action possible: the service publishes nothing finer under these names";
+    /// One value over instances of several types is published.
+    SumOfTypes = "sum-of-types" []
+        "published as one sum over instances of several types, which cannot be divided",
+        "use one instance type for each variant";
+    /// No metric of the GPUs of a machine exists.
+    NoMetricPublished = "no-metric-published" []
+        "the service publishes no GPU metric of it, and CPU and activity do not stand in for it",
+        "profile what runs on it: `gpucost profile -- COMMAND`";
     /// A server of the Prometheus family has no series of GPUs.
     NoGpuSeries = "no-gpu-series" []
         "the server has no GPU metrics of a known exporter in this window",
@@ -258,8 +275,7 @@ causes! {
         "no price for {}: unpriced{?; silent: }", RECORD_PRICE;
     /// No source states the price of hardware elsewhere than on AWS.
     NoOwnPrice = "no-own-price" [Words Rules]
-        "no price for {}: unpriced{?; silent: }",
-        "state it in a file of your own prices, under `[prices]` in gpucost.toml";
+        "no price for {}: unpriced{?; silent: }", STATE_PRICE;
     /// The same where the Pricing API may have it.
     NoPriceRead = "no-price-read" [Words]
         "no price for {}: unpriced", ASK_FOR_PRICES;

@@ -92,7 +92,7 @@ pub fn focus_csv(audit: &Audit, charges: &[Charge<'_>]) -> Result<String, csv::E
 /// Who makes a resource available, and who sends the invoice.
 fn provider_and_issuer(provider: Provider) -> (&'static str, &'static str) {
     match provider {
-        Provider::Aws => ("AWS", "Amazon Web Services, Inc."),
+        Provider::Aws | Provider::SageMaker => ("AWS", "Amazon Web Services, Inc."),
         Provider::Azure => ("Microsoft", "Microsoft Corporation"),
         Provider::Gcp => ("Google Cloud", "Google LLC"),
         Provider::OnPremises => ("On-premises", "On-premises"),
@@ -105,6 +105,7 @@ fn service(provider: Provider) -> &'static str {
         Provider::Azure => "Virtual Machines",
         Provider::Gcp => "Compute Engine",
         Provider::OnPremises => "On-premises",
+        Provider::SageMaker => "Amazon SageMaker",
     }
 }
 

@@ -19,7 +19,7 @@ pub use spot::is_launchable;
 pub use stop::NamedMembers;
 
 use super::nothing_less_would_do;
-use crate::domain::{ActionKind, Part, Provider};
+use crate::domain::{ActionKind, Part, Provider, WorkloadKey};
 
 /// Every lever, in the order in which a plan considers them.
 pub const LEVERS: &[&dyn Lever] = &[
@@ -34,16 +34,30 @@ pub const LEVERS: &[&dyn Lever] = &[
 
 pub fn propose(members: &Members<'_>, facts: &Facts<'_>) -> Proposals {
     let mut found = Proposals::default();
-    let is_owned = members.part.workload.key.provider == Provider::OnPremises;
+    let key = &members.part.workload.key;
     for lever in LEVERS {
-        let answer = match is_owned {
-            true => Refusal::OwnHardware.into(),
-            false => lever.propose(members, facts, &found),
+        let answer = match ruled_out(key, lever.kind()) {
+            Some(reason) => reason.into(),
+            None => lever.propose(members, facts, &found),
         };
         found.insert(lever.kind(), answer);
     }
-    found.nothing_less_would_do = !is_owned && nothing_less(members.part, facts, &found);
+    let is_sized = ruled_out(key, ActionKind::Rightsize).is_none();
+    found.nothing_less_would_do = is_sized && nothing_less(members.part, facts, &found);
     found
+}
+
+/// Why a lever cannot be for what a provider rents out, whatever was measured.
+fn ruled_out(key: &WorkloadKey, kind: ActionKind) -> Option<Refusal> {
+    match (key.provider, kind) {
+        (Provider::OnPremises, _) => Some(Refusal::OwnHardware),
+        (Provider::SageMaker, ActionKind::Schedule) if key.is_endpoint() => Some(Refusal::NoPause),
+        (Provider::SageMaker, ActionKind::Rightsize) => Some(Refusal::TypesNotCompared),
+        (Provider::SageMaker, ActionKind::Share) => Some(Refusal::ManagedHost),
+        (Provider::SageMaker, ActionKind::Spot) => Some(Refusal::NoSpotMarket),
+        (Provider::SageMaker, ActionKind::Commit) => Some(Refusal::OtherCommitments),
+        _ => None,
+    }
 }
 
 /// Whether no lever for what is used too little saves, at this risk or another.

@@ -101,6 +101,16 @@ pub struct Committing {
 pub enum Refusal {
     /// It is paid for whatever is done with it.
     OwnHardware,
+    /// An endpoint can only be deleted.
+    NoPause,
+    /// No other type of a managed service is compared.
+    TypesNotCompared,
+    /// The service divides no GPU of a machine that it runs itself.
+    ManagedHost,
+    /// It has no spot market.
+    NoSpotMarket,
+    /// What covers other machines does not cover it.
+    OtherCommitments,
     /// It is for what runs.
     Stopped,
     /// It is for what is stopped.

@@ -185,12 +185,16 @@ impl Ended<'_> {
     fn detail(&self, of: &Members<'_>) -> String {
         let names = NamedMembers(&self.members);
         let all = of.group.members.len();
+        let (verb, remains) = if of.group.key.is_endpoint() {
+            ("delete", "the model and the endpoint configuration remain")
+        } else {
+            ("stop", "volumes remain and are still billed")
+        };
         let mut detail = if self.members.len() == all {
-            "stop: no GPU activity; volumes remain and are still billed".to_owned()
+            format!("{verb}: no GPU activity; {remains}")
         } else {
             format!(
-                "stop {} of {all}, which have no GPU activity: {names}; volumes remain and are \
-                 still billed",
+                "{verb} {} of {all}, which have no GPU activity: {names}; {remains}",
                 self.members.len(),
             )
         };

@@ -1,13 +1,14 @@
 //! An AWS account as a place that is read: EC2, CloudWatch, the price list, and what
-//! was committed to.
+//! was committed to; and beside it, where it is asked for, what SageMaker runs.
 
 use super::commitments::{has_savings_plans, region_commitments, savings_plans};
 use super::inventory::{idle_storage_resources, inventory};
 use super::meter::metric_cost_usd;
 use super::metric_plan::{MetricsPlan, batches, plan_metrics};
-use super::metrics::{MetricQuery, MetricValues, discover, fetch};
+use super::metrics::{FIVE_MINUTES_KEPT, MetricQuery, MetricValues, discover, fetch};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
-use super::session::{AwsOptions, RegionClients, Session};
+use super::sagemaker;
+use super::session::{AwsOptions, AwsService, RegionClients, Session};
 use super::shapes::shapes;
 use crate::catalog::known_shape;
 use crate::domain::{
@@ -23,9 +24,6 @@ use futures_util::FutureExt;
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
 
-/// Up to this far back CloudWatch keeps periods of five minutes.
-const FIVE_MINUTES_KEPT: SignedDuration = SignedDuration::from_hours(63 * 24);
-
 /// Connects to an account: credentials, identity, and the regions, which are those that
 /// it has enabled where none are named. `agent_namespace` is the one that the CloudWatch
 /// agent publishes under.
@@ -39,7 +37,7 @@ pub async fn connect(
 ) -> Result<Gathered<Account>, SourceError> {
     let session = Session::connect(options).await?;
     let id = session.identity().await?.account;
-    connected(session, id, regions, agent_namespace).await
+    connected(options, session, id, regions, agent_namespace).await
 }
 
 /// An account of which credentials are at hand.
@@ -47,13 +45,15 @@ pub async fn connect(
 /// # Errors
 /// When its regions cannot be listed.
 pub(super) async fn connected(
+    options: &AwsOptions,
     session: Session,
     id: String,
     regions: Option<&[String]>,
     agent_namespace: &str,
 ) -> Result<Gathered<Account>, SourceError> {
     let Gathered { value: names, gaps } = region_names(&session, regions).await?;
-    let connections = names.iter().map(|name| {
+    let of_ec2 = names.iter().filter(|_| options.reads(AwsService::Ec2));
+    let of_ec2 = of_ec2.map(|name| {
         let clients = session.in_region(name);
         Connection {
             region: name.clone(),
@@ -69,7 +69,13 @@ pub(super) async fn connected(
             })),
         }
     });
-    let has_plans = names.iter().any(|name| has_savings_plans(name));
+    let managed = names
+        .iter()
+        .filter(|_| options.reads(AwsService::SageMaker));
+    let managed = managed.map(|name| sagemaker::connection(session.in_region(name), &id));
+    let connections: Vec<Connection> = of_ec2.chain(managed).collect();
+    let has_plans =
+        options.reads(AwsService::Ec2) && names.iter().any(|name| has_savings_plans(name));
     let plans = has_plans.then(|| {
         Box::new(SavingsPlans {
             session: session.clone(),
@@ -77,7 +83,7 @@ pub(super) async fn connected(
         }) as _
     });
     let account = Account {
-        connections: connections.collect(),
+        connections,
         id,
         source: EstateSource::Aws,
         commitments: plans,

@@ -8,11 +8,14 @@ use aws_sdk_cloudwatch::types::{
     Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricStat, ScanBy,
 };
 use aws_smithy_types::DateTime;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) const EC2_NAMESPACE: &str = "AWS/EC2";
+
+/// Up to this far back CloudWatch keeps periods of five minutes.
+pub(super) const FIVE_MINUTES_KEPT: SignedDuration = SignedDuration::from_hours(63 * 24);
 
 /// What CloudWatch calls a metric: the agent's names for GPU metrics, EC2's for
 /// those that it publishes itself.

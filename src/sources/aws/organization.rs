@@ -60,7 +60,10 @@ pub async fn connect_organization(
         mut gaps,
     } = wanted_accounts(&session, asked, progress).await?;
     let answers: Vec<_> = stream::iter(&ids)
-        .map(|id| reached(&session, (&own, id), asked, regions, agent_namespace))
+        .map(|id| {
+            let session = (&session, (own.as_str(), id.as_str()));
+            reached(options, session, asked, regions, agent_namespace)
+        })
         .buffered(ACCOUNTS_AT_ONCE)
         .collect()
         .await;
@@ -106,8 +109,8 @@ fn count_with(account: &mut Account, session: Session) {
 
 /// One account with its regions.
 async fn reached(
-    session: &Session,
-    (own, id): (&str, &str),
+    options: &AwsOptions,
+    (session, (own, id)): (&Session, (&str, &str)),
     asked: &Organization,
     regions: Option<&[String]>,
     agent_namespace: &str,
@@ -118,7 +121,7 @@ async fn reached(
         let arn = asked.role.arn(partition(session.home_region()), id);
         session.assume(&arn, asked.external_id.as_deref()).await?
     };
-    connected(session, id.to_owned(), regions, agent_namespace).await
+    connected(options, session, id.to_owned(), regions, agent_namespace).await
 }
 
 /// The accounts to read, ascending, each once.

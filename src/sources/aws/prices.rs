@@ -19,7 +19,7 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// Types in one `ANY_OF` filter.
-const TYPES_AT_ONCE: usize = 40;
+pub(super) const TYPES_AT_ONCE: usize = 40;
 
 /// The region whose endpoint serves the price list of a region; `None` where
 /// the partition has none.
@@ -33,11 +33,11 @@ fn endpoint_of(region: &str) -> Option<&'static str> {
     }
 }
 
-fn term(field: &str, value: &str) -> Filter {
+pub(super) fn term(field: &str, value: &str) -> Filter {
     filter(FilterType::TermMatch, field, value)
 }
 
-fn filter(kind: FilterType, field: &str, value: &str) -> Filter {
+pub(super) fn filter(kind: FilterType, field: &str, value: &str) -> Filter {
     // All three parts are set, which is all that the builder asks for.
     Filter::builder()
         .r#type(kind)
@@ -142,7 +142,8 @@ pub async fn storage_prices(
 
 const PRODUCTS: &str = "pricing:GetProducts";
 
-async fn products(
+/// Every product of a service that passes filters.
+pub(super) async fn products(
     session: &Session,
     region: &str,
     service: &str,

@@ -3,7 +3,7 @@
 use super::error::NO_CREDENTIALS_GIVEN;
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
-use crate::domain::{ApiUsage, FailureKind};
+use crate::domain::{ApiUsage, FailureKind, named_enum};
 use crate::sources::SourceError;
 use crate::sources::secrets::Secrets;
 use crate::sources::tls::{aws_client, aws_connector};
@@ -83,15 +83,34 @@ pub(super) struct Patience {
     pub notice: Notice,
 }
 
+named_enum! {
+    /// What rents out machines.
+    AwsService {
+        Ec2 = "ec2",
+        SageMaker = "sagemaker",
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct AwsOptions {
     pub profile: Option<String>,
+    /// What is read; EC2 alone where none is named.
+    pub services: Vec<AwsService>,
     /// Another endpoint for every service.
     pub endpoint_url: Option<String>,
     /// How long throttling is waited out, from the connection on.
     pub deadline: Duration,
     /// What is waited for.
     pub notice: Notice,
+}
+
+impl AwsOptions {
+    pub(super) fn reads(&self, service: AwsService) -> bool {
+        match self.services.as_slice() {
+            [] => service == AwsService::Ec2,
+            named => named.contains(&service),
+        }
+    }
 }
 
 /// Who is asking.

@@ -14,3 +14,4 @@ mod fleet;
 mod hostile;
 mod kubernetes;
 mod organization;
+mod sagemaker;

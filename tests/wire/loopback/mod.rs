@@ -269,6 +269,15 @@ impl Loopback {
             .put_storage(region, volume_api_name, gb_month);
     }
 
+    /// Publishes what an hour of a SageMaker type, such as `ml.g5.xlarge`, costs under one
+    /// component, such as `Hosting`.
+    pub fn put_component_price(&self, region: &str, name: &str, component: &str, hourly: &str) {
+        self.state
+            .write()
+            .products
+            .put_component(region, name, component, hourly);
+    }
+
     /// Publishes the hourly price of a public IPv4 address, in use and idle.
     pub fn put_public_ipv4_price(&self, region: &str, hourly: &str) {
         self.state.write().products.put_public_ipv4(region, hourly);

@@ -169,6 +169,20 @@ impl Catalogue {
         );
     }
 
+    /// Adds what an hour of a SageMaker type costs under one component.
+    pub fn put_component(&mut self, region: &str, name: &str, component: &str, hourly: &str) {
+        self.add(
+            ("AmazonSageMaker", "ML Instance", "Hrs"),
+            &[
+                ("regionCode", region),
+                ("instanceName", name),
+                ("component", component),
+                ("instanceType", &format!("{name}-{component}")),
+            ],
+            ("USD", decimal(hourly), Vec::new()),
+        );
+    }
+
     pub fn put_public_ipv4(&mut self, region: &str, hourly: &str) {
         for (use_of, description) in [("InUse", "In-use"), ("Idle", "Idle")] {
             self.add(

@@ -1,0 +1,60 @@
+//! Instance types that a managed service rents out under names and prices of its own.
+
+use super::named::named_enum;
+
+named_enum! {
+    /// What a managed machine is rented for: each has a price of its own.
+    Component {
+        /// An instance of an endpoint.
+        Hosting = "hosting",
+        Notebook = "notebook",
+        /// A Studio app with JupyterLab.
+        JupyterLab = "studio-jupyterlab",
+        /// A Studio app with an editor.
+        CodeEditor = "studio-codeeditor",
+        /// A kernel of Studio Classic.
+        KernelGateway = "studio-notebook",
+    }
+}
+
+impl Component {
+    /// The name in the price list, such as `ml.g5.xlarge-hosting`, of the type of EC2 inside.
+    pub fn type_name(self, inside: &str) -> String {
+        format!("ml.{inside}-{self}")
+    }
+
+    /// The type of EC2 inside, and what it is rented for; absent for a type of another name.
+    pub fn of_type(name: &str) -> Option<(&str, Self)> {
+        let rest = name.strip_prefix("ml.")?;
+        // A family may have a hyphen of its own; no size of a managed machine has.
+        let (_, size) = rest.split_once('.')?;
+        let (_, component) = size.split_once('-')?;
+        let inside = rest.strip_suffix(component)?.strip_suffix('-')?;
+        Some((inside, Self::from_name(component)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types_are_read_back() {
+        for component in Component::ALL {
+            for inside in ["g5.xlarge", "p4d.24xlarge", "u7i-12tb.224xlarge"] {
+                let name = component.type_name(inside);
+                assert_eq!(Component::of_type(&name), Some((inside, *component)));
+            }
+        }
+        let name = Component::Hosting.type_name("g5.xlarge");
+        assert_eq!(name, "ml.g5.xlarge-hosting");
+        for other in [
+            "g5.xlarge",
+            "ml.g5.xlarge",
+            "ml.g5.xlarge-",
+            "ml.g5.xlarge-training",
+        ] {
+            assert_eq!(Component::of_type(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Machines with accelerators of a region, by the names of what they are rented for.
+
+use super::listed::{
+    App, Endpoint, EndpointConfig, EndpointSummary, NotebookInstance, Variant, instant, listed,
+};
+use crate::catalog::shape;
+use crate::domain::{
+    AcceleratorKind, CauseKind, Clusters, Component, Gap, GapSubject, Gathered, Instance,
+    InstanceShape, InstanceState, Lifecycle, OperatingSystem, Provider, ResourceId, Tenancy,
+};
+use crate::sources::aws::inventory::ACCELERATED_TYPES;
+use crate::sources::aws::session::RegionClients;
+use crate::sources::aws::signed::Service;
+use crate::sources::{Answer, Found, Inventory, SourceError};
+use futures_util::{FutureExt, StreamExt, stream};
+use jiff::Timestamp;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+const SAGEMAKER: Service = Service {
+    signing_name: "sagemaker",
+    host_prefix: "api.sagemaker",
+    target: "SageMaker",
+    id: "sagemaker",
+};
+
+/// Endpoints that are described at once.
+const AT_ONCE: usize = 4;
+
+const IN_SERVICE: &str = "InService";
+
+pub(super) struct Machines {
+    clients: RegionClients,
+    place: Place,
+}
+
+/// Where machines are.
+#[derive(Debug, Clone)]
+struct Place {
+    account: String,
+    region: String,
+}
+
+impl Inventory for Machines {
+    fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
+        self.found().boxed_local()
+    }
+}
+
+/// What one machine is, beside where it is.
+struct Machine<'a> {
+    /// The provider's own id.
+    native: String,
+    /// As SageMaker names it, such as `ml.g5.xlarge`.
+    named_type: &'a str,
+    component: Component,
+    group: Option<&'a str>,
+    is_prepaid: bool,
+    launched: Timestamp,
+    created: Option<Timestamp>,
+}
+
+impl Machines {
+    pub fn new(clients: RegionClients, account: &str) -> Self {
+        let place = Place {
+            account: account.to_owned(),
+            region: clients.region.clone(),
+        };
+        Self { clients, place }
+    }
+
+    /// # Errors
+    /// When endpoints cannot be listed.
+    async fn found(&self) -> Result<Gathered<Found>, SourceError> {
+        let endpoints = self.endpoints().await?;
+        let running = endpoints.iter().filter(|one| one.is_running());
+        let answers: Vec<_> = stream::iter(running)
+            .map(|one| async move { (one, self.instances_of(one).await) })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        let mut instances = Vec::new();
+        let mut gaps = Vec::new();
+        for (endpoint, answer) in answers {
+            match answer {
+                Ok(found) => instances.extend(found),
+                Err(error) => {
+                    let native = format!("endpoint/{}", endpoint.endpoint_name);
+                    let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
+                    gaps.push(Gap::of(
+                        GapSubject::Instance,
+                        self.place.id(&native).as_str(),
+                        cause,
+                    ));
+                }
+            }
+        }
+        for answer in [self.notebooks().await, self.apps().await] {
+            match answer {
+                Ok(found) => instances.extend(found),
+                Err(error) => {
+                    let cause = error.cause_of(CauseKind::CallFailed, "");
+                    gaps.push(Gap::of(GapSubject::Region, &self.place.region, cause));
+                }
+            }
+        }
+        let found = Found {
+            shapes: shapes(&instances),
+            instances,
+            clusters: Clusters::default(),
+        };
+        Ok(Gathered { value: found, gaps })
+    }
+
+    async fn endpoints(&self) -> Result<Vec<EndpointSummary>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        listed("sagemaker:ListEndpoints", "Endpoints", async |body| {
+            session
+                .ask(&SAGEMAKER, region, "ListEndpoints", &body)
+                .await
+        })
+        .await
+    }
+
+    /// The instances of every variant of an endpoint.
+    async fn instances_of(&self, one: &EndpointSummary) -> Result<Vec<Instance>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        let body = json!({ "EndpointName": one.endpoint_name });
+        let endpoint: Endpoint = session
+            .ask(&SAGEMAKER, region, "DescribeEndpoint", &body)
+            .await?;
+        let Some(name) = &endpoint.endpoint_config_name else {
+            return Ok(Vec::new());
+        };
+        let body = json!({ "EndpointConfigName": name });
+        let config: EndpointConfig = session
+            .ask(&SAGEMAKER, region, "DescribeEndpointConfig", &body)
+            .await?;
+        Ok(self.place.of_variants(one, &endpoint, &config))
+    }
+
+    async fn notebooks(&self) -> Result<Vec<Instance>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        let action = "sagemaker:ListNotebookInstances";
+        let found: Vec<NotebookInstance> = listed(action, "NotebookInstances", async |body| {
+            session
+                .ask(&SAGEMAKER, region, "ListNotebookInstances", &body)
+                .await
+        })
+        .await?;
+        let running = found
+            .iter()
+            .filter(|one| one.notebook_instance_status.as_deref() == Some(IN_SERVICE));
+        let machines = running.filter_map(|one| {
+            let created = instant(one.creation_time);
+            self.place.instance(Machine {
+                native: format!("notebook/{}", one.notebook_instance_name),
+                named_type: one.instance_type.as_deref()?,
+                component: Component::Notebook,
+                group: None,
+                is_prepaid: false,
+                launched: instant(one.last_modified_time).or(created)?,
+                created,
+            })
+        });
+        Ok(machines.collect())
+    }
+
+    async fn apps(&self) -> Result<Vec<Instance>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        let found: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body| {
+            session.ask(&SAGEMAKER, region, "ListApps", &body).await
+        })
+        .await?;
+        let running = found
+            .iter()
+            .filter(|one| one.status.as_deref() == Some(IN_SERVICE));
+        let machines = running.filter_map(|one| {
+            let owner = one.space_name.as_ref().or(one.user_profile_name.as_ref());
+            let owner = owner.map_or("", String::as_str);
+            let kind = &one.app_type;
+            self.place.instance(Machine {
+                native: format!("app/{}/{owner}/{kind}/{}", one.domain_id, one.app_name),
+                named_type: one.resource_spec.as_ref()?.instance_type.as_deref()?,
+                component: one.component()?,
+                group: None,
+                is_prepaid: false,
+                launched: instant(one.creation_time)?,
+                created: None,
+            })
+        });
+        Ok(machines.collect())
+    }
+}
+
+impl Place {
+    fn of_variants(
+        &self,
+        one: &EndpointSummary,
+        endpoint: &Endpoint,
+        config: &EndpointConfig,
+    ) -> Vec<Instance> {
+        let created = instant(Some(one.creation_time));
+        // What an endpoint measured under an earlier configuration may be of another type.
+        let Some(launched) = created.max(instant(config.creation_time)) else {
+            return Vec::new();
+        };
+        let variants = endpoint.production_variants.iter().flatten();
+        let shadows = endpoint.shadow_production_variants.iter().flatten();
+        let mut instances = Vec::new();
+        for variant in variants.chain(shadows) {
+            let group = format!("endpoint/{}/{}", one.endpoint_name, variant.variant_name);
+            let reserved = variant.capacity_reservation_config.as_ref();
+            let mut index = 0;
+            for (named_type, count) in counts(variant, config) {
+                for _ in 0..count {
+                    instances.extend(self.instance(Machine {
+                        native: format!("{group}/{index}"),
+                        named_type,
+                        component: Component::Hosting,
+                        group: Some(&group),
+                        is_prepaid: reserved.is_some_and(|one| one.ml_reservation_arn.is_some()),
+                        launched,
+                        created: None,
+                    }));
+                    index += 1;
+                }
+            }
+        }
+        instances
+    }
+
+    fn id(&self, native: &str) -> ResourceId {
+        ResourceId::new(Provider::SageMaker, &self.account, &self.region, native)
+    }
+
+    /// A running machine; absent for one without an accelerator.
+    fn instance(&self, one: Machine<'_>) -> Option<Instance> {
+        let inside = one.named_type.strip_prefix("ml.")?;
+        is_accelerated(inside).then(|| Instance {
+            id: self.id(&one.native),
+            account: self.account.clone(),
+            region: self.region.clone(),
+            zone: None,
+            instance_type: one.component.type_name(inside),
+            state: InstanceState::Running,
+            lifecycle: if one.is_prepaid {
+                Lifecycle::CapacityBlock
+            } else {
+                Lifecycle::OnDemand
+            },
+            capacity_reservation_id: None,
+            capacity_block_id: None,
+            operating_system: OperatingSystem::Linux,
+            tenancy: Tenancy::Shared,
+            launch_time: one.launched,
+            attached_time: one.created,
+            state_transition_reason: None,
+            tags: BTreeMap::new(),
+            // A variant scales as such a group does.
+            auto_scaling_group: one.group.map(str::to_owned),
+            private_dns_name: None,
+            volumes: Vec::new(),
+            addresses: Vec::new(),
+        })
+    }
+}
+
+/// How many instances a variant has today, by type; none where it is serverless.
+fn counts<'a>(variant: &'a Variant, config: &'a EndpointConfig) -> Vec<(&'a str, u16)> {
+    if variant.current_serverless_config.is_some() {
+        return Vec::new();
+    }
+    let pools = variant.instance_pools.as_deref().unwrap_or_default();
+    if !pools.is_empty() {
+        let pools = pools.iter();
+        let counts = pools.map(|pool| {
+            let count = pool.current_instance_count.unwrap_or_default();
+            (pool.instance_type.as_str(), count)
+        });
+        return counts.collect();
+    }
+    let count = variant.current_instance_count.unwrap_or_default();
+    let of_config = config.type_of(&variant.variant_name);
+    of_config.map(|name| (name, count)).into_iter().collect()
+}
+
+/// Whether a type of EC2 has an accelerator: by the catalog, else by its name, as EC2's own
+/// inventory finds them.
+fn is_accelerated(inside: &str) -> bool {
+    match shape(inside) {
+        Some(known) => known.accelerator != AcceleratorKind::Cpu,
+        None => ACCELERATED_TYPES
+            .iter()
+            .any(|family| inside.starts_with(family.trim_end_matches('*'))),
+    }
+}
+
+/// What each type offers: as the type of EC2 inside.
+fn shapes(instances: &[Instance]) -> BTreeMap<String, InstanceShape> {
+    let types = instances.iter().map(|one| &one.instance_type);
+    let known = types.filter_map(|name| {
+        let (inside, _) = Component::of_type(name)?;
+        let shape = InstanceShape {
+            instance_type: name.clone(),
+            ..shape(inside)?.clone()
+        };
+        Some((name.clone(), shape))
+    });
+    known.collect()
+}
+
+#[cfg(test)]
+#[path = "inventory_tests.rs"]
+mod tests;

@@ -1,0 +1,250 @@
+//! What SageMaker answers, as far as it is read.
+
+use crate::domain::{Component, FailureKind};
+use crate::sources::SourceError;
+use crate::sources::aws::error::UNREADABLE;
+use crate::sources::aws::pages::Pages;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Results on a page, the most that each of these lists gives.
+const ON_A_PAGE: u32 = 100;
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct EndpointSummary {
+    pub endpoint_name: String,
+    pub endpoint_status: String,
+    pub creation_time: f64,
+}
+
+impl EndpointSummary {
+    /// Whether its instances are there, and billed.
+    pub fn is_running(&self) -> bool {
+        matches!(
+            self.endpoint_status.as_str(),
+            "InService" | "Updating" | "SystemUpdating" | "RollingBack" | "UpdateRollbackFailed"
+        )
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Endpoint {
+    pub endpoint_config_name: Option<String>,
+    pub production_variants: Option<Vec<Variant>>,
+    /// Copies whose answers are discarded; billed like the others.
+    pub shadow_production_variants: Option<Vec<Variant>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Variant {
+    pub variant_name: String,
+    pub current_instance_count: Option<u16>,
+    /// Of several types, in place of the one of the configuration.
+    pub instance_pools: Option<Vec<Pool>>,
+    /// Without an instance, and without a GPU.
+    pub current_serverless_config: Option<Value>,
+    pub capacity_reservation_config: Option<CapacityReservationConfig>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Pool {
+    pub instance_type: String,
+    pub current_instance_count: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct CapacityReservationConfig {
+    /// Of a training plan, which is paid for ahead.
+    pub ml_reservation_arn: Option<String>,
+}
+
+/// What an endpoint was set up with. It never changes: an update takes another one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct EndpointConfig {
+    pub creation_time: Option<f64>,
+    pub production_variants: Option<Vec<ConfigVariant>>,
+    pub shadow_production_variants: Option<Vec<ConfigVariant>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ConfigVariant {
+    pub variant_name: String,
+    pub instance_type: Option<String>,
+}
+
+impl EndpointConfig {
+    pub fn type_of(&self, variant: &str) -> Option<&str> {
+        let all = self.production_variants.iter().flatten();
+        let mut all = all.chain(self.shadow_production_variants.iter().flatten());
+        all.find(|one| one.variant_name == variant)?
+            .instance_type
+            .as_deref()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct NotebookInstance {
+    pub notebook_instance_name: String,
+    pub notebook_instance_status: Option<String>,
+    pub instance_type: Option<String>,
+    pub creation_time: Option<f64>,
+    /// Its last start, while it runs.
+    pub last_modified_time: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct App {
+    pub app_name: String,
+    pub app_type: String,
+    pub status: Option<String>,
+    pub domain_id: String,
+    pub user_profile_name: Option<String>,
+    pub space_name: Option<String>,
+    pub creation_time: Option<f64>,
+    pub resource_spec: Option<ResourceSpec>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ResourceSpec {
+    pub instance_type: Option<String>,
+}
+
+impl App {
+    /// What its machine is rented as; absent for an app that has no price of its own.
+    pub fn component(&self) -> Option<Component> {
+        match self.app_type.as_str() {
+            "JupyterLab" => Some(Component::JupyterLab),
+            "CodeEditor" => Some(Component::CodeEditor),
+            "KernelGateway" => Some(Component::KernelGateway),
+            _ => None,
+        }
+    }
+}
+
+/// An instant in seconds since the epoch, as this protocol writes it.
+pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
+    Timestamp::from_second(seconds? as i64).ok()
+}
+
+/// Everything that a list under a key has, page by page.
+///
+/// # Errors
+/// When a page cannot be asked for or read.
+pub(super) async fn listed<T: DeserializeOwned>(
+    action: &'static str,
+    key: &str,
+    ask: impl AsyncFn(Value) -> Result<Value, SourceError>,
+) -> Result<Vec<T>, SourceError> {
+    let mut found = Vec::new();
+    let mut pages = Pages::of(action);
+    loop {
+        let mut body = json!({ "MaxResults": ON_A_PAGE });
+        if let Some(token) = pages.token() {
+            body["NextToken"] = token.into();
+        }
+        let mut page = ask(body).await?;
+        let rows = page.get_mut(key).map_or(Value::Null, Value::take);
+        let rows: Option<Vec<T>> = serde_json::from_value(rows).map_err(|error| {
+            SourceError::own(
+                action,
+                FailureKind::Unsupported,
+                UNREADABLE,
+                error.to_string(),
+            )
+        })?;
+        found.extend(rows.into_iter().flatten());
+        let next = page.get("NextToken").and_then(Value::as_str);
+        if !pages.follow(next)? {
+            return Ok(found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[tokio::test]
+    async fn every_page_of_a_list_is_read() {
+        let asked = RefCell::new(Vec::new());
+        let found: Vec<EndpointSummary> =
+            listed("sagemaker:ListEndpoints", "Endpoints", async |body| {
+                let is_first = body.get("NextToken").is_none();
+                asked.borrow_mut().push(body);
+                let name = if is_first { "chat" } else { "rank" };
+                let mut page = json!({ "Endpoints": [{
+                "EndpointName": name,
+                "EndpointArn": "arn:aws:sagemaker:us-east-1:111122223333:endpoint/x",
+                "CreationTime": 1_790_000_000.125,
+                "LastModifiedTime": 1_790_000_100.5,
+                "EndpointStatus": if is_first { "InService" } else { "Creating" },
+            }] });
+                if is_first {
+                    page["NextToken"] = "second".into();
+                }
+                Ok(page)
+            })
+            .await
+            .expect("both pages can be read");
+        let figures: Vec<(&str, bool, Option<i64>)> = found
+            .iter()
+            .map(|one| {
+                let created = instant(Some(one.creation_time)).map(Timestamp::as_second);
+                (one.endpoint_name.as_str(), one.is_running(), created)
+            })
+            .collect();
+        let created = Some(1_790_000_000);
+        assert_eq!(figures, [("chat", true, created), ("rank", false, created)]);
+        let bodies = [
+            json!({ "MaxResults": 100 }),
+            json!({ "MaxResults": 100, "NextToken": "second" }),
+        ];
+        assert_eq!(*asked.borrow(), bodies);
+    }
+
+    #[tokio::test]
+    async fn a_list_of_something_else_is_an_error_and_none_is_empty() {
+        let read = async |page: Value| {
+            listed::<App>("sagemaker:ListApps", "Apps", async |_| Ok(page.clone())).await
+        };
+        assert_eq!(read(json!({})).await, Ok(Vec::new()));
+        let error = read(json!({ "Apps": [{ "AppName": 7 }] })).await;
+        let error = error.expect_err("a name is text");
+        assert_eq!(error.action, Some("sagemaker:ListApps"));
+        assert_eq!(error.kind, FailureKind::Unsupported);
+    }
+
+    #[test]
+    fn the_type_of_a_shadow_is_in_the_configuration_too() {
+        let config: EndpointConfig = serde_json::from_value(json!({
+            "EndpointConfigName": "chat-2",
+            "CreationTime": 1_790_000_000,
+            "ProductionVariants": [
+                { "VariantName": "main", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 1 },
+                { "VariantName": "small", "ServerlessConfig": { "MemorySizeInMB": 2048 } },
+            ],
+            "ShadowProductionVariants": [
+                { "VariantName": "next", "InstanceType": "ml.g6.xlarge", "InitialInstanceCount": 1 },
+            ],
+        }))
+        .expect("as botocore describes it");
+        let types = ["main", "small", "next", "other"].map(|name| config.type_of(name));
+        assert_eq!(
+            types,
+            [Some("ml.g5.xlarge"), None, Some("ml.g6.xlarge"), None]
+        );
+    }
+}

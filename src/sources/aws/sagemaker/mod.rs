@@ -1,0 +1,24 @@
+//! SageMaker: machines that AWS runs itself, of endpoints, notebook instances and Studio
+//! apps. They are in no answer of EC2, and their prices are not those of EC2.
+
+mod inventory;
+mod listed;
+mod metrics;
+mod prices;
+
+use super::session::RegionClients;
+use crate::sources::Connection;
+use inventory::Machines;
+use metrics::VariantMetrics;
+use prices::ComponentPrices;
+
+/// What SageMaker runs in a region of an account.
+pub(super) fn connection(clients: RegionClients, account: &str) -> Connection {
+    Connection {
+        region: clients.region.clone(),
+        inventory: Box::new(Machines::new(clients.clone(), account)),
+        metrics: vec![Box::new(VariantMetrics(clients.clone()))],
+        prices: Some(Box::new(ComponentPrices(clients))),
+        commitments: None,
+    }
+}

@@ -1,0 +1,178 @@
+//! What an hour of a machine costs. The price list has a product for each type and what it
+//! is rented for; its prices are above those of EC2 and differ from each other.
+
+use crate::domain::{
+    Cause, CauseKind, Component, Gap, GapSubject, Gathered, PriceBook, PriceKey, PriceOption,
+    PriceQuote, Provider,
+};
+use crate::sources::aws::prices::{TYPES_AT_ONCE, filter, products, term};
+use crate::sources::aws::products::quotes;
+use crate::sources::aws::session::RegionClients;
+use crate::sources::{Answer, PriceAsk, PriceSource, SourceError};
+use aws_sdk_pricing::types::FilterType;
+use futures_util::FutureExt;
+use jiff::civil::Date;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+const SERVICE_CODE: &str = "AmazonSageMaker";
+
+pub(super) struct ComponentPrices(pub RegionClients);
+
+impl PriceSource for ComponentPrices {
+    fn quotes<'a>(&'a self, ask: &'a PriceAsk) -> Answer<'a, Gathered<PriceBook>> {
+        self.read(ask).boxed_local()
+    }
+}
+
+impl ComponentPrices {
+    async fn read(&self, ask: &PriceAsk) -> Gathered<PriceBook> {
+        let place = &self.0.region;
+        let wanted = ask.on_demand.iter().flat_map(|one| &one.instance_types);
+        let wanted: BTreeSet<&str> = wanted.map(String::as_str).collect();
+        let mut book = PriceBook::default();
+        let documents = match self.documents(&wanted).await {
+            Ok(documents) => documents,
+            Err(error) => {
+                let cause = error.cause_of(CauseKind::CallFailed, "");
+                return Gathered {
+                    value: book,
+                    gaps: vec![Gap::of(GapSubject::LivePrices, place, cause)],
+                };
+            }
+        };
+        let found = single_prices(&documents, &wanted, place, ask.read_on);
+        let is_missing = |name: &&&str| found.keys().all(|key| key.instance_type != **name);
+        let missing: Vec<&str> = wanted.iter().filter(is_missing).copied().collect();
+        let mut gaps = Vec::new();
+        if !missing.is_empty() {
+            let cause = Cause::of(CauseKind::NoSinglePriceListed, [&missing.join(", ")]);
+            gaps.push(Gap::of(GapSubject::LivePrice, place, cause));
+        }
+        for (key, quote) in found {
+            book.insert(key, quote);
+        }
+        Gathered { value: book, gaps }
+    }
+
+    /// The products of every type, whatever they are rented for.
+    async fn documents(&self, wanted: &BTreeSet<&str>) -> Result<Vec<Value>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.0;
+        let inside = wanted.iter().filter_map(|name| Component::of_type(name));
+        let names: BTreeSet<String> = inside.map(|(inside, _)| format!("ml.{inside}")).collect();
+        let names: Vec<String> = names.into_iter().collect();
+        let mut found = Vec::new();
+        for some in names.chunks(TYPES_AT_ONCE) {
+            let filters = vec![
+                filter(FilterType::AnyOf, "instanceName", &some.join(",")),
+                term("regionCode", region),
+            ];
+            found.extend(products(session, region, SERVICE_CODE, filters).await?);
+        }
+        Ok(found)
+    }
+}
+
+/// The on-demand price of each type. Two products that claim one type at different prices
+/// leave it without any: nothing says which of them is billed.
+fn single_prices(
+    documents: &[Value],
+    wanted: &BTreeSet<&str>,
+    region: &str,
+    read_on: Date,
+) -> BTreeMap<PriceKey, PriceQuote> {
+    let mut found: BTreeMap<PriceKey, Vec<PriceQuote>> = BTreeMap::new();
+    for document in documents {
+        let name = document["product"]["attributes"]["instanceType"].as_str();
+        // The list writes what a type is rented for in several cases.
+        let same = |wanted: &&&str| name.is_some_and(|name| name.eq_ignore_ascii_case(wanted));
+        let Some(name) = wanted.iter().find(same) else {
+            continue;
+        };
+        let key = PriceKey {
+            provider: Provider::SageMaker,
+            ..PriceKey::linux_on_demand(region, name)
+        };
+        for (key, quote) in quotes(document, &key, read_on) {
+            if key.option == PriceOption::OnDemand {
+                found.entry(key).or_default().push(quote);
+            }
+        }
+    }
+    found
+        .into_iter()
+        .filter_map(|(key, all)| {
+            let mut all = all.into_iter();
+            let first = all.next()?;
+            all.all(|other| other.rate == first.rate)
+                .then_some((key, first))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn product(instance_type: &str, hourly: &str) -> Value {
+        json!({
+            "product": {
+                "productFamily": "ML Instance",
+                "attributes": {
+                    "instanceName": "ml.g5.xlarge",
+                    "instanceType": instance_type,
+                    "regionCode": "us-east-1",
+                },
+            },
+            "terms": { "OnDemand": { "A.B": {
+                "effectiveDate": "2026-10-01T00:00:00Z",
+                "priceDimensions": { "A.B.C": {
+                    "unit": "Hrs", "pricePerUnit": { "USD": hourly } } } } } },
+        })
+    }
+
+    #[test]
+    fn a_component_has_its_own_price_or_none() {
+        let documents = [
+            product("ml.g5.xlarge-Hosting", "1.4080000000"),
+            product("ml.g5.xlarge-Training", "1.2570000000"),
+            product("ml.g5.xlarge-notebook", "1.5000000000"),
+            // Two prices of one type, of which nothing says which is billed.
+            product("ml.g5.xlarge-studio-jupyterlab", "1.4000000000"),
+            product("ml.g5.xlarge-Studio-JupyterLab", "1.4100000000"),
+            // The same price twice is one.
+            product("ml.g5.xlarge-hosting", "1.4080000000"),
+            product("ml.g5.xlarge-studio-codeeditor", "0.0000000000"),
+        ];
+        let wanted = [
+            "ml.g5.xlarge-hosting",
+            "ml.g5.xlarge-notebook",
+            "ml.g5.xlarge-studio-codeeditor",
+            "ml.g5.xlarge-studio-jupyterlab",
+        ];
+        let wanted = BTreeSet::from(wanted);
+        let read_on = jiff::civil::date(2026, 11, 20);
+        let found = single_prices(&documents, &wanted, "us-east-1", read_on);
+        let figures: Vec<(String, String)> = found
+            .iter()
+            .map(|(key, quote)| (key.to_string(), quote.rate.amount().to_string()))
+            .collect();
+        let expected = [
+            (
+                "sagemaker ml.g5.xlarge-hosting us-east-1 linux shared on-demand",
+                "1.408",
+            ),
+            (
+                "sagemaker ml.g5.xlarge-notebook us-east-1 linux shared on-demand",
+                "1.5",
+            ),
+        ];
+        assert_eq!(
+            figures,
+            expected.map(|(key, rate)| (key.to_owned(), rate.to_owned()))
+        );
+    }
+}
