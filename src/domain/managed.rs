@@ -14,6 +14,8 @@ named_enum! {
         CodeEditor = "studio-codeeditor",
         /// A kernel of Studio Classic.
         KernelGateway = "studio-notebook",
+        /// A node of a HyperPod cluster.
+        Cluster = "cluster",
     }
 }
 

@@ -84,11 +84,17 @@ pub enum Group {
 }
 
 impl WorkloadKey {
-    /// Whether its machines are instances of an endpoint of a managed service, which is
-    /// there or deleted and never stopped.
-    pub fn is_endpoint(&self) -> bool {
-        let managed = Component::of_type(&self.instance_type);
-        managed.is_some_and(|(_, component)| component == Component::Hosting)
+    /// What its machines are rented for, where a managed service runs them.
+    pub fn component(&self) -> Option<Component> {
+        let of_type = Component::of_type(&self.instance_type);
+        let (_, component) = of_type.filter(|_| self.provider == Provider::SageMaker)?;
+        Some(component)
+    }
+
+    /// Whether its machines are there or deleted, and never stopped.
+    pub fn is_never_stopped(&self) -> bool {
+        let component = self.component();
+        component.is_some_and(|one| matches!(one, Component::Hosting | Component::Cluster))
     }
 
     /// The id: of a lone instance its own, of a group the whole key.

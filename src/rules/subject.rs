@@ -1,8 +1,8 @@
 //! What a rule is and is asked about, and the parts rules share.
 
 use crate::domain::{
-    Cause, CauseKind, Comparator, Confidence, Evidence, Finding, GapSubject, GpuUsage, Group,
-    Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
+    Cause, CauseKind, Comparator, Component, Confidence, Evidence, Finding, GapSubject, GpuUsage,
+    Group, Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
     Statistic, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::{NamedMembers, Proposals};
@@ -20,6 +20,24 @@ pub struct Subject<'a> {
     pub policy: &'a Policy,
     /// The instant that the audit describes.
     pub as_of: Timestamp,
+}
+
+/// How to end machines that a managed service runs.
+fn managed_stop_steps(component: Component) -> Vec<String> {
+    let steps: &[&str] = match component {
+        Component::Hosting => &[
+            "delete the endpoint with `aws sagemaker delete-endpoint`; if other variants of it \
+             are in use, update it to an endpoint configuration without this variant instead",
+            "keep the endpoint configuration: `aws sagemaker create-endpoint` creates the \
+             endpoint again, which takes minutes",
+        ],
+        Component::Cluster => &[
+            "lower the number of instances of the instance group with `aws sagemaker \
+             update-cluster`",
+        ],
+        _ => &["stop it in SageMaker; its volume remains and is still billed"],
+    };
+    steps.iter().map(|step| (*step).to_owned()).collect()
 }
 
 /// Data without which a rule stays silent.
@@ -227,8 +245,8 @@ impl Subject<'_> {
         if self.workload.key.provider == Provider::OnPremises {
             return vec!["assign the hardware to other workloads".to_owned()];
         }
-        if self.workload.key.provider == Provider::SageMaker {
-            return self.managed_stop_steps();
+        if let Some(component) = self.workload.key.component() {
+            return managed_stop_steps(component);
         }
         match &self.workload.key.group {
             Group::AutoScaling(name) => vec![
@@ -242,21 +260,6 @@ impl Subject<'_> {
             ],
             _ => vec!["stop the instances, and terminate them one week later".to_owned()],
         }
-    }
-
-    fn managed_stop_steps(&self) -> Vec<String> {
-        let steps: &[&str] = if self.workload.key.is_endpoint() {
-            &[
-                "delete the endpoint with `aws sagemaker delete-endpoint`; if other variants of \
-                 it are in use, update it to an endpoint configuration without this variant \
-                 instead",
-                "keep the endpoint configuration: `aws sagemaker create-endpoint` creates the \
-                 endpoint again, which takes minutes",
-            ]
-        } else {
-            &["stop it in SageMaker; its volume remains and is still billed"]
-        };
-        steps.iter().map(|step| (*step).to_owned()).collect()
     }
 
     /// What would stop an engineer from stopping them.

@@ -142,7 +142,7 @@ fn words(reason: &Refusal) -> String {
         Refusal::Share(reason) => return reason.to_string(),
         Refusal::Spot(reason) => return reason.to_string(),
         Refusal::OwnHardware => "own hardware costs the same whether it is used or not",
-        Refusal::NoPause => "an endpoint cannot be stopped and started, only deleted",
+        Refusal::NoPause => "it cannot be stopped and started, only deleted",
         Refusal::TypesNotCompared => "other instance types of SageMaker are not compared",
         Refusal::ManagedHost => "SageMaker runs the host, so its GPUs cannot be divided",
         Refusal::NoSpotMarket => "SageMaker sells no spot capacity for it",

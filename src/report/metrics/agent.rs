@@ -4,7 +4,7 @@
 use super::instances;
 use crate::analysis::Audit;
 use crate::domain::{
-    AcceleratorKind, GpuModel, InstanceShape, InstanceUsage, Provider, Signal, Workload,
+    AcceleratorKind, Component, GpuModel, InstanceShape, InstanceUsage, Provider, Signal, Workload,
 };
 use crate::report::shared::text::{json_document, safe};
 use serde_json::json;
@@ -38,12 +38,14 @@ pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_j
             continue;
         }
         let line = described(workload, usage);
-        if workload.key.provider != Provider::Aws {
-            let advice = "not on AWS; `gpucost metrics setup --prometheus` is for it";
-            setup.beyond.push(format!("{line}: {advice}"));
-            continue;
-        }
-        match other_agent(workload.shape.as_ref()) {
+        let own = match workload.key.component() {
+            Some(component) => Some(of_component(component)),
+            None if workload.key.provider != Provider::Aws => {
+                Some("not on AWS; `gpucost metrics setup --prometheus` is for it")
+            }
+            None => other_agent(workload.shape.as_ref()),
+        };
+        match own {
             Some(advice) => setup.beyond.push(format!("{line}: {advice}")),
             None if signal.is_some() => setup
                 .lacking
@@ -62,6 +64,15 @@ fn described(workload: &Workload, usage: &InstanceUsage) -> String {
     ];
     let of: Vec<String> = of.iter().map(|name| safe(name)).collect();
     format!("{} ({})", safe(usage.instance.as_str()), of.join(", "))
+}
+
+/// What tells of a machine that SageMaker runs.
+fn of_component(component: Component) -> &'static str {
+    match component {
+        Component::Hosting => "SageMaker publishes metrics of endpoints itself",
+        Component::Cluster => "its exporters report to Prometheus, see `--prometheus-url`",
+        _ => "SageMaker publishes no GPU metric of it",
+    }
 }
 
 /// What reports on accelerators that nvidia-smi, which the CloudWatch agent

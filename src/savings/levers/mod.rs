@@ -51,7 +51,9 @@ pub fn propose(members: &Members<'_>, facts: &Facts<'_>) -> Proposals {
 fn ruled_out(key: &WorkloadKey, kind: ActionKind) -> Option<Refusal> {
     match (key.provider, kind) {
         (Provider::OnPremises, _) => Some(Refusal::OwnHardware),
-        (Provider::SageMaker, ActionKind::Schedule) if key.is_endpoint() => Some(Refusal::NoPause),
+        (Provider::SageMaker, ActionKind::Schedule) if key.is_never_stopped() => {
+            Some(Refusal::NoPause)
+        }
         (Provider::SageMaker, ActionKind::Rightsize) => Some(Refusal::TypesNotCompared),
         (Provider::SageMaker, ActionKind::Share) => Some(Refusal::ManagedHost),
         (Provider::SageMaker, ActionKind::Spot) => Some(Refusal::NoSpotMarket),

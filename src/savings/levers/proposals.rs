@@ -101,7 +101,7 @@ pub struct Committing {
 pub enum Refusal {
     /// It is paid for whatever is done with it.
     OwnHardware,
-    /// An endpoint can only be deleted.
+    /// It can be deleted, and not stopped.
     NoPause,
     /// No other type of a managed service is compared.
     TypesNotCompared,

@@ -3,8 +3,8 @@
 
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused, Stop};
 use crate::domain::{
-    Action, ActionKind, CapacityReservation, Classification, Confidence, Group, InstanceUsage,
-    Member, Money, Risk, WorkloadKind,
+    Action, ActionKind, CapacityReservation, Classification, Component, Confidence, Group,
+    InstanceUsage, Member, Money, Risk, WorkloadKind,
 };
 use crate::savings::Bought;
 use rust_decimal::Decimal;
@@ -185,10 +185,12 @@ impl Ended<'_> {
     fn detail(&self, of: &Members<'_>) -> String {
         let names = NamedMembers(&self.members);
         let all = of.group.members.len();
-        let (verb, remains) = if of.group.key.is_endpoint() {
-            ("delete", "the model and the endpoint configuration remain")
-        } else {
-            ("stop", "volumes remain and are still billed")
+        let (verb, remains) = match of.group.key.component() {
+            Some(Component::Hosting) => {
+                ("delete", "the model and the endpoint configuration remain")
+            }
+            Some(Component::Cluster) => ("remove from the cluster", "the cluster remains"),
+            _ => ("stop", "volumes remain and are still billed"),
         };
         let mut detail = if self.members.len() == all {
             format!("{verb}: no GPU activity; {remains}")

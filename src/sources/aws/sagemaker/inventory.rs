@@ -1,7 +1,8 @@
 //! Machines with accelerators of a region, by the names of what they are rented for.
 
 use super::listed::{
-    App, Endpoint, EndpointConfig, EndpointSummary, NotebookInstance, Variant, instant, listed,
+    App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
+    NotebookInstance, Variant, instant, listed,
 };
 use crate::catalog::shape;
 use crate::domain::{
@@ -14,7 +15,7 @@ use crate::sources::aws::signed::Service;
 use crate::sources::{Answer, Found, Inventory, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const SAGEMAKER: Service = Service {
@@ -55,7 +56,8 @@ struct Machine<'a> {
     named_type: &'a str,
     component: Component,
     group: Option<&'a str>,
-    is_prepaid: bool,
+    lifecycle: Lifecycle,
+    host: Option<String>,
     launched: Timestamp,
     created: Option<Timestamp>,
 }
@@ -95,7 +97,12 @@ impl Machines {
                 }
             }
         }
-        for answer in [self.notebooks().await, self.apps().await] {
+        let others = [
+            self.notebooks().await,
+            self.apps().await,
+            self.cluster_nodes().await,
+        ];
+        for answer in others {
             match answer {
                 Ok(found) => instances.extend(found),
                 Err(error) => {
@@ -116,11 +123,15 @@ impl Machines {
         let RegionClients {
             session, region, ..
         } = &self.clients;
-        listed("sagemaker:ListEndpoints", "Endpoints", async |body| {
-            session
-                .ask(&SAGEMAKER, region, "ListEndpoints", &body)
-                .await
-        })
+        listed(
+            "sagemaker:ListEndpoints",
+            "Endpoints",
+            async |body: Value| {
+                session
+                    .ask(&SAGEMAKER, region, "ListEndpoints", &body)
+                    .await
+            },
+        )
         .await
     }
 
@@ -148,12 +159,13 @@ impl Machines {
             session, region, ..
         } = &self.clients;
         let action = "sagemaker:ListNotebookInstances";
-        let found: Vec<NotebookInstance> = listed(action, "NotebookInstances", async |body| {
-            session
-                .ask(&SAGEMAKER, region, "ListNotebookInstances", &body)
-                .await
-        })
-        .await?;
+        let found: Vec<NotebookInstance> =
+            listed(action, "NotebookInstances", async |body: Value| {
+                session
+                    .ask(&SAGEMAKER, region, "ListNotebookInstances", &body)
+                    .await
+            })
+            .await?;
         let running = found
             .iter()
             .filter(|one| one.notebook_instance_status.as_deref() == Some(IN_SERVICE));
@@ -164,7 +176,8 @@ impl Machines {
                 named_type: one.instance_type.as_deref()?,
                 component: Component::Notebook,
                 group: None,
-                is_prepaid: false,
+                lifecycle: Lifecycle::OnDemand,
+                host: None,
                 launched: instant(one.last_modified_time).or(created)?,
                 created,
             })
@@ -176,7 +189,7 @@ impl Machines {
         let RegionClients {
             session, region, ..
         } = &self.clients;
-        let found: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body| {
+        let found: Vec<App> = listed("sagemaker:ListApps", "Apps", async |body: Value| {
             session.ask(&SAGEMAKER, region, "ListApps", &body).await
         })
         .await?;
@@ -192,16 +205,66 @@ impl Machines {
                 named_type: one.resource_spec.as_ref()?.instance_type.as_deref()?,
                 component: one.component()?,
                 group: None,
-                is_prepaid: false,
+                lifecycle: Lifecycle::OnDemand,
+                host: None,
                 launched: instant(one.creation_time)?,
                 created: None,
             })
         });
         Ok(machines.collect())
     }
+
+    /// The nodes of every HyperPod cluster.
+    async fn cluster_nodes(&self) -> Result<Vec<Instance>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        let action = "sagemaker:ListClusters";
+        let clusters: Vec<ClusterSummary> =
+            listed(action, "ClusterSummaries", async |body: Value| {
+                session.ask(&SAGEMAKER, region, "ListClusters", &body).await
+            })
+            .await?;
+        let mut instances = Vec::new();
+        for ClusterSummary { cluster_name } in &clusters {
+            let body = json!({ "ClusterName": cluster_name });
+            let cluster: Cluster = session
+                .ask(&SAGEMAKER, region, "DescribeCluster", &body)
+                .await?;
+            let action = "sagemaker:ListClusterNodes";
+            let nodes: Vec<ClusterNode> =
+                listed(action, "ClusterNodeSummaries", async |mut body: Value| {
+                    body["ClusterName"] = cluster_name.as_str().into();
+                    session
+                        .ask(&SAGEMAKER, region, "ListClusterNodes", &body)
+                        .await
+                })
+                .await?;
+            instances.extend(self.place.of_nodes(cluster_name, &cluster, nodes));
+        }
+        Ok(instances)
+    }
 }
 
 impl Place {
+    fn of_nodes(&self, name: &str, cluster: &Cluster, nodes: Vec<ClusterNode>) -> Vec<Instance> {
+        let running = nodes.into_iter().filter(ClusterNode::is_running);
+        let machines = running.filter_map(|node| {
+            let group = format!("cluster/{name}/{}", node.instance_group_name);
+            self.instance(Machine {
+                native: format!("cluster/{name}/{}", node.instance_id),
+                named_type: &node.instance_type,
+                component: Component::Cluster,
+                group: Some(&group),
+                lifecycle: cluster.lifecycle_of(&node.instance_group_name),
+                host: node.private_dns_hostname.filter(|name| !name.is_empty()),
+                launched: instant(Some(node.launch_time))?,
+                created: None,
+            })
+        });
+        machines.collect()
+    }
+
     fn of_variants(
         &self,
         one: &EndpointSummary,
@@ -219,6 +282,11 @@ impl Place {
         for variant in variants.chain(shadows) {
             let group = format!("endpoint/{}/{}", one.endpoint_name, variant.variant_name);
             let reserved = variant.capacity_reservation_config.as_ref();
+            let lifecycle = if reserved.is_some_and(|one| one.ml_reservation_arn.is_some()) {
+                Lifecycle::CapacityBlock
+            } else {
+                Lifecycle::OnDemand
+            };
             let mut index = 0;
             for (named_type, count) in counts(variant, config) {
                 for _ in 0..count {
@@ -227,7 +295,8 @@ impl Place {
                         named_type,
                         component: Component::Hosting,
                         group: Some(&group),
-                        is_prepaid: reserved.is_some_and(|one| one.ml_reservation_arn.is_some()),
+                        lifecycle,
+                        host: None,
                         launched,
                         created: None,
                     }));
@@ -252,11 +321,7 @@ impl Place {
             zone: None,
             instance_type: one.component.type_name(inside),
             state: InstanceState::Running,
-            lifecycle: if one.is_prepaid {
-                Lifecycle::CapacityBlock
-            } else {
-                Lifecycle::OnDemand
-            },
+            lifecycle: one.lifecycle,
             capacity_reservation_id: None,
             capacity_block_id: None,
             operating_system: OperatingSystem::Linux,
@@ -267,7 +332,7 @@ impl Place {
             tags: BTreeMap::new(),
             // A variant scales as such a group does.
             auto_scaling_group: one.group.map(str::to_owned),
-            private_dns_name: None,
+            private_dns_name: one.host,
             volumes: Vec::new(),
             addresses: Vec::new(),
         })

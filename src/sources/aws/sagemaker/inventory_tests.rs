@@ -130,3 +130,59 @@ fn the_catalog_knows_accelerators_and_else_the_name_does() {
     let found = types.map(is_accelerated);
     assert_eq!(found, [true, true, true, false, false, false]);
 }
+
+#[test]
+fn nodes_of_a_cluster_are_paid_for_as_their_group_is() {
+    let cluster = serde_json::from_value(json!({
+        "ClusterName": "hyper",
+        "InstanceGroups": [
+            { "InstanceGroupName": "train", "InstanceType": "ml.p5.48xlarge",
+              "TrainingPlanArn": "arn:aws:sagemaker:us-east-1:111122223333:training-plan/p" },
+            { "InstanceGroupName": "cheap", "CapacityRequirements": { "Spot": {} } },
+            { "InstanceGroupName": "work", "CapacityRequirements": { "OnDemand": {} } },
+        ],
+    }))
+    .expect("a cluster");
+    let node = |group: &str, id: &str, instance_type: &str, status: &str| {
+        json!({
+            "InstanceGroupName": group, "InstanceId": id, "InstanceType": instance_type,
+            "LaunchTime": CREATED, "InstanceStatus": { "Status": status },
+            "PrivateDnsHostname": "ip-10-0-1-10.ec2.internal",
+        })
+    };
+    let nodes = serde_json::from_value(json!([
+        node("train", "i-1", "ml.p5.48xlarge", "Running"),
+        node("cheap", "i-2", "ml.g5.xlarge", "Running"),
+        node("work", "i-3", "ml.g5.xlarge", "SystemUpdating"),
+        node("work", "i-4", "ml.g5.xlarge", "Pending"),
+        node("work", "i-5", "ml.m5.xlarge", "Running"),
+    ]))
+    .expect("nodes");
+    let found = place().of_nodes("hyper", &cluster, nodes);
+    assert_eq!(
+        figures(&found),
+        [
+            (
+                "cluster/hyper/i-1",
+                "ml.p5.48xlarge-cluster",
+                Lifecycle::CapacityBlock
+            ),
+            ("cluster/hyper/i-2", "ml.g5.xlarge-cluster", Lifecycle::Spot),
+            (
+                "cluster/hyper/i-3",
+                "ml.g5.xlarge-cluster",
+                Lifecycle::OnDemand
+            ),
+        ]
+    );
+    let work = &found[2];
+    assert_eq!(
+        work.auto_scaling_group.as_deref(),
+        Some("cluster/hyper/work")
+    );
+    // By which an exporter on the node is matched.
+    assert_eq!(
+        work.private_dns_name.as_deref(),
+        Some("ip-10-0-1-10.ec2.internal")
+    );
+}

@@ -1,6 +1,6 @@
 //! What SageMaker answers, as far as it is read.
 
-use crate::domain::{Component, FailureKind};
+use crate::domain::{Component, FailureKind, Lifecycle};
 use crate::sources::SourceError;
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::pages::Pages;
@@ -133,6 +133,76 @@ impl App {
     }
 }
 
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ClusterSummary {
+    pub cluster_name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Cluster {
+    pub instance_groups: Option<Vec<InstanceGroup>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct InstanceGroup {
+    pub instance_group_name: String,
+    /// Paid for ahead.
+    pub training_plan_arn: Option<String>,
+    pub capacity_requirements: Option<CapacityRequirements>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct CapacityRequirements {
+    pub spot: Option<Value>,
+}
+
+impl Cluster {
+    /// How the instances of a group are paid for.
+    pub fn lifecycle_of(&self, group: &str) -> Lifecycle {
+        let mut all = self.instance_groups.iter().flatten();
+        let Some(group) = all.find(|one| one.instance_group_name == group) else {
+            return Lifecycle::OnDemand;
+        };
+        let capacity = group.capacity_requirements.as_ref();
+        if group.training_plan_arn.is_some() {
+            Lifecycle::CapacityBlock
+        } else if capacity.is_some_and(|capacity| capacity.spot.is_some()) {
+            Lifecycle::Spot
+        } else {
+            Lifecycle::OnDemand
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ClusterNode {
+    pub instance_group_name: String,
+    pub instance_id: String,
+    pub instance_type: String,
+    pub launch_time: f64,
+    pub instance_status: Option<NodeStatus>,
+    pub private_dns_hostname: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct NodeStatus {
+    pub status: String,
+}
+
+impl ClusterNode {
+    /// Whether it is there, and billed.
+    pub fn is_running(&self) -> bool {
+        let status = self.instance_status.as_ref();
+        status.is_some_and(|one| matches!(one.status.as_str(), "Running" | "SystemUpdating"))
+    }
+}
+
 /// An instant in seconds since the epoch, as this protocol writes it.
 pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
     Timestamp::from_second(seconds? as i64).ok()
@@ -180,8 +250,10 @@ mod tests {
     #[tokio::test]
     async fn every_page_of_a_list_is_read() {
         let asked = RefCell::new(Vec::new());
-        let found: Vec<EndpointSummary> =
-            listed("sagemaker:ListEndpoints", "Endpoints", async |body| {
+        let found: Vec<EndpointSummary> = listed(
+            "sagemaker:ListEndpoints",
+            "Endpoints",
+            async |body: Value| {
                 let is_first = body.get("NextToken").is_none();
                 asked.borrow_mut().push(body);
                 let name = if is_first { "chat" } else { "rank" };
@@ -196,9 +268,10 @@ mod tests {
                     page["NextToken"] = "second".into();
                 }
                 Ok(page)
-            })
-            .await
-            .expect("both pages can be read");
+            },
+        )
+        .await
+        .expect("both pages can be read");
         let figures: Vec<(&str, bool, Option<i64>)> = found
             .iter()
             .map(|one| {
@@ -218,7 +291,10 @@ mod tests {
     #[tokio::test]
     async fn a_list_of_something_else_is_an_error_and_none_is_empty() {
         let read = async |page: Value| {
-            listed::<App>("sagemaker:ListApps", "Apps", async |_| Ok(page.clone())).await
+            listed::<App>("sagemaker:ListApps", "Apps", async |_: Value| {
+                Ok(page.clone())
+            })
+            .await
         };
         assert_eq!(read(json!({})).await, Ok(Vec::new()));
         let error = read(json!({ "Apps": [{ "AppName": 7 }] })).await;

@@ -1,6 +1,6 @@
 //! How endpoints are used. SageMaker publishes the utilization of a variant as a sum over
 //! the GPUs of an instance (up to 400% on four), as a mean over its instances, and as the
-//! largest sum of any. What each GPU did cannot be told from that, except where nothing ran.
+//! largest sum of any. What each GPU did does not follow from that, except where nothing ran.
 
 use crate::catalog::known_shape;
 use crate::domain::{
@@ -121,6 +121,8 @@ fn variants(
                     .or_default()
                     .push(instance);
             }
+            // A server of the Prometheus family may know them.
+            ["cluster", ..] => {}
             _ => {
                 let cause = Cause::of(CauseKind::NoMetricPublished, []);
                 gaps.push(Gap::of(Metric::GpuUtilization, instance.id.as_str(), cause));

@@ -1,5 +1,5 @@
-//! SageMaker: machines that AWS runs itself, of endpoints, notebook instances and Studio
-//! apps. They are in no answer of EC2, and their prices are not those of EC2.
+//! SageMaker: machines that AWS runs itself, of endpoints, notebook instances, Studio apps
+//! and HyperPod clusters. They are in no answer of EC2, and their prices are not those of EC2.
 
 mod inventory;
 mod listed;
