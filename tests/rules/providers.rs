@@ -3,10 +3,11 @@
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    Address, CommitmentTerm, Currency, HourlyRate, InstanceState, Policy, PriceBasis, PriceBook,
-    PriceKey, PriceOrigin, PriceQuote, Provider, PurchaseOption, ResourceId, Risk, SavingsPlan,
-    SavingsPlanKind, Volume,
+    ActionKind, Address, CommitmentTerm, Currency, HourlyRate, InstanceShape, InstanceState,
+    Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Provider, PurchaseOption,
+    ResourceId, Risk, SavingsPlan, SavingsPlanKind, Volume,
 };
+use gpucost::savings::Refusal;
 use gpucost::sources::files::{Keep, read_estate, write_estate};
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
@@ -176,6 +177,83 @@ fn own_hardware_is_paid_for_whatever_is_done_with_it() {
         .find(|one| one.rule() == "idle-held-gpu");
     let idle = idle.expect("the first hall is idle");
     assert_eq!(idle.monthly_savings, None);
+}
+
+/// An instance of an endpoint at a level, at 1.408 an hour; EC2 sells its type too.
+fn endpoint(level: f64) -> Audit {
+    let mut machine = Machine::new(NATIVE, "ml.g5.xlarge-hosting");
+    let native = "endpoint/chat/main/0";
+    machine.instance.id = ResourceId::new(Provider::SageMaker, "111122223333", "us-east-1", native);
+    machine.instance.auto_scaling_group = Some("endpoint/chat/main".to_owned());
+    let machine = machine
+        .tag("gpucost:restartable", "true")
+        .cpu(flat(5.0))
+        .gpu(0, flat(level))
+        .vram(0, 2_000.0, A10G_MIB);
+    let mut one = estate(vec![machine]);
+    let inside = gpucost::catalog::shape("g5.xlarge").expect("in the catalog");
+    let shape = InstanceShape {
+        instance_type: "ml.g5.xlarge-hosting".to_owned(),
+        ..inside.clone()
+    };
+    one.shapes.insert(shape.instance_type.clone(), shape);
+    let key = PriceKey {
+        provider: Provider::SageMaker,
+        ..PriceKey::linux_on_demand("us-east-1", "ml.g5.xlarge-hosting")
+    };
+    let quote = PriceQuote {
+        rate: HourlyRate::new(Decimal::new(1_408, 3), Currency::Usd).expect("a rate"),
+        instalments: None,
+        origin: PriceOrigin::Api,
+        basis: PriceBasis::Observed,
+        effective_date: jiff::civil::date(2026, 10, 1),
+        seen_on: jiff::civil::date(2026, 10, 1),
+        source: "pricing:GetProducts".to_owned(),
+    };
+    one.prices.insert(key, quote);
+    audited(&one)
+}
+
+#[test]
+fn an_endpoint_is_deleted_or_left_as_it_is() {
+    // 1.408 for 730 hours.
+    let whole = Decimal::new(102_784, 2);
+    let idle = endpoint(0.0);
+    let [one] = idle.workloads.as_slice() else {
+        panic!("{:?}", idle.workloads);
+    };
+    let cost = one.workload.monthly_cost().map(|cost| cost.amount());
+    assert_eq!(cost, Some(whole));
+    let [stop] = one.actions.as_slice() else {
+        panic!("{:?}", one.actions);
+    };
+    assert_eq!(stop.kind(), ActionKind::Stop);
+    assert_eq!(stop.monthly_savings().amount(), whole);
+    assert_eq!(
+        stop.detail(),
+        "delete: no GPU activity; the model and the endpoint configuration remain"
+    );
+
+    // Used a little: no EC2 type, market or commitment takes its place.
+    let used = endpoint(8.0);
+    let [one] = used.workloads.as_slice() else {
+        panic!("{:?}", used.workloads);
+    };
+    assert!(one.actions.is_empty(), "{:?}", one.actions);
+    let reason = |kind| {
+        let answer = one.proposals.answer(kind).expect("it was asked");
+        assert!(answer.offered.is_none(), "{answer:?}");
+        answer.refused.first().map(|refused| refused.reason.clone())
+    };
+    for (kind, expected) in [
+        (ActionKind::Schedule, Refusal::NoPause),
+        (ActionKind::Rightsize, Refusal::TypesNotCompared),
+        (ActionKind::Share, Refusal::ManagedHost),
+        (ActionKind::Spot, Refusal::NoSpotMarket),
+        (ActionKind::Commit, Refusal::OtherCommitments),
+    ] {
+        assert_eq!(reason(kind), Some(expected), "{kind}");
+    }
 }
 
 #[test]
