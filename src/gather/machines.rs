@@ -4,13 +4,19 @@ use crate::domain::{Cause, CauseKind, Gap, GapSubject, Provider, ResourceId};
 use crate::sources::Found;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Whose machines a place shows, absent for a cluster, and its name.
+pub(super) type Region<'a> = (Option<Provider>, &'a str);
+
 /// Leaves one instance of every machine: the one that its provider shows, with what its
 /// cluster knows of it beside. A node whose machine the provider does not show, although
 /// its region was read, is a gap.
-pub(super) fn join(places: &mut [(&str, &mut Found)]) -> Vec<Gap> {
-    let is_cluster = |found: &Found| !found.clusters.is_empty();
-    let own = places.iter().filter(|(_, found)| !is_cluster(found));
-    let regions: BTreeSet<String> = own.clone().map(|(name, _)| (*name).to_owned()).collect();
+pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
+    let is_cluster = |(provider, _): &Region<'_>| provider.is_none();
+    let own = places.iter().filter(|(one, _)| !is_cluster(one));
+    let regions = own
+        .clone()
+        .filter_map(|((provider, name), _)| Some(((*provider)?, (*name).to_owned())));
+    let regions: BTreeSet<(Provider, String)> = regions.collect();
     let types = own.clone().flat_map(|(_, found)| found.shapes.keys());
     let types: BTreeSet<String> = types.cloned().collect();
     let shown = own.flat_map(|(_, found)| &found.instances);
@@ -18,7 +24,7 @@ pub(super) fn join(places: &mut [(&str, &mut Found)]) -> Vec<Gap> {
 
     let mut gaps = Vec::new();
     let mut labels: BTreeMap<ResourceId, BTreeMap<String, String>> = BTreeMap::new();
-    for (_, found) in places.iter_mut().filter(|(_, found)| is_cluster(found)) {
+    for (_, found) in places.iter_mut().filter(|(one, _)| is_cluster(one)) {
         // What the provider says of a type is more than what labels do.
         found.shapes.retain(|name, _| !types.contains(name));
         found.instances.retain(|one| {
@@ -27,7 +33,7 @@ pub(super) fn join(places: &mut [(&str, &mut Found)]) -> Vec<Gap> {
                 return false;
             }
             // Own hardware may stand in a region of the same name.
-            let is_read = one.id.provider() == Provider::Aws && regions.contains(&one.region);
+            let is_read = regions.contains(&(one.id.provider(), one.region.clone()));
             if is_read {
                 let cause = Cause::of(CauseKind::NodeNotShown, [&one.region]);
                 gaps.push(Gap::of(GapSubject::Instance, one.id.as_str(), cause));
@@ -35,7 +41,7 @@ pub(super) fn join(places: &mut [(&str, &mut Found)]) -> Vec<Gap> {
             !is_read
         });
     }
-    for (_, found) in places.iter_mut().filter(|(_, found)| !is_cluster(found)) {
+    for (_, found) in places.iter_mut().filter(|(one, _)| !is_cluster(one)) {
         for instance in &mut found.instances {
             for (key, value) in labels.remove(&instance.id).into_iter().flatten() {
                 instance.tags.entry(key).or_insert(value);
@@ -147,9 +153,9 @@ mod tests {
         let west = instance("i-3", "us-west-2", Lifecycle::OnDemand, &[]);
         let mut west = cluster(vec![west]);
         let gaps = join(&mut [
-            ("us-east-1", &mut ec2),
-            ("us-east-1", &mut east),
-            ("us-west-2", &mut west),
+            ((Some(Provider::Aws), "us-east-1"), &mut ec2),
+            ((None, "us-east-1"), &mut east),
+            ((None, "us-west-2"), &mut west),
         ]);
 
         let ids = |found: &Found| -> Vec<String> {

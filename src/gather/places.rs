@@ -10,8 +10,6 @@ const ACCOUNT: &str = "account";
 /// One region of one account.
 pub(super) struct Place<'a> {
     pub connection: &'a Connection,
-    /// The account's source: regions of two sources may have one name.
-    pub source: &'static str,
     /// The region, and before it the account where there are several.
     pub name: String,
 }
@@ -30,7 +28,6 @@ pub(super) fn places(accounts: &[Account]) -> Vec<Place<'_>> {
         let connections = account.connections.iter();
         connections.map(move |connection| Place {
             connection,
-            source: account.source.name(),
             name: if several && !account.id.is_empty() {
                 format!("{}/{}", account.id, connection.region)
             } else {

@@ -6,9 +6,9 @@ use super::places::Place;
 use super::prices::price_ask;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Lifecycle, PriceBook,
-    Window,
+    Provider, Window,
 };
-use crate::sources::{PriceAsk, PriceSource};
+use crate::sources::{Connection, PriceAsk, PriceSource};
 use futures_util::{StreamExt, stream};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
@@ -46,9 +46,12 @@ impl<'a> Asked<'a> {
 
 /// The prices of all regions; what could not be read becomes gaps.
 pub(super) async fn quotes(all: Vec<Asked<'_>>) -> Gathered<PriceBook> {
-    let mut by_region: BTreeMap<(&str, &str), Vec<Asked<'_>>> = BTreeMap::new();
+    let mut by_region: BTreeMap<(Option<Provider>, &str), Vec<Asked<'_>>> = BTreeMap::new();
     for one in all {
-        let region = (one.place.source, one.place.connection.region.as_str());
+        let Connection {
+            provider, region, ..
+        } = one.place.connection;
+        let region = (*provider, region.as_str());
         by_region.entry(region).or_default().push(one);
     }
     let mut answers = stream::iter(by_region.into_values())

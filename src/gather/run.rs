@@ -230,7 +230,10 @@ async fn inventories<'a>(
         }
     }
     let regions = read.iter_mut();
-    let regions = regions.map(|(place, found)| (place.connection.region.as_str(), found));
+    let regions = regions.map(|(place, found)| {
+        let one = place.connection;
+        ((one.provider, one.region.as_str()), found)
+    });
     let mut regions: Vec<_> = regions.collect();
     gaps.extend(join(&mut regions));
     let mut fleet = Fleet::default();

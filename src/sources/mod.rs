@@ -20,7 +20,7 @@ pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
     ApiUsage, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance, InstanceShape,
-    OperatingSystem, PriceBook, StorageResource, Tenancy, Window,
+    OperatingSystem, PriceBook, Provider, StorageResource, Tenancy, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -53,8 +53,10 @@ pub struct MetricServer {
     pub meter: Meter,
 }
 
-/// One region of one account of one provider.
+/// One region of one account of one provider, or of a cluster.
 pub struct Connection {
+    /// Whose machines it shows; absent for a cluster, whose machines may be of several.
+    pub provider: Option<Provider>,
     pub region: String,
     pub inventory: Box<dyn Inventory>,
     /// Who tells how it is used; several may speak of the same machine.

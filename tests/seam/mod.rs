@@ -197,6 +197,7 @@ impl CommitmentSource for NoContract {
 
 fn connection(region: &str, inventory: Box<dyn Inventory>) -> Connection {
     Connection {
+        provider: Some(Provider::OnPremises),
         region: region.to_owned(),
         inventory,
         metrics: Vec::new(),

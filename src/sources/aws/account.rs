@@ -13,7 +13,7 @@ use super::shapes::shapes;
 use crate::catalog::known_shape;
 use crate::domain::{
     Cause, CauseKind, Clusters, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered,
-    Instance, InstanceShape, PriceBook, Window,
+    Instance, InstanceShape, PriceBook, Provider, Window,
 };
 use crate::sources::{
     Account, Answer, CommitmentSource, Connection, Found, Inventory, MetricAsk, MetricCalls,
@@ -56,6 +56,7 @@ pub(super) async fn connected(
     let of_ec2 = of_ec2.map(|name| {
         let clients = session.in_region(name);
         Connection {
+            provider: Some(Provider::Aws),
             region: name.clone(),
             inventory: Box::new(Ec2(clients.clone())),
             metrics: vec![Box::new(CloudWatch {

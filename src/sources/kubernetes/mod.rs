@@ -90,6 +90,7 @@ pub fn account(reading: Reading) -> Account {
             instances,
         };
         Connection {
+            provider: None,
             region,
             inventory: Box::new(Recorded(Gathered { value: found, gaps })),
             metrics: Vec::new(),

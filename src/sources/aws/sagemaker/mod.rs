@@ -7,6 +7,7 @@ mod metrics;
 mod prices;
 
 use super::session::RegionClients;
+use crate::domain::Provider;
 use crate::sources::Connection;
 use inventory::Machines;
 use metrics::VariantMetrics;
@@ -15,6 +16,7 @@ use prices::ComponentPrices;
 /// What SageMaker runs in a region of an account.
 pub(super) fn connection(clients: RegionClients, account: &str) -> Connection {
     Connection {
+        provider: Some(Provider::SageMaker),
         region: clients.region.clone(),
         inventory: Box::new(Machines::new(clients.clone(), account)),
         metrics: vec![Box::new(VariantMetrics(clients.clone()))],
