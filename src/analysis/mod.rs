@@ -10,6 +10,7 @@ mod past;
 mod plan;
 mod prices;
 mod remedy;
+mod resolution;
 mod run;
 mod sums;
 mod terraform;
@@ -30,6 +31,7 @@ pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
     unknown_names,
 };
+pub use resolution::needs_fine_grid;
 pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey,

@@ -32,6 +32,11 @@ named_enum! {
 impl Metric {
     /// Whether values are percentages, so that over 100 is an error.
     pub fn is_percent(self) -> bool {
+        self.is_on_grid()
+    }
+
+    /// Whether verdicts and running times read it period by period.
+    pub fn is_on_grid(self) -> bool {
         matches!(
             self,
             Self::GpuUtilization | Self::GpuPowerUtilization | Self::CpuUtilization

@@ -105,7 +105,9 @@ pub use terraform::{
 };
 pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period};
 pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
-pub use utilization::{ACTIVE_PERCENT, Distribution, Signal, UtilizationSummary};
+pub use utilization::{
+    ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,
+};
 pub use verdict::{Classification, UsageState, Verdict};
 pub use workload::{
     Group, IdleStorageCosts, InstanceCost, KindBasis, Unpriced, Workload, WorkloadCost,

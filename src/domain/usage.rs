@@ -160,7 +160,8 @@ pub struct InstanceUsage {
     pub cpu_p95: Option<f64>,
     /// Samples behind that percentile; absent where profiled runs told it.
     pub cpu_samples: Option<Samples>,
-    /// Largest average of CPU utilization over a period, percent.
+    /// Largest CPU utilization, percent: the largest maximum where maxima were asked for,
+    /// else the largest average over a period.
     pub cpu_max: Option<f64>,
     /// 95th percentile of memory of the host in MiB; only profiled runs tell.
     pub memory_p95_mib: Option<f64>,

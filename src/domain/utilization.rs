@@ -7,6 +7,9 @@ use super::{Policy, SeriesSource, Window};
 /// period whose maximum is below it was idle.
 pub const ACTIVE_PERCENT: f64 = 1.0;
 
+/// An hour with a mean above this percentage is close to what the GPUs can do.
+pub const SATURATED_HOUR_PERCENT: f64 = 95.0;
+
 named_enum! {
     /// What a verdict was judged on.
     Signal {
@@ -34,6 +37,7 @@ pub struct UtilizationSummary {
     pub signal: Signal,
     pub source: SeriesSource,
     pub window: Window,
+    /// What a sample stands for: the coarsest of the series behind it.
     pub period_seconds: u32,
     /// Mean and percentiles over time of the mean over all GPUs, from averages.
     pub distribution: Distribution,

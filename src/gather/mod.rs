@@ -1,12 +1,15 @@
 //! Gathering: which calls for which scope, and running them with bounded
 //! concurrency. Partial truth travels with its gaps.
 
+mod finer;
 mod machines;
+mod measured;
 mod places;
 mod prices;
 mod quotes;
 mod refresh;
 mod run;
 
+pub use finer::Refine;
 pub use refresh::{RefreshOptions, refresh_prices};
 pub use run::{GatherError, GatherOptions, gather};

@@ -4,6 +4,9 @@ use crate::domain::Gap;
 use crate::sources::{Account, Connection};
 use std::collections::BTreeSet;
 
+/// Regions of accounts that are read side by side.
+pub(super) const PLACES_AT_ONCE: usize = 32;
+
 /// Where an account's own gaps are, in the words of its source.
 const ACCOUNT: &str = "account";
 

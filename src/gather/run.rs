@@ -2,35 +2,29 @@
 //! wait for each other. One denied region or interface is a gap; nothing at
 //! all is an error.
 
+use super::finer::{Home, Refine, complete};
 use super::machines::join;
-use super::places::{Place, of_account, places};
+use super::measured::{Grid, Measured, Planned, measured, planned};
+use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{Asked, quotes};
 use crate::domain::{
-    ApiUsage, Cause, CauseKind, Commitments, DeviceUse, EstateSource, Gap, GapSubject, Gathered,
-    Instance, PriceBook, Window,
+    ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, Instance,
+    PriceBook, Window,
 };
 use crate::sources::files::Recorder;
-use crate::sources::{
-    Account, Answer, Found, MetricAsk, MetricCalls, MetricServer, Readings, SourceError,
-};
-use crate::usage::{Estate, UsageBuilder, Usages};
+use crate::sources::{Account, Detail, Found, MetricAsk, MetricServer, SourceError};
+use crate::usage::Estate;
 use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use tokio::sync::Semaphore;
 
-/// Regions of accounts that are read side by side.
-const PLACES_AT_ONCE: usize = 32;
-/// Calls for metrics at once in a region of an account, whose quota they share.
-const CALLS_AT_ONCE: usize = 4;
-/// The same in all of them: each answer is held in memory until its turn.
-const MOST_CALLS_AT_ONCE: usize = 32;
 /// The grid where nothing is measured.
 const USUAL_PERIOD_SECONDS: u32 = 300;
+const HOUR_SECONDS: u32 = 3_600;
 
 #[derive(Debug, Clone)]
 pub struct GatherOptions {
@@ -105,12 +99,21 @@ impl<'a> Fleet<'a> {
         let all = regions.map(|(place, own)| (*place, &self.found.instances[own.clone()]));
         all.filter(|(_, instances)| !instances.is_empty())
     }
+
+    /// The same, with the instances by id.
+    fn homes(&self) -> Vec<Home<'a>> {
+        self.inhabited()
+            .map(|(place, own)| (place, own.iter().map(|one| one.id.clone()).collect()))
+            .collect()
+    }
 }
 
 /// Gathers an estate from accounts of any provider, and from servers that tell how
 /// machines of any account are used. Series are reduced as they arrive;
 /// with their points they go to a recorder, where one is given. `progress` is reported
-/// what is going on.
+/// what is going on. Where `refine` is given and every source of metrics answers by the
+/// hour, hours are asked for first, in a window of whole hours, and the grid only of the
+/// machines that it names.
 ///
 /// # Errors
 /// When no region could be read, or the calls would cost more than accepted.
@@ -118,15 +121,22 @@ pub async fn gather(
     accounts: &[Account],
     servers: &[MetricServer],
     options: &GatherOptions,
-    recorder: Option<&mut Recorder>,
+    mut recorder: Option<&mut Recorder>,
+    refine: Option<Refine<'_>>,
     progress: &dyn Fn(&str),
 ) -> Result<Estate, GatherError> {
     let places = places(accounts);
     let of_regions = places.iter().flat_map(|one| &one.connection.metrics);
     let sources = of_regions.chain(servers.iter().map(|server| &server.metrics));
-    let periods = sources.map(|source| source.period_seconds(options.lookback));
+    let sources: Vec<_> = sources.collect();
+    let periods = sources.iter();
+    let periods = periods.map(|source| source.period_seconds(options.lookback));
     let period_seconds = periods.max().unwrap_or(USUAL_PERIOD_SECONDS);
-    let window = Window::before(options.as_of, options.lookback, period_seconds)
+    let is_finer = options.metrics && period_seconds < HOUR_SECONDS && !sources.is_empty();
+    let refine =
+        refine.filter(|_| is_finer && sources.iter().all(|source| source.answers_by_the_hour()));
+    let whole_seconds = refine.map_or(period_seconds, |_| HOUR_SECONDS);
+    let window = Window::before(options.as_of, options.lookback, whole_seconds)
         .map_err(GatherError::Window)?;
     let mut gaps = Vec::new();
 
@@ -134,19 +144,24 @@ pub async fn gather(
     let fleet = inventories(&places, &mut gaps).await?;
     progress("shapes and metrics");
     let grid = (window, period_seconds);
-    let planned = planned(&fleet, servers, options, grid, &mut gaps).await;
-    check_cost(&planned, options)?;
+    let (plans, refine) = accepted(&fleet, servers, options, (grid, refine), &mut gaps).await?;
 
-    let series: usize = planned.iter().map(|plan| plan.made.series).sum();
+    let series: usize = plans.iter().map(|plan| plan.made.series).sum();
     progress(&format!("{series} metrics and prices"));
-    let (measured, priced, committed) = tokio::join!(
-        metrics(planned, grid, recorder),
+    let (answered, priced, committed) = tokio::join!(
+        measured(plans, grid, recorder.as_deref_mut()),
         prices(&fleet, options, window),
         commitments(accounts, &fleet)
     );
+    let homes = fleet.homes();
     let mut book = priced.value;
-    let (usage, uses) = measured.value;
-    gaps.extend(measured.gaps);
+    let Measured {
+        usage,
+        hours,
+        partial,
+        uses,
+    } = answered.value;
+    gaps.extend(answered.gaps);
     gaps.extend(priced.gaps);
     gaps.extend(committed.gaps);
     let Found {
@@ -163,32 +178,14 @@ pub async fn gather(
     clusters.sort();
     gaps.sort();
     gaps.dedup();
-    let of_instances = instances.iter().map(|instance| &instance.account);
-    let ids: BTreeSet<String> = accounts
-        .iter()
-        .map(|account| &account.id)
-        .chain(of_instances)
-        // The account of a machine that only its cluster shows is not known.
-        .filter(|id| !id.is_empty())
-        .cloned()
-        .collect();
-    let names = places.iter().map(|one| &one.connection.region);
-    // A cluster of which no machine is known is in no region.
-    let names = names.filter(|name| !name.is_empty()).cloned();
-    let names: BTreeSet<String> = names.collect();
-    let mut api = ApiUsage::default();
-    let of_accounts = accounts.iter().map(|account| &account.meter);
-    for meter in of_accounts.chain(servers.iter().map(|server| &server.meter)) {
-        api.add(meter());
-    }
-    Ok(Estate {
+    let mut estate = Estate {
         as_of: options.as_of,
         window,
         source: accounts
             .first()
             .map_or(EstateSource::Estate, |account| account.source),
-        accounts: ids.into_iter().collect(),
-        regions: names.into_iter().collect(),
+        accounts: account_ids(accounts, &instances),
+        regions: region_names(&places),
         period_seconds,
         instances,
         tag_filters: Vec::new(),
@@ -201,8 +198,40 @@ pub async fn gather(
         prices: book,
         commitments: committed.value,
         gaps,
-        api,
-    })
+        api: ApiUsage::default(),
+    };
+    if let Some(refine) = refine {
+        let first = (hours, partial);
+        complete(&mut estate, &homes, first, refine, recorder, progress).await;
+    }
+    let of_accounts = accounts.iter().map(|account| &account.meter);
+    for meter in of_accounts.chain(servers.iter().map(|server| &server.meter)) {
+        estate.api.add(meter());
+    }
+    Ok(estate)
+}
+
+/// Every account that is read or that owns an instance, ascending.
+fn account_ids(accounts: &[Account], instances: &[Instance]) -> Vec<String> {
+    let of_instances = instances.iter().map(|instance| &instance.account);
+    let ids: BTreeSet<String> = accounts
+        .iter()
+        .map(|account| &account.id)
+        .chain(of_instances)
+        // The account of a machine that only its cluster shows is not known.
+        .filter(|id| !id.is_empty())
+        .cloned()
+        .collect();
+    ids.into_iter().collect()
+}
+
+/// Every region, once, ascending.
+fn region_names(places: &[Place<'_>]) -> Vec<String> {
+    let names = places.iter().map(|one| &one.connection.region);
+    // A cluster of which no machine is known is in no region.
+    let names = names.filter(|name| !name.is_empty()).cloned();
+    let names: BTreeSet<String> = names.collect();
+    names.into_iter().collect()
 }
 
 async fn inventories<'a>(
@@ -249,19 +278,42 @@ async fn inventories<'a>(
     }
 }
 
-/// Calls that tell how machines were used, and of which region; absent for those of a
-/// server.
-struct Planned<'a> {
-    place: Option<&'a Place<'a>>,
-    made: MetricCalls<'a>,
-}
-
-/// The calls that tell how machines were used.
-async fn planned<'a>(
+/// The calls to make within the accepted cost: by the hour, with what chooses the machines
+/// to ask again about, or in full.
+async fn accepted<'a, 'r>(
     fleet: &'a Fleet<'_>,
     servers: &'a [MetricServer],
     options: &GatherOptions,
-    (window, period_seconds): (Window, u32),
+    (grid, refine): (Grid, Option<Refine<'r>>),
+    gaps: &mut Vec<Gap>,
+) -> Result<(Vec<Planned<'a>>, Option<Refine<'r>>), GatherError> {
+    let limit = options.max_api_cost_usd;
+    if let Some(refine) = refine {
+        let hours = asked(fleet, servers, options, (grid, Detail::Hours), gaps).await;
+        // At the worst, everything is asked for a second time.
+        let worst_usd = cost_usd(&hours) * Decimal::TWO;
+        if limit.is_none_or(|limit| worst_usd <= limit) {
+            return Ok((hours, Some(refine)));
+        }
+    }
+    let full = asked(fleet, servers, options, (grid, Detail::Full), gaps).await;
+    let cost_usd = cost_usd(&full);
+    match limit {
+        Some(accepted_usd) if cost_usd > accepted_usd => Err(GatherError::TooExpensive {
+            metrics: full.iter().map(|plan| plan.made.series).sum(),
+            cost_usd,
+            accepted_usd,
+        }),
+        _ => Ok((full, None)),
+    }
+}
+
+/// The calls that tell how machines were used.
+async fn asked<'a>(
+    fleet: &'a Fleet<'_>,
+    servers: &'a [MetricServer],
+    options: &GatherOptions,
+    ((window, period_seconds), detail): (Grid, Detail),
     gaps: &mut Vec<Gap>,
 ) -> Vec<Planned<'a>> {
     if !options.metrics {
@@ -276,106 +328,20 @@ async fn planned<'a>(
         shapes: &fleet.found.shapes,
         window,
         period_seconds,
+        detail,
     };
     let of_regions = fleet.inhabited().flat_map(|(place, instances)| {
         let sources = place.connection.metrics.iter();
-        sources.map(move |source| (Some(place), source, ask(instances)))
+        sources.map(move |source| (Some(place), source.as_ref(), ask(instances)))
     });
     let all = &fleet.found.instances;
     let of_fleet = servers.iter().filter(|_| !all.is_empty());
-    let of_fleet = of_fleet.map(|server| (None, &server.metrics, ask(all)));
-    let asks = of_regions.chain(of_fleet);
-    let asks = asks.map(|(place, source, ask)| async move { (place, source.plan(ask).await) });
-    let answers: Vec<_> = stream::iter(asks).buffered(PLACES_AT_ONCE).collect().await;
-    let mut planned = Vec::with_capacity(answers.len());
-    for (place, answer) in answers {
-        gaps.extend(match place {
-            Some(place) => place.named(answer.gaps),
-            None => answer.gaps,
-        });
-        planned.push(Planned {
-            place,
-            made: answer.value,
-        });
-    }
-    planned
+    let of_fleet = of_fleet.map(|server| (None, server.metrics.as_ref(), ask(all)));
+    planned(of_regions.chain(of_fleet), gaps).await
 }
 
-fn check_cost(planned: &[Planned<'_>], options: &GatherOptions) -> Result<(), GatherError> {
-    let cost_usd: Decimal = planned.iter().map(|plan| plan.made.cost_usd).sum();
-    match options.max_api_cost_usd {
-        Some(accepted_usd) if cost_usd > accepted_usd => Err(GatherError::TooExpensive {
-            metrics: planned.iter().map(|plan| plan.made.series).sum(),
-            cost_usd,
-            accepted_usd,
-        }),
-        _ => Ok(()),
-    }
-}
-
-/// A call in its turn among those of its region.
-async fn in_turn(
-    place: Option<&Place<'_>>,
-    turns: &Semaphore,
-    call: Answer<'_, Gathered<Readings>>,
-) -> Gathered<Readings> {
-    // It is never closed.
-    let _turn = turns.acquire().await;
-    let mut answer = call.await;
-    if let Some(place) = place {
-        answer.gaps = place.named(answer.gaps);
-    }
-    answer
-}
-
-/// Makes the calls, and lets their points go.
-async fn metrics(
-    planned: Vec<Planned<'_>>,
-    (window, period_seconds): (Window, u32),
-    mut recorder: Option<&mut Recorder>,
-) -> Gathered<(Usages, Vec<DeviceUse>)> {
-    let turns = planned.iter().map(|_| Semaphore::new(CALLS_AT_ONCE));
-    let turns: Vec<Semaphore> = turns.collect();
-    let at_once = (planned.len() * CALLS_AT_ONCE).clamp(1, MOST_CALLS_AT_ONCE);
-    let plans = planned.into_iter().zip(&turns);
-    let mut plans: Vec<_> = plans
-        .map(|(plan, turns)| (plan.place, turns, plan.made.calls.into_iter()))
-        .collect();
-    // A few of every region by turns, so that none waits for the end of another.
-    let mut calls = Vec::new();
-    while !plans.is_empty() {
-        plans.retain_mut(|(place, turns, rest)| {
-            let next = rest.by_ref().take(CALLS_AT_ONCE);
-            calls.extend(next.map(|call| in_turn(*place, turns, call)));
-            !rest.as_slice().is_empty()
-        });
-    }
-    let mut answers = stream::iter(calls).buffered(at_once);
-    let mut usage = UsageBuilder::new(window, period_seconds);
-    let mut aggregated = Usages::default();
-    let mut uses = Vec::new();
-    let mut gaps = Vec::new();
-    while let Some(answer) = answers.next().await {
-        gaps.extend(answer.gaps);
-        match answer.value {
-            Readings::Series(found) => {
-                for series in found {
-                    usage.add(&series);
-                    if let Some(recorder) = &mut recorder {
-                        recorder.add(&series);
-                    }
-                }
-            }
-            Readings::Usage(found) => aggregated.merge(found, window, period_seconds),
-            Readings::Uses(found) => uses.extend(found),
-        }
-    }
-    let mut usage = usage.finish();
-    usage.merge(aggregated, window, period_seconds);
-    Gathered {
-        value: (usage, uses),
-        gaps,
-    }
+fn cost_usd(planned: &[Planned<'_>]) -> Decimal {
+    planned.iter().map(|plan| plan.made.cost_usd).sum()
 }
 
 /// Prices of every region's types; what could not be read becomes gaps.

@@ -13,7 +13,7 @@ pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
 const BUSY_POWER_PERCENT: f64 = 60.0;
 /// Share of hours close to 100% from which a workload is saturated.
-pub(super) const SATURATED_HOURS_SHARE: f64 = 0.10;
+pub const SATURATED_HOURS_SHARE: f64 = 0.10;
 
 /// Judges instances as of an instant: by what was measured over the window, else
 /// over profiled runs of complete commands. Whether several of them are idle is reported

@@ -21,7 +21,7 @@ mod stopped_with_storage;
 mod underutilized_gpu;
 mod unused_gpus;
 
-pub use classification::classify;
+pub use classification::{SATURATED_HOURS_SHARE, classify};
 pub use clusters::{
     CLUSTER_RULES, ClusterFacts, MachineFacts, cluster_findings, cluster_silences, keeps_silent,
 };

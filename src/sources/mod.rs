@@ -20,7 +20,7 @@ pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
     ApiUsage, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance, InstanceShape,
-    OperatingSystem, PriceBook, Provider, StorageResource, Tenancy, Window,
+    OperatingSystem, PriceBook, Provider, ResourceId, StorageResource, Tenancy, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -95,6 +95,18 @@ pub struct MetricAsk<'a> {
     pub window: Window,
     /// The grid of utilization, power and CPU.
     pub period_seconds: u32,
+    pub detail: Detail,
+}
+
+/// How much to ask of each machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything, with utilization, power and CPU on the grid.
+    Full,
+    /// Everything by the hour at the finest, and of which machines the hours are not whole.
+    Hours,
+    /// Utilization, power and CPU on the grid, and nothing else.
+    Grid,
 }
 
 /// How machines were used. How a metric is named and joined to a machine is the
@@ -102,6 +114,12 @@ pub struct MetricAsk<'a> {
 pub trait MetricSource {
     /// The finest grid that it keeps for a lookback, in seconds.
     fn period_seconds(&self, lookback: SignedDuration) -> u32;
+
+    /// Whether it answers [`Detail::Hours`], which pays where every data point counts
+    /// against a quota.
+    fn answers_by_the_hour(&self) -> bool {
+        false
+    }
 
     /// Finds out what can be asked, and what that costs. Nothing that costs is asked
     /// before a call is awaited.
@@ -124,6 +142,13 @@ pub struct MetricCalls<'a> {
 pub enum Readings {
     /// Series with their points.
     Series(Vec<Series>),
+    /// The answer to [`Detail::Hours`].
+    Hours {
+        series: Vec<Series>,
+        /// Machines of which an hour may have a period without a sample, so that hours do
+        /// not tell what the grid would.
+        partial: BTreeSet<ResourceId>,
+    },
     /// What series amounted to, from a place that adds up by itself. It is added to what
     /// other calls answer, so no two may speak of the same series at the same time; and
     /// it has no points that could be saved.

@@ -13,6 +13,7 @@ pub(super) struct Grid {
     own_maxima: Column,
     works: Column,
     names_gpus: bool,
+    step: u32,
 }
 
 /// The same while series are added.
@@ -21,6 +22,8 @@ pub(super) struct OpenGrid {
     pub(super) slots: Vec<Slot>,
     /// Whether any series names a GPU; else one speaks for all of the instance.
     pub(super) names_gpus: bool,
+    /// How many periods of the grid a point stands for; of several series the most.
+    pub(super) step: u32,
 }
 
 impl OpenGrid {
@@ -28,6 +31,7 @@ impl OpenGrid {
         Self {
             slots: vec![Slot::default(); periods],
             names_gpus: false,
+            step: 1,
         }
     }
 
@@ -40,11 +44,13 @@ impl OpenGrid {
             own_maxima: column(|slot| slot.maxima),
             works: column(|slot| u32::from(slot.works)),
             names_gpus: self.names_gpus,
+            step: self.step,
         }
     }
 
     pub(super) fn add(&mut self, other: &Grid) {
         self.names_gpus |= other.names_gpus;
+        self.step = self.step.max(other.step);
         for (slot, added) in self.slots.iter_mut().zip(other.slots()) {
             slot.add(&added);
         }
@@ -70,6 +76,11 @@ impl OpenGrid {
 }
 
 impl Grid {
+    /// How many periods of the grid a point stands for, at most.
+    pub(super) fn step(&self) -> u32 {
+        self.step
+    }
+
     fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         let figures = self.sums.values().zip(self.reported.values());
         let maxima = self.maxima.values().zip(self.own_maxima.values());

@@ -53,7 +53,9 @@ impl Usage {
                 .collect(),
             cpu_p95: cpu_figures.map(|figures| figures.p95),
             cpu_samples: cpu.map(|cpu| cpu.counted.over(ran)),
-            cpu_max: cpu.and_then(|cpu| cpu.percents.max(Scale::Percent)),
+            cpu_max: self
+                .cpu_peak
+                .or_else(|| cpu.and_then(|cpu| cpu.percents.max(Scale::Percent))),
             memory_p95_mib: None,
             cpu_is_of_runs: false,
             network_bytes_per_day: self.received.zip(self.sent).map(|(received, sent)| {
@@ -82,6 +84,7 @@ impl Usage {
         let mut timeline = Timeline::new(window, period_seconds);
         if let Some((signal, _)) = self.signal() {
             timeline.slots = self.grid(signal, visible, timeline.slots.len());
+            timeline.step = self.step(signal);
         }
         let running = self.mark_running(&mut timeline, instance, visible);
         (timeline, running)

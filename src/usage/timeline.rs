@@ -5,8 +5,8 @@ use super::histogram::hundredths;
 use super::histogram::percent;
 use super::{distribution, quantile};
 use crate::domain::{
-    ACTIVE_PERCENT, HOUR_SECONDS, HourCell, HourlyActivity, SeriesSource, Signal,
-    UtilizationSummary, Window,
+    ACTIVE_PERCENT, HOUR_SECONDS, HourCell, HourlyActivity, SATURATED_HOUR_PERCENT, SeriesSource,
+    Signal, UtilizationSummary, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -76,6 +76,9 @@ pub struct Timeline {
     pub(super) running_gpus: Vec<u32>,
     /// How many instances ran in each period.
     pub(super) running_instances: Vec<u32>,
+    /// How many periods a sample stands for: more than one where a series was asked for
+    /// on a coarser grid. Of several series the most.
+    pub(super) step: u32,
 }
 
 impl Timeline {
@@ -88,6 +91,7 @@ impl Timeline {
             slots: vec![Slot::default(); length],
             running_gpus: vec![0; length],
             running_instances: vec![0; length],
+            step: 1,
         }
     }
 
@@ -116,6 +120,7 @@ impl Timeline {
         for (slot, added) in self.slots.iter_mut().zip(&other.slots) {
             slot.add(added);
         }
+        self.step = self.step.max(other.step);
         self.add_running_only(other);
     }
 
@@ -181,37 +186,38 @@ impl Timeline {
     /// The statistics of the whole timeline; `None` when no period counts.
     pub fn summary(&self, signal: Signal, source: SeriesSource) -> Option<UtilizationSummary> {
         let means: Vec<f64> = self.means().map(|(_, value)| value).collect();
-        let n_samples = means.len();
+        let periods = means.len();
         let distribution = distribution(means)?;
         let mut maxima: Vec<f64> = self
             .counted()
             .filter_map(|(_, slot)| slot.maximum.map(percent))
             .collect();
         maxima.sort_unstable_by(f64::total_cmp);
-        let maxima_complete = maxima.len() == n_samples;
-        let expected_samples = self.expected_samples().max(n_samples);
+        let maxima_complete = maxima.len() == periods;
+        let expected = self.expected_samples().max(periods);
+        let samples = |periods: u64| periods.div_ceil(u64::from(self.step.max(1)));
         Some(UtilizationSummary {
             signal,
             source,
             window: self.window,
-            period_seconds: self.period_seconds,
+            period_seconds: self.period_seconds * self.step.max(1),
             max: maxima.last().copied().unwrap_or(distribution.max),
             idle_share: maxima_complete.then(|| {
                 let idle = maxima.iter().filter(|value| **value < ACTIVE_PERCENT);
-                idle.count() as f64 / n_samples as f64
+                idle.count() as f64 / periods as f64
             }),
             maximum_p99: if maxima_complete {
                 quantile(&maxima, 0.99)
             } else {
                 None
             },
-            working_periods_a_week: self.most_working_a_week(),
+            working_periods_a_week: samples(self.most_working_a_week()),
             observed_seconds: self.observed_seconds(),
             largest_sum_percent: self.largest_sum_percent(),
-            saturated_hours_share: self.share_of_hours_above(95.0),
+            saturated_hours_share: self.share_of_hours_above(SATURATED_HOUR_PERCENT),
             distribution,
-            n_samples: n_samples as u64,
-            expected_samples: expected_samples as u64,
+            n_samples: samples(periods as u64),
+            expected_samples: samples(expected as u64),
         })
     }
 
@@ -289,7 +295,7 @@ impl Timeline {
     }
 
     /// Share (0–1) of the hours with data whose mean is above a percentage.
-    fn share_of_hours_above(&self, percent: f64) -> f64 {
+    pub fn share_of_hours_above(&self, percent: f64) -> f64 {
         let per_hour = (3600 / self.period_seconds.max(1)).max(1) as usize;
         let offset = self.window.start.as_second().rem_euclid(3600) as usize
             / self.period_seconds.max(1) as usize;

@@ -54,6 +54,8 @@ pub struct Usage {
     pub(super) cpu: Option<CpuUse>,
     /// 1 in each period in which a GPU encoded.
     encodes: Column,
+    /// Largest maximum of CPU, where maxima were asked for.
+    pub(super) cpu_peak: Option<f64>,
     pub(super) received: Option<Traffic>,
     pub(super) sent: Option<Traffic>,
 }
@@ -215,7 +217,9 @@ impl OpenUsage {
                 .entry(grid)
                 .or_insert_with(|| OpenGrid::new(periods));
             grid.names_gpus |= series.gpu.is_some();
-            add_points(&mut grid.slots, series);
+            let step = step(points, period);
+            grid.step = grid.step.max(step);
+            add_points(&mut grid.slots, series, step);
         }
         if let Some(gpu) = series.gpu.and_then(|gpu| self.usage.gpus.get_mut(&gpu)) {
             gpu.take(metric, statistic, points, scratch);
@@ -229,8 +233,11 @@ impl OpenUsage {
                 self.usage.cpu = Some(CpuUse {
                     counted: Counted::of(points),
                     percents: counts(points, Scale::Percent, scratch),
-                    sampled: sampled(points, periods),
+                    sampled: sampled(points, periods, step(points, period)),
                 });
+            }
+            (Metric::CpuUtilization, Statistic::Maximum) => {
+                self.usage.cpu_peak = points.values().reduce(f64::max);
             }
             (Metric::NetworkIn, Statistic::Sum) => self.usage.received = Traffic::of(points),
             (Metric::NetworkOut, Statistic::Sum) => self.usage.sent = Traffic::of(points),
@@ -250,21 +257,42 @@ impl OpenUsage {
     }
 }
 
-/// Adds averages or maxima to the periods that they are of.
-fn add_points(slots: &mut [Slot], series: &Series) {
+/// How many periods of a grid a point stands for.
+fn step(points: &Points, period_seconds: u32) -> u32 {
+    (points.period_seconds() / period_seconds.max(1)).max(1)
+}
+
+/// The periods of a grid that a stretch of points stands for.
+fn stretch(first: u32, count: u32, step: u32, periods: usize) -> std::ops::Range<usize> {
+    let place = |index: u32| (index as usize * step as usize).min(periods);
+    place(first)..place(first + count)
+}
+
+/// Adds averages or maxima to the periods that they are of, each of which gets the value
+/// of the point that stands for it.
+fn add_points(slots: &mut [Slot], series: &Series, step: u32) {
+    let length = slots.len();
     for (first, count, values) in series.points.runs() {
-        let from = (first as usize).min(slots.len());
-        let to = (from + count as usize).min(slots.len());
+        let slots = slots[stretch(first, count, step, length)].iter_mut();
         let own = values.iter().map(|value| hundredths(f64::from(*value)));
-        let stretch = slots[from..to].iter_mut().zip(own.cycle());
-        match series.statistic {
-            Statistic::Average => stretch.for_each(|(slot, value)| slot.add_average(value)),
-            Statistic::Maximum => stretch.for_each(|(slot, value)| {
-                slot.add_maximum(value);
-                slot.maxima += u32::from(series.gpu.is_some());
-            }),
-            Statistic::Sum => {}
+        if step == 1 {
+            add_values(slots.zip(own.cycle()), series);
+        } else {
+            let each = own.cycle().take(count as usize);
+            let each = each.flat_map(|value| std::iter::repeat_n(value, step as usize));
+            add_values(slots.zip(each), series);
         }
+    }
+}
+
+fn add_values<'a>(values: impl Iterator<Item = (&'a mut Slot, u16)>, series: &Series) {
+    match series.statistic {
+        Statistic::Average => values.for_each(|(slot, value)| slot.add_average(value)),
+        Statistic::Maximum => values.for_each(|(slot, value)| {
+            slot.add_maximum(value);
+            slot.maxima += u32::from(series.gpu.is_some());
+        }),
+        Statistic::Sum => {}
     }
 }
 
@@ -280,11 +308,10 @@ fn mark_sessions(encodes: &mut [bool], points: &Points, period_seconds: u32) {
 }
 
 /// 1 in each period with a point.
-fn sampled(points: &Points, periods: usize) -> Column {
+fn sampled(points: &Points, periods: usize, step: u32) -> Column {
     let mut sampled = vec![0; periods];
     for (first, count, _) in points.runs() {
-        let from = (first as usize).min(periods);
-        sampled[from..(from + count as usize).min(periods)].fill(1);
+        sampled[stretch(first, count, step, periods)].fill(1);
     }
     Column::of(sampled)
 }
@@ -384,6 +411,8 @@ impl Usage {
             (None, theirs) => self.cpu.clone_from(theirs),
             (Some(_), None) => {}
         }
+        let peaks = self.cpu_peak.into_iter().chain(other.cpu_peak);
+        self.cpu_peak = peaks.reduce(f64::max);
         let pairs = [
             (&mut self.received, other.received),
             (&mut self.sent, other.sent),
@@ -417,6 +446,12 @@ impl Usage {
             let source = averages.map(|(_, added)| added.source).min()?;
             Some((signal, source))
         })
+    }
+
+    /// How many periods of the grid a sample of a signal stands for, at most.
+    pub(super) fn step(&self, signal: Signal) -> u32 {
+        let own = self.grids.iter().filter(|((one, _), _)| *one == signal);
+        own.map(|(_, grid)| grid.step()).max().unwrap_or(1)
     }
 
     /// A signal over all GPUs of an instance whose guest sees so many of them.

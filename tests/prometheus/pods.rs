@@ -8,7 +8,7 @@ use gpucost::domain::{
     DeviceUse, Instance, InstanceState, Lifecycle, OperatingSystem, ResourceId, Tenancy, Window,
 };
 use gpucost::sources::prometheus::{Auth, ClientOptions, MetricMap, Server, connect};
-use gpucost::sources::{MetricAsk, Readings};
+use gpucost::sources::{Detail, MetricAsk, Readings};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -65,6 +65,7 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
             end: at(AS_OF),
         },
         period_seconds: 300,
+        detail: Detail::Full,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -4,7 +4,7 @@
 use super::commitments::{has_savings_plans, region_commitments, savings_plans};
 use super::inventory::{idle_storage_resources, inventory};
 use super::meter::metric_cost_usd;
-use super::metric_plan::{MetricsPlan, batches, plan_metrics};
+use super::metric_plan::{MetricsPlan, are_whole, batches, in_detail, plan_metrics};
 use super::metrics::{FIVE_MINUTES_KEPT, MetricQuery, MetricValues, discover, fetch};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
 use super::sagemaker;
@@ -16,13 +16,15 @@ use crate::domain::{
     Instance, InstanceShape, PriceBook, Provider, Window,
 };
 use crate::sources::{
-    Account, Answer, CommitmentSource, Connection, Found, Inventory, MetricAsk, MetricCalls,
+    Account, Answer, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk, MetricCalls,
     MetricSource, PriceAsk, PriceSource, Readings, SourceError, WantedPrices,
 };
 use crate::usage::{Points, Series};
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
+
+const HOUR_SECONDS: u32 = 3_600;
 
 /// Connects to an account: credentials, identity, and the regions, which are those that
 /// it has enabled where none are named. `agent_namespace` is the one that the CloudWatch
@@ -190,7 +192,12 @@ impl CloudWatch {
             shapes,
             window,
             period_seconds,
+            detail,
         } = ask;
+        let period_seconds = match detail {
+            Detail::Hours => HOUR_SECONDS,
+            Detail::Full | Detail::Grid => period_seconds,
+        };
         let visible = |instance: &Instance| {
             known_shape(shapes, &instance.instance_type)
                 .and_then(|shape| shape.gpu.as_ref())
@@ -208,10 +215,14 @@ impl CloudWatch {
             period_seconds,
         );
         gaps.extend(unusable);
+        let queries = in_detail(queries, detail);
         let series = queries.len();
         let calls = batches(queries, instances, window)
             .into_iter()
-            .map(|batch| self.read(batch, window).boxed_local());
+            .map(|batch| match detail {
+                Detail::Hours => self.read_hours(batch, window).boxed_local(),
+                Detail::Full | Detail::Grid => self.read(batch, window).boxed_local(),
+            });
         Gathered {
             value: MetricCalls {
                 series,
@@ -237,17 +248,53 @@ impl CloudWatch {
     }
 }
 
+impl CloudWatch {
+    /// What cannot be read by the hour is asked for again, in full.
+    async fn read_hours(&self, batch: Vec<MetricQuery>, window: Window) -> Gathered<Readings> {
+        let answer = fetch(&self.clients, &batch, window).await;
+        Gathered::whole(match answer {
+            Ok(values) => hours(batch, values, window),
+            Err(_) => Readings::Hours {
+                series: Vec::new(),
+                partial: batch.into_iter().map(|query| query.instance).collect(),
+            },
+        })
+    }
+}
+
 impl MetricSource for CloudWatch {
     fn period_seconds(&self, lookback: SignedDuration) -> u32 {
         if lookback <= FIVE_MINUTES_KEPT {
             300
         } else {
-            3_600
+            HOUR_SECONDS
         }
+    }
+
+    fn answers_by_the_hour(&self) -> bool {
+        true
     }
 
     fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         self.calls(ask).boxed_local()
+    }
+}
+
+/// The series of hours, and the machines of which they are not whole.
+fn hours(batch: Vec<MetricQuery>, values: Vec<MetricValues>, window: Window) -> Readings {
+    let mut partial = BTreeSet::new();
+    let (mut queries, mut measured) = (Vec::new(), Vec::new());
+    for (query, raw) in batch.into_iter().zip(values) {
+        if !query.counts_readings {
+            queries.push(query);
+            measured.push(raw);
+        } else if !are_whole(&raw, window) {
+            partial.insert(query.instance);
+        }
+    }
+    Readings::Hours {
+        series: to_series(&queries, measured, window),
+        partial,
     }
 }
 
@@ -403,6 +450,7 @@ mod tests {
             gpu: Some(0),
             metric: Metric::GpuUtilization,
             statistic: Statistic::Average,
+            counts_readings: false,
             period_seconds: 300,
             namespace: "".into(),
             name: "",
@@ -419,5 +467,22 @@ mod tests {
             .map(|s| (s.points.len(), s.rejected.negative))
             .collect();
         assert_eq!(figures, [(0, 1), (1, 0)]);
+    }
+    #[test]
+    fn hours_with_a_hole_make_a_machine_partial() {
+        let window = Window {
+            start: Timestamp::from_second(0).expect("in range"),
+            end: Timestamp::from_second(4 * 3_600).expect("in range"),
+        };
+        let at = |hour: i64| Timestamp::from_second(hour * 3_600).expect("in range");
+        // 60 readings an hour: a period of five minutes without any would leave 55. The
+        // newest hour may have 45.
+        let counts = |found: [f64; 4]| (0..).map(at).zip(found).collect::<Vec<_>>();
+        assert!(are_whole(&counts([60.0, 59.0, 60.0, 45.0]), window));
+        assert!(!are_whole(&counts([60.0, 55.0, 60.0, 60.0]), window));
+        assert!(!are_whole(&counts([60.0, 60.0, 60.0, 44.0]), window));
+        // Four readings an hour cannot be in twelve periods.
+        assert!(!are_whole(&counts([4.0; 4]), window));
+        assert!(are_whole(&[], window));
     }
 }

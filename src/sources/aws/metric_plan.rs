@@ -6,6 +6,8 @@ use crate::domain::{
     Cause, CauseKind, Directory, Gap, HostMatch, Instance, JoinedBy, MOST_GPUS, Metric, ResourceId,
     SeriesSource, Statistic, Window,
 };
+use crate::sources::Detail;
+use jiff::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -224,6 +226,7 @@ fn instance_queries(instance: &Instance, period_seconds: u32) -> Vec<MetricQuery
         gpu: None,
         metric,
         statistic,
+        counts_readings: false,
         period_seconds,
         namespace: Arc::clone(&namespace),
         name: cloudwatch_name(metric),
@@ -242,6 +245,7 @@ fn power_queries(source: &QuerySource<'_>, period_seconds: u32) -> Vec<MetricQue
             gpu: source.gpu,
             metric: Metric::GpuPowerUtilization,
             statistic,
+            counts_readings: false,
             period_seconds,
             namespace: EC2_NAMESPACE.into(),
             name: cloudwatch_name(Metric::GpuPowerUtilization),
@@ -283,6 +287,7 @@ fn agent_queries(
             gpu: source.gpu,
             metric: *metric,
             statistic: *statistic,
+            counts_readings: false,
             period_seconds: if *period == 0 {
                 period_seconds
             } else {
@@ -295,6 +300,62 @@ fn agent_queries(
             joined_by: source.joined_by,
         })
         .collect()
+}
+
+/// The queries of a detail, from all of them: of [`Detail::Hours`] on the grid of an hour,
+/// of the others on that of the window.
+pub fn in_detail(queries: Vec<MetricQuery>, detail: Detail) -> Vec<MetricQuery> {
+    match detail {
+        Detail::Full => queries,
+        Detail::Grid => {
+            let on_grid = queries.into_iter().filter(|query| query.metric.is_on_grid());
+            on_grid.collect()
+        }
+        Detail::Hours => queries.into_iter().flat_map(with_counts).collect(),
+    }
+}
+
+/// A query beside what tells whether its hours are whole, and beside the largest reading of
+/// CPU, which the average of an hour hides.
+fn with_counts(query: MetricQuery) -> Vec<MetricQuery> {
+    let mut all = Vec::with_capacity(3);
+    if query.metric.is_on_grid() && query.statistic == Statistic::Average {
+        all.push(MetricQuery {
+            counts_readings: true,
+            ..query.clone()
+        });
+        if query.metric == Metric::CpuUtilization {
+            all.push(MetricQuery {
+                statistic: Statistic::Maximum,
+                ..query.clone()
+            });
+        }
+    }
+    all.push(query);
+    all
+}
+
+/// Readings of a whole hour, at least: one in each of its periods of five minutes.
+const LEAST_READINGS_OF_AN_HOUR: f64 = 12.0;
+/// Share of the readings of the fullest hour from which an hour is whole. Where they are
+/// spread evenly, a period without any would take a twelfth of them.
+const WHOLE_SHARE: f64 = 0.98;
+/// The same for the newest hour, whose last quarter may be delivered later.
+const NEWEST_WHOLE_SHARE: f64 = 0.75;
+
+/// Whether each hour with readings has some in each of its periods, by how many there are.
+pub fn are_whole(counts: &[(Timestamp, f64)], window: Window) -> bool {
+    let fullest = counts.iter().map(|(_, count)| *count).fold(0.0, f64::max);
+    let is_whole = |(start, count): &(Timestamp, f64)| {
+        let is_newest = start.as_second() + i64::from(HOUR_SECONDS) >= window.end.as_second();
+        let share = if is_newest {
+            NEWEST_WHOLE_SHARE
+        } else {
+            WHOLE_SHARE
+        };
+        *count >= fullest * share
+    };
+    counts.is_empty() || fullest >= LEAST_READINGS_OF_AN_HOUR && counts.iter().all(is_whole)
 }
 
 /// Splits queries so that each call fits one page: at most 500 queries and

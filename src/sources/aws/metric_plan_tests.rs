@@ -222,6 +222,7 @@ fn batches_respect_both_limits() {
         gpu: None,
         metric: Metric::CpuUtilization,
         statistic: Statistic::Average,
+        counts_readings: false,
         period_seconds,
         namespace: "".into(),
         name: "",

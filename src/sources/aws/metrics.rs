@@ -53,6 +53,8 @@ pub struct MetricQuery {
     pub metric: Metric,
     /// How readings of a period become one value.
     pub statistic: Statistic,
+    /// Whether the number of readings is asked for in place of their value.
+    pub counts_readings: bool,
     pub period_seconds: u32,
     /// CloudWatch namespace.
     pub namespace: Arc<str>,
@@ -179,6 +181,7 @@ fn data_query(index: usize, query: &MetricQuery) -> MetricDataQuery {
         .map(|(name, value)| Dimension::builder().name(name).value(value).build())
         .collect();
     let statistic = match query.statistic {
+        _ if query.counts_readings => "SampleCount",
         Statistic::Average => "Average",
         Statistic::Maximum => "Maximum",
         Statistic::Sum => "Sum",

@@ -10,7 +10,8 @@ mod shared;
 mod terraform;
 
 pub use estate::{
-    CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, demo_estate,
+    CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
+    demo_estate,
     parse_estate, read_commitments, read_estate, write_estate, write_recorded,
 };
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};

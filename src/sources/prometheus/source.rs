@@ -61,6 +61,7 @@ impl Prometheus {
             shapes,
             window,
             period_seconds,
+            detail: _,
         } = ask;
         let (client, server) = (&*self.client, self.server.as_str());
         let grid = (window, period_seconds);

@@ -21,7 +21,9 @@ fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Ser
         gaps.extend(answer.gaps);
         match answer.value {
             Readings::Series(series) => all.extend(series),
-            Readings::Usage(_) | Readings::Uses(_) => panic!("a server tells points"),
+            Readings::Hours { .. } | Readings::Usage(_) | Readings::Uses(_) => {
+                panic!("a server tells points")
+            }
         }
     }
     (all, gaps)

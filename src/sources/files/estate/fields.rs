@@ -23,6 +23,7 @@ pub(super) const MOST_PERIODS: u64 = 1_000_000;
 
 /// A volume of a pebibyte is beyond what is sold.
 const MOST_VOLUME_GIB: u64 = 1 << 20;
+const HOUR_SECONDS: u32 = 3_600;
 
 /// What has a wire form of its own that is checked where it stands, so that an error
 /// names its place.
@@ -179,11 +180,12 @@ pub(super) fn series<E: de::Error>(
             "{name}: an instance has at most {MOST_GPUS} GPUs"
         )));
     }
-    let on_grid = matches!(
-        metric,
-        Metric::GpuUtilization | Metric::GpuPowerUtilization | Metric::CpuUtilization
-    );
-    if wire.period_seconds == 0 || (on_grid && wire.period_seconds != grid_period) {
+    // Whole hours may stand on a finer grid.
+    let is_on_grid = wire.period_seconds == grid_period
+        || (wire.period_seconds == HOUR_SECONDS
+            && HOUR_SECONDS.is_multiple_of(grid_period)
+            && window.start.as_second() % i64::from(HOUR_SECONDS) == 0);
+    if wire.period_seconds == 0 || (metric.is_on_grid() && !is_on_grid) {
         return Err(E::custom(format!(
             "{name} has a period of {} s; the estate has {grid_period} s",
             wire.period_seconds

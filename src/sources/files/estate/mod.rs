@@ -14,5 +14,5 @@ mod write;
 pub use self::commitments::{CommitmentsError, read_commitments};
 pub use self::demo::{Demo, demo_estate};
 pub use self::read::{EstateError, Keep, parse_estate, read_estate};
-pub use self::recording::{Recorder, Recording, RecordingError};
+pub use self::recording::{Recorder, Recording, RecordingError, Replaced};
 pub use self::write::{write_estate, write_recorded};

@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -18,10 +18,27 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Recorder {
     lines: io::Result<GzEncoder<BufWriter<File>>>,
+    replaced: BTreeMap<ResourceId, Replaced>,
 }
 
 #[derive(Debug)]
-pub struct Recording(File);
+pub struct Recording {
+    file: File,
+    replaced: BTreeMap<ResourceId, Replaced>,
+}
+
+/// What of an instance does not count of the series that were kept for the time being.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Replaced {
+    /// Those that are read period by period.
+    Grid,
+    Everything,
+}
+
+/// What a line begins with: which series takes its place.
+const LASTS: char = '-';
+const LASTS_UNLESS_EVERYTHING: char = 'e';
+const LASTS_UNLESS_GRID: char = 'g';
 
 /// Why series could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -34,9 +51,10 @@ pub struct RecordingError {
     pub source: io::Error,
 }
 
-/// A line: the instance and the rest of the series as JSON, and whether it shows when
+/// A line: whether it may be replaced, the instance and the rest of the series as JSON, and whether it shows when
 /// the instance ran.
 struct Line<'a> {
+    lasts: &'a str,
     instance: &'a str,
     shows_running: bool,
     rest: &'a str,
@@ -47,6 +65,7 @@ impl Default for Recorder {
         let file = tempfile::tempfile();
         Self {
             lines: file.map(|file| GzEncoder::new(BufWriter::new(file), Compression::fast())),
+            replaced: BTreeMap::new(),
         }
     }
 }
@@ -54,8 +73,27 @@ impl Default for Recorder {
 impl Recorder {
     /// Keeps a series. A failure is reported at the end.
     pub fn add(&mut self, series: &Series) {
+        self.write(series, LASTS);
+    }
+
+    /// Keeps a series unless [`Recorder::replace`] says later that it does not count.
+    pub fn add_for_now(&mut self, series: &Series) {
+        let lasts = if series.metric.is_on_grid() {
+            LASTS_UNLESS_GRID
+        } else {
+            LASTS_UNLESS_EVERYTHING
+        };
+        self.write(series, lasts);
+    }
+
+    /// What does not count of the series of an instance that were kept for now.
+    pub fn replace(&mut self, instance: &ResourceId, what: Replaced) {
+        self.replaced.insert(instance.clone(), what);
+    }
+
+    fn write(&mut self, series: &Series, lasts: char) {
         if let Ok(lines) = &mut self.lines
-            && let Err(error) = write_line(lines, series)
+            && let Err(error) = write_line(lines, series, lasts)
         {
             self.lines = Err(error);
         }
@@ -74,24 +112,30 @@ impl Recorder {
 
     fn whole(self) -> io::Result<Recording> {
         let file = self.lines?.finish()?.into_inner();
-        Ok(Recording(file.map_err(io::IntoInnerError::into_error)?))
+        Ok(Recording {
+            file: file.map_err(io::IntoInnerError::into_error)?,
+            replaced: self.replaced,
+        })
     }
 }
 
-fn write_line(out: &mut impl Write, series: &Series) -> io::Result<()> {
+fn write_line(out: &mut impl Write, series: &Series, lasts: char) -> io::Result<()> {
     let json = serde_json::to_string(&series_wire(series))?;
     let instance = serde_json::to_string(series.instance.as_str())?;
     // The instance is the first key of a series.
     let rest = json.strip_prefix(&format!("{{\"instance\":{instance},"));
     let shows = u8::from(series.shows_running());
-    writeln!(out, "{instance}\t{shows}\t{}", rest.unwrap_or_default())
+    let rest = rest.unwrap_or_default();
+    writeln!(out, "{lasts}\t{instance}\t{shows}\t{rest}")
 }
 
 impl<'a> Line<'a> {
     fn of(line: &'a str) -> Option<Self> {
-        let (instance, rest) = line.split_once('\t')?;
+        let (lasts, rest) = line.split_once('\t')?;
+        let (instance, rest) = rest.split_once('\t')?;
         let (shows, rest) = rest.split_once('\t')?;
         Some(Self {
+            lasts,
             instance,
             shows_running: shows == "1",
             rest,
@@ -100,6 +144,15 @@ impl<'a> Line<'a> {
 }
 
 impl Recording {
+    /// Whether a series of an instance, by the id that it was recorded under, counts.
+    fn counts(&self, line: &Line<'_>, instance: &ResourceId) -> bool {
+        match self.replaced.get(instance) {
+            None => true,
+            Some(Replaced::Grid) => !line.lasts.contains(LASTS_UNLESS_GRID),
+            Some(Replaced::Everything) => line.lasts.contains(LASTS),
+        }
+    }
+
     /// What belongs to an estate, in order: the series of its instances, and of those
     /// beside it when they ran. `name` tells under which id an instance is known in it.
     ///
@@ -112,7 +165,7 @@ impl Recording {
     ) -> io::Result<impl Iterator<Item = io::Result<Box<RawValue>>> + 'a> {
         let inside: BTreeSet<&ResourceId> = estate.instances.iter().map(|one| &one.id).collect();
         let beside: BTreeSet<&ResourceId> = estate.out_of_scope.iter().map(|one| &one.id).collect();
-        let mut file = &self.0;
+        let mut file = &self.file;
         file.seek(SeekFrom::Start(0))?;
         let lines = BufReader::new(GzDecoder::new(BufReader::new(file))).lines();
         Ok(lines.filter_map(move |line| {
@@ -120,9 +173,12 @@ impl Recording {
                 let Some(line) = Line::of(&line) else {
                     return Ok(None);
                 };
-                let id = name(ResourceId::named(serde_json::from_str::<String>(
-                    line.instance,
-                )?));
+                let recorded = serde_json::from_str::<String>(line.instance)?;
+                let recorded = ResourceId::named(recorded);
+                if !self.counts(&line, &recorded) {
+                    return Ok(None);
+                }
+                let id = name(recorded);
                 let belongs = inside.contains(&id) || beside.contains(&id) && line.shows_running;
                 if !belongs {
                     return Ok(None);

@@ -1,0 +1,195 @@
+//! Of which machines hours tell what a finer grid would. An hour has the same maximum
+//! and, where its readings are spread evenly, the same mean as its periods; of percentiles
+//! it has no more than bounds. So what is never used and what is used well is known by
+//! the hour, and what lies between needs the grid, because a lever sizes by percentiles.
+
+use super::plan::Owned;
+use super::workloads::{self, Grouped};
+use crate::catalog::Prices;
+use crate::domain::{
+    ACTIVE_PERCENT, Classification, HOUR_SECONDS, Instance, Member, Policy, ResourceId,
+    SATURATED_HOUR_PERCENT, Samples, Signal, UsageState, UtilizationSummary, Workload,
+};
+use crate::rules::SATURATED_HOURS_SHARE;
+use crate::savings::holds_tenants;
+use crate::usage::{Estate, Timeline, Usages};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far the mean of hours may be from that of their periods, in points. An hour that
+/// lacks 2% of its readings may be off by 2.05, and the newest of [`LEAST_HOURS`] by 50.
+const MEAN_MARGIN_POINTS: f64 = 2.5;
+/// How far coverage by the hour may be from that by periods: the newest hour may lack
+/// three of them.
+const COVERAGE_MARGIN: f64 = 0.01;
+/// Hours without which the newest one, which may not be whole, weighs too much.
+const LEAST_HOURS: f64 = 168.0;
+/// Mean from which a GPU surely reaches [`ACTIVE_PERCENT`] in more than one period of a
+/// hundred: values of at most 100 have no other way to it.
+const SURELY_ACTIVE_MEAN_PERCENT: f64 = 5.0;
+
+/// The machines of an estate, measured by the hour, whose verdict or levers may depend on
+/// a finer grid: those of which an hour is not whole, and all members of each workload of
+/// which hours do not tell enough.
+pub fn needs_fine_grid(
+    estate: &Estate,
+    policy: &Policy,
+    partial: &BTreeSet<ResourceId>,
+) -> BTreeSet<ResourceId> {
+    let usage = estate.measured();
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
+    let (groups, _, _) = workloads::group((estate, &usage), &prices, policy, &paid);
+    let instances = estate.instances.iter();
+    let by_hours = ByHours {
+        estate,
+        usage: &usage,
+        instances: instances.map(|one| (&one.id, one)).collect(),
+        policy,
+        partial,
+    };
+    let open = groups.iter().filter(|group| !by_hours.tell_enough(group));
+    let mut fine = partial.clone();
+    fine.extend(open.flat_map(|group| group.workload.instances.iter().cloned()));
+    fine
+}
+
+struct ByHours<'a> {
+    estate: &'a Estate,
+    usage: &'a Usages,
+    instances: BTreeMap<&'a ResourceId, &'a Instance>,
+    policy: &'a Policy,
+    partial: &'a BTreeSet<ResourceId>,
+}
+
+impl ByHours<'_> {
+    fn tell_enough(&self, group: &Grouped) -> bool {
+        let workload = &*group.workload;
+        let is_whole = workload.key.running
+            && workload.profile.is_none()
+            && !workload.instances.iter().any(|id| self.partial.contains(id))
+            && workload.usage.iter().all(|one| one.rejected.total() == 0);
+        // Without any GPU signal there is no verdict, and no lever that sizes.
+        let is_unmeasured = workload.usage.iter().all(|one| one.signal.is_none());
+        is_whole
+            && (is_unmeasured
+                || self.is_seen(workload) && (self.rests(workload) || self.is_busy(group)))
+    }
+
+    /// Whether so much was seen that a few periods more or less change nothing.
+    fn suffices(&self, hours: f64, coverage: f64) -> bool {
+        let policy = self.policy;
+        hours >= LEAST_HOURS.max(policy.min_hours + 1.0)
+            && coverage
+                >= policy.measured_coverage.max(policy.min_coverage) + COVERAGE_MARGIN
+    }
+
+    fn is_seen(&self, workload: &Workload) -> bool {
+        let of_samples = |samples: Samples| self.suffices(samples.hours(), samples.coverage());
+        let of_summary = |summary: &UtilizationSummary| {
+            summary.signal == Signal::GpuUtilization
+                && self.suffices(summary.sampled_hours(), summary.coverage())
+        };
+        let is_seen = |summary: Option<&UtilizationSummary>| summary.is_some_and(of_summary);
+        is_seen(workload.utilization.as_ref())
+            && workload.usage.iter().all(|one| is_seen(one.summary.as_ref()))
+            && workload.visible_gpus() == Some(workload.gpus().count() as u64)
+            && workload.gpus().all(|gpu| {
+                of_samples(gpu.samples) && gpu.maxima.is_some_and(|one| of_samples(one.samples))
+            })
+    }
+
+    /// Whether no GPU of it reached 1% in any hour, and so in any period.
+    fn rests(&self, workload: &Workload) -> bool {
+        let is_old = |seconds: i64| self.policy.is_long_enough(seconds - HOUR_SECONDS, 0);
+        let never_worked = workload.gpus().all(|gpu| {
+            gpu.maxima.is_some_and(|maxima| {
+                maxima.largest < ACTIVE_PERCENT && is_old(maxima.observed_seconds)
+            }) && !gpu.encodes()
+        });
+        let holds = workload.gpus().all(|gpu| {
+            let samples = gpu.vram.map(|vram| vram.samples);
+            samples.is_some_and(|samples| self.suffices(samples.hours(), samples.coverage()))
+        });
+        let summaries = workload.usage.iter().filter_map(|one| one.summary.as_ref());
+        never_worked
+            && holds
+            && workload.members.iter().all(Member::is_idle)
+            && summaries
+                .chain(&workload.utilization)
+                .all(|one| is_old(one.observed_seconds) && self.is_clear(one.distribution.mean))
+    }
+
+    /// Whether its GPUs are all used, and so well that no other type is considered.
+    fn is_busy(&self, group: &Grouped) -> bool {
+        let workload = &*group.workload;
+        let works = |member: &Member| {
+            matches!(
+                member.state,
+                Some(UsageState::Saturated | UsageState::Steady)
+            )
+        };
+        let is_active = workload.gpus().all(|gpu| {
+            gpu.utilization
+                .is_some_and(|used| used.mean >= SURELY_ACTIVE_MEAN_PERCENT)
+        });
+        group.verdict.classification == Classification::WellUtilized
+            && is_active
+            && workload.members.iter().all(works)
+            // Tenants of one card are weighed by the peaks of each, however busy they are.
+            && holds_tenants(workload).is_err()
+            && self.is_clearly_well_used(workload)
+    }
+
+    /// Whether neither the class nor the state of a well-used workload, nor of any of its
+    /// members, is near a border.
+    fn is_clearly_well_used(&self, workload: &Workload) -> bool {
+        let grid = (self.estate.window, self.estate.period_seconds);
+        let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+        let is_clear = |summary: Option<&UtilizationSummary>, timeline: &Timeline| {
+            summary.is_some_and(|summary| {
+                let mean = summary.distribution.mean;
+                mean >= self.policy.underutilized_below_percent
+                    && self.is_clear(mean)
+                    && self.knows_saturation(mean, timeline)
+            })
+        };
+        let mut all = Timeline::new(grid.0, grid.1);
+        for (id, usage) in workload.instances.iter().zip(&workload.usage) {
+            let Some(instance) = self.instances.get(id) else {
+                return false;
+            };
+            let (timeline, _) = self.usage.of(id).timeline(instance, offer, grid);
+            if !is_clear(usage.summary.as_ref(), &timeline) {
+                return false;
+            }
+            all.add(&timeline);
+        }
+        is_clear(workload.utilization.as_ref(), &all)
+    }
+
+    /// Whether a mean is on the same side of every border at either end of its margin.
+    fn is_clear(&self, mean: f64) -> bool {
+        let policy = self.policy;
+        [
+            policy.overprovisioned_below_percent,
+            policy.underutilized_below_percent,
+            policy.saturated_above_percent,
+        ]
+        .into_iter()
+        .all(|border| (mean - border).abs() > MEAN_MARGIN_POINTS)
+    }
+
+    /// Whether something is saturated, or is not, at either end of the margin of each hour.
+    /// The newest hour may be anything.
+    fn knows_saturation(&self, mean: f64, timeline: &Timeline) -> bool {
+        let newest = 1.0 / LEAST_HOURS;
+        let share = |margin: f64| timeline.share_of_hours_above(SATURATED_HOUR_PERCENT + margin);
+        mean > self.policy.saturated_above_percent
+            || share(MEAN_MARGIN_POINTS) >= SATURATED_HOURS_SHARE + newest
+            || share(-MEAN_MARGIN_POINTS) + newest < SATURATED_HOURS_SHARE
+    }
+}
+
+#[cfg(test)]
+#[path = "resolution_tests.rs"]
+mod tests;

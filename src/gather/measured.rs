@@ -1,0 +1,197 @@
+//! Asking how machines were used, and reducing the answers. Points are let go as they arrive.
+
+use super::places::{PLACES_AT_ONCE, Place};
+use crate::domain::{DeviceUse, Gap, Gathered, ResourceId, Window};
+use crate::sources::files::Recorder;
+use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, Readings};
+use crate::usage::{Series, UsageBuilder, Usages};
+use futures_util::StreamExt;
+use futures_util::stream;
+use std::collections::BTreeSet;
+use tokio::sync::Semaphore;
+
+/// Calls for metrics at once in a region of an account, whose quota they share.
+const CALLS_AT_ONCE: usize = 4;
+/// The same in all of them: each answer is held in memory until its turn.
+const MOST_CALLS_AT_ONCE: usize = 32;
+
+/// The window, and the period of its grid in seconds.
+pub(super) type Grid = (Window, u32);
+
+/// What a source is asked, and about which region; absent for what a server is asked.
+pub(super) type Question<'a> = (Option<&'a Place<'a>>, &'a dyn MetricSource, MetricAsk<'a>);
+
+/// Calls that tell how machines were used, and of which region; absent for those of a
+/// server.
+pub(super) struct Planned<'a> {
+    place: Option<&'a Place<'a>>,
+    pub made: MetricCalls<'a>,
+}
+
+impl Planned<'_> {
+    /// Takes over the calls of another plan if both are of one region, whose quota they
+    /// share. Returns whether they are.
+    pub(super) fn takes_over(&mut self, other: &mut Self) -> bool {
+        let both = self.place.zip(other.place);
+        let is_same = both.is_some_and(|(own, others)| std::ptr::eq(own, others));
+        if is_same {
+            self.made.series += other.made.series;
+            self.made.cost_usd += other.made.cost_usd;
+            self.made.calls.append(&mut other.made.calls);
+        }
+        is_same
+    }
+}
+
+/// The calls that answer questions, in their order.
+pub(super) async fn planned<'a>(
+    questions: impl Iterator<Item = Question<'a>>,
+    gaps: &mut Vec<Gap>,
+) -> Vec<Planned<'a>> {
+    let plans =
+        questions.map(|(place, source, ask)| async move { (place, source.plan(ask).await) });
+    let answers: Vec<_> = stream::iter(plans).buffered(PLACES_AT_ONCE).collect().await;
+    let mut planned = Vec::with_capacity(answers.len());
+    for (place, answer) in answers {
+        gaps.extend(named(place, answer.gaps));
+        planned.push(Planned {
+            place,
+            made: answer.value,
+        });
+    }
+    planned
+}
+
+fn named(place: Option<&Place<'_>>, gaps: Vec<Gap>) -> Vec<Gap> {
+    match place {
+        Some(place) => place.named(gaps),
+        None => gaps,
+    }
+}
+
+/// What calls for metrics answered.
+pub(super) struct Measured {
+    pub usage: Usages,
+    /// Hours of what is read period by period, apart, because a finer answer may take their
+    /// place.
+    pub hours: Usages,
+    /// Machines of which hours do not tell what the grid would.
+    pub partial: BTreeSet<ResourceId>,
+    /// How pods used devices, in any order.
+    pub uses: Vec<DeviceUse>,
+}
+
+/// Makes the calls, and lets their points go.
+pub(super) async fn measured(
+    planned: Vec<Planned<'_>>,
+    (window, period_seconds): Grid,
+    mut recorder: Option<&mut Recorder>,
+) -> Gathered<Measured> {
+    let turns = planned.iter().map(|_| Semaphore::new(CALLS_AT_ONCE));
+    let turns: Vec<Semaphore> = turns.collect();
+    let at_once = (planned.len() * CALLS_AT_ONCE).clamp(1, MOST_CALLS_AT_ONCE);
+    let plans = planned.into_iter().zip(&turns);
+    let mut plans: Vec<_> = plans
+        .map(|(plan, turns)| (plan.place, turns, plan.made.calls.into_iter()))
+        .collect();
+    // A few of every region by turns, so that none waits for the end of another.
+    let mut calls = Vec::new();
+    while !plans.is_empty() {
+        plans.retain_mut(|(place, turns, rest)| {
+            let next = rest.by_ref().take(CALLS_AT_ONCE);
+            calls.extend(next.map(|call| in_turn(*place, turns, call)));
+            !rest.as_slice().is_empty()
+        });
+    }
+    let mut answers = stream::iter(calls).buffered(at_once);
+    let mut sums = Sums::new((window, period_seconds));
+    let mut gaps = Vec::new();
+    while let Some(answer) = answers.next().await {
+        gaps.extend(answer.gaps);
+        sums.add(answer.value, recorder.as_deref_mut());
+    }
+    Gathered {
+        value: sums.finish(),
+        gaps,
+    }
+}
+
+/// A call in its turn among those of its region.
+async fn in_turn(
+    place: Option<&Place<'_>>,
+    turns: &Semaphore,
+    call: Answer<'_, Gathered<Readings>>,
+) -> Gathered<Readings> {
+    // It is never closed.
+    let _turn = turns.acquire().await;
+    let mut answer = call.await;
+    answer.gaps = named(place, answer.gaps);
+    answer
+}
+
+/// What answers amount to so far.
+struct Sums {
+    grid: Grid,
+    usage: UsageBuilder,
+    hours: UsageBuilder,
+    aggregated: Usages,
+    partial: BTreeSet<ResourceId>,
+    uses: Vec<DeviceUse>,
+}
+
+impl Sums {
+    fn new((window, period_seconds): Grid) -> Self {
+        Self {
+            grid: (window, period_seconds),
+            usage: UsageBuilder::new(window, period_seconds),
+            hours: UsageBuilder::new(window, period_seconds),
+            aggregated: Usages::default(),
+            partial: BTreeSet::new(),
+            uses: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, found: Readings, recorder: Option<&mut Recorder>) {
+        match found {
+            Readings::Series(series) => {
+                series.iter().for_each(|one| self.usage.add(one));
+                if let Some(recorder) = recorder {
+                    series.iter().for_each(|one| recorder.add(one));
+                }
+            }
+            Readings::Hours { series, partial } => {
+                self.partial.extend(partial);
+                series.iter().for_each(|one| self.add_hours(one));
+                if let Some(recorder) = recorder {
+                    series.iter().for_each(|one| recorder.add_for_now(one));
+                }
+            }
+            Readings::Usage(found) => {
+                let (window, period_seconds) = self.grid;
+                self.aggregated.merge(found, window, period_seconds);
+            }
+            Readings::Uses(found) => self.uses.extend(found),
+        }
+    }
+
+    fn add_hours(&mut self, series: &Series) {
+        let sum = if series.metric.is_on_grid() {
+            &mut self.hours
+        } else {
+            &mut self.usage
+        };
+        sum.add(series);
+    }
+
+    fn finish(self) -> Measured {
+        let (window, period_seconds) = self.grid;
+        let mut usage = self.usage.finish();
+        usage.merge(self.aggregated, window, period_seconds);
+        Measured {
+            usage,
+            hours: self.hours.finish(),
+            partial: self.partial,
+            uses: self.uses,
+        }
+    }
+}
