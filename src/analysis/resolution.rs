@@ -189,7 +189,3 @@ impl ByHours<'_> {
             || share(-MEAN_MARGIN_POINTS) + newest < SATURATED_HOURS_SHARE
     }
 }
-
-#[cfg(test)]
-#[path = "resolution_tests.rs"]
-mod tests;

@@ -194,6 +194,9 @@ pub(super) struct EstateArgs {
     /// CloudWatch namespace of the agent's metrics [default: CWAgent]
     #[arg(long, value_name = "NAME", help_heading = "AWS")]
     pub metrics_namespace: Option<String>,
+    /// How finely CloudWatch is read
+    #[arg(long, value_enum, default_value_t = Resolution::Full, value_name = "HOW", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
+    pub resolution: Resolution,
     #[command(flatten)]
     pub prometheus: PrometheusArgs,
     /// Do not start if the AWS calls would cost more than this amount in USD
@@ -498,6 +501,14 @@ pub(super) enum MetricsSource {
     Prometheus,
     /// No metrics
     None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Resolution {
+    /// By the hour, and by five minutes where a verdict or a lever may depend on it
+    Auto,
+    /// By five minutes
+    Full,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

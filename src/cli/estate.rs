@@ -2,16 +2,16 @@
 //! account.
 
 use super::Io;
-use super::args::{AwsArgs, EstateArgs, MetricsSource, OutputArgs};
+use super::args::{AwsArgs, EstateArgs, MetricsSource, OutputArgs, Resolution};
 use super::exit::{ExitCode, Failure};
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
 use super::{last_run, live, output, price_cache, profile_data};
-use crate::analysis::GroupingKeys;
+use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId};
-use crate::gather::{GatherError, GatherOptions, gather};
+use crate::gather::{GatherError, GatherOptions, Refine, gather};
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, Notice};
 use crate::sources::files::{
@@ -144,10 +144,11 @@ fn obtain(
     let scope = Scope::of(args)?;
     check_files(args, settings)?;
     let samples = profile_data::open_all(&args.profile_data)?;
-    let bought = match &args.commitments {
+    let mut bought = match &args.commitments {
         Some(path) => bought(path)?,
         None => Commitments::default(),
     };
+    bought.is_unshared |= args.organization.no_commitment_sharing;
     let mut recorded = None;
     let mut estate = if let Some(choice) = args.demo {
         choice.demo().estate().map_err(unreadable)?
@@ -161,12 +162,17 @@ fn obtain(
     } else {
         let is_kept = metrics && !args.no_cache;
         let recorder = (is_kept || args.save.is_some()).then(Recorder::default);
-        let (estate, recorder) = live(args, settings, metrics, recorder, io)?;
+        let choose = |estate: Estate, partial: &BTreeSet<ResourceId>| {
+            choose_fine(estate, settings, (&scope, &bought), partial)
+        };
+        // Samples of hosts are joined later, and CPU may size what only they measured.
+        let is_auto = args.resolution == Resolution::Auto && args.profile_data.is_empty();
+        let refine = is_auto.then_some(&choose as Refine<'_>);
+        let (estate, recorder) = live(args, settings, (metrics, refine), recorder, io)?;
         recorded = recorder.map(Recorder::finish);
         estate
     };
     estate.commitments.add(bought);
-    estate.commitments.is_unshared |= args.organization.no_commitment_sharing;
     if metrics && args.demo.is_none() && args.from.is_none() {
         last_run::keep(&estate, recorded.as_ref(), args, io);
     }
@@ -362,10 +368,27 @@ fn servers(
     }
 }
 
+/// Chooses the machines to read by five minutes, of those that the command is about: with
+/// the prices and commitments of files, which tell workloads apart.
+fn choose_fine(
+    mut estate: Estate,
+    settings: &SettingsFile,
+    (scope, bought): (&Scope, &Commitments),
+    partial: &BTreeSet<ResourceId>,
+) -> BTreeSet<ResourceId> {
+    scope.keep(&mut estate);
+    estate.commitments.add(bought.clone());
+    if add_own_prices(&mut estate.prices, settings, false).is_err() {
+        // The command ends with this error once it needs the prices.
+        return partial.clone();
+    }
+    needs_fine_grid(&estate, &settings.policy, partial)
+}
+
 fn live(
     args: &EstateArgs,
     settings: &SettingsFile,
-    metrics: bool,
+    (metrics, refine): (bool, Option<Refine<'_>>),
     mut recorder: Option<Recorder>,
     io: &mut Io<'_>,
 ) -> Result<(Estate, Option<Recorder>), Failure> {
@@ -427,7 +450,8 @@ fn live(
             let all = accounts.iter_mut().flat_map(|one| &mut one.connections);
             all.for_each(|connection| connection.metrics.clear());
         }
-        let mut estate = gather(&accounts, &servers, &options, recorder.as_mut(), progress).await?;
+        let sink = recorder.as_mut();
+        let mut estate = gather(&accounts, &servers, &options, sink, refine, progress).await?;
         estate.gaps.extend(gaps);
         estate.gaps.sort();
         estate.gaps.dedup();

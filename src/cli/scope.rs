@@ -1,6 +1,6 @@
 //! What of an estate is evaluated, and the flags that say so.
 
-use super::args::{EstateArgs, MetricsSource, RiskChoice};
+use super::args::{EstateArgs, MetricsSource, Resolution, RiskChoice};
 use super::demo::DemoChoice;
 use super::exit::Failure;
 use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter, region_of};
@@ -230,6 +230,9 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     }
     if args.metrics_source != MetricsSource::Auto {
         scope.open("--metrics-source", name_of(args.metrics_source));
+    }
+    if args.resolution != Resolution::Full {
+        scope.open("--resolution", name_of(args.resolution));
     }
     args.prometheus.words(|flag, value, placeholder| {
         scope.named(flag, Some(value), placeholder);

@@ -20,6 +20,7 @@ mod properties;
 mod prose;
 mod providers;
 mod registry;
+mod resolution;
 mod rightsizing;
 mod runs;
 mod second_opinion;

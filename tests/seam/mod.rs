@@ -277,6 +277,7 @@ fn two_accounts_of_another_provider_are_one_audit() {
         &[server(&calls)],
         &options(),
         None,
+        None,
         &|_| {},
     ));
     let estate = estate.expect("one region was read");
@@ -335,6 +336,7 @@ fn nothing_that_costs_is_asked_above_the_limit() {
         &[server(&calls)],
         &options,
         None,
+        None,
         &|_| {},
     ))
     .expect_err("two dollars");
@@ -348,6 +350,6 @@ fn nothing_that_costs_is_asked_above_the_limit() {
 #[test]
 fn no_region_at_all_is_an_error() {
     let [_, locked] = accounts(&Rc::default());
-    let error = wait(gather(&[locked], &[], &options(), None, &|_| {})).expect_err("it is locked");
+    let error = wait(gather(&[locked], &[], &options(), None, None, &|_| {})).expect_err("it is locked");
     assert_eq!(error.to_string(), "no region could be read (1 tried)");
 }

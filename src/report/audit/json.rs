@@ -213,6 +213,7 @@ struct UtilizationView {
     n_samples: u64,
     expected_samples: u64,
     coverage: f64,
+    resolution_seconds: u32,
     source: &'static str,
     joined_by_hostname: u64,
 }
@@ -509,6 +510,7 @@ fn utilization(audited: &AuditedWorkload, summary: &UtilizationSummary) -> Utili
         n_samples: summary.n_samples,
         expected_samples: summary.expected_samples,
         coverage: json_figure(summary.coverage()),
+        resolution_seconds: summary.period_seconds,
         source: summary.source.name(),
         joined_by_hostname: joined_by_hostname(&audited.workload),
     }

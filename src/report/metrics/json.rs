@@ -37,6 +37,7 @@ struct InstanceView {
     n_samples: u64,
     expected_samples: Option<u64>,
     coverage: Option<f64>,
+    resolution_seconds: Option<u32>,
     dropped_points: u64,
     gpus: Vec<GpuView>,
 }
@@ -98,6 +99,7 @@ fn instance_view(workload: &Workload, usage: &InstanceUsage) -> InstanceView {
         n_samples: summary.map_or(0, |summary| summary.n_samples),
         expected_samples: summary.map(|summary| summary.expected_samples),
         coverage: figure(UtilizationSummary::coverage),
+        resolution_seconds: summary.map(|summary| summary.period_seconds),
         dropped_points: usage.rejected.total(),
         gpus: usage.gpus.iter().map(gpu_view).collect(),
     }

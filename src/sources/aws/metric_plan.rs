@@ -319,7 +319,8 @@ pub fn in_detail(queries: Vec<MetricQuery>, detail: Detail) -> Vec<MetricQuery> 
 /// CPU, which the average of an hour hides.
 fn with_counts(query: MetricQuery) -> Vec<MetricQuery> {
     let mut all = Vec::with_capacity(3);
-    if query.metric.is_on_grid() && query.statistic == Statistic::Average {
+    let decides = query.metric.is_on_grid() || query.metric == Metric::GpuMemoryUsed;
+    if decides && query.statistic == Statistic::Average {
         all.push(MetricQuery {
             counts_readings: true,
             ..query.clone()

@@ -246,3 +246,59 @@ fn batches_respect_both_limits() {
     assert_eq!(sizes(1_001, 86_400), [500, 500, 1]);
     assert_eq!(sizes(0, 300), [0; 0]);
 }
+
+/// Data points of a plan over a fortnight, as the quota counts them: by period, whether
+/// there are any or not.
+fn points(gpus: u16, detail: Detail) -> i64 {
+    let fortnight = Window {
+        start: at(86_400),
+        end: at(15 * 86_400),
+    };
+    let discovered: Vec<DiscoveredMetric> = (0..gpus)
+        .flat_map(|gpu| {
+            let index = gpu.to_string();
+            let dimensions = [("InstanceId", "i-1"), ("index", index.as_str())];
+            [Metric::GpuUtilization, Metric::GpuMemoryUsed].map(|one| found(one, &dimensions))
+        })
+        .collect();
+    let period_seconds = if detail == Detail::Hours { 3_600 } else { 300 };
+    let instances = [instance("i-1", "a")];
+    let plan = plan_metrics(
+        &instances,
+        fortnight,
+        |_| Some(gpus),
+        &discovered,
+        "CWAgent",
+        period_seconds,
+    );
+    let queries = in_detail(plan.queries, detail);
+    let points = queries
+        .iter()
+        .map(|query| fortnight.seconds() / i64::from(query.period_seconds));
+    points.sum()
+}
+
+#[test]
+fn hours_are_a_fifth_of_the_points() {
+    let one = |detail| points(1, detail);
+    // CPU, and average and maximum of utilization and memory: five series of 4,032.
+    // Traffic in both directions, power, temperature, encoder: five of 336. Size: 14 days.
+    assert_eq!(one(Detail::Full), 5 * 4_032 + 5 * 336 + 14);
+    // CPU, utilization and memory have three series each, with the number of readings.
+    assert_eq!(one(Detail::Hours), 14 * 336 + 14);
+    assert_eq!(one(Detail::Grid), 3 * 4_032);
+    let eight = |detail| points(8, detail);
+    assert_eq!(
+        eight(Detail::Full),
+        4_032 + 2 * 336 + 8 * (4 * 4_032 + 3 * 336 + 14)
+    );
+    assert_eq!(
+        eight(Detail::Hours),
+        5 * 336 + 8 * (9 * 336 + 14)
+    );
+    assert_eq!(eight(Detail::Grid), 4_032 + 8 * 2 * 4_032);
+    let share = |part: i64, gpus| part as f64 / points(gpus, Detail::Full) as f64;
+    // 4,718 of 21,854 and 25,984 of 141,904 points.
+    assert!((share(one(Detail::Hours), 1) - 0.2159).abs() < 1e-4);
+    assert!((share(eight(Detail::Hours), 8) - 0.1831).abs() < 1e-4);
+}
