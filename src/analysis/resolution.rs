@@ -15,11 +15,12 @@ use crate::savings::holds_tenants;
 use crate::usage::{Estate, Timeline, Usages};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far the mean of hours may be from that of their periods, in points. An hour that
-/// lacks 2% of its readings may be off by 2.05, and the newest of [`LEAST_HOURS`] by 50.
+/// How far the mean of hours may be from that of their periods, in points. Without
+/// 2% of its readings, an hour may be off by 2.05; without a quarter of them, the newest of
+/// [`LEAST_HOURS`] by 34.
 const MEAN_MARGIN_POINTS: f64 = 2.5;
-/// How far coverage by the hour may be from that by periods: the newest hour may lack
-/// three of them.
+/// How far coverage by the hour may be from that by periods: three of them may be
+/// missing in the newest hour.
 const COVERAGE_MARGIN: f64 = 0.01;
 /// Hours without which the newest one, which may not be whole, weighs too much.
 const LEAST_HOURS: f64 = 168.0;
@@ -66,7 +67,10 @@ impl ByHours<'_> {
         let workload = &*group.workload;
         let is_whole = workload.key.running
             && workload.profile.is_none()
-            && !workload.instances.iter().any(|id| self.partial.contains(id))
+            && !workload
+                .instances
+                .iter()
+                .any(|id| self.partial.contains(id))
             && workload.usage.iter().all(|one| one.rejected.total() == 0);
         // Without any GPU signal there is no verdict, and no lever that sizes.
         let is_unmeasured = workload.usage.iter().all(|one| one.signal.is_none());
@@ -79,8 +83,7 @@ impl ByHours<'_> {
     fn suffices(&self, hours: f64, coverage: f64) -> bool {
         let policy = self.policy;
         hours >= LEAST_HOURS.max(policy.min_hours + 1.0)
-            && coverage
-                >= policy.measured_coverage.max(policy.min_coverage) + COVERAGE_MARGIN
+            && coverage >= policy.measured_coverage.max(policy.min_coverage) + COVERAGE_MARGIN
     }
 
     fn is_seen(&self, workload: &Workload) -> bool {
@@ -91,7 +94,10 @@ impl ByHours<'_> {
         };
         let is_seen = |summary: Option<&UtilizationSummary>| summary.is_some_and(of_summary);
         is_seen(workload.utilization.as_ref())
-            && workload.usage.iter().all(|one| is_seen(one.summary.as_ref()))
+            && workload
+                .usage
+                .iter()
+                .all(|one| is_seen(one.summary.as_ref()))
             && workload.visible_gpus() == Some(workload.gpus().count() as u64)
             && workload.gpus().all(|gpu| {
                 of_samples(gpu.samples) && gpu.maxima.is_some_and(|one| of_samples(one.samples))

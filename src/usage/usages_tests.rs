@@ -189,3 +189,45 @@ fn an_hourly_session_marks_its_whole_hour() {
         .collect();
     assert_eq!(encodes, expected);
 }
+
+#[test]
+fn an_hour_stands_for_each_of_its_periods() {
+    let hourly = |(metric, gpu, statistic): Key, values: [Option<f64>; 4]| {
+        let values = values.map(|value| (value, 1));
+        let what = (metric, statistic);
+        let (points, rejected) = Points::regular(at(0), values, what, window(), 3_600);
+        Series {
+            points,
+            rejected,
+            ..series((metric, gpu, statistic), &Vec::new(), |_| true)
+        }
+    };
+    let cpu = (Metric::CpuUtilization, None, Statistic::Maximum);
+    let all = [
+        hourly(KEYS[0], [Some(10.0), Some(30.0), None, Some(50.0)]),
+        hourly(KEYS[1], [Some(20.0), Some(90.0), None, Some(60.0)]),
+        hourly(KEYS[7], [Some(5.0); 4]),
+        hourly(cpu, [Some(9.0), Some(70.0), Some(8.0), Some(7.0)]),
+    ];
+    let usage = Usage::of(&all, window(), PERIOD);
+    let (usage, timeline) = usage.measure(&instance(), None, (window(), PERIOD));
+    // It ran for four hours, of which three have utilization: (10 + 30 + 50) / 3.
+    assert_eq!(usage.running.running_seconds, 4 * 3_600);
+    let summary = usage.summary.expect("it was measured");
+    assert_eq!(summary.distribution.mean, 30.0);
+    assert_eq!((summary.n_samples, summary.expected_samples), (3, 4));
+    assert_eq!((summary.period_seconds, summary.max), (3_600, 90.0));
+    assert_eq!(timeline.means().count(), 36, "the grid stays as fine");
+    let samples = usage.gpus[0].samples;
+    assert_eq!((samples.count, samples.expected), (3, 4));
+    assert_eq!(usage.cpu_max, Some(70.0));
+
+    // What was read by five minutes of another instance leaves the sum as coarse.
+    let fine = series(KEYS[0], &vec![Some(4_000); PERIODS as usize], |_| true);
+    let fine = Usage::of([&fine], window(), PERIOD);
+    let (_, other) = fine.measure(&instance(), None, (window(), PERIOD));
+    let mut sum = timeline;
+    sum.add(&other);
+    let summary = sum.summary(Signal::GpuUtilization, SeriesSource::Generated);
+    assert_eq!(summary.map(|one| one.period_seconds), Some(3_600));
+}

@@ -33,7 +33,10 @@ fn by_hours(series: &Series, statistic: Statistic, window: Window) -> Series {
             Statistic::Maximum => values.iter().copied().fold(0.0, f64::max),
             Statistic::Sum => values.iter().sum(),
         };
-        (window.start + SignedDuration::from_hours(*hour as i64), value)
+        (
+            window.start + SignedDuration::from_hours(*hour as i64),
+            value,
+        )
     });
     let what = (series.metric, statistic);
     let (points, _) = Points::clean(raw, what, window, HOUR_SECONDS);
@@ -44,7 +47,7 @@ fn by_hours(series: &Series, statistic: Statistic, window: Window) -> Series {
     }
 }
 
-/// Whether any hour lacks a reading of a period; the newest one may lack three.
+/// Whether a period of any hour is without a reading; of the newest, three may be.
 fn is_partial(series: &Series, window: Window) -> bool {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     for (period, _) in series.points.iter() {
@@ -106,7 +109,12 @@ fn decisions(audit: &Audit) -> Vec<String> {
         .iter()
         .map(|one| {
             let verdict = &one.verdict;
-            let states: Vec<_> = one.workload.members.iter().map(|member| member.state).collect();
+            let states: Vec<_> = one
+                .workload
+                .members
+                .iter()
+                .map(|member| member.state)
+                .collect();
             let actions: Vec<String> = one
                 .actions
                 .iter()
@@ -195,31 +203,43 @@ fn load() -> impl Strategy<Value = Load> {
         1 => Just(Holes::Nights),
         1 => (1..3_000_u32).prop_map(Holes::Late),
     ];
-    let border = prop_oneof![Just(24_u32), Just(25), Just(58), Just(61), Just(85), Just(95)];
+    let border = prop_oneof![
+        Just(24_u32),
+        Just(25),
+        Just(58),
+        Just(61),
+        Just(85),
+        Just(95)
+    ];
     let level = prop_oneof![2 => 0..=100_u32, 1 => border, 2 => 64..=100_u32];
     (
         (0..TYPES.len(), [shape(), shape(), shape(), shape()]),
         (level, 0..=100_u32),
         prop::option::weighted(0.9, prop_oneof![2 => Just(0_u32), 1 => 0..=100_u32]),
         holes,
-        prop::option::weighted(0.9, prop_oneof![3 => Just(0_u32), 1 => 3..7_u32, 2 => 0..=95_u32]),
+        prop::option::weighted(
+            0.9,
+            prop_oneof![3 => Just(0_u32), 1 => 3..7_u32, 2 => 0..=95_u32],
+        ),
         1..=100_u32,
         (
             prop_oneof![2 => Just(None), 1 => Just(Some("red"))],
             prop_oneof![3 => Just(None), 1 => Just(Some("serving")), 1 => Just(Some("batch"))],
         ),
     )
-        .prop_map(|(what, (level, peak), above, holes, vram_percent, cpu, tags)| Load {
-            kind: what.0,
-            shapes: what.1,
-            level,
-            peak,
-            above,
-            holes,
-            vram_percent,
-            cpu,
-            tags: [tags.0, tags.1],
-        })
+        .prop_map(
+            |(what, (level, peak), above, holes, vram_percent, cpu, tags)| Load {
+                kind: what.0,
+                shapes: what.1,
+                level,
+                peak,
+                above,
+                holes,
+                vram_percent,
+                cpu,
+                tags: [tags.0, tags.1],
+            },
+        )
 }
 
 impl Load {
@@ -254,7 +274,10 @@ impl Load {
         let (instance_type, gpus, vram_mib) = TYPES[self.kind];
         let mut machine = Machine::new(id, instance_type)
             .cpu(|period| self.has(period).then_some(f64::from(self.cpu)));
-        for (key, value) in ["gpucost:workload", "gpucost:kind"].into_iter().zip(self.tags) {
+        for (key, value) in ["gpucost:workload", "gpucost:kind"]
+            .into_iter()
+            .zip(self.tags)
+        {
             if let Some(value) = value {
                 machine = machine.tag(key, value);
             }

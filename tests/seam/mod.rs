@@ -2,7 +2,7 @@
 //! it needs to know of it.
 
 use futures_util::FutureExt;
-use gpucost::analysis::audit;
+use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{
     ApiUsage, CauseKind, Classification, Commitments, Currency, EstateSource, FailureKind, Gap,
     GapSubject, Gathered, HourlyRate, Instance, InstanceState, JoinedBy, Lifecycle, Metric,
@@ -10,15 +10,16 @@ use gpucost::domain::{
     ResourceId, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
 use gpucost::gather::{GatherError, GatherOptions, gather};
+use gpucost::sources::files::{Recorder, parse_estate, write_recorded};
 use gpucost::sources::{
-    Account, Answer, CommitmentSource, Connection, Found, Inventory, MetricAsk, MetricCalls,
-    MetricServer, MetricSource, PriceAsk, PriceSource, Readings, SourceError,
+    Account, Answer, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
+    MetricCalls, MetricServer, MetricSource, PriceAsk, PriceSource, Readings, SourceError,
 };
-use gpucost::usage::{Points, Series, UsageBuilder};
+use gpucost::usage::{Estate, Points, Series, UsageBuilder};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 const REGION: &str = "hall-2";
@@ -96,29 +97,82 @@ struct Meter {
 
 impl Meter {
     fn series(&self, window: Window, period_seconds: u32) -> Vec<Series> {
-        let figures = [
-            (Metric::GpuUtilization, Some(0), Statistic::Average),
-            (Metric::GpuUtilization, Some(0), Statistic::Maximum),
-            (Metric::CpuUtilization, None, Statistic::Average),
-        ];
-        let periods = (window.seconds() / i64::from(period_seconds)) as u32;
-        let series = figures.into_iter().map(|(metric, gpu, statistic)| {
-            let values = [(Some(self.percent), periods)];
-            let what = (metric, statistic);
-            let (points, rejected) =
-                Points::regular(window.start, values, what, window, period_seconds);
-            Series {
-                instance: id_of(self.of),
-                gpu,
-                metric,
-                statistic,
-                source: SeriesSource::Generated,
-                joined_by: JoinedBy::InstanceId,
-                points,
-                rejected,
-            }
-        });
-        series.collect()
+        level(&id_of(self.of), self.percent, window, period_seconds)
+    }
+}
+
+/// A machine at one level throughout.
+fn level(of: &ResourceId, percent: f64, window: Window, period_seconds: u32) -> Vec<Series> {
+    let figures = [
+        (Metric::GpuUtilization, Some(0), Statistic::Average),
+        (Metric::GpuUtilization, Some(0), Statistic::Maximum),
+        (Metric::CpuUtilization, None, Statistic::Average),
+    ];
+    let periods = (window.seconds() / i64::from(period_seconds)) as u32;
+    let series = figures.into_iter().map(|(metric, gpu, statistic)| {
+        let values = [(Some(percent), periods)];
+        let what = (metric, statistic);
+        let (points, rejected) =
+            Points::regular(window.start, values, what, window, period_seconds);
+        Series {
+            instance: of.clone(),
+            gpu,
+            metric,
+            statistic,
+            source: SeriesSource::Generated,
+            joined_by: JoinedBy::InstanceId,
+            points,
+            rejected,
+        }
+    });
+    series.collect()
+}
+
+/// Calls by their detail, each with the machines that it is about.
+type Asked = Vec<(Detail, Vec<String>)>;
+
+/// Tells every machine's utilization, by the hour too; an hour of the second machine is
+/// not whole.
+struct Clock {
+    asked: Rc<RefCell<Asked>>,
+}
+
+impl MetricSource for Clock {
+    fn period_seconds(&self, _: SignedDuration) -> u32 {
+        300
+    }
+
+    fn answers_by_the_hour(&self) -> bool {
+        true
+    }
+
+    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+        let call = async move {
+            let names = ask.instances.iter().map(|one| one.id.to_string());
+            self.asked.borrow_mut().push((ask.detail, names.collect()));
+            let period_seconds = match ask.detail {
+                Detail::Hours => 3_600,
+                Detail::Full | Detail::Grid => ask.period_seconds,
+            };
+            let series: Vec<Series> = ask
+                .instances
+                .iter()
+                .flat_map(|one| level(&one.id, 80.0, ask.window, period_seconds))
+                .collect();
+            Gathered::whole(match ask.detail {
+                Detail::Hours => Readings::Hours {
+                    series,
+                    partial: BTreeSet::from([id_of("box-b")]),
+                },
+                Detail::Full | Detail::Grid => Readings::Series(series),
+            })
+        };
+        let calls = MetricCalls {
+            series: 3,
+            cost_usd: Decimal::ONE,
+            calls: vec![call.boxed_local()],
+        };
+        std::future::ready(Gathered::whole(calls)).boxed_local()
     }
 }
 
@@ -350,6 +404,110 @@ fn nothing_that_costs_is_asked_above_the_limit() {
 #[test]
 fn no_region_at_all_is_an_error() {
     let [_, locked] = accounts(&Rc::default());
-    let error = wait(gather(&[locked], &[], &options(), None, None, &|_| {})).expect_err("it is locked");
+    let error =
+        wait(gather(&[locked], &[], &options(), None, None, &|_| {})).expect_err("it is locked");
     assert_eq!(error.to_string(), "no region could be read (1 tried)");
+}
+
+/// Three machines, asked by the hour first: the third is always asked for again.
+fn hours_first(
+    limit_usd: Option<Decimal>,
+    recorder: Option<&mut Recorder>,
+) -> (Asked, Result<Estate, GatherError>) {
+    let asked = Rc::new(RefCell::new(Vec::new()));
+    let mut hall = connection(REGION, Box::new(Racks(vec!["box-c", "box-b", "box-a"])));
+    hall.metrics = vec![Box::new(Clock {
+        asked: Rc::clone(&asked),
+    })];
+    let account = Account {
+        id: "lab".to_owned(),
+        source: EstateSource::Estate,
+        connections: vec![hall],
+        commitments: None,
+        meter: cost(1),
+    };
+    let options = GatherOptions {
+        // A window of whole hours, whenever it is asked for.
+        as_of: now() + SignedDuration::from_mins(40),
+        max_api_cost_usd: limit_usd,
+        ..options()
+    };
+    let refine = |estate: Estate, partial: &BTreeSet<ResourceId>| {
+        // The prices and the hours of all three are known by then.
+        let audit = audit(&estate, &Policy::default(), Risk::Low);
+        assert_eq!(
+            samples(&audit),
+            [("a", 336), ("b", 336), ("c", 336)].map(named)
+        );
+        let mut fine = partial.clone();
+        fine.insert(id_of("box-c"));
+        fine
+    };
+    let estate = wait(gather(
+        &[account],
+        &[],
+        &options,
+        recorder,
+        Some(&refine),
+        &|_| {},
+    ));
+    (asked.take(), estate)
+}
+
+fn named((letter, samples): (&str, u64)) -> (String, u64) {
+    (id_of(&format!("box-{letter}")).to_string(), samples)
+}
+
+/// The number of samples of each workload.
+fn samples(audit: &Audit) -> Vec<(String, u64)> {
+    let mut found: Vec<(String, u64)> = audit
+        .workloads
+        .iter()
+        .map(|one| {
+            let used = one.workload.utilization.as_ref().expect("it was measured");
+            assert_eq!(used.distribution.mean, 80.0);
+            assert_eq!(used.n_samples, used.expected_samples);
+            (one.workload.id(), used.n_samples)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn hours_are_asked_for_first_and_the_grid_where_it_matters() {
+    let mut recorder = Recorder::default();
+    let (asked, estate) = hours_first(None, Some(&mut recorder));
+    let estate = estate.expect("it was read");
+    let id = |name: &str| id_of(name).to_string();
+    let expected = [
+        (Detail::Hours, vec![id("box-c"), id("box-b"), id("box-a")]),
+        (Detail::Full, vec![id("box-b")]),
+        (Detail::Grid, vec![id("box-c")]),
+    ];
+    assert_eq!(asked, expected);
+    assert_eq!((estate.window.end, estate.period_seconds), (now(), 300));
+    // 14 days have 336 hours, and 4,032 periods of five minutes.
+    let of_all = [("a", 336), ("b", 4_032), ("c", 4_032)].map(named);
+    let policy = Policy::default();
+    assert_eq!(samples(&audit(&estate, &policy, Risk::Low)), of_all);
+
+    // What is saved is what counted.
+    let recording = recorder.finish().expect("a temporary file");
+    let mut file = Vec::new();
+    write_recorded(&estate, &recording, &|id| id, &mut file).expect("memory");
+    let read = parse_estate(file.as_slice()).expect("it was written just now");
+    assert_eq!(read.metrics.len(), 9, "three series of each machine");
+    assert_eq!(samples(&audit(&read, &policy, Risk::Low)), of_all);
+}
+
+#[test]
+fn a_limit_below_the_cost_of_asking_twice_asks_for_everything_once() {
+    let limit = Decimal::new(15, 1);
+    let (asked, estate) = hours_first(Some(limit), None);
+    assert!(estate.is_ok());
+    let [(Detail::Full, all)] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(all.len(), 3);
 }

@@ -16,8 +16,8 @@ use crate::domain::{
     Instance, InstanceShape, PriceBook, Provider, Window,
 };
 use crate::sources::{
-    Account, Answer, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk, MetricCalls,
-    MetricSource, PriceAsk, PriceSource, Readings, SourceError, WantedPrices,
+    Account, Answer, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
+    MetricCalls, MetricSource, PriceAsk, PriceSource, Readings, SourceError, WantedPrices,
 };
 use crate::usage::{Points, Series};
 use futures_util::FutureExt;

@@ -308,7 +308,9 @@ pub fn in_detail(queries: Vec<MetricQuery>, detail: Detail) -> Vec<MetricQuery> 
     match detail {
         Detail::Full => queries,
         Detail::Grid => {
-            let on_grid = queries.into_iter().filter(|query| query.metric.is_on_grid());
+            let on_grid = queries
+                .into_iter()
+                .filter(|query| query.metric.is_on_grid());
             on_grid.collect()
         }
         Detail::Hours => queries.into_iter().flat_map(with_counts).collect(),

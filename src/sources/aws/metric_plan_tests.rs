@@ -292,10 +292,7 @@ fn hours_are_a_fifth_of_the_points() {
         eight(Detail::Full),
         4_032 + 2 * 336 + 8 * (4 * 4_032 + 3 * 336 + 14)
     );
-    assert_eq!(
-        eight(Detail::Hours),
-        5 * 336 + 8 * (9 * 336 + 14)
-    );
+    assert_eq!(eight(Detail::Hours), 5 * 336 + 8 * (9 * 336 + 14));
     assert_eq!(eight(Detail::Grid), 4_032 + 8 * 2 * 4_032);
     let share = |part: i64, gpus| part as f64 / points(gpus, Detail::Full) as f64;
     // 4,718 of 21,854 and 25,984 of 141,904 points.

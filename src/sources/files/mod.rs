@@ -11,8 +11,7 @@ mod terraform;
 
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
-    demo_estate,
-    parse_estate, read_commitments, read_estate, write_estate, write_recorded,
+    demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,
 };
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};

@@ -45,6 +45,13 @@ impl Days {
         end.to_string()
     }
 
+    /// The last whole hour before that.
+    pub fn on_the_hour(self) -> String {
+        let start = self.start - PAST_THE_HOUR_SECONDS;
+        let start = Timestamp::from_second(start).expect("tomorrow exists");
+        (start + SignedDuration::from_hours(14 * 24)).to_string()
+    }
+
     /// The beginning of a period, in epoch seconds; negative periods lie
     /// before the window.
     pub fn at(self, period: i64) -> i64 {

@@ -183,6 +183,7 @@ pub(super) fn series<E: de::Error>(
     // Whole hours may stand on a finer grid.
     let is_on_grid = wire.period_seconds == grid_period
         || (wire.period_seconds == HOUR_SECONDS
+            && wire.source != SeriesSource::Profile.name()
             && HOUR_SECONDS.is_multiple_of(grid_period)
             && window.start.as_second() % i64::from(HOUR_SECONDS) == 0);
     if wire.period_seconds == 0 || (metric.is_on_grid() && !is_on_grid) {

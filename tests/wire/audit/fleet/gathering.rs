@@ -30,6 +30,9 @@ pub struct Gathered {
     pub live: Audited,
     /// Every region that the account has enabled.
     pub everywhere: Audited,
+    /// The three regions over 13 days of whole hours: on the full grid, and by the hour
+    /// first.
+    pub by_resolution: [Audited; 2],
     /// `--from` the recording, twice.
     pub replayed: [Run; 2],
     /// `--from` the recording with another origin beside every price in it.
@@ -90,6 +93,14 @@ fn gather() -> Option<Gathered> {
     let relabelled = replay(plain, &[]);
     let replay_calls = account.loopback.call_counts();
     let everywhere = audited(&account, Gpucost::audit(days));
+    let by_resolution = ["full", "auto"].map(|resolution| {
+        let command = ["audit", "--format", "json", "--lookback", "13d"];
+        let regions = ["--region", "us-east-1,us-west-2,eu-west-1"];
+        let command = Gpucost::new(&command)
+            .args(&["--as-of", &days.on_the_hour(), "--resolution", resolution])
+            .args(&regions);
+        audited(&account, command)
+    });
     account.loopback.reset_calls();
     let refresh = Gpucost::new(&["pricing", "refresh", "--region", "us-east-1"])
         .of(&account)
@@ -99,6 +110,7 @@ fn gather() -> Option<Gathered> {
         names,
         live,
         everywhere,
+        by_resolution,
         replayed,
         relabelled,
         replay_calls,

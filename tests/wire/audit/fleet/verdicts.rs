@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::expected::{Action, Plan, ROWS, Row};
-use super::gathering::{Gathered, gathered};
+use super::gathering::{Audited, Gathered, gathered};
 use super::sums;
 
 /// Money of a report in cents; absent when it is null.
@@ -293,4 +293,50 @@ fn coverage_is_of_the_time_that_it_ran() {
         assert_eq!(utilization["coverage"], coverage, "{name}");
         assert_eq!(found[name]["running_share"], share, "{name}");
     }
+}
+
+/// What the audit of a fleet decides, by the name of the workload.
+fn decisions(report: &Value) -> BTreeMap<&str, String> {
+    let decided = workloads(report).into_iter().map(|(name, one)| {
+        let words = format!(
+            "{} {} {} {:?} {:?}",
+            one["classification"],
+            one["state"],
+            one["confidence"],
+            cents(&one["monthly_cost"]),
+            plan(one)
+        );
+        (name, words)
+    });
+    decided.collect()
+}
+
+#[test]
+fn hours_first_decide_what_the_full_grid_decides() {
+    let Some(fleet) = gathered() else { return };
+    let [full, auto] = &fleet.by_resolution;
+    assert_eq!(decisions(&auto.report), decisions(&full.report));
+    let findings = |report: &Value| -> BTreeSet<String> {
+        let list = report["findings"].as_array().expect("a list of findings");
+        let subjects = list
+            .iter()
+            .map(|one| format!("{} {}", one["rule"], one["workload"]));
+        subjects.collect()
+    };
+    assert_eq!(findings(&auto.report), findings(&full.report));
+    let resolutions = |report: &Value| -> BTreeSet<u64> {
+        let found = workloads(report).into_values();
+        let found = found.filter_map(|one| one["utilization"]["resolution_seconds"].as_u64());
+        found.collect()
+    };
+    assert_eq!(resolutions(&full.report), BTreeSet::from([300]));
+    assert_eq!(resolutions(&auto.report), BTreeSet::from([300, 3_600]));
+    // Series are discovered before either pass, in each region.
+    let listed = |one: &Audited| -> usize {
+        let calls = one.calls.iter();
+        let lists = calls.filter(|(seen, _)| seen.operation == "ListMetrics");
+        lists.map(|(_, count)| *count).sum()
+    };
+    assert_eq!(listed(full), 9);
+    assert!(listed(auto) > 9, "{}", listed(auto));
 }
