@@ -13,7 +13,8 @@ pub const HOURS_OF_A_WEEK: usize = 168;
 pub struct WeekHour {
     /// Hundredths of a percent.
     sum: u64,
-    /// Readings in it, one for each GPU and period.
+    /// Readings in it, one for each GPU and period; an hour that was read as one counts as
+    /// each of its periods.
     pub n_samples: u64,
 }
 

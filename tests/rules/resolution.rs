@@ -166,7 +166,7 @@ enum Holes {
     None,
     /// Every so many periods one is missing.
     Periods(u32),
-    /// Some nights are missing, by whole hours.
+    /// The nights of a week are missing, by whole hours.
     Nights,
     /// It began some periods into the window.
     Late(u32),
@@ -265,7 +265,7 @@ impl Load {
             || match self.holes {
                 Holes::None => true,
                 Holes::Periods(every) => period % every != 0,
-                Holes::Nights => period % 288 < 240 || period > 2_000,
+                Holes::Nights => period % 288 < 240 || period >= 7 * 288,
                 Holes::Late(from) => period >= from,
             }
     }

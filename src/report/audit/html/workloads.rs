@@ -271,7 +271,7 @@ fn facts(page: &mut Page, audited: &AuditedWorkload) {
 
 fn measured(summary: &UtilizationSummary) -> String {
     format!(
-        "{}: mean {}, p50 {}, p95 {}, p99 {}; {} of {} samples ({}%) from {}",
+        "{}: mean {}, p50 {}, p95 {}, p99 {}; {} of {} samples of {} s ({}%) from {}",
         summary.signal,
         percent(summary.distribution.mean),
         percent(summary.distribution.p50),
@@ -279,6 +279,7 @@ fn measured(summary: &UtilizationSummary) -> String {
         percent(summary.distribution.p99),
         count(summary.n_samples),
         count(summary.expected_samples),
+        summary.period_seconds,
         floored(summary.coverage() * 100.0, 1),
         summary.source,
     )
