@@ -264,8 +264,8 @@ fn step(points: &Points, period_seconds: u32) -> u32 {
 
 /// The periods of a grid that a stretch of points stands for.
 fn stretch(first: u32, count: u32, step: u32, periods: usize) -> std::ops::Range<usize> {
-    let place = |index: u32| (index as usize * step as usize).min(periods);
-    place(first)..place(first + count)
+    let place = |index: usize| index.saturating_mul(step as usize).min(periods);
+    place(first as usize)..place(first as usize + count as usize)
 }
 
 /// Adds averages or maxima to the periods that they are of, each of which gets the value
