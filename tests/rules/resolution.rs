@@ -2,7 +2,7 @@
 //! random fleets and on every recorded estate.
 
 use crate::rules::builder::{Machine, PERIODS, audited, estate};
-use crate::rules::fixtures::{SITUATIONS, path, root, rule_ids};
+use crate::rules::fixtures::{SITUATIONS, path, recorded_rule_ids, root};
 use gpucost::analysis::{Audit, needs_fine_grid};
 use gpucost::domain::{Metric, Policy, ResourceId, SeriesSource, Statistic, Window};
 use gpucost::sources::files::{Keep, read_estate};
@@ -319,7 +319,7 @@ proptest! {
 
 #[test]
 fn recorded_estates_are_decided_alike_by_the_hour_first() {
-    let situations = rule_ids()
+    let situations = recorded_rule_ids()
         .into_iter()
         .flat_map(|rule| SITUATIONS.map(|situation| path(rule, situation)));
     let demos = ["estate", "quarter-used", "mixed-fleet"]

@@ -9,7 +9,7 @@ use gpucost::domain::{
     OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Provider,
     ResourceId, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
-use gpucost::gather::{GatherError, GatherOptions, gather};
+use gpucost::gather::{GatherError, GatherOptions, Refine, gather};
 use gpucost::sources::files::{Recorder, parse_estate, write_recorded};
 use gpucost::sources::{
     Account, Answer, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
@@ -135,6 +135,16 @@ type Asked = Vec<(Detail, Vec<String>)>;
 /// not whole.
 struct Clock {
     asked: Rc<RefCell<Asked>>,
+    /// Whether it complains, before and after, where it is not asked by the hour.
+    is_slow: bool,
+}
+
+impl Clock {
+    fn gaps(&self, detail: Detail, reason: &str) -> Vec<Gap> {
+        let is_told = self.is_slow && detail != Detail::Hours;
+        let gap = Gap::in_words(GapSubject::named("clock"), REGION, reason, "wind it up");
+        is_told.then_some(gap).into_iter().collect()
+    }
 }
 
 impl MetricSource for Clock {
@@ -159,20 +169,26 @@ impl MetricSource for Clock {
                 .iter()
                 .flat_map(|one| level(&one.id, 80.0, ask.window, period_seconds))
                 .collect();
-            Gathered::whole(match ask.detail {
+            let value = match ask.detail {
                 Detail::Hours => Readings::Hours {
                     series,
                     partial: BTreeSet::from([id_of("box-b")]),
                 },
                 Detail::Full | Detail::Grid => Readings::Series(series),
-            })
+            };
+            let gaps = self.gaps(ask.detail, "it was late");
+            Gathered { value, gaps }
         };
         let calls = MetricCalls {
             series: 3,
             cost_usd: Decimal::ONE,
             calls: vec![call.boxed_local()],
         };
-        std::future::ready(Gathered::whole(calls)).boxed_local()
+        let planned = Gathered {
+            value: calls,
+            gaps: self.gaps(ask.detail, "it is slow"),
+        };
+        std::future::ready(planned).boxed_local()
     }
 }
 
@@ -418,6 +434,7 @@ fn hours_first(
     let mut hall = connection(REGION, Box::new(Racks(vec!["box-c", "box-b", "box-a"])));
     hall.metrics = vec![Box::new(Clock {
         asked: Rc::clone(&asked),
+        is_slow: false,
     })];
     let account = Account {
         id: "lab".to_owned(),
@@ -510,4 +527,37 @@ fn a_limit_below_the_cost_of_asking_twice_asks_for_everything_once() {
         panic!("{asked:?}");
     };
     assert_eq!(all.len(), 3);
+}
+
+#[test]
+fn gaps_of_the_grid_name_the_account_too() {
+    let accounts = [("lab", "box-a"), ("plant", "box-b")].map(|(id, machine)| {
+        let mut hall = connection(REGION, Box::new(Racks(vec![machine])));
+        hall.metrics = vec![Box::new(Clock {
+            asked: Rc::default(),
+            is_slow: true,
+        })];
+        Account {
+            id: id.to_owned(),
+            source: EstateSource::Estate,
+            connections: vec![hall],
+            commitments: None,
+            meter: cost(1),
+        }
+    });
+    let refine = |_: Estate, partial: &BTreeSet<ResourceId>| {
+        let mut fine = partial.clone();
+        fine.insert(id_of("box-a"));
+        fine
+    };
+    let refine = Some(&refine as Refine<'_>);
+    let estate = wait(gather(&accounts, &[], &options(), None, refine, &|_| {}));
+    let estate = estate.expect("both were read");
+    let of_clocks = estate.gaps.iter();
+    let of_clocks = of_clocks.filter(|gap| gap.what == GapSubject::named("clock"));
+    let mut places: Vec<&str> = of_clocks.map(|gap| gap.place.as_str()).collect();
+    places.sort_unstable();
+    // One of the plan and one of the call.
+    let expected = ["lab/hall-2", "lab/hall-2", "plant/hall-2", "plant/hall-2"];
+    assert_eq!(places, expected);
 }

@@ -51,8 +51,8 @@ pub struct RecordingError {
     pub source: io::Error,
 }
 
-/// A line: whether it may be replaced, the instance and the rest of the series as JSON, and whether it shows when
-/// the instance ran.
+/// A line: whether it may be replaced, the instance and the rest of the series as JSON, and
+/// whether it shows when the instance ran.
 struct Line<'a> {
     lasts: &'a str,
     instance: &'a str,
