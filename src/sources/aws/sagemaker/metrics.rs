@@ -186,6 +186,7 @@ impl Variant {
             dimensions: Arc::clone(&dimensions),
             source: SeriesSource::SageMaker,
             joined_by: JoinedBy::InstanceId,
+            counts_readings: false,
         };
         ASKED.into_iter().map(query).collect()
     }
