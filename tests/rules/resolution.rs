@@ -264,7 +264,7 @@ impl Load {
         period >= PERIODS - 12
             || match self.holes {
                 Holes::None => true,
-                Holes::Periods(every) => period % every != 0,
+                Holes::Periods(every) => !period.is_multiple_of(every),
                 Holes::Nights => period % 288 < 240 || period >= 7 * 288,
                 Holes::Late(from) => period >= from,
             }
