@@ -2,7 +2,8 @@
 //! account.
 
 use super::Io;
-use super::args::{AwsArgs, EstateArgs, MetricsSource, OutputArgs, Resolution};
+use super::args::{EstateArgs, MetricsSource, OutputArgs, Resolution};
+use super::aws_args::AwsArgs;
 use super::exit::{ExitCode, Failure};
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::redact;

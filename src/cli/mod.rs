@@ -3,6 +3,7 @@
 
 mod args;
 mod audit;
+mod aws_args;
 mod baseline;
 mod check;
 mod check_args;

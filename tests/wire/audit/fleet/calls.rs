@@ -151,6 +151,8 @@ fn the_policy_allows_every_call_and_nothing_else() {
         .expect("a list of actions")
         .iter()
         .map(|action| action.as_str().expect("an action"))
+        // Asked only where SageMaker is read; `tests/iam` finds each of them in the source.
+        .filter(|action| !action.starts_with("sagemaker:"))
         .collect();
     let live = counted(&fleet.live.calls);
     let everywhere = counted(&fleet.everywhere.calls);
