@@ -42,6 +42,7 @@ pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
 use self::plan::{Owned, Planned, Planner, machine_facts, unweighed};
+use self::remedy::Asked;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -228,7 +229,8 @@ fn judge(
     let unused = owned.unused(&mut price_use);
 
     let totals = Totals::of(&audited, &unused, &mut gaps);
-    advise(&mut gaps, &mut audited, &estate.api);
+    let asked = Asked::of(&estate.api, estate.source);
+    advise(&mut gaps, &mut audited, asked);
     sort(&mut audited, &mut findings, &mut gaps);
     Audit {
         as_of: estate.as_of,
@@ -261,8 +263,7 @@ fn unpriced_gap(workload: &Workload, silent: &[Silence]) -> Option<Gap> {
 }
 
 /// Says of each gap of a workload what helps where its machines are.
-fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], api: &ApiUsage) {
-    let asks = remedy::asks_prometheus(api);
+fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], asked: Asked) {
     let mut providers: BTreeMap<String, Provider> = BTreeMap::new();
     for AuditedWorkload {
         workload, silent, ..
@@ -270,13 +271,13 @@ fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], api: &ApiUsage) {
     {
         let provider = workload.key.provider;
         for silence in silent {
-            remedy::advise(&mut silence.missing_data, provider, asks);
+            remedy::advise(&mut silence.missing_data, provider, asked);
         }
         providers.insert(workload.id(), provider);
     }
     for gap in gaps {
         if let Some(provider) = providers.get(&gap.place) {
-            remedy::advise(gap, *provider, asks);
+            remedy::advise(gap, *provider, asked);
         }
     }
 }

@@ -1,28 +1,44 @@
 //! What to do about metrics that are missing. It depends on where a machine is: the
 //! CloudWatch agent is for AWS.
 
-use crate::domain::{ApiUsage, CauseKind, Gap, Provider};
+use crate::domain::{ApiUsage, CauseKind, EstateSource, Gap, Provider};
 
 const HELM: &str = "`gpucost metrics setup --prometheus` prints the Helm values of its exporters";
 
-/// Whether a Prometheus server was asked.
-pub(in crate::analysis) fn asks_prometheus(api: &ApiUsage) -> bool {
-    let mut operations = api.by_operation.keys();
-    operations.any(|operation| operation.starts_with("prometheus:"))
+/// Who was asked for metrics.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::analysis) struct Asked {
+    prometheus: bool,
+    /// Nodes of AWS may be read without AWS.
+    aws: bool,
+}
+
+impl Asked {
+    pub(in crate::analysis) fn of(api: &ApiUsage, source: EstateSource) -> Self {
+        let mut operations = api.by_operation.keys();
+        Self {
+            prometheus: operations.any(|operation| operation.starts_with("prometheus:")),
+            aws: source != EstateSource::Kubernetes,
+        }
+    }
 }
 
 /// Names what helps a machine of a provider, where that is another thing than what a
 /// cause says of all machines.
-pub(in crate::analysis) fn advise(gap: &mut Gap, provider: Provider, asks_prometheus: bool) {
+pub(in crate::analysis) fn advise(gap: &mut Gap, provider: Provider, asked: Asked) {
     let Some(cause) = &gap.cause else { return };
-    let advice = match (cause.kind(), provider == Provider::Aws) {
-        (kind, false) if is_of_gpu_metrics(kind) && asks_prometheus => {
+    let is_of_aws = provider == Provider::Aws;
+    let advice = match (cause.kind(), is_of_aws && asked.aws) {
+        (CauseKind::RunningTimeAssumed, false) if is_of_aws => {
+            "read the AWS account of the nodes too, with `--with-aws`".to_owned()
+        }
+        (kind, false) if is_of_gpu_metrics(kind) && asked.prometheus => {
             format!("have the Prometheus server scrape this machine too; {HELM}")
         }
         (kind, false) if is_of_gpu_metrics(kind) => {
             format!("read GPU metrics of a Prometheus server with `--prometheus-url`; {HELM}")
         }
-        (kind, true) if is_of_gpu_metrics(kind) && asks_prometheus => format!(
+        (kind, true) if is_of_gpu_metrics(kind) && asked.prometheus => format!(
             "{}; or have the Prometheus server scrape this machine too",
             gap.hint
         ),
@@ -53,18 +69,22 @@ mod tests {
 
     #[test]
     fn the_agent_of_aws_is_advised_on_aws_alone() {
-        let hint = |provider, asks| {
+        let hint_of = |provider, prometheus, aws| {
             let cause = Cause::of(CauseKind::OnlyPower, []);
             let mut gap = Gap::of(GapSubject::GpuUtilization, "i-1", cause);
-            advise(&mut gap, provider, asks);
+            advise(&mut gap, provider, Asked { prometheus, aws });
             gap.hint
         };
+        let hint = |provider, prometheus| hint_of(provider, prometheus, true);
         let agent = "`gpucost metrics setup` prints the CloudWatch agent configuration";
         assert_eq!(hint(Provider::Aws, false), agent);
         assert_eq!(
             hint(Provider::Aws, true),
             format!("{agent}; or have the Prometheus server scrape this machine too")
         );
+        // Of a node of AWS that was read without AWS, its agent is not asked.
+        let without_aws = hint_of(Provider::Aws, false, false);
+        assert!(!without_aws.contains("CloudWatch"), "{without_aws}");
         for provider in [Provider::Gcp, Provider::Azure, Provider::OnPremises] {
             let without = hint(provider, false);
             assert!(without.contains("`--prometheus-url`"), "{without}");
@@ -81,11 +101,15 @@ mod tests {
         let cause = Cause::of(CauseKind::NothingPriced, []);
         let mut gap = Gap::of(GapSubject::Price, "everything", cause);
         let before = gap.clone();
-        advise(&mut gap, Provider::OnPremises, true);
+        let asked = |prometheus| Asked {
+            prometheus,
+            aws: true,
+        };
+        advise(&mut gap, Provider::OnPremises, asked(true));
         assert_eq!(gap, before);
         let cause = Cause::of(CauseKind::RunningTimeAssumed, ["1", "2"]);
         let mut gap = Gap::of(GapSubject::RunningTime, "rack-1", cause);
-        advise(&mut gap, Provider::OnPremises, false);
+        advise(&mut gap, Provider::OnPremises, asked(false));
         assert!(!gap.hint.contains("cloudwatch"), "{}", gap.hint);
     }
 
@@ -95,7 +119,12 @@ mod tests {
             by_operation: [(operation.to_owned(), 1)].into(),
             ..ApiUsage::default()
         };
-        assert!(asks_prometheus(&api("prometheus:query_range")));
-        assert!(!asks_prometheus(&api("ec2:DescribeInstances")));
+        let asked = |operation: &str, source| {
+            let found = Asked::of(&api(operation), source);
+            (found.prometheus, found.aws)
+        };
+        let (kubernetes, aws) = (EstateSource::Kubernetes, EstateSource::Aws);
+        assert_eq!(asked("prometheus:query_range", kubernetes), (true, false));
+        assert_eq!(asked("ec2:DescribeInstances", aws), (false, true));
     }
 }

@@ -35,8 +35,10 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     }
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let mut estate = estate::estate_to_group(&args.estate, &settings, wanted.keys.as_ref(), io)?;
-    let clusters = std::mem::take(&mut estate.clusters);
+    let estate = estate::estate_to_group(&args.estate, &settings, wanted.keys.as_ref(), io)?;
+    let is_grouped = wanted.keys.is_some();
+    let clusters = is_grouped.then(|| estate.clusters.clone());
+    let clusters = clusters.unwrap_or_default();
     let audit = audit_once(estate, &settings.policy, accepted);
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let text = render((&audit, &clusters), format, &wanted, io)?;

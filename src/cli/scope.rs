@@ -210,7 +210,6 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     let accounts = (!accounts.is_empty()).then(|| accounts.join(","));
     scope.named("--account", accounts, "ID,ID");
     scope.named("--role", organization.role.clone(), "NAME");
-    scope.named("--external-id", organization.external_id.clone(), "ID");
     if organization.no_commitment_sharing {
         scope.flag("--no-commitment-sharing");
     }
@@ -254,12 +253,17 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
             scope.flag(flag);
         }
     }
+    let mut quoted = args.prometheus.secret_words(args.redact);
+    // Whoever may assume roles from elsewhere must not learn it from a report.
+    if organization.external_id.is_some() {
+        quoted.push("--external-id \"$EXTERNAL_ID\"".to_owned());
+    }
     let mut audit = Words::new(args.redact);
     audit.open("--risk", risk.and_then(name_of));
     Invocation {
         scope: scope.words,
         audit: audit.words,
-        quoted: args.prometheus.secret_words(args.redact),
+        quoted,
     }
 }
 

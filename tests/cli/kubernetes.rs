@@ -3,6 +3,7 @@
 
 use crate::cli::world::{Outcome, World};
 use gpucost::domain::{Claim, ClaimState};
+use gpucost::rules::CLUSTER_RULES;
 use gpucost::sources::kubernetes::read_kubectl;
 use serde_json::{Value, json};
 use std::fs;
@@ -487,4 +488,21 @@ fn an_account_that_is_not_known_is_no_name() {
     let first = |line: &str| line.split(',').next().map(str::to_owned);
     let accounts: Vec<_> = outcome.stdout.lines().skip(1).filter_map(first).collect();
     assert_eq!(accounts, ["(none)", "on-premises", "lab-1"]);
+}
+
+#[test]
+fn an_audit_says_what_each_rule_about_clusters_finds() {
+    let world = World::new();
+    for rule in CLUSTER_RULES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+        let path = path.join(rule).join("fires.json");
+        let path = path.to_str().expect("UTF-8");
+        for more in [&[][..], &["--group-by", "namespace"]] {
+            let audit = ["audit", "--from", path, "--format", "json"];
+            let report = world.run(&[&audit[..], more].concat()).json();
+            let findings = report["findings"].as_array().expect("a list");
+            let rules: Vec<&Value> = findings.iter().map(|one| &one["rule"]).collect();
+            assert!(rules.contains(&&json!(rule)), "{rule}: {rules:?}");
+        }
+    }
 }

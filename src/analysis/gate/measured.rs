@@ -4,7 +4,7 @@ use super::baseline::{Baseline, Past};
 use super::judged::{Judge, Judged, Words, called, explain, unseen_instances};
 use super::report::SAME_ESTATE;
 use super::{GatePolicy, UtilizationFloor, policy_rule};
-use crate::analysis::remedy::{advise, asks_prometheus};
+use crate::analysis::remedy::{Asked, advise};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind,
@@ -48,8 +48,8 @@ fn judge_kind(
         }
         match judged_mean(audited) {
             Err(mut gap) => {
-                let asks = asks_prometheus(&audit.api);
-                advise(&mut gap, workload.key.provider, asks);
+                let asked = Asked::of(&audit.api, audit.source);
+                advise(&mut gap, workload.key.provider, asked);
                 judge.missing_data(&gap);
             }
             Ok(mean) => {

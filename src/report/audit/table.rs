@@ -9,7 +9,7 @@ use crate::domain::{
     decimals_apart, floored,
 };
 use crate::report::shared::gaps::gap_section;
-use crate::report::shared::next::{Invocation, next_section};
+use crate::report::shared::next::{Invocation, Setup, next_section};
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, left_out};
 use crate::report::shared::text::{
@@ -52,7 +52,9 @@ fn draw(
     findings(audit, style, out)?;
     ignored(audit, style, out)?;
     gap_section(&audit.gaps, style, out)?;
-    next_section(invocation, audit.funnel.unmeasured_gpus > 0, style, out)?;
+    let is_unmeasured = audit.funnel.unmeasured_gpus > 0;
+    let setup = is_unmeasured.then(|| Setup::of(audit.source));
+    next_section(invocation, setup, style, out)?;
     footer(audit, out)
 }
 
@@ -527,7 +529,7 @@ fn footer(audit: &Audit, out: &mut String) -> std::fmt::Result {
     if audit.api.calls > 0 {
         writeln!(
             out,
-            "AWS: {}, {}, about {} in API cost",
+            "API: {}, {}{}",
             counted(audit.api.calls, "call", "calls"),
             counted(audit.api.retries, "retry", "retries"),
             api_cost(audit)
@@ -538,5 +540,9 @@ fn footer(audit: &Audit, out: &mut String) -> std::fmt::Result {
 
 /// Fractions of a cent matter here: a whole audit costs less than one.
 fn api_cost(audit: &Audit) -> String {
-    format!("${}", rounded(audit.api.estimated_cost_usd, 4))
+    let cost_usd = audit.api.estimated_cost_usd;
+    if cost_usd.is_zero() {
+        return String::new();
+    }
+    format!(", about ${} in API cost", rounded(cost_usd, 4))
 }

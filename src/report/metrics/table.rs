@@ -4,7 +4,7 @@ use super::instances;
 use crate::analysis::Audit;
 use crate::domain::{GpuUsage, InstanceUsage, SeriesSource, Signal, Workload, floored};
 use crate::report::shared::gaps::gap_section;
-use crate::report::shared::next::Invocation;
+use crate::report::shared::next::{Invocation, Setup};
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{ABSENT, counted, fit, percent};
@@ -52,10 +52,13 @@ fn closing(audit: &Audit, invocation: &Invocation) -> String {
     }
     text.push('\n');
     if silent + power > 0 {
-        let command = invocation.command("metrics setup", false, "");
-        text.push_str(&format!(
-            "`{command}` prints the agent configuration for them\n"
-        ));
+        let setup = Setup::of(audit.source);
+        let what = match setup {
+            Setup::Agent => "the agent configuration",
+            Setup::Exporters => "the Helm values of exporters",
+        };
+        let command = setup.command(invocation);
+        text.push_str(&format!("`{command}` prints {what} for them\n"));
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use super::style::TableStyle;
 use super::text::shell_word;
+use crate::domain::EstateSource;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
@@ -62,11 +63,38 @@ impl Invocation {
     }
 }
 
+/// What measures GPUs that nothing measures yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::report) enum Setup {
+    /// The agent of CloudWatch.
+    Agent,
+    /// Exporters that a Prometheus server scrapes.
+    Exporters,
+}
+
+impl Setup {
+    /// For an audit from this source.
+    pub(in crate::report) fn of(source: EstateSource) -> Self {
+        match source {
+            EstateSource::Kubernetes => Self::Exporters,
+            _ => Self::Agent,
+        }
+    }
+
+    /// The command that prints its configuration.
+    pub(in crate::report) fn command(self, invocation: &Invocation) -> String {
+        match self {
+            Self::Agent => invocation.command("metrics setup", false, ""),
+            Self::Exporters => "gpucost metrics setup --prometheus".to_owned(),
+        }
+    }
+}
+
 /// The section NEXT. A command is never cut, so that it can be copied: what it
 /// is for goes below it where the columns end.
 pub(in crate::report) fn next_section(
     invocation: &Invocation,
-    unmeasured_gpus: bool,
+    setup: Option<Setup>,
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
@@ -81,11 +109,12 @@ pub(in crate::report) fn next_section(
             "full report with all evidence",
         ),
     ];
-    if unmeasured_gpus {
-        steps.push((
-            invocation.command("metrics setup", false, ""),
-            "the agent configuration for unmeasured GPUs",
-        ));
+    if let Some(setup) = setup {
+        let why = match setup {
+            Setup::Agent => "the agent configuration for unmeasured GPUs",
+            Setup::Exporters => "Helm values of exporters for unmeasured GPUs",
+        };
+        steps.push((setup.command(invocation), why));
     }
     let width = |(command, _): &(String, &str)| command.width();
     let widest = steps.iter().map(width).max().unwrap_or(0);

@@ -163,7 +163,7 @@ fn an_account_that_refuses_the_role_is_a_gap() {
 }
 
 #[test]
-fn the_external_id_is_handed_over() {
+fn the_external_id_is_handed_over_and_not_printed() {
     let Some(company) = Company::open() else {
         return;
     };
@@ -176,6 +176,17 @@ fn the_external_id_is_handed_over() {
         .run()
         .json(0);
     assert_eq!(cost(&report), 2190.0);
+
+    let table = Gpucost::new(&["audit", "--org", "--external-id", "a-word"])
+        .args(&["--region", "us-east-1", "--lookback", "14d"])
+        .args(&["--as-of", &Days::ahead().as_of()])
+        .of(&company.own)
+        .run();
+    let advised = "--external-id \"$EXTERNAL_ID\"";
+    assert!(table.stdout.contains(advised), "{}", table.stdout);
+    for output in [&table.stdout, &table.stderr] {
+        assert!(!output.contains("a-word"), "{output}");
+    }
 }
 
 #[test]
