@@ -1,6 +1,7 @@
 //! The instances one by one: what each is, what its hours cost while it runs,
 //! and what it keeps costing once stopped.
 
+use super::jobs::{ListedJob, listed_jobs};
 use super::workloads::{idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
@@ -41,6 +42,8 @@ pub struct Listing<'a> {
     pub nodes: Vec<ListedNode>,
     /// Who holds devices of them or waits for some, in order of namespace and pod.
     pub claims: Vec<Claim>,
+    /// Training jobs, the most expensive first.
+    pub jobs: Vec<ListedJob<'a>>,
     /// What could not be seen, in order.
     pub gaps: Vec<Gap>,
 }
@@ -50,7 +53,8 @@ impl Listing<'_> {
     /// nothing is priced.
     pub fn oldest_seen_on(&self) -> Option<Date> {
         let quotes = self.instances.iter().filter_map(|one| one.quote.as_ref());
-        quotes.map(|quote| quote.seen_on).min()
+        let of_jobs = self.jobs.iter().filter_map(|one| one.seen_on);
+        quotes.map(|quote| quote.seen_on).chain(of_jobs).min()
     }
 }
 
@@ -66,6 +70,7 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
         let one = listed.instance;
         (&one.account, &one.region, &one.instance_type, &one.id)
     });
+    let jobs = listed_jobs(&estate.jobs, &prices, &mut gaps);
     gaps.sort();
     gaps.dedup();
     let mut clusters = estate.clusters.clone();
@@ -80,6 +85,7 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
         instances,
         nodes: listed_nodes(nodes, &claims),
         claims,
+        jobs,
         gaps,
     }
 }

@@ -5,6 +5,7 @@ mod audited;
 mod diff;
 pub mod gate;
 mod inventory;
+mod jobs;
 mod levers;
 mod past;
 mod plan;
@@ -21,6 +22,7 @@ pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
 };
 pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};
+pub use jobs::ListedJob;
 pub use levers::{
     AssessedWorkload, Candidate, CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool,
     Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_commitments,

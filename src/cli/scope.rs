@@ -81,6 +81,7 @@ impl Scope {
         clusters
             .uses
             .retain(|one| !dropped.contains(one.machine.as_str()));
+        estate.jobs.retain(|job| of_region(&job.region));
         out_of_scope.retain(may_be_paid_for);
         let kept: BTreeSet<String> = estate
             .instances

@@ -16,6 +16,8 @@ named_enum! {
         KernelGateway = "studio-notebook",
         /// A node of a HyperPod cluster.
         Cluster = "cluster",
+        /// An instance of a training job.
+        Training = "training",
     }
 }
 
@@ -54,7 +56,7 @@ mod tests {
             "g5.xlarge",
             "ml.g5.xlarge",
             "ml.g5.xlarge-",
-            "ml.g5.xlarge-training",
+            "ml.g5.xlarge-processing",
         ] {
             assert_eq!(Component::of_type(other), None, "{other}");
         }

@@ -14,6 +14,7 @@ mod gathering;
 mod gpu;
 mod hours;
 mod instance;
+mod job;
 mod managed;
 mod member;
 mod metric;
@@ -69,6 +70,7 @@ pub use hours::{ActivityHour, HourCell, HourlyActivity};
 pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
+pub use job::{JobStatus, TrainingJob};
 pub use managed::Component;
 pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};

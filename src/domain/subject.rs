@@ -159,6 +159,8 @@ subjects! {
     Times = "times",
     /// The column of times of a log.
     Timestamp = "timestamp",
+    /// Training jobs of a region.
+    TrainingJobs = "training jobs",
     /// How many hours instances were observed.
     Usage = "usage",
     UtilizationPerGpu = "utilization per GPU",

@@ -2,6 +2,7 @@
 //! concurrency. Partial truth travels with its gaps.
 
 mod finer;
+mod jobs;
 mod machines;
 mod measured;
 mod places;

@@ -2,11 +2,12 @@
 //! the same for all of them. The zones of a region are named by account, so that spot
 //! prices are read in each.
 
+use super::jobs::job_price_ask;
 use super::places::Place;
 use super::prices::price_ask;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Lifecycle, PriceBook,
-    Provider, Window,
+    Provider, TrainingJob, Window,
 };
 use crate::sources::{Connection, PriceAsk, PriceSource};
 use futures_util::{StreamExt, stream};
@@ -40,6 +41,20 @@ impl<'a> Asked<'a> {
             source,
             ask: price_ask(&place.connection.region, instances, shapes, dates),
             runs_spot: instances.iter().any(runs_spot),
+        })
+    }
+
+    /// What is asked about training jobs; `None` also where no price of any is wanted.
+    pub(super) fn of_jobs(
+        place: &'a Place<'a>,
+        jobs: &[TrainingJob],
+        dates: (Window, Date),
+    ) -> Option<Self> {
+        Some(Self {
+            place,
+            source: place.connection.prices.as_deref()?,
+            ask: job_price_ask(&place.connection.region, jobs, dates)?,
+            runs_spot: false,
         })
     }
 }

@@ -111,6 +111,7 @@ pub async fn refresh_prices(
         metrics: Vec::new(),
         profiles: Vec::new(),
         clusters: Clusters::default(),
+        jobs: Vec::new(),
         prices,
         commitments: Commitments::default(),
         gaps,

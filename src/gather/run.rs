@@ -3,6 +3,7 @@
 //! all is an error.
 
 use super::finer::{Home, Refine, complete};
+use super::jobs::{RegionJobs, training_jobs};
 use super::machines::join;
 use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
@@ -10,7 +11,7 @@ use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{Asked, quotes};
 use crate::domain::{
     ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, Instance,
-    PriceBook, Window,
+    PriceBook, TrainingJob, Window,
 };
 use crate::sources::files::Recorder;
 use crate::sources::{Account, Detail, Found, MetricAsk, MetricServer, SourceError};
@@ -142,6 +143,10 @@ pub async fn gather(
 
     progress(&format!("instances in {} regions", places.len()));
     let fleet = inventories(&places, &mut gaps).await?;
+    let read = fleet.regions.iter().map(|(place, _)| *place).collect();
+    let jobs = training_jobs(read, window).await;
+    gaps.extend(jobs.gaps);
+    let jobs = jobs.value;
     progress("shapes and metrics");
     let grid = (window, period_seconds);
     let (plans, refine) = accepted(&fleet, servers, options, (grid, refine), &mut gaps).await?;
@@ -150,7 +155,7 @@ pub async fn gather(
     progress(&format!("{series} metrics and prices"));
     let (answered, priced, committed) = tokio::join!(
         measured(plans, grid, recorder.as_deref_mut()),
-        prices(&fleet, options, window),
+        prices(&fleet, &jobs, options, window),
         commitments(accounts, &fleet)
     );
     let homes = fleet.homes();
@@ -174,6 +179,8 @@ pub async fn gather(
         gaps.extend(prices_not_asked_for(&book, &instances));
     }
     instances.sort_by(|left, right| left.id.cmp(&right.id));
+    let mut jobs: Vec<TrainingJob> = jobs.into_iter().flat_map(|(_, own)| own).collect();
+    TrainingJob::sort(&mut jobs);
     clusters.uses.extend(uses);
     clusters.sort();
     gaps.sort();
@@ -195,6 +202,7 @@ pub async fn gather(
         metrics: Vec::new(),
         profiles: Vec::new(),
         clusters,
+        jobs,
         prices: book,
         commitments: committed.value,
         gaps,
@@ -345,15 +353,23 @@ fn cost_usd(planned: &[Planned<'_>]) -> Decimal {
 }
 
 /// Prices of every region's types; what could not be read becomes gaps.
-async fn prices(fleet: &Fleet<'_>, options: &GatherOptions, window: Window) -> Gathered<PriceBook> {
+async fn prices(
+    fleet: &Fleet<'_>,
+    jobs: &[RegionJobs<'_>],
+    options: &GatherOptions,
+    window: Window,
+) -> Gathered<PriceBook> {
     if options.offline {
         return Gathered::default();
     }
     let read_on = options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date();
-    let asks = fleet.inhabited().filter_map(|(place, instances)| {
-        Asked::of(place, instances, &fleet.found.shapes, (window, read_on))
-    });
-    quotes(asks.collect()).await
+    let dates = (window, read_on);
+    let of_instances = fleet
+        .inhabited()
+        .filter_map(|(place, instances)| Asked::of(place, instances, &fleet.found.shapes, dates));
+    let of_jobs = jobs.iter();
+    let of_jobs = of_jobs.filter_map(|(place, own)| Asked::of_jobs(place, own, dates));
+    quotes(of_instances.chain(of_jobs).collect()).await
 }
 
 /// What the accounts committed to in every region, those without instances

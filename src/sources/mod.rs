@@ -20,7 +20,8 @@ pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
     ApiUsage, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance, InstanceShape,
-    OperatingSystem, PriceBook, Provider, ResourceId, StorageResource, Tenancy, Window,
+    OperatingSystem, PriceBook, Provider, ResourceId, StorageResource, Tenancy, TrainingJob,
+    Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -61,6 +62,8 @@ pub struct Connection {
     pub inventory: Box<dyn Inventory>,
     /// Who tells how it is used; several may speak of the same machine.
     pub metrics: Vec<Box<dyn MetricSource>>,
+    /// What ran and ended there; absent where nothing does by itself.
+    pub jobs: Option<Box<dyn JobSource>>,
     pub prices: Option<Box<dyn PriceSource>>,
     /// What was committed to in the region.
     pub commitments: Option<Box<dyn CommitmentSource>>,
@@ -84,6 +87,12 @@ pub trait Inventory {
     /// # Errors
     /// When nothing of the region can be read.
     fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>>;
+}
+
+/// Which jobs there were.
+pub trait JobSource {
+    /// Jobs with accelerators that last changed in a window, in any order.
+    fn jobs(&self, window: Window) -> Answer<'_, Gathered<Vec<TrainingJob>>>;
 }
 
 /// Which machines to measure, and when.

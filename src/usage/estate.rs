@@ -3,7 +3,7 @@
 use super::{Series, UsageBuilder, Usages};
 use crate::domain::{
     ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, SeriesSource, TagFilter, Window,
+    ProfiledRun, SeriesSource, TagFilter, TrainingJob, Window,
 };
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -40,6 +40,8 @@ pub struct Estate {
     pub profiles: Vec<ProfiledRun>,
     /// Machines as the schedulers of their clusters see them, and who holds their devices.
     pub clusters: Clusters,
+    /// Training jobs that last changed in the window, in order of account, region and name.
+    pub jobs: Vec<TrainingJob>,
     pub prices: PriceBook,
     pub commitments: Commitments,
     pub gaps: Vec<Gap>,

@@ -214,6 +214,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         metrics: series.into_iter().flatten().collect(),
         profiles: Vec::new(),
         clusters: gpucost::domain::Clusters::default(),
+        jobs: Vec::new(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

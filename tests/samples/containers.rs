@@ -171,6 +171,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
         metrics,
         profiles: Vec::new(),
         clusters: gpucost::domain::Clusters::default(),
+        jobs: Vec::new(),
         prices: prices(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

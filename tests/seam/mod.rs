@@ -271,6 +271,7 @@ fn connection(region: &str, inventory: Box<dyn Inventory>) -> Connection {
         region: region.to_owned(),
         inventory,
         metrics: Vec::new(),
+        jobs: None,
         prices: Some(Box::new(TwoDollars)),
         commitments: None,
     }

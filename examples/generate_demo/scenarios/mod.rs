@@ -78,6 +78,7 @@ fn estate(jobs: &[Job], seed: u64) -> Estate {
         metrics,
         profiles: Vec::new(),
         clusters: gpucost::domain::Clusters::default(),
+        jobs: Vec::new(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

@@ -4,6 +4,7 @@
 //! belonged together still does.
 
 mod clusters;
+mod jobs;
 mod vocabulary;
 
 use crate::analysis::{is_vocabulary, kind_of_name};
@@ -196,6 +197,7 @@ impl Masks {
             metrics,
             profiles,
             clusters,
+            jobs,
             prices,
             commitments,
             gaps,
@@ -251,6 +253,9 @@ impl Masks {
             self.instance_id(instance);
         }
         self.clusters(clusters);
+        for job in jobs {
+            self.job(job);
+        }
         *prices = self.prices(prices);
         self.commitments(commitments);
         for gap in gaps {

@@ -82,6 +82,14 @@ causes! {
     /// A batch of series could not be read.
     SeriesNotRead = "series-not-read" [Action Failure Code Foreign Count]
         "{call}; {} series are missing", "";
+    /// Training jobs could not be described.
+    JobsNotRead = "jobs-not-read" [Action Failure Code Foreign Count]
+        "{call}; {training job is|training jobs are} omitted", "";
+    /// More training jobs than are described.
+    OlderJobsOmitted = "older-jobs-omitted" [Count Count]
+        "only the newest {training job is|training jobs are} read; {older one is|older ones are} \
+         omitted",
+        "use a shorter window, such as `--lookback 1d`";
     MetricsNotAsked = "metrics-not-asked" []
         "not requested", "run without `--metrics-source none`";
     /// Prices were not asked for, and the bundled catalog has none.

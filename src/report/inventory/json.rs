@@ -1,5 +1,6 @@
 //! `gpucost inventory` for programs: JSON.
 
+use super::jobs::{JobView, job_view};
 use super::nodes_json::{ClaimView, NodeView, claim_view, node_view};
 use super::{currency, idle_storage_monthly, known};
 use crate::analysis::{ListedInstance, Listing};
@@ -23,6 +24,9 @@ struct Document {
     nodes: Vec<NodeView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<ClaimView>,
+    /// Absent where none was read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    training_jobs: Vec<JobView>,
     gaps: Vec<GapView>,
 }
 
@@ -82,6 +86,7 @@ pub fn inventory_json(listing: &Listing<'_>) -> Result<String, serde_json::Error
         instances: listing.instances.iter().map(view).collect(),
         nodes: listing.nodes.iter().map(node_view).collect(),
         claims: listing.claims.iter().map(claim_view).collect(),
+        training_jobs: listing.jobs.iter().map(job_view).collect(),
         gaps: GapView::list(&listing.gaps),
     })
 }

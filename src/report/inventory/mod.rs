@@ -2,6 +2,7 @@
 //! and price, one row each.
 
 mod csv;
+mod jobs;
 mod json;
 mod nodes_json;
 mod table;

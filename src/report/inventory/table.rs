@@ -1,5 +1,6 @@
 //! `gpucost inventory` for people.
 
+use super::jobs::jobs_section;
 use super::{addresses, idle_storage_monthly, volume_gib};
 use crate::analysis::{ListedInstance, ListedNode, Listing};
 use crate::domain::{ClaimState, InstanceShape};
@@ -38,6 +39,9 @@ pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
     let mut out = table.text(style);
     if !listing.nodes.is_empty() {
         out.push_str(&nodes_section(listing, style));
+    }
+    if !listing.jobs.is_empty() {
+        out.push_str(&jobs_section(&listing.jobs, style));
     }
     // Writing to a string cannot fail.
     let _ = gap_section(&listing.gaps, style, &mut out);

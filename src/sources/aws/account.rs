@@ -65,6 +65,7 @@ pub(super) async fn connected(
                 clients: clients.clone(),
                 agent_namespace: agent_namespace.to_owned(),
             })],
+            jobs: None,
             prices: Some(Box::new(Ec2Prices(clients.clone()))),
             commitments: Some(Box::new(Ec2Commitments {
                 clients,

@@ -94,6 +94,7 @@ pub fn account(reading: Reading) -> Account {
             region,
             inventory: Box::new(Recorded(Gathered { value: found, gaps })),
             metrics: Vec::new(),
+            jobs: None,
             prices: None,
             commitments: None,
         }

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const SAGEMAKER: Service = Service {
+pub(super) const SAGEMAKER: Service = Service {
     signing_name: "sagemaker",
     host_prefix: "api.sagemaker",
     target: "SageMaker",
@@ -360,7 +360,7 @@ fn counts<'a>(variant: &'a Variant, config: &'a EndpointConfig) -> Vec<(&'a str,
 
 /// Whether a type of EC2 has an accelerator: by the catalog, else by its name, as EC2's own
 /// inventory finds them.
-fn is_accelerated(inside: &str) -> bool {
+pub(super) fn is_accelerated(inside: &str) -> bool {
     match shape(inside) {
         Some(known) => known.accelerator != AcceleratorKind::Cpu,
         None => ACCELERATED_TYPES

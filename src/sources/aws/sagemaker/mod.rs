@@ -1,7 +1,8 @@
-//! SageMaker: machines that AWS runs itself, of endpoints, notebook instances, Studio apps
-//! and HyperPod clusters. They are in no answer of EC2, and their prices are not those of EC2.
+//! SageMaker: machines that AWS runs itself, of endpoints, notebook instances, Studio apps,
+//! HyperPod clusters and training jobs. They are in no answer of EC2, and their prices are not those of EC2.
 
 mod inventory;
+mod jobs;
 mod listed;
 mod metrics;
 mod prices;
@@ -10,6 +11,7 @@ use super::session::RegionClients;
 use crate::domain::Provider;
 use crate::sources::Connection;
 use inventory::Machines;
+use jobs::TrainingJobs;
 use metrics::VariantMetrics;
 use prices::ComponentPrices;
 
@@ -20,6 +22,10 @@ pub(super) fn connection(clients: RegionClients, account: &str) -> Connection {
         region: clients.region.clone(),
         inventory: Box::new(Machines::new(clients.clone(), account)),
         metrics: vec![Box::new(VariantMetrics(clients.clone()))],
+        jobs: Some(Box::new(TrainingJobs {
+            clients: clients.clone(),
+            account: account.to_owned(),
+        })),
         prices: Some(Box::new(ComponentPrices(clients))),
         commitments: None,
     }

@@ -6,6 +6,7 @@ mod clusters;
 mod commitments;
 mod demo;
 mod fields;
+mod jobs;
 mod read;
 mod recording;
 mod wire;

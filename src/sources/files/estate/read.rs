@@ -4,13 +4,14 @@ use super::cells::cells;
 use super::clusters::{self, ClaimWire, NodeWire, UseWire};
 use super::commitments;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
+use super::jobs::JobWire;
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
     TagFilterWire,
 };
 use crate::domain::{
     ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, SeriesSource, TagFilter, Window, shown,
+    ProfiledRun, SeriesSource, TagFilter, TrainingJob, Window, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -195,6 +196,7 @@ struct Parts {
     cells: usize,
     profiles: Vec<ProfiledRun>,
     clusters: Clusters,
+    jobs: Vec<TrainingJob>,
     prices: PriceBook,
     commitments: Commitments,
     commitments_are_unshared: bool,
@@ -279,6 +281,10 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                     let all = map.next_value::<AtMost<Of<UseWire>, MOST_INSTANCES>>()?;
                     let all = all.0.into_iter().map(|one| one.0);
                     parts.clusters.uses.extend(all);
+                }
+                "jobs" => {
+                    let all = map.next_value::<AtMost<Of<JobWire>, MOST_INSTANCES>>()?;
+                    parts.jobs.extend(all.0.into_iter().map(|one| one.0));
                 }
                 "prices" => {
                     let all = map.next_value::<AtMost<Of<PriceWire>, MOST_PRICES>>()?;
@@ -505,6 +511,7 @@ impl Parts {
             metrics: self.metrics,
             profiles: self.profiles,
             clusters: self.clusters,
+            jobs: self.jobs,
             prices: self.prices,
             commitments: Commitments {
                 is_unshared: self.commitments_are_unshared,

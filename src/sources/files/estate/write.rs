@@ -2,6 +2,7 @@
 
 use super::clusters::{claim_wire, node_wire, use_wire};
 use super::commitments;
+use super::jobs::job_wire;
 use super::recording::{Recording, series_wire};
 use super::wire::{
     AddressWire, ApiWire, CauseWire, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
@@ -96,6 +97,10 @@ impl Serialize for Document<'_> {
         let uses: Vec<_> = estate.clusters.uses.iter().map(use_wire).collect();
         if !uses.is_empty() {
             map.serialize_entry("uses", &uses)?;
+        }
+        let jobs: Vec<_> = estate.jobs.iter().map(job_wire).collect();
+        if !jobs.is_empty() {
+            map.serialize_entry("jobs", &jobs)?;
         }
         map.serialize_entry("prices", &prices(estate))?;
         map.serialize_entry("storage_prices", &storage_prices(estate))?;

@@ -1,0 +1,167 @@
+//! Jobs of a managed service: they end by themselves, and each second of them is paid for.
+
+use super::named::named_enum;
+use super::time::HOUR_SECONDS;
+use super::{HourlyRate, Money, PriceKey, Provider};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+
+named_enum! {
+    JobStatus {
+        InProgress = "in-progress",
+        Completed = "completed",
+        Failed = "failed",
+        Stopping = "stopping",
+        Stopped = "stopped",
+        Deleting = "deleting",
+    }
+}
+
+/// A training job of SageMaker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrainingJob {
+    /// Unique in its account and region.
+    pub name: String,
+    pub account: String,
+    pub region: String,
+    /// Types such as `ml.p4d.24xlarge-training`, each with the number of instances; several
+    /// in a heterogeneous cluster.
+    pub instances: Vec<(String, u32)>,
+    /// Absent where the service says something else.
+    pub status: Option<JobStatus>,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+    /// What each instance is billed for at the on-demand price; absent until the end. With
+    /// managed spot training it is less than the training time: that is the discount.
+    pub billable_seconds: Option<u32>,
+    pub training_seconds: Option<u32>,
+    /// What each instance is billed for in a warm pool after the job.
+    pub warm_pool_seconds: Option<u32>,
+    /// Managed spot training.
+    pub is_spot: bool,
+    pub has_checkpoints: bool,
+    /// The training plan that it ran in, which is paid for ahead.
+    pub plan: Option<String>,
+}
+
+impl TrainingJob {
+    /// What its costs rest on, one for each type in order; none where a plan paid.
+    pub fn price_keys(&self) -> Vec<PriceKey> {
+        if self.plan.is_some() {
+            return Vec::new();
+        }
+        let types = self.instances.iter();
+        let keys = types.map(|(name, _)| PriceKey {
+            provider: Provider::SageMaker,
+            ..PriceKey::linux_on_demand(&self.region, name)
+        });
+        keys.collect()
+    }
+
+    /// What so many seconds of each instance cost at a rate for each type in order, to the
+    /// cent; absent without a rate for each, and in several currencies.
+    pub fn cost(&self, seconds: u32, rates: &[HourlyRate]) -> Option<Money> {
+        let currency = rates.first()?.currency();
+        let is_whole = rates.len() == self.instances.len()
+            && rates.iter().all(|rate| rate.currency() == currency);
+        if !is_whole {
+            return None;
+        }
+        let mut total = Decimal::ZERO;
+        for ((_, count), rate) in self.instances.iter().zip(rates) {
+            let all = Decimal::from(u64::from(seconds) * u64::from(*count));
+            total = total.checked_add(all.checked_mul(rate.amount())?)?;
+        }
+        let amount = total / Decimal::from(HOUR_SECONDS);
+        Some(Money::new(amount, currency).rounded())
+    }
+
+    /// The share of its training time that managed spot training did not bill, percent.
+    pub fn spot_saving_percent(&self) -> Option<f64> {
+        let billable = f64::from(self.billable_seconds?);
+        let training = self.training_seconds.filter(|seconds| *seconds > 0)?;
+        let saving = 100.0 * (1.0 - billable / f64::from(training));
+        self.is_spot.then_some(saving.max(0.0))
+    }
+
+    /// Puts jobs in order of account, region and name.
+    pub fn sort(all: &mut [Self]) {
+        all.sort_by(|left, right| {
+            let names = (&left.account, &left.region, &left.name);
+            names.cmp(&(&right.account, &right.region, &right.name))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Currency;
+
+    fn job(instances: &[(&str, u32)]) -> TrainingJob {
+        let instances = instances.iter();
+        TrainingJob {
+            name: "fit".to_owned(),
+            account: "111122223333".to_owned(),
+            region: "us-east-1".to_owned(),
+            instances: instances
+                .map(|(name, count)| ((*name).to_owned(), *count))
+                .collect(),
+            status: Some(JobStatus::Completed),
+            started: None,
+            ended: None,
+            billable_seconds: Some(3_750),
+            training_seconds: Some(10_000),
+            warm_pool_seconds: None,
+            is_spot: true,
+            has_checkpoints: true,
+            plan: None,
+        }
+    }
+
+    fn rate(amount: &str, currency: Currency) -> HourlyRate {
+        let amount = amount.parse().expect("a decimal");
+        HourlyRate::new(amount, currency).expect("positive")
+    }
+
+    #[test]
+    fn a_job_costs_every_second_of_every_instance() {
+        let one = job(&[("ml.g5.xlarge-training", 2), ("ml.m5.xlarge-training", 3)]);
+        let dollars = |amount| rate(amount, Currency::Usd);
+        // 3,750 s × (2 × 1.408 + 3 × 0.23) = 13,147.5; ÷ 3,600 = 3.652083…
+        let cost = one.cost(3_750, &[dollars("1.408"), dollars("0.23")]);
+        assert_eq!(cost.map(|cost| cost.to_string()), Some("$3.65".to_owned()));
+        // Half a cent: 1 s × 5 × 3.6 ÷ 3,600 = 0.005.
+        let five = job(&[("ml.g5.xlarge-training", 5)]);
+        let cost = five.cost(1, &[dollars("3.6")]);
+        assert_eq!(cost.map(|cost| cost.to_string()), Some("$0.01".to_owned()));
+
+        assert_eq!(one.cost(3_750, &[dollars("1.408")]), None);
+        let yuan = rate("1", Currency::Cny);
+        assert_eq!(one.cost(3_750, &[dollars("1"), yuan]), None);
+        assert_eq!(job(&[]).cost(3_750, &[]), None);
+    }
+
+    #[test]
+    fn spot_saves_what_is_not_billed() {
+        let mut one = job(&[("ml.g5.xlarge-training", 1)]);
+        // 1 − 3,750 / 10,000
+        assert_eq!(one.spot_saving_percent(), Some(62.5));
+        one.training_seconds = Some(0);
+        assert_eq!(one.spot_saving_percent(), None);
+        one.training_seconds = Some(3_000);
+        assert_eq!(one.spot_saving_percent(), Some(0.0));
+        one.is_spot = false;
+        assert_eq!(one.spot_saving_percent(), None);
+    }
+
+    #[test]
+    fn what_a_plan_paid_for_has_no_price() {
+        let mut one = job(&[("ml.p5.48xlarge-training", 1)]);
+        let keys: Vec<String> = one.price_keys().iter().map(PriceKey::to_string).collect();
+        let key = "sagemaker ml.p5.48xlarge-training us-east-1 linux shared on-demand";
+        assert_eq!(keys, [key]);
+        one.plan = Some("arn".to_owned());
+        assert_eq!(one.price_keys(), []);
+    }
+}

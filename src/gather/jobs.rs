@@ -1,0 +1,62 @@
+//! Training jobs of the regions that were read, and the prices that their costs rest on.
+
+use super::places::Place;
+use crate::domain::{Gathered, OperatingSystem, Tenancy, TrainingJob, Window};
+use crate::sources::{PriceAsk, WantedPrices};
+use futures_util::{StreamExt, stream};
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Regions that are asked side by side.
+const REGIONS_AT_ONCE: usize = 8;
+
+/// A region with its jobs.
+pub(super) type RegionJobs<'a> = (&'a Place<'a>, Vec<TrainingJob>);
+
+/// Jobs that changed in a window, of each region that has any.
+pub(super) async fn training_jobs<'a>(
+    regions: Vec<&'a Place<'a>>,
+    window: Window,
+) -> Gathered<Vec<RegionJobs<'a>>> {
+    let asked = regions.into_iter().filter_map(|place| {
+        let source = place.connection.jobs.as_ref()?;
+        Some(async move { (place, source.jobs(window).await) })
+    });
+    let answers: Vec<_> = stream::iter(asked)
+        .buffered(REGIONS_AT_ONCE)
+        .collect()
+        .await;
+    let mut jobs = Vec::new();
+    let mut gaps = Vec::new();
+    for (place, answer) in answers {
+        gaps.extend(place.named(answer.gaps));
+        if !answer.value.is_empty() {
+            jobs.push((place, answer.value));
+        }
+    }
+    Gathered { value: jobs, gaps }
+}
+
+/// The prices of the types of jobs; `None` where none is wanted.
+pub(super) fn job_price_ask(
+    region: &str,
+    jobs: &[TrainingJob],
+    (window, read_on): (Window, Date),
+) -> Option<PriceAsk> {
+    let keys = jobs.iter().flat_map(TrainingJob::price_keys);
+    let types: BTreeSet<String> = keys.map(|key| key.instance_type).collect();
+    let wanted = WantedPrices {
+        region: region.to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        instance_types: types.iter().cloned().collect(),
+        in_use: types,
+    };
+    (!wanted.in_use.is_empty()).then(|| PriceAsk {
+        on_demand: vec![wanted],
+        spot: BTreeMap::new(),
+        storage: Vec::new(),
+        window,
+        read_on,
+    })
+}

@@ -1,0 +1,271 @@
+//! Training jobs: what each was billed for is known to the second once it has ended.
+
+use super::inventory::{SAGEMAKER, is_accelerated};
+use super::listed::{instant, listed};
+use crate::domain::{
+    Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
+};
+use crate::sources::aws::session::RegionClients;
+use crate::sources::{Answer, JobSource, SourceError};
+use futures_util::{FutureExt, StreamExt, stream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Jobs of a region that are described, the newest: each takes a call.
+const MOST_DESCRIBED: usize = 200;
+
+/// Jobs that are described at once.
+const AT_ONCE: usize = 4;
+
+pub(super) struct TrainingJobs {
+    pub clients: RegionClients,
+    pub account: String,
+}
+
+impl JobSource for TrainingJobs {
+    fn jobs(&self, window: Window) -> Answer<'_, Gathered<Vec<TrainingJob>>> {
+        self.read(window).boxed_local()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct JobSummary {
+    training_job_name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Described {
+    training_job_name: String,
+    training_job_status: Option<String>,
+    resource_config: Option<ResourceConfig>,
+    training_start_time: Option<f64>,
+    training_end_time: Option<f64>,
+    billable_time_in_seconds: Option<u32>,
+    training_time_in_seconds: Option<u32>,
+    warm_pool_status: Option<WarmPool>,
+    enable_managed_spot_training: Option<bool>,
+    checkpoint_config: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ResourceConfig {
+    instance_type: Option<String>,
+    /// The one that was taken, where several were allowed.
+    selected_instance_type: Option<String>,
+    instance_count: Option<u32>,
+    /// In place of one type, in a heterogeneous cluster.
+    instance_groups: Option<Vec<Group>>,
+    training_plan_arn: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Group {
+    instance_type: Option<String>,
+    instance_count: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct WarmPool {
+    resource_retained_billable_time_in_seconds: Option<u32>,
+}
+
+impl TrainingJobs {
+    async fn read(&self, window: Window) -> Gathered<Vec<TrainingJob>> {
+        let names = match self.changed_in(window).await {
+            Ok(names) => names,
+            Err(error) => {
+                let cause = error.cause_of(CauseKind::CallFailed, "");
+                return Gathered {
+                    value: Vec::new(),
+                    gaps: vec![self.gap(cause)],
+                };
+            }
+        };
+        let mut gaps = Vec::new();
+        let older = names.len().saturating_sub(MOST_DESCRIBED);
+        if older > 0 {
+            let counts = [MOST_DESCRIBED, older].map(|count| count.to_string());
+            let counts = counts.each_ref().map(String::as_str);
+            gaps.push(self.gap(Cause::of(CauseKind::OlderJobsOmitted, counts)));
+        }
+        let answers: Vec<_> = stream::iter(names.iter().take(MOST_DESCRIBED))
+            .map(|one| async move { self.described(&one.training_job_name).await })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        let mut jobs = Vec::new();
+        let mut failed = Vec::new();
+        for answer in answers {
+            match answer {
+                Ok(job) => jobs.extend(job),
+                Err(error) => failed.push(error),
+            }
+        }
+        if let Some(first) = failed.first() {
+            let count = failed.len().to_string();
+            gaps.push(self.gap(first.cause_of(CauseKind::JobsNotRead, &count)));
+        }
+        Gathered { value: jobs, gaps }
+    }
+
+    /// Jobs that last changed in the window, newest first: a job that ended in it did.
+    async fn changed_in(&self, window: Window) -> Result<Vec<JobSummary>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        let action = "sagemaker:ListTrainingJobs";
+        listed(action, "TrainingJobSummaries", async |mut body: Value| {
+            body["LastModifiedTimeAfter"] = window.start.as_second().into();
+            body["LastModifiedTimeBefore"] = window.end.as_second().into();
+            body["SortBy"] = "CreationTime".into();
+            body["SortOrder"] = "Descending".into();
+            session
+                .ask(&SAGEMAKER, region, "ListTrainingJobs", &body)
+                .await
+        })
+        .await
+    }
+
+    /// A job; `None` for one without an accelerator.
+    async fn described(&self, name: &str) -> Result<Option<TrainingJob>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        let body = json!({ "TrainingJobName": name });
+        let found: Described = session
+            .ask(&SAGEMAKER, region, "DescribeTrainingJob", &body)
+            .await?;
+        Ok(found.job(&self.account, region))
+    }
+
+    fn gap(&self, cause: Cause) -> Gap {
+        Gap::of(GapSubject::TrainingJobs, &self.clients.region, cause)
+    }
+}
+
+impl Described {
+    fn job(self, account: &str, region: &str) -> Option<TrainingJob> {
+        let config = self.resource_config?;
+        let groups = config.instance_groups.unwrap_or_default();
+        let named: Vec<(Option<String>, Option<u32>)> = if groups.is_empty() {
+            let one = config.selected_instance_type.or(config.instance_type);
+            vec![(one, config.instance_count)]
+        } else {
+            let groups = groups.into_iter();
+            groups
+                .map(|group| (group.instance_type, group.instance_count))
+                .collect()
+        };
+        let mut instances = Vec::new();
+        let mut has_accelerators = false;
+        for (name, count) in named {
+            let name = name?;
+            let inside = name.strip_prefix("ml.")?;
+            has_accelerators |= is_accelerated(inside);
+            instances.push((Component::Training.type_name(inside), count?));
+        }
+        has_accelerators.then(|| TrainingJob {
+            name: self.training_job_name,
+            account: account.to_owned(),
+            region: region.to_owned(),
+            instances,
+            status: self.training_job_status.as_deref().and_then(status),
+            started: instant(self.training_start_time),
+            ended: instant(self.training_end_time),
+            billable_seconds: self.billable_time_in_seconds,
+            training_seconds: self.training_time_in_seconds,
+            warm_pool_seconds: self
+                .warm_pool_status
+                .and_then(|pool| pool.resource_retained_billable_time_in_seconds),
+            is_spot: self.enable_managed_spot_training.unwrap_or_default(),
+            has_checkpoints: self.checkpoint_config.is_some(),
+            plan: config.training_plan_arn,
+        })
+    }
+}
+
+fn status(name: &str) -> Option<JobStatus> {
+    match name {
+        "InProgress" => Some(JobStatus::InProgress),
+        "Completed" => Some(JobStatus::Completed),
+        "Failed" => Some(JobStatus::Failed),
+        "Stopping" => Some(JobStatus::Stopping),
+        "Stopped" => Some(JobStatus::Stopped),
+        "Deleting" => Some(JobStatus::Deleting),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(answer: Value) -> Option<TrainingJob> {
+        let found: Described = serde_json::from_value(answer).expect("as AWS describes it");
+        found.job("111122223333", "us-east-1")
+    }
+
+    #[test]
+    fn a_job_is_read_with_what_it_is_billed_for() {
+        let job = read(json!({
+            "TrainingJobName": "fit-7",
+            "TrainingJobArn": "arn:aws:sagemaker:us-east-1:111122223333:training-job/fit-7",
+            "TrainingJobStatus": "Completed",
+            "SecondaryStatus": "Completed",
+            "ResourceConfig": {
+                "InstanceType": "ml.p4d.24xlarge", "InstanceCount": 4, "VolumeSizeInGB": 500,
+                "KeepAlivePeriodInSeconds": 600,
+            },
+            "CreationTime": 1_790_000_000.25,
+            "TrainingStartTime": 1_790_000_100.5,
+            "TrainingEndTime": 1_790_010_100.5,
+            "TrainingTimeInSeconds": 10_000,
+            "BillableTimeInSeconds": 3_750,
+            "EnableManagedSpotTraining": true,
+            "CheckpointConfig": { "S3Uri": "s3://models/fit-7" },
+            "WarmPoolStatus": {
+                "Status": "Terminated", "ResourceRetainedBillableTimeInSeconds": 540,
+            },
+        }));
+        let job = job.expect("it has GPUs");
+        assert_eq!(job.instances, [("ml.p4d.24xlarge-training".to_owned(), 4)]);
+        assert_eq!(
+            (
+                job.billable_seconds,
+                job.warm_pool_seconds,
+                job.plan.as_deref()
+            ),
+            (Some(3_750), Some(540), None)
+        );
+        assert_eq!(job.spot_saving_percent(), Some(62.5));
+        assert!(job.has_checkpoints);
+        assert_eq!(job.status, Some(JobStatus::Completed));
+        let ended = job.ended.map(|time| time.as_second());
+        assert_eq!(ended, Some(1_790_010_100));
+    }
+
+    #[test]
+    fn every_type_of_a_heterogeneous_cluster_is_billed_where_one_has_an_accelerator() {
+        let of_groups = |groups: Value| {
+            read(json!({
+                "TrainingJobName": "fit",
+                "TrainingJobStatus": "Failed",
+                "ResourceConfig": { "VolumeSizeInGB": 50, "InstanceGroups": groups },
+            }))
+        };
+        let group = |name: &str, count: u32| json!({ "InstanceGroupName": name, "InstanceType": name, "InstanceCount": count });
+        let mixed = of_groups(json!([group("ml.g5.xlarge", 2), group("ml.m5.xlarge", 3)]));
+        let expected = [
+            ("ml.g5.xlarge-training".to_owned(), 2),
+            ("ml.m5.xlarge-training".to_owned(), 3),
+        ];
+        assert_eq!(mixed.expect("it has GPUs").instances, expected);
+        assert_eq!(of_groups(json!([group("ml.m5.xlarge", 3)])), None);
+        assert_eq!(read(json!({ "TrainingJobName": "serverless" })), None);
+    }
+}
