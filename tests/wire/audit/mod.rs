@@ -15,3 +15,4 @@ mod hostile;
 mod kubernetes;
 mod organization;
 mod sagemaker;
+mod training_jobs;

@@ -38,6 +38,7 @@ mod ec2;
 mod error;
 mod faults;
 mod form;
+mod jobs;
 mod metrics;
 mod moto;
 mod organization;
@@ -79,6 +80,7 @@ struct Data {
     plan_rates: savings_plans::RateList,
     owned: owned::Owned,
     organization: organization::Organization,
+    training_jobs: jobs::TrainingJobs,
     launched_types: ec2::LaunchedTypes,
     /// When every instance was launched, instead of when moto launched it.
     launched_at: Option<Timestamp>,
@@ -276,6 +278,12 @@ impl Loopback {
             .write()
             .products
             .put_component(region, name, component, hourly);
+    }
+
+    /// Has SageMaker describe a training job in a region with these words.
+    pub fn put_training_job(&self, region: &str, job: serde_json::Value) {
+        let job = (region.to_owned(), job);
+        self.state.write().training_jobs.push(job);
     }
 
     /// Publishes the hourly price of a public IPv4 address, in use and idle.

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::calls::Call;
 use super::error::{ApiError, Protocol, Reply};
 use super::faults::{PAGE, same_page};
-use super::{Fault, State, cloudwatch, ec2, organization, owned, pricing, savings_plans};
+use super::{Fault, State, cloudwatch, ec2, jobs, organization, owned, pricing, savings_plans};
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
 pub fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
@@ -189,6 +189,9 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
         ("pricing", _) => pricing::answer(&state.read(), operation, region, &body),
         ("savingsplans", _) => savings_plans::answer(&state.read(), operation, region, &body),
         ("organizations", "ListAccounts") => organization::list_accounts(&state.read(), &body),
+        ("sagemaker", "ListTrainingJobs" | "DescribeTrainingJob") => {
+            jobs::answer(&state.read(), operation, region, &body)
+        }
         ("sts", "AssumeRole") => organization::assume_role(&state.read(), &body),
         ("ec2", "DescribeSpotPriceHistory") => {
             ec2::spot_price_history(&state.read(), region, &body)

@@ -1,0 +1,94 @@
+//! Training jobs of SageMaker: `ListTrainingJobs` and `DescribeTrainingJob`. moto describes
+//! none with the seconds that it is billed for.
+//!
+//! Imitated: the bounds of the last change, the order by creation, newest first, pages.
+//! What a test puts is what `DescribeTrainingJob` answers, unchanged.
+//!
+//! Not imitated: every other filter and order, which is refused.
+
+use serde_json::{Value, json};
+
+use super::Data;
+use super::error::ApiError;
+
+/// Jobs per page, at most.
+const JOBS_PER_PAGE: u64 = 100;
+
+/// Jobs by region, as `DescribeTrainingJob` answers them.
+pub type TrainingJobs = Vec<(String, Value)>;
+
+fn refuse(words: &str) -> ApiError {
+    ApiError::new(400, "ValidationException", words)
+}
+
+/// Answers an operation, or refuses it.
+pub fn answer(
+    data: &Data,
+    operation: &str,
+    region: &str,
+    body: &[u8],
+) -> Result<Vec<u8>, ApiError> {
+    let request: Value = serde_json::from_slice(body).map_err(|_| refuse("not JSON"))?;
+    let own = data.training_jobs.iter();
+    let own = own.filter(|(place, _)| place == region);
+    let own: Vec<&Value> = own.map(|(_, job)| job).collect();
+    let answer = if operation == "DescribeTrainingJob" {
+        let found = own
+            .iter()
+            .find(|job| job["TrainingJobName"] == request["TrainingJobName"]);
+        (*found.ok_or_else(|| refuse("Requested resource not found."))?).clone()
+    } else {
+        listed(data, own, &request)?
+    };
+    Ok(answer.to_string().into_bytes())
+}
+
+fn listed(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiError> {
+    let keys = request.as_object().ok_or_else(|| refuse("not an object"))?;
+    let known = [
+        "LastModifiedTimeAfter",
+        "LastModifiedTimeBefore",
+        "MaxResults",
+        "NextToken",
+        "SortBy",
+        "SortOrder",
+    ];
+    let is_ordered = request["SortBy"] == "CreationTime" && request["SortOrder"] == "Descending";
+    if !is_ordered || keys.keys().any(|key| !known.contains(&key.as_str())) {
+        return Err(refuse("not imitated"));
+    }
+    let accepted = request["MaxResults"].as_u64().unwrap_or(10);
+    if !(1..=JOBS_PER_PAGE).contains(&accepted) {
+        return Err(refuse("MaxResults is not 1 to 100"));
+    }
+    let bound = |key: &str, other: f64| request[key].as_f64().unwrap_or(other);
+    let after = bound("LastModifiedTimeAfter", f64::MIN);
+    let before = bound("LastModifiedTimeBefore", f64::MAX);
+    let time = |job: &Value, key: &str| job[key].as_f64().unwrap_or_default();
+    let mut found = own;
+    found.retain(|job| (after..=before).contains(&time(job, "LastModifiedTime")));
+    found.sort_by(|left, right| time(right, "CreationTime").total_cmp(&time(left, "CreationTime")));
+    let skip: usize = match request["NextToken"].as_str() {
+        Some(token) => token.parse().map_err(|_| refuse("not a token"))?,
+        None => 0,
+    };
+    let limit = data.page(accepted as usize);
+    let summaries: Vec<Value> = found
+        .iter()
+        .skip(skip)
+        .take(limit)
+        .map(|job| {
+            json!({
+                "TrainingJobName": job["TrainingJobName"],
+                "CreationTime": job["CreationTime"],
+                "LastModifiedTime": job["LastModifiedTime"],
+                "TrainingJobStatus": job["TrainingJobStatus"],
+            })
+        })
+        .collect();
+    let mut answer = json!({ "TrainingJobSummaries": summaries });
+    if skip + limit < found.len() {
+        answer["NextToken"] = (skip + limit).to_string().into();
+    }
+    Ok(answer)
+}
