@@ -370,6 +370,21 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "ready": true,
         "cordoned": true,
     }]);
+    estate["jobs"] = json!([{
+        "name": "ranker-7",
+        "account": "111122223333",
+        "region": "us-east-1",
+        "instances": [{"instance_type": "ml.g5.xlarge-training", "count": 1}],
+        "status": "completed",
+        "started": "2026-10-20T00:00:00Z",
+        "ended": "2026-10-20T01:00:00Z",
+        "billable_seconds": 1,
+        "training_seconds": 1,
+        "warm_pool_seconds": 1,
+        "spot": true,
+        "checkpoints": true,
+        "training_plan": "plan",
+    }]);
     estate["claims"] = json!([{
         "namespace": "search",
         "pod": "ranker-0",

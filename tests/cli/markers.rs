@@ -116,6 +116,11 @@ fn estate() -> Value {
             "memory_mib": {"capacity": 16384, "allocatable": 16000, "requested": 100},
             "pods": 1,
         }],
+        "jobs": [{
+            "name": "falcon job", "account": "falcon account", "region": "falcon region",
+            "instances": [{"instance_type": "ml.falcon.xlarge-training", "count": 2}],
+            "status": "completed", "billable_seconds": 60, "training_plan": "falcon plan",
+        }],
         "claims": [{
             "namespace": "falcon space", "pod": "falcon pod",
             "owner": {"kind": "FalconJob", "name": "falcon job"},

@@ -56,4 +56,5 @@ mod terraform;
 mod terraform_files;
 mod terraform_formats;
 mod terraform_unknown;
+mod training_jobs;
 mod world;
