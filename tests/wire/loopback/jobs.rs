@@ -43,6 +43,11 @@ pub fn answer(
     Ok(answer.to_string().into_bytes())
 }
 
+/// An instant of a job, in epoch seconds.
+fn time(job: &Value, key: &str) -> f64 {
+    job[key].as_f64().unwrap_or_default()
+}
+
 fn listed(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiError> {
     let keys = request.as_object().ok_or_else(|| refuse("not an object"))?;
     let known = [
@@ -64,7 +69,6 @@ fn listed(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiEr
     let bound = |key: &str, other: f64| request[key].as_f64().unwrap_or(other);
     let after = bound("LastModifiedTimeAfter", f64::MIN);
     let before = bound("LastModifiedTimeBefore", f64::MAX);
-    let time = |job: &Value, key: &str| job[key].as_f64().unwrap_or_default();
     let mut found = own;
     found.retain(|job| (after..=before).contains(&time(job, "LastModifiedTime")));
     found.sort_by(|left, right| time(right, "CreationTime").total_cmp(&time(left, "CreationTime")));

@@ -258,7 +258,8 @@ mod tests {
                 "ResourceConfig": { "VolumeSizeInGB": 50, "InstanceGroups": groups },
             }))
         };
-        let group = |name: &str, count: u32| json!({ "InstanceGroupName": name, "InstanceType": name, "InstanceCount": count });
+        let group =
+            |name: &str, count: u32| json!({ "InstanceType": name, "InstanceCount": count });
         let mixed = of_groups(json!([group("ml.g5.xlarge", 2), group("ml.m5.xlarge", 3)]));
         let expected = [
             ("ml.g5.xlarge-training".to_owned(), 2),

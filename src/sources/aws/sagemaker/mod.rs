@@ -1,5 +1,6 @@
 //! SageMaker: machines that AWS runs itself, of endpoints, notebook instances, Studio apps,
-//! HyperPod clusters and training jobs. They are in no answer of EC2, and their prices are not those of EC2.
+//! HyperPod clusters and training jobs. They are in no answer of EC2, and their prices are
+//! not those of EC2.
 
 mod inventory;
 mod jobs;
