@@ -82,6 +82,11 @@ impl Scope {
             .uses
             .retain(|one| !dropped.contains(one.machine.as_str()));
         estate.jobs.retain(|job| of_region(&job.region));
+        let instances = &estate.instances;
+        estate.scaling_groups.retain(|group| {
+            let mut members = instances.iter();
+            members.any(|one| group.has(one))
+        });
         out_of_scope.retain(may_be_paid_for);
         let kept: BTreeSet<String> = estate
             .instances

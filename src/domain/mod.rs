@@ -32,6 +32,7 @@ mod reading;
 mod resource;
 mod run;
 mod samples;
+mod scaling;
 mod shape;
 mod spelling;
 mod spot;
@@ -94,6 +95,7 @@ pub use reading::{
 pub use resource::{Provider, ResourceId};
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use samples::Samples;
+pub use scaling::{ScalingGroup, WarmPool};
 pub(crate) use shape::family_of;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spelling::nearest_names;

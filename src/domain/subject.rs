@@ -57,6 +57,8 @@ subjects! {
     Account = "account",
     /// Public addresses of a region.
     Addresses = "addresses",
+    /// Auto Scaling groups of a region.
+    AutoScalingGroups = "Auto Scaling groups",
     /// A budget of a policy.
     Budget = "budget",
     /// Capacity reservations of a region.

@@ -5,13 +5,14 @@ use super::resource::segment;
 use super::{
     Cause, CommittedCost, CommittedHours, Component, Gap, GapSubject, GpuUsage, HourlyActivity,
     HourlyRate, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
-    PriceQuote, ProfileBasis, Provider, PurchaseOption, ResourceId, Samples, StorageQuote,
-    StorageResource, UtilizationSummary, VramSummary,
+    PriceQuote, ProfileBasis, Provider, PurchaseOption, ResourceId, Samples, ScalingGroup,
+    StorageQuote, StorageResource, UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 named_enum! {
     /// What a workload does.
@@ -270,6 +271,9 @@ pub struct Workload {
     pub instances: Vec<ResourceId>,
     /// Each of them, in their order.
     pub members: Vec<Member>,
+    /// The settings of the Auto Scaling group that they are in; absent where they are in none,
+    /// and where it was not read.
+    pub scaling_group: Option<Arc<ScalingGroup>>,
     /// Tags that all of them share.
     pub tags: BTreeMap<String, String>,
     /// Why all of it is taken out of advice.

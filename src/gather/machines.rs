@@ -129,6 +129,7 @@ mod tests {
             },
             instances: machines,
             shapes: BTreeMap::from([shape(2)]),
+            scaling_groups: Vec::new(),
         }
     }
 
@@ -142,6 +143,7 @@ mod tests {
             ],
             shapes: BTreeMap::from([shape(96)]),
             clusters: Clusters::default(),
+            scaling_groups: Vec::new(),
         };
         let labels = [("Name", "ip-10-0-1-10"), ("team", "ml"), ("stage", "test")];
         let mut east = cluster(vec![

@@ -106,6 +106,7 @@ pub async fn refresh_prices(
         instances: Vec::new(),
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
+        scaling_groups: Vec::new(),
         shapes: BTreeMap::new(),
         usage: Usages::default(),
         metrics: Vec::new(),

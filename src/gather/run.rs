@@ -90,6 +90,7 @@ impl<'a> Fleet<'a> {
         self.found.instances.extend(found.instances);
         self.found.shapes.extend(found.shapes);
         self.found.clusters.add(found.clusters);
+        self.found.scaling_groups.extend(found.scaling_groups);
         let range = first..self.found.instances.len();
         self.regions.push((place, range));
     }
@@ -173,6 +174,7 @@ pub async fn gather(
         mut instances,
         shapes,
         mut clusters,
+        mut scaling_groups,
     } = fleet.found;
     add_known_prices(&mut book, &options.cache, &instances);
     if options.offline {
@@ -181,6 +183,7 @@ pub async fn gather(
     instances.sort_by(|left, right| left.id.cmp(&right.id));
     let mut jobs: Vec<TrainingJob> = jobs.into_iter().flat_map(|(_, own)| own).collect();
     TrainingJob::sort(&mut jobs);
+    scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
     clusters.uses.extend(uses);
     clusters.sort();
     gaps.sort();
@@ -197,6 +200,7 @@ pub async fn gather(
         instances,
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
+        scaling_groups,
         shapes,
         usage,
         metrics: Vec::new(),

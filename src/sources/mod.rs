@@ -20,8 +20,8 @@ pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
     ApiUsage, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance, InstanceShape,
-    OperatingSystem, PriceBook, Provider, ResourceId, StorageResource, Tenancy, TrainingJob,
-    Window,
+    OperatingSystem, PriceBook, Provider, ResourceId, ScalingGroup, StorageResource, Tenancy,
+    TrainingJob, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -78,6 +78,8 @@ pub struct Found {
     pub shapes: BTreeMap<String, InstanceShape>,
     /// What schedulers know, where the place is a cluster.
     pub clusters: Clusters,
+    /// The Auto Scaling groups that instances are in, in any order.
+    pub scaling_groups: Vec<ScalingGroup>,
 }
 
 /// Which machines there are.

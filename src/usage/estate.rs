@@ -3,7 +3,7 @@
 use super::{Series, UsageBuilder, Usages};
 use crate::domain::{
     ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, SeriesSource, TagFilter, TrainingJob, Window,
+    ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window,
 };
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -29,6 +29,8 @@ pub struct Estate {
     /// Instances that nobody asked about and that the commitments of the estate
     /// may pay for: what these cover is known only with all of them.
     pub out_of_scope: Vec<Instance>,
+    /// The Auto Scaling groups that its instances are in, each once.
+    pub scaling_groups: Vec<ScalingGroup>,
     /// Shapes by instance type.
     pub shapes: BTreeMap<String, InstanceShape>,
     /// What the series amounted to whose points are not kept.

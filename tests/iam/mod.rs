@@ -160,7 +160,9 @@ fn operations_sent() -> BTreeMap<String, Vec<String>> {
         }
         // Services without a client are asked by the operation's name.
         let is_of_aws = file.path.starts_with("src/sources/aws/");
-        for (at, _) in file.text.match_indices(".ask(").filter(|_| is_of_aws) {
+        let asked = [".ask(", ".ask_form("];
+        let asked = asked.iter().flat_map(|call| file.text.match_indices(call));
+        for (at, _) in asked.filter(|_| is_of_aws) {
             let place = format!("{}:{}", file.path, line_of(&file.text, at));
             let operation = file.text[at..].split('"').nth(1);
             let operation = operation.expect("it is a literal");
@@ -197,6 +199,7 @@ fn errors_name_the_actions_of_the_policy() {
         for quoted in file.text.split('"') {
             let is_action = quoted.split_once(':').is_some_and(|(service, operation)| {
                 let services = [
+                    "autoscaling",
                     "ec2",
                     "cloudwatch",
                     "organizations",

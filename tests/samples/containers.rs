@@ -166,6 +166,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
         instances,
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
+        scaling_groups: Vec::new(),
         shapes: BTreeMap::from([(TYPE.to_owned(), shape(GpuModel::A100))]),
         usage: gpucost::usage::Usages::default(),
         metrics,

@@ -10,8 +10,8 @@ use crate::domain::{
     Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
     HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape, InstanceState,
     InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy, PriceKey, Provider,
-    Rejected, ResourceId, Unpriced, UsageState, UtilizationSummary, Verdict, Workload,
-    WorkloadCost, WorkloadKey, is_restartable,
+    Rejected, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict,
+    Workload, WorkloadCost, WorkloadKey, is_restartable,
 };
 use crate::rules;
 use crate::usage::{Estate, Timeline, Usages, WeekUsage};
@@ -260,6 +260,7 @@ impl<'a> Gather<'a> {
                 .all(|member| member.ignored.is_some())
                 .then(|| members.iter().find_map(|member| member.ignored.clone()))
                 .flatten(),
+            scaling_group: self.scaling_group(instances),
             restartable: is_restartable(&tags),
             tags,
             price_key: members.first().map_or_else(
@@ -290,6 +291,13 @@ impl<'a> Gather<'a> {
             parts,
             has_working_peers: false,
         }
+    }
+
+    /// The settings of the Auto Scaling group that some instances are in.
+    fn scaling_group(&self, instances: &[&Instance]) -> Option<Arc<ScalingGroup>> {
+        let first = instances.first()?;
+        let mut all = self.estate.scaling_groups.iter();
+        all.find(|group| group.has(first)).cloned().map(Arc::new)
     }
 
     /// The verdict on a group: its class over all GPUs, its state from the members.

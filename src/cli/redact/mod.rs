@@ -5,6 +5,7 @@
 
 mod clusters;
 mod jobs;
+mod scaling;
 mod vocabulary;
 
 use crate::analysis::{is_vocabulary, kind_of_name};
@@ -192,6 +193,7 @@ impl Masks {
             period_seconds: _,
             instances,
             out_of_scope,
+            scaling_groups,
             shapes,
             usage,
             metrics,
@@ -228,6 +230,10 @@ impl Masks {
         for instance in instances.iter_mut().chain(out_of_scope) {
             self.instance(instance);
         }
+        for group in scaling_groups.iter_mut() {
+            self.scaling_group(group);
+        }
+        scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
         *shapes = std::mem::take(shapes)
             .into_values()
             .map(|shape| self.shape(shape))

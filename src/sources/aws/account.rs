@@ -8,6 +8,7 @@ use super::metric_plan::{MetricsPlan, are_whole, batches, in_detail, plan_metric
 use super::metrics::{FIVE_MINUTES_KEPT, MetricQuery, MetricValues, discover, fetch};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
 use super::sagemaker;
+use super::scaling::scaling_groups;
 use super::session::{AwsOptions, AwsService, RegionClients, Session};
 use super::shapes::shapes;
 use crate::catalog::known_shape;
@@ -147,12 +148,20 @@ impl Ec2 {
             gaps.push(Gap::of(GapSubject::InstanceTypes, &clients.region, cause));
             Vec::new()
         });
+        let groups = scaling_groups(clients, &listed.instances).await;
+        let scaling_groups = groups.unwrap_or_else(|error| {
+            let cause = error.cause_of(CauseKind::CallFailed, "");
+            let place = &clients.region;
+            gaps.push(Gap::of(GapSubject::AutoScalingGroups, place, cause));
+            Vec::new()
+        });
         let by_type = |shape: InstanceShape| (shape.instance_type.clone(), shape);
         Ok(Gathered {
             value: Found {
                 instances: listed.instances,
                 shapes: shapes.into_iter().map(by_type).collect(),
                 clusters: Clusters::default(),
+                scaling_groups,
             },
             gaps,
         })

@@ -5,7 +5,7 @@ use super::pages::Pages;
 use super::partition::{organizations_region, partition};
 use super::role::Role;
 use super::session::{AwsOptions, Session};
-use super::signed::Service;
+use super::signed::{Protocol, Service};
 use crate::domain::{ApiUsage, Cause, CauseKind, Gap, GapSubject, Gathered};
 use crate::sources::{Account, SourceError};
 use futures_util::{StreamExt, stream};
@@ -23,7 +23,7 @@ const ACTIVE: &str = "ACTIVE";
 const ORGANIZATIONS: Service = Service {
     signing_name: "organizations",
     host_prefix: "organizations",
-    target: "AWSOrganizationsV20161128",
+    protocol: Protocol::Json("AWSOrganizationsV20161128"),
     id: "organizations",
 };
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 /// Every action that the program may call in an account, in order.
 pub const ACTIONS: &[&str] = &[
+    "autoscaling:DescribeAutoScalingGroups",
     "cloudwatch:GetMetricData",
     "cloudwatch:ListMetrics",
     "ec2:DescribeAddresses",

@@ -1,10 +1,11 @@
-//! Calls of services that have no SDK crate here: a JSON document in a signed POST, in
-//! the protocol that AWS calls `awsJson1_1`. Retries, time limits and the bound of an
-//! answer are those of the other clients.
+//! Calls of services that have no SDK crate here: a JSON document or a form in a signed
+//! POST, in the protocols that AWS calls `awsJson1_1` and `awsQuery`. Retries, time limits
+//! and the bound of an answer are those of the other clients.
 
 use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
 use super::partition::dns_suffix;
 use super::policy::known_action;
+use super::query;
 use super::session::Session;
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
@@ -35,7 +36,31 @@ const ATTEMPT_WITHIN: Duration = Duration::from_secs(20);
 /// The largest page of these services has a thousandth of it.
 const MOST_BYTES_OF_AN_ANSWER: usize = 64 << 20;
 
-const CONTENT_TYPE: &str = "application/x-amz-json-1.1";
+/// How a service reads requests and writes answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Protocol {
+    /// JSON 1.1, with where the target header begins, such as `AWSOrganizationsV20161128`.
+    Json(&'static str),
+    /// A form that is answered in XML, with the version of the interface.
+    Query(&'static str),
+}
+
+impl Protocol {
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Json(_) => "application/x-amz-json-1.1",
+            Self::Query(_) => "application/x-www-form-urlencoded; charset=utf-8",
+        }
+    }
+
+    /// The header that names the operation, where the body does not.
+    fn target(self, operation: &str) -> Option<String> {
+        match self {
+            Self::Json(prefix) => Some(format!("{prefix}.{operation}")),
+            Self::Query(_) => None,
+        }
+    }
+}
 
 /// A service by what its requests carry.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +68,7 @@ pub(super) struct Service {
     pub signing_name: &'static str,
     /// The first part of its host, such as `organizations`.
     pub host_prefix: &'static str,
-    /// Where the target header begins, such as `AWSOrganizationsV20161128`.
-    pub target: &'static str,
+    pub protocol: Protocol,
     /// The prefix of its actions in policies, under which its calls are counted.
     pub id: &'static str,
 }
@@ -55,8 +79,20 @@ struct Call<'a> {
     action: &'static str,
     region: &'a str,
     url: String,
-    target: String,
+    target: Option<String>,
     body: String,
+}
+
+impl Call<'_> {
+    /// The headers that a service reads a request by.
+    fn headers(&self) -> Headers {
+        let content_type = self.service.protocol.content_type().to_owned();
+        let target = self.target.iter().cloned();
+        let target = target.map(|target| ("x-amz-target", target));
+        std::iter::once(("content-type", content_type))
+            .chain(target)
+            .collect()
+    }
 }
 
 /// An attempt without an answer.
@@ -69,7 +105,8 @@ struct Missed {
 type Headers = Vec<(&'static str, String)>;
 
 impl Session {
-    /// Asks a service in a region. Only an action of the policies is sent.
+    /// Asks a service in a region with a JSON document. Only an action of the policies is
+    /// sent.
     ///
     /// # Errors
     /// When the service refuses or does not answer, or the answer cannot be read.
@@ -80,6 +117,53 @@ impl Session {
         operation: &str,
         body: &Value,
     ) -> Result<T, SourceError> {
+        let (action, answer) = self
+            .answer(service, region, operation, body.to_string())
+            .await?;
+        serde_json::from_slice(&answer).map_err(|error| self.unreadable(action, &error.to_string()))
+    }
+
+    /// Asks a service in a region with the fields of a form, and answers its XML. Only an
+    /// action of the policies is sent.
+    ///
+    /// # Errors
+    /// When the service refuses or does not answer, or the answer is not text.
+    pub(super) async fn ask_form(
+        &self,
+        service: &Service,
+        region: &str,
+        operation: &str,
+        fields: &[(String, String)],
+    ) -> Result<String, SourceError> {
+        let version = match service.protocol {
+            Protocol::Query(version) => version,
+            Protocol::Json(_) => "",
+        };
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("Action", operation);
+        form.append_pair("Version", version);
+        for (name, value) in fields {
+            form.append_pair(name, value);
+        }
+        let body = form.finish();
+        let (action, answer) = self.answer(service, region, operation, body).await?;
+        String::from_utf8(answer).map_err(|error| self.unreadable(action, &error.to_string()))
+    }
+
+    /// An answer that is not what the service documents.
+    pub(super) fn unreadable(&self, action: &'static str, why: &str) -> SourceError {
+        let said = self.secrets().blank(why);
+        SourceError::own(action, FailureKind::Unsupported, UNREADABLE, said)
+    }
+
+    /// The action of an operation, and what the service answers to it.
+    async fn answer(
+        &self,
+        service: &Service,
+        region: &str,
+        operation: &str,
+        body: String,
+    ) -> Result<(&'static str, Vec<u8>), SourceError> {
         let Some(action) = known_action(service.id, operation) else {
             return Err(SourceError {
                 action: None,
@@ -94,17 +178,14 @@ impl Session {
             action,
             region,
             url: self.url_of(service, region),
-            target: format!("{}.{operation}", service.target),
-            body: body.to_string(),
+            target: service.protocol.target(operation),
+            body,
         };
         let answer = self
             .persistent(action, || self.tried(&call))
             .await
             .map_err(|failed| failed.error)?;
-        serde_json::from_slice(&answer).map_err(|error| {
-            let said = self.secrets().blank(&error.to_string());
-            SourceError::own(action, FailureKind::Unsupported, UNREADABLE, said)
-        })
+        Ok((action, answer))
     }
 
     /// The endpoint that the configuration names, else that of AWS.
@@ -210,6 +291,13 @@ fn refusal(
             unread: None,
         };
     }
+    if let Some((code, words)) = query::refusal(&body) {
+        let words = secrets.blank(words.as_deref().unwrap_or("no message"));
+        return Failed {
+            error: SourceError::own(action, kind_of_code(&code), &secrets.blank(&code), words),
+            unread: None,
+        };
+    }
     let kind = match status.as_u16() {
         429 => FailureKind::Throttled,
         500.. => FailureKind::Other,
@@ -236,9 +324,8 @@ fn request(
     request.set_method("POST")?;
     request.set_uri(call.url.as_str())?;
     let headers = request.headers_mut();
-    headers.try_insert("content-type", CONTENT_TYPE)?;
-    headers.try_insert("x-amz-target", call.target.clone())?;
-    for (name, value) in signature(call, credentials, at)? {
+    let signature = signature(call, credentials, at)?;
+    for (name, value) in call.headers().into_iter().chain(signature) {
         headers.try_insert(name, value)?;
     }
     Ok(request)
@@ -259,14 +346,11 @@ fn signature(
         .settings(SigningSettings::default())
         .build()?
         .into();
-    let headers = [
-        ("content-type", CONTENT_TYPE),
-        ("x-amz-target", call.target.as_str()),
-    ];
+    let headers = call.headers();
     let request = SignableRequest::new(
         "POST",
         call.url.as_str(),
-        headers.into_iter(),
+        headers.iter().map(|(name, value)| (*name, value.as_str())),
         SignableBody::Bytes(call.body.as_bytes()),
     )?;
     let (instructions, _signature) = sign(request, &params)?.into_parts();

@@ -6,9 +6,14 @@ const ACTION: &str = "organizations:ListAccounts";
 const SERVICE: Service = Service {
     signing_name: "organizations",
     host_prefix: "organizations",
-    target: "AWSOrganizationsV20161128",
+    protocol: Protocol::Json("AWSOrganizationsV20161128"),
     id: "organizations",
 };
+
+/// 2026-11-15T08:30:00Z
+fn at() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_794_731_400)
+}
 
 fn signed(token: Option<&str>, region: &str, url: &str, body: &str) -> Headers {
     let token = token.map(str::to_owned);
@@ -18,12 +23,10 @@ fn signed(token: Option<&str>, region: &str, url: &str, body: &str) -> Headers {
         action: ACTION,
         region,
         url: url.to_owned(),
-        target: "AWSOrganizationsV20161128.ListAccounts".to_owned(),
+        target: SERVICE.protocol.target("ListAccounts"),
         body: body.to_owned(),
     };
-    // 2026-11-15T08:30:00Z
-    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_794_731_400);
-    let mut headers = signature(&call, &credentials, at).expect("it can be signed");
+    let mut headers = signature(&call, &credentials, at()).expect("it can be signed");
     headers.sort();
     headers
 }
@@ -65,6 +68,39 @@ fn a_session_token_is_sent_and_signed() {
     assert_eq!(headers, expected);
 }
 
+#[test]
+fn a_form_is_signed_without_a_target() {
+    const AUTO_SCALING: Service = Service {
+        signing_name: "autoscaling",
+        host_prefix: "autoscaling",
+        protocol: Protocol::Query("2011-01-01"),
+        id: "autoscaling",
+    };
+    let call = Call {
+        service: &AUTO_SCALING,
+        action: ACTION,
+        region: "us-east-1",
+        url: "https://autoscaling.us-east-1.amazonaws.com/".to_owned(),
+        target: AUTO_SCALING.protocol.target("DescribeAutoScalingGroups"),
+        body: "Action=DescribeAutoScalingGroups&Version=2011-01-01\
+               &AutoScalingGroupNames.member.1=a+b"
+            .to_owned(),
+    };
+    let credentials = Credentials::new("AKIDEXAMPLE", SECRET, None, None, "tests");
+    let mut headers = signature(&call, &credentials, at()).expect("it can be signed");
+    headers.sort();
+    let expected = "AWS4-HMAC-SHA256 \
+                    Credential=AKIDEXAMPLE/20261115/us-east-1/autoscaling/aws4_request, \
+                    SignedHeaders=content-type;host;x-amz-date, \
+                    Signature=\
+                    63c4e0315dbf56f8d4ec03787d3e1f648129cfb62c04777c03b48d622ac1bc29";
+    let expected = [
+        ("authorization", expected.to_owned()),
+        ("x-amz-date", "20261115T083000Z".to_owned()),
+    ];
+    assert_eq!(headers, expected);
+}
+
 /// What a refusal amounts to: its kind, its code and its words.
 fn refused(status: u16, error_type: Option<&str>, body: &str) -> (FailureKind, String, String) {
     let status = StatusCode::try_from(status).expect("a status");
@@ -97,6 +133,14 @@ fn refusals_are_sorted_by_their_code_wherever_it_stands() {
         (code.as_str(), said.as_str()),
         ("TooManyRequestsException", "no message")
     );
+    let denied = "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error>\
+                  </ErrorResponse>";
+    let expected = (
+        FailureKind::Denied,
+        "AccessDenied".to_owned(),
+        "no".to_owned(),
+    );
+    assert_eq!(refused(403, None, denied), expected);
     let expired = r#"{"__type":"ExpiredTokenException"}"#;
     assert_eq!(
         refused(400, None, expired).0,

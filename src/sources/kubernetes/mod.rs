@@ -88,6 +88,7 @@ pub fn account(reading: Reading) -> Account {
                 uses: Vec::new(),
             },
             instances,
+            scaling_groups: Vec::new(),
         };
         Connection {
             provider: None,

@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use crate::sources::aws::inventory::ACCELERATED_TYPES;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::aws::signed::Service;
+use crate::sources::aws::signed::{Protocol, Service};
 use crate::sources::{Answer, Found, Inventory, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub(super) const SAGEMAKER: Service = Service {
     signing_name: "sagemaker",
     host_prefix: "api.sagemaker",
-    target: "SageMaker",
+    protocol: Protocol::Json("SageMaker"),
     id: "sagemaker",
 };
 
@@ -115,6 +115,7 @@ impl Machines {
             shapes: shapes(&instances),
             instances,
             clusters: Clusters::default(),
+            scaling_groups: Vec::new(),
         };
         Ok(Gathered { value: found, gaps })
     }

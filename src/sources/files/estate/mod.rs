@@ -9,6 +9,7 @@ mod fields;
 mod jobs;
 mod read;
 mod recording;
+mod scaling;
 mod wire;
 mod write;
 

@@ -5,13 +5,14 @@ use super::clusters::{self, ClaimWire, NodeWire, UseWire};
 use super::commitments;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::jobs::JobWire;
+use super::scaling::{self, ScalingGroupWire};
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
     TagFilterWire,
 };
 use crate::domain::{
     ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, SeriesSource, TagFilter, TrainingJob, Window, shown,
+    ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -186,6 +187,7 @@ struct Parts {
     tag_filters: Vec<TagFilter>,
     instances: Vec<Instance>,
     out_of_scope: Vec<Instance>,
+    scaling_groups: Vec<ScalingGroup>,
     shapes: Vec<InstanceShape>,
     keep: Keep,
     metrics: Vec<Series>,
@@ -256,6 +258,12 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                     let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
                     parts
                         .out_of_scope
+                        .extend(all.0.into_iter().map(|one| one.0));
+                }
+                "scaling_groups" => {
+                    let all = map.next_value::<AtMost<Of<ScalingGroupWire>, MOST_NAMES>>()?;
+                    parts
+                        .scaling_groups
                         .extend(all.0.into_iter().map(|one| one.0));
                 }
                 "shapes" => {
@@ -502,6 +510,7 @@ impl Parts {
             period_seconds: period,
             instances: self.instances,
             out_of_scope: self.out_of_scope,
+            scaling_groups: scaling::sorted(self.scaling_groups)?,
             shapes: self
                 .shapes
                 .into_iter()

@@ -311,7 +311,7 @@ impl<'a, V> SeriesWire<'a, V> {
 }
 
 /// Volumes or addresses that one instance may have.
-const MOST_PARTS: usize = 10_000;
+pub(super) const MOST_PARTS: usize = 10_000;
 /// Cells that one series may have.
 pub(super) const MOST_CELLS: usize = 1_000_000;
 

@@ -4,6 +4,7 @@ use super::clusters::{claim_wire, node_wire, use_wire};
 use super::commitments;
 use super::jobs::job_wire;
 use super::recording::{Recording, series_wire};
+use super::scaling;
 use super::wire::{
     AddressWire, ApiWire, CauseWire, GapWire, GpuWire, InstanceWire, PriceWire, ProfileWire,
     SampleCountsWire, ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire, VolumeWire,
@@ -77,6 +78,10 @@ impl Serialize for Document<'_> {
         if !estate.out_of_scope.is_empty() {
             let others: Vec<_> = estate.out_of_scope.iter().map(instance_wire).collect();
             map.serialize_entry("out_of_scope", &others)?;
+        }
+        if !estate.scaling_groups.is_empty() {
+            let groups: Vec<_> = estate.scaling_groups.iter().map(scaling::to_wire).collect();
+            map.serialize_entry("scaling_groups", &groups)?;
         }
         let shapes: Vec<_> = estate.shapes.values().map(shape_wire).collect();
         map.serialize_entry("shapes", &shapes)?;

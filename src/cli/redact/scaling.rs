@@ -1,0 +1,69 @@
+//! Auto Scaling groups.
+
+use super::{Masks, Named};
+use crate::domain::{ScalingGroup, WarmPool};
+
+/// What AWS calls processes, states of warm pools, and ways to choose among spot markets.
+const WORDS: &[&str] = &[
+    "AZRebalance",
+    "AddToLoadBalancer",
+    "AlarmNotification",
+    "HealthCheck",
+    "Hibernated",
+    "InstanceRefresh",
+    "Launch",
+    "ReplaceUnhealthy",
+    "Running",
+    "ScheduledActions",
+    "Stopped",
+    "Terminate",
+    "capacity-optimized",
+    "capacity-optimized-prioritized",
+    "lowest-price",
+    "price-capacity-optimized",
+];
+
+impl Masks {
+    pub(super) fn scaling_group(&mut self, group: &mut ScalingGroup) {
+        let ScalingGroup {
+            name,
+            account,
+            region,
+            desired: _,
+            min: _,
+            max: _,
+            is_weighted: _,
+            instance_types,
+            on_demand_base: _,
+            on_demand_above_base_percent: _,
+            spot_allocation,
+            warm_pool,
+            suspended,
+            protected,
+        } = group;
+        self.name(name);
+        self.mask(Named::Account, account);
+        self.mask(Named::Region, region);
+        for instance_type in instance_types {
+            self.mask(Named::Type, instance_type);
+        }
+        let state = warm_pool.as_mut().and_then(|pool| {
+            let WarmPool {
+                min_size: _,
+                state,
+                size: _,
+            } = pool;
+            state.as_mut()
+        });
+        for word in suspended.iter_mut().chain(state).chain(spot_allocation) {
+            if !WORDS.contains(&word.as_str()) {
+                self.mask(Named::Value, word);
+            }
+        }
+        suspended.sort();
+        for instance in protected.iter_mut() {
+            self.instance_id(instance);
+        }
+        protected.sort();
+    }
+}

@@ -1,0 +1,111 @@
+//! Auto Scaling groups: who starts a new instance in place of one that ended.
+
+use super::{Instance, Provider, ResourceId};
+
+/// Instances that a group keeps stopped, to start them faster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WarmPool {
+    /// The least number that it keeps.
+    pub min_size: u32,
+    /// The state that they are kept in, such as `Stopped`.
+    pub state: Option<String>,
+    /// How many there are; absent where that was not reported.
+    pub size: Option<u32>,
+}
+
+/// An Auto Scaling group as its settings say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScalingGroup {
+    pub name: String,
+    pub account: String,
+    pub region: String,
+    pub desired: u32,
+    pub min: u32,
+    pub max: u32,
+    /// Whether its sizes count something else than instances: weights, vCPUs or memory.
+    pub is_weighted: bool,
+    /// The types of its mixed instances policy, in its order; empty where the launch template
+    /// says the type.
+    pub instance_types: Vec<String>,
+    /// Instances that it buys on demand before any other; absent without a mixed instances
+    /// policy, as are the next two.
+    pub on_demand_base: Option<u32>,
+    /// Share of the others that it buys on demand.
+    pub on_demand_above_base_percent: Option<u32>,
+    /// How it chooses among spot markets, such as `price-capacity-optimized`.
+    pub spot_allocation: Option<String>,
+    pub warm_pool: Option<WarmPool>,
+    /// Processes that are suspended, such as `Launch`, ascending.
+    pub suspended: Vec<String>,
+    /// Instances that it does not end by itself, ascending.
+    pub protected: Vec<ResourceId>,
+}
+
+impl ScalingGroup {
+    /// Desired capacity and minimum size without some of its instances; absent where its
+    /// sizes do not count instances, or it has fewer.
+    pub fn without(&self, instances: u32) -> Option<(u32, u32)> {
+        if self.is_weighted {
+            return None;
+        }
+        let desired = self.desired.checked_sub(instances)?;
+        Some((desired, self.min.min(desired)))
+    }
+
+    /// Whether an instance is in it, as far as the instance says.
+    pub fn has(&self, instance: &Instance) -> bool {
+        // What other services run is in groups of their own, under names of their own.
+        instance.id.provider() == Provider::Aws
+            && instance.auto_scaling_group.as_ref() == Some(&self.name)
+            && instance.account == self.account
+            && instance.region == self.region
+    }
+
+    /// What groups are sorted by, and told apart.
+    pub fn key(&self) -> (&str, &str, &str) {
+        (&self.account, &self.region, &self.name)
+    }
+}
+
+#[cfg(test)]
+impl ScalingGroup {
+    /// A group of a test: `trainers`, which keeps six of at least four and at most eight.
+    pub(crate) fn sample() -> Self {
+        Self {
+            name: "trainers".to_owned(),
+            account: "111122223333".to_owned(),
+            region: "us-east-1".to_owned(),
+            desired: 6,
+            min: 4,
+            max: 8,
+            is_weighted: false,
+            instance_types: Vec::new(),
+            on_demand_base: None,
+            on_demand_above_base_percent: None,
+            spot_allocation: None,
+            warm_pool: None,
+            suspended: Vec::new(),
+            protected: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_minimum_follows_the_capacity_and_never_rises() {
+        let group = ScalingGroup::sample();
+        assert_eq!(group.without(1), Some((5, 4)));
+        assert_eq!(group.without(2), Some((4, 4)));
+        assert_eq!(group.without(5), Some((1, 1)));
+        assert_eq!(group.without(6), Some((0, 0)));
+        assert_eq!(group.without(7), None);
+        let weighted = ScalingGroup {
+            is_weighted: true,
+            ..group
+        };
+        assert_eq!(weighted.without(1), None);
+    }
+}

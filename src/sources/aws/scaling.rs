@@ -1,0 +1,163 @@
+//! Settings of the Auto Scaling groups that instances are in.
+
+use super::pages::Pages;
+use super::query::{at, members, parsed, text};
+use super::session::RegionClients;
+use super::signed::{Protocol, Service};
+use crate::domain::{Instance, ResourceId, ScalingGroup, WarmPool};
+use crate::sources::SourceError;
+use roxmltree::Node;
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+const AUTO_SCALING: Service = Service {
+    signing_name: "autoscaling",
+    host_prefix: "autoscaling",
+    protocol: Protocol::Query("2011-01-01"),
+    id: "autoscaling",
+};
+
+const GROUPS: &str = "autoscaling:DescribeAutoScalingGroups";
+/// Names that one call may have, and results on its page.
+const NAMES_AT_ONCE: usize = 50;
+
+/// The groups that instances of a region are in, by their names. A group that is gone is
+/// omitted. Without any, nothing is asked.
+///
+/// # Errors
+/// When Auto Scaling refuses or does not answer, or its answer cannot be read.
+pub(super) async fn scaling_groups(
+    clients: &RegionClients,
+    instances: &[Instance],
+) -> Result<Vec<ScalingGroup>, SourceError> {
+    let mut by_account: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for instance in instances {
+        if let Some(name) = &instance.auto_scaling_group {
+            let names = by_account.entry(&instance.account).or_default();
+            names.insert(name);
+        }
+    }
+    let mut found = Vec::new();
+    for (account, names) in by_account {
+        let names: Vec<&str> = names.into_iter().collect();
+        for some in names.chunks(NAMES_AT_ONCE) {
+            found.extend(described(clients, account, some).await?);
+        }
+    }
+    Ok(found)
+}
+
+/// The groups of some names.
+async fn described(
+    clients: &RegionClients,
+    account: &str,
+    names: &[&str],
+) -> Result<Vec<ScalingGroup>, SourceError> {
+    let RegionClients {
+        session, region, ..
+    } = clients;
+    let mut found = Vec::new();
+    let mut pages = Pages::of(GROUPS).with_room(names.len());
+    loop {
+        let fields = fields(names, pages.token());
+        let answer = session
+            .ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields)
+            .await?;
+        let page =
+            page(&answer, account, region).map_err(|why| session.unreadable(GROUPS, &why))?;
+        pages.take(page.groups.len())?;
+        found.extend(page.groups);
+        if !pages.follow(page.next_token.as_deref())? {
+            return Ok(found);
+        }
+    }
+}
+
+fn fields(names: &[&str], token: Option<String>) -> Vec<(String, String)> {
+    let names = (1..).zip(names).map(|(number, name): (usize, _)| {
+        let field = format!("AutoScalingGroupNames.member.{number}");
+        (field, (*name).to_owned())
+    });
+    let most = ("MaxRecords".to_owned(), NAMES_AT_ONCE.to_string());
+    let token = token.map(|token| ("NextToken".to_owned(), token));
+    names.chain([most]).chain(token).collect()
+}
+
+/// A page of groups.
+#[derive(Debug, PartialEq)]
+struct Page {
+    groups: Vec<ScalingGroup>,
+    next_token: Option<String>,
+}
+
+/// # Errors
+/// When it is not XML of a page, or a group has no name or no sizes.
+fn page(answer: &str, account: &str, region: &str) -> Result<Page, String> {
+    let document = parsed(answer)?;
+    let root = document.root_element();
+    let result = at(root, &["DescribeAutoScalingGroupsResult"]).ok_or("it has no result")?;
+    let groups = members(result, &["AutoScalingGroups"]);
+    let groups = groups.map(|one| group(one, account, region));
+    Ok(Page {
+        groups: groups
+            .collect::<Option<_>>()
+            .ok_or("a group has no sizes")?,
+        next_token: text(result, &["NextToken"]).map(str::to_owned),
+    })
+}
+
+/// A number or a truth value at the end of a path.
+fn value<T: FromStr>(node: Node<'_, '_>, path: &[&'static str]) -> Option<T> {
+    text(node, path)?.parse().ok()
+}
+
+fn owned(node: Node<'_, '_>, path: &[&'static str]) -> Option<String> {
+    text(node, path).map(str::to_owned)
+}
+
+fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup> {
+    let policy = at(node, &["MixedInstancesPolicy"]);
+    let buys = policy.and_then(|policy| at(policy, &["InstancesDistribution"]));
+    let overrides: Vec<Node<'_, '_>> = policy
+        .into_iter()
+        .flat_map(|policy| members(policy, &["LaunchTemplate", "Overrides"]))
+        .collect();
+    let weights = overrides.iter();
+    let mut weights = weights.filter_map(|one| value::<u32>(*one, &["WeightedCapacity"]));
+    let counts = text(node, &["DesiredCapacityType"]).unwrap_or("units");
+    let types = overrides.iter();
+    let types = types.filter_map(|one| owned(*one, &["InstanceType"]));
+    let suspended = members(node, &["SuspendedProcesses"]);
+    let suspended = suspended.filter_map(|one| owned(one, &["ProcessName"]));
+    let suspended: BTreeSet<String> = suspended.collect();
+    let protected = members(node, &["Instances"])
+        .filter(|one| value(*one, &["ProtectedFromScaleIn"]) == Some(true))
+        .filter_map(|one| text(one, &["InstanceId"]).map(ResourceId::named));
+    let protected: BTreeSet<ResourceId> = protected.collect();
+    Some(ScalingGroup {
+        name: owned(node, &["AutoScalingGroupName"])?,
+        account: account.to_owned(),
+        region: region.to_owned(),
+        desired: value(node, &["DesiredCapacity"])?,
+        min: value(node, &["MinSize"])?,
+        max: value(node, &["MaxSize"])?,
+        is_weighted: counts != "units" || weights.any(|weight| weight != 1),
+        instance_types: types.collect(),
+        on_demand_base: buys.and_then(|buys| value(buys, &["OnDemandBaseCapacity"])),
+        on_demand_above_base_percent: buys
+            .and_then(|buys| value(buys, &["OnDemandPercentageAboveBaseCapacity"])),
+        spot_allocation: buys.and_then(|buys| owned(buys, &["SpotAllocationStrategy"])),
+        warm_pool: at(node, &["WarmPoolConfiguration"]).map(|pool| WarmPool {
+            // Its default.
+            min_size: value(pool, &["MinSize"]).unwrap_or(0),
+            state: owned(pool, &["PoolState"]),
+            size: value(node, &["WarmPoolSize"]),
+        }),
+        suspended: suspended.into_iter().collect(),
+        protected: protected.into_iter().collect(),
+    })
+}
+
+#[cfg(test)]
+#[path = "scaling_tests.rs"]
+mod tests;

@@ -1,0 +1,124 @@
+//! Auto Scaling groups in an estate.
+
+use super::fields::Wire;
+use super::wire::MOST_PARTS;
+use crate::domain::{ResourceId, ScalingGroup, WarmPool};
+use crate::sources::files::shared::bounded::at_most;
+use serde::de;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an Auto Scaling group as an object")]
+pub(super) struct ScalingGroupWire {
+    name: String,
+    account: String,
+    region: String,
+    desired: u32,
+    min: u32,
+    max: u32,
+    #[serde(default)]
+    weighted: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    instance_types: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_demand_base: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_demand_above_base_percent: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spot_allocation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    warm_pool: Option<WarmPoolWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    suspended: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    protected: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a warm pool as an object")]
+struct WarmPoolWire {
+    min_size: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<u32>,
+}
+
+pub(super) fn to_wire(group: &ScalingGroup) -> ScalingGroupWire {
+    ScalingGroupWire {
+        name: group.name.clone(),
+        account: group.account.clone(),
+        region: group.region.clone(),
+        desired: group.desired,
+        min: group.min,
+        max: group.max,
+        weighted: group.is_weighted,
+        instance_types: group.instance_types.clone(),
+        on_demand_base: group.on_demand_base,
+        on_demand_above_base_percent: group.on_demand_above_base_percent,
+        spot_allocation: group.spot_allocation.clone(),
+        warm_pool: group.warm_pool.as_ref().map(|pool| WarmPoolWire {
+            min_size: pool.min_size,
+            state: pool.state.clone(),
+            size: pool.size,
+        }),
+        suspended: group.suspended.clone(),
+        protected: group.protected.iter().map(ToString::to_string).collect(),
+    }
+}
+
+impl Wire for ScalingGroupWire {
+    type Value = ScalingGroup;
+
+    fn value<E: de::Error>(mut self) -> Result<ScalingGroup, E> {
+        if self.min > self.max {
+            return Err(E::custom(format!(
+                "`min` of {} is {}, more than its `max` of {}",
+                self.name, self.min, self.max
+            )));
+        }
+        self.suspended.sort();
+        let protected = self.protected.into_iter().map(ResourceId::named);
+        let mut protected: Vec<ResourceId> = protected.collect();
+        protected.sort();
+        Ok(ScalingGroup {
+            name: self.name,
+            account: self.account,
+            region: self.region,
+            desired: self.desired,
+            min: self.min,
+            max: self.max,
+            is_weighted: self.weighted,
+            instance_types: self.instance_types,
+            on_demand_base: self.on_demand_base,
+            on_demand_above_base_percent: self.on_demand_above_base_percent,
+            spot_allocation: self.spot_allocation,
+            warm_pool: self.warm_pool.map(|pool| WarmPool {
+                min_size: pool.min_size,
+                state: pool.state,
+                size: pool.size,
+            }),
+            suspended: self.suspended,
+            protected,
+        })
+    }
+}
+
+/// The groups in order.
+///
+/// # Errors
+/// When one is there twice.
+pub(super) fn sorted<E: de::Error>(mut groups: Vec<ScalingGroup>) -> Result<Vec<ScalingGroup>, E> {
+    groups.sort_by(|left, right| left.key().cmp(&right.key()));
+    let mut pairs = groups.windows(2);
+    match pairs.find(|pair| pair[0].key() == pair[1].key()) {
+        Some(pair) => Err(E::custom(format!(
+            "duplicate Auto Scaling group {}",
+            pair[0].name
+        ))),
+        None => Ok(groups),
+    }
+}
