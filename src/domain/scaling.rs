@@ -13,6 +13,13 @@ pub struct WarmPool {
     pub size: Option<u32>,
 }
 
+impl WarmPool {
+    /// Whether its instances run, beside those that the group's sizes count.
+    pub fn keeps_running(&self) -> bool {
+        self.state.as_deref() == Some("Running")
+    }
+}
+
 /// An Auto Scaling group as its settings say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScalingGroup {
@@ -43,9 +50,10 @@ pub struct ScalingGroup {
 
 impl ScalingGroup {
     /// Desired capacity and minimum size without some of its instances; absent where its
-    /// sizes do not count instances, or it has fewer.
+    /// sizes do not count the instances that run, or it has fewer.
     pub fn without(&self, instances: u32) -> Option<(u32, u32)> {
-        if self.is_weighted {
+        let pool = self.warm_pool.as_ref();
+        if self.is_weighted || pool.is_some_and(WarmPool::keeps_running) {
             return None;
         }
         let desired = self.desired.checked_sub(instances)?;
@@ -104,8 +112,18 @@ mod tests {
         assert_eq!(group.without(7), None);
         let weighted = ScalingGroup {
             is_weighted: true,
-            ..group
+            ..ScalingGroup::sample()
         };
         assert_eq!(weighted.without(1), None);
+        let spare = |state: &str| ScalingGroup {
+            warm_pool: Some(WarmPool {
+                min_size: 1,
+                state: Some(state.to_owned()),
+                size: None,
+            }),
+            ..ScalingGroup::sample()
+        };
+        assert_eq!(spare("Stopped").without(1), Some((5, 4)));
+        assert_eq!(spare("Running").without(1), None);
     }
 }

@@ -9,6 +9,7 @@ use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts, Judgement,
     Observation, Recommendation, Severity,
 };
+use crate::savings::warm_pool_step;
 
 pub struct StoppedWithStorage;
 
@@ -55,7 +56,9 @@ impl Rule for StoppedWithStorage {
         };
         let gib =
             (idle_storage.volume_gib > 0).then(|| fact(size, idle_storage.volume_gib, 1.0, "GiB"));
-        let mut steps: Vec<String> = idle_storage.priced.clone();
+        let group = subject.workload.scaling_group.as_deref();
+        let mut steps: Vec<String> = group.and_then(warm_pool_step).into_iter().collect();
+        steps.extend(idle_storage.priced.iter().cloned());
         steps.extend(
             idle_storage
                 .unpriced

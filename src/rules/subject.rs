@@ -5,7 +5,7 @@ use crate::domain::{
     Group, Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
     Statistic, UtilizationSummary, Verdict, Workload,
 };
-use crate::savings::{NamedMembers, Proposals};
+use crate::savings::{NamedMembers, Proposals, end_steps};
 use jiff::Timestamp;
 
 /// One workload with everything known and judged about it.
@@ -249,15 +249,10 @@ impl Subject<'_> {
             return managed_stop_steps(component);
         }
         match &self.workload.key.group {
-            Group::AutoScaling(name) => vec![
-                format!(
-                    "lower the minimum size and the scaling policies of the Auto Scaling \
-                     group {name} first: it replaces manually stopped instances"
-                ),
-                "then terminate each with `aws autoscaling \
-                 terminate-instance-in-auto-scaling-group --should-decrement-desired-capacity`"
-                    .to_owned(),
-            ],
+            Group::AutoScaling(name) => {
+                let group = self.workload.scaling_group.as_deref();
+                end_steps(name, group, &self.workload.members)
+            }
             _ => vec!["stop the instances, and terminate them one week later".to_owned()],
         }
     }

@@ -1,5 +1,6 @@
 //! From what the levers offer to what a plan chooses from: each offer on top of another.
 
+use super::scaling::spot_caveats;
 use super::{
     Alternatives, Committable, Proposal, Proposals, ResizeOffer, Schedule, ScheduleOffer,
     ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage, StageMember,
@@ -58,7 +59,7 @@ impl Alternatives {
         found.resizes = resizes.collect();
         let markets = proposals.spot().into_iter().flatten();
         found.spot = markets
-            .map(|(name, offer)| (name.clone(), market(name, offer)))
+            .map(|(name, offer)| (name.clone(), market(name, offer, workload)))
             .collect();
         let committing = proposals.committing();
         let places = committing.iter().flat_map(|found| &found.places);
@@ -153,12 +154,14 @@ fn scheduled_there(
     })
 }
 
-fn market(name: &str, offer: &SpotOffer) -> SpotMarket {
+fn market(name: &str, offer: &SpotOffer, workload: &Workload) -> SpotMarket {
+    let group = workload.scaling_group.as_deref();
     SpotMarket {
         hourly: offer.figures.spot.rate,
         effective_hourly: offer.effective,
         risk: offer.risk,
         detail: in_words(name, &offer.figures, offer.effective),
+        caveats: group.map(spot_caveats).unwrap_or_default(),
     }
 }
 

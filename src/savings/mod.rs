@@ -18,6 +18,7 @@ mod pool;
 mod pool_members;
 mod purchase;
 mod rightsize;
+mod scaling;
 mod schedule;
 mod sharing;
 mod size_flexibility;
@@ -59,6 +60,7 @@ pub use rightsize::{
     Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,
     performance, steps, usable_vram_mib,
 };
+pub use scaling::{end_steps, warm_pool_step};
 pub use schedule::{
     NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,
 };

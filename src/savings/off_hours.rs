@@ -1,6 +1,7 @@
 //! The schedule of a workload as an action, with its dollars and its dangers.
 
 use super::MovedInstance;
+use super::scaling::schedule_step;
 use super::schedule::{NoSchedule, Schedule, WEEK_HOURS, schedule};
 use crate::catalog;
 use crate::domain::{
@@ -273,11 +274,12 @@ fn steps(workload: &Workload, found: &Schedule, zone: &Zone, warnings: &[String]
         zone.name,
         zone.basis
     ));
-    steps.push(match &workload.key.group {
-        Group::AutoScaling(name) => {
+    steps.push(match (&workload.key.group, schedule_step(workload)) {
+        (_, Some(step)) => step,
+        (Group::AutoScaling(name), None) => {
             format!("add scheduled actions for these hours to the Auto Scaling group {name}")
         }
-        _ => "stop and start it with EventBridge Scheduler in these hours".to_owned(),
+        (_, None) => "stop and start it with EventBridge Scheduler in these hours".to_owned(),
     });
     steps.push(
         "start it early enough to be ready, and keep a way to run it outside the schedule"

@@ -126,6 +126,8 @@ pub struct SpotMarket {
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
+    /// What keeps instances from it, the gravest first.
+    pub caveats: Vec<String>,
 }
 
 /// What could be done about one workload.

@@ -185,7 +185,7 @@ impl Path {
                 target: None,
                 detail: &market.detail,
                 risk: market.risk,
-                caveats: &[],
+                caveats: &market.caveats,
             };
             if beats && path.take(step, monthly_at(rate)) {
                 path.set_aside(monthly_at(market.hourly.amount()));

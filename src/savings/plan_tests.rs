@@ -161,6 +161,7 @@ fn each_action_works_on_what_the_one_before_left() {
             effective_hourly: rate(500),
             risk: Risk::Medium,
             detail: "spot".to_owned(),
+            caveats: Vec::new(),
         },
     );
     let saved = |kind, amount: &str| (kind, amount.to_owned());
@@ -304,6 +305,7 @@ fn spot_yields_to_a_cheaper_commitment() {
         effective_hourly: rate(millis),
         risk: Risk::Medium,
         detail: "spot".to_owned(),
+        caveats: Vec::new(),
     };
     let kind = |one: &Alternatives| {
         planned(
@@ -335,6 +337,7 @@ fn what_is_left_out_says_why() {
         effective_hourly: rate(700),
         risk: Risk::Medium,
         detail: "spot".to_owned(),
+        caveats: Vec::new(),
     };
     one.spot.insert("b".to_owned(), market);
     let left_out = |accepted| {

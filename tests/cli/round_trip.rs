@@ -3,7 +3,9 @@
 use crate::cli::contract::DEMO;
 use crate::cli::estates::{START_SECOND, one, situations};
 use crate::cli::world::World;
-use gpucost::domain::{JoinedBy, Metric, ProfiledRun, SampleCounts, SeriesSource, Statistic};
+use gpucost::domain::{
+    JoinedBy, Metric, ProfiledRun, SampleCounts, ScalingGroup, SeriesSource, Statistic, WarmPool,
+};
 use gpucost::sources::files::{parse_estate, write_estate};
 use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
@@ -282,4 +284,49 @@ fn a_window_with_fractions_of_a_second_loses_no_point() {
     let first = read(estate.to_string().as_bytes());
     assert_eq!(first.metrics[0].points.len(), 4032);
     assert_eq!(written_and_read(&first), first);
+}
+
+#[test]
+fn scaling_groups_survive_writing_and_reading() {
+    let mut estate = bare();
+    let group = |name: &str, warm_pool| ScalingGroup {
+        name: name.to_owned(),
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        desired: 6,
+        min: 4,
+        max: 8,
+        is_weighted: true,
+        instance_types: vec!["g5.xlarge".to_owned(), "g4dn.xlarge".to_owned()],
+        on_demand_base: Some(1),
+        on_demand_above_base_percent: Some(50),
+        spot_allocation: Some("lowest-price".to_owned()),
+        warm_pool,
+        suspended: vec!["Launch".to_owned()],
+        protected: vec![estate.instances[0].id.clone()],
+    };
+    let pool = |state: Option<&str>, size| WarmPool {
+        min_size: 2,
+        state: state.map(str::to_owned),
+        size,
+    };
+    let groups = vec![
+        group("a", None),
+        group("b", Some(pool(None, None))),
+        group("c", Some(pool(Some("Stopped"), Some(3)))),
+    ];
+    estate.scaling_groups = groups;
+    assert_eq!(written_and_read(&estate), estate);
+    let mut document = one();
+    let group = json!({
+        "name": "a", "account": "1", "region": "us-east-1", "desired": 1, "min": 0, "max": 1,
+    });
+    document["scaling_groups"] = json!([group.clone(), group.clone()]);
+    let error = parse_estate(document.to_string().as_bytes()).expect_err("twice");
+    assert!(error.to_string().contains("duplicate"), "{error}");
+    let mut group = group;
+    group["min"] = json!(2);
+    document["scaling_groups"] = json!([group]);
+    let error = parse_estate(document.to_string().as_bytes()).expect_err("sizes");
+    assert!(error.to_string().contains("`min` of a is 2"), "{error}");
 }

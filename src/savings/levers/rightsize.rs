@@ -3,6 +3,7 @@
 use super::hold::Hold;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::domain::{ActionKind, Target};
+use crate::savings::scaling::resize_steps;
 use crate::savings::{Considered, Demand, NEAREST, Today, best, candidates};
 use std::sync::Arc;
 
@@ -46,6 +47,9 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let mut refused: Vec<Refused> = rejected.into_iter().filter_map(rejection_of).collect();
     let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
         found.action = hold.with_lowering(found.action);
+        let to = found.action.target();
+        let of_group = to.map(|to| resize_steps(workload, to));
+        found.steps.extend(of_group.into_iter().flatten());
         Arc::new(Proposal::Rightsize(found))
     });
     if offered.is_none() && refused.is_empty() {

@@ -7,6 +7,7 @@ use crate::domain::{
     InstanceUsage, Member, Money, Risk, WorkloadKind,
 };
 use crate::savings::Bought;
+use crate::savings::scaling::end_caveat;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -256,10 +257,8 @@ impl Ended<'_> {
         if let Group::AutoScaling(name) = &of.group.key.group
             && of.has_working_peers
         {
-            caveats.push(format!(
-                "the Auto Scaling group {name} replaces manually stopped instances: lower \
-                 its minimum size and scaling policies first"
-            ));
+            let group = of.group.scaling_group.as_deref();
+            caveats.push(end_caveat(name, group, &self.members));
         }
         caveats
     }

@@ -15,6 +15,7 @@ mod capacity;
 mod members;
 mod pools;
 mod running;
+mod scaling;
 
 use crate::rules::builder::{A10G_MIB, Machine, as_of};
 use crate::rules::fixtures::decimal;

@@ -16,3 +16,4 @@ mod kubernetes;
 mod organization;
 mod sagemaker;
 mod training_jobs;
+mod scaling;
