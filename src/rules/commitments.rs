@@ -6,19 +6,21 @@ use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Money, Observation,
     Recommendation, Severity, floored,
 };
-use crate::savings::{CommitmentUse, Coverage, UnusedCommitment};
+use crate::savings::{CommitmentUse, Coverage, Room, UnusedCommitment};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 /// Ids of the rules, ascending.
-pub const COMMITMENT_RULES: [&str; 3] = [
+pub const COMMITMENT_RULES: [&str; 4] = [
     EXPIRING_COMMITMENT,
+    IDLE_CAPACITY_BLOCK,
     IDLE_CAPACITY_RESERVATION,
     UNDERUSED_COMMITMENT,
 ];
 
 const EXPIRING_COMMITMENT: &str = "expiring-commitment";
+const IDLE_CAPACITY_BLOCK: &str = "idle-capacity-block";
 const IDLE_CAPACITY_RESERVATION: &str = "idle-capacity-reservation";
 const UNDERUSED_COMMITMENT: &str = "underused-commitment";
 
@@ -35,14 +37,16 @@ pub fn commitment_findings(
     as_of: Timestamp,
 ) -> Vec<Finding> {
     let idle = unused.iter().filter_map(idle_capacity);
+    let blocks = coverage.rooms.iter().filter_map(idle_block);
     let commitments = coverage
         .commitments
         .iter()
         .filter(|one| one.end > as_of)
         .flat_map(|one| [underused(one), expiring(one)])
         .flatten();
-    idle.chain(commitments).collect()
+    idle.chain(blocks).chain(commitments).collect()
 }
+
 /// Room that nothing runs in costs as much as the instance that would fill it. What
 /// cannot be lowered is paid whatever is done, and what a commitment pays for is worth
 /// nothing until that ends: of both nothing is said.
@@ -93,6 +97,66 @@ fn idle_capacity(one: &UnusedCommitment) -> Option<Finding> {
     };
     Some(Finding::new(
         IDLE_CAPACITY_RESERVATION,
+        &one.id,
+        judgement,
+        decisive,
+        Vec::new(),
+    ))
+}
+
+/// Room in a Capacity Block is paid for whatever is done, and lost at its end: it is worth a
+/// finding as long as something can still run in it.
+fn idle_block(room: &Room) -> Option<Finding> {
+    let one = &room.reservation;
+    let mean = room.mean();
+    if !one.capacity_block || one.available == 0 || mean.is_zero() {
+        return None;
+    }
+    let free = mean.round_dp(2).normalize();
+    let until = one.end.or(one.committed_until);
+    let until = until.map_or("its end".to_owned(), |end| {
+        end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+    });
+    let judgement = Judgement {
+        severity: Severity::Warning,
+        confidence: if room.is_shared {
+            Confidence::Derived
+        } else {
+            Confidence::Measured
+        },
+        kind: FindingKind::Optimization,
+        title: format!(
+            "{free} of {} × {} in {} are unused in a Capacity Block that is paid until {until}",
+            one.total, one.instance_type, one.zone
+        ),
+        monthly_savings: None,
+        recommendation: Recommendation {
+            action: "run more in it".to_owned(),
+            to: String::new(),
+            steps: vec![
+                format!(
+                    "{} can be launched in it now: move jobs of other instances of the type to it",
+                    one.available
+                ),
+                "buy the next block for fewer instances or days: a block cannot be lowered or \
+                 canceled"
+                    .to_owned(),
+            ],
+            caveats: Vec::new(),
+        },
+    };
+    let decisive = Evidence {
+        observation: Observation::Fact {
+            name: "average unused instances in the Capacity Block",
+            origin: "ec2:DescribeCapacityReservations, AWS/EC2 CPUUtilization".to_owned(),
+        },
+        observed: mean.to_f64()?,
+        comparator: Comparator::GreaterThan,
+        threshold: 0.0,
+        unit: "instances",
+    };
+    Some(Finding::new(
+        IDLE_CAPACITY_BLOCK,
         &one.id,
         judgement,
         decisive,

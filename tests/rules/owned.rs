@@ -144,15 +144,11 @@ fn idle_capacity_costs_the_on_demand_price_of_what_is_free() {
 #[test]
 fn idle_capacity_is_not_seen_where_there_is_none_to_give_up() {
     let full = capacity(4, 0);
-    let block = CapacityReservation {
-        capacity_block: true,
-        ..capacity(4, 3)
-    };
     let over = CapacityReservation {
         end: Some(as_of()),
         ..capacity(4, 3)
     };
-    for one in [full, block, over] {
+    for one in [full, over] {
         assert_eq!(rules(&findings_of(with_capacity(one))), Vec::<&str>::new());
     }
     let unknown = CapacityReservation {
@@ -163,6 +159,34 @@ fn idle_capacity_is_not_seen_where_there_is_none_to_give_up() {
     assert_eq!(rules(&findings), ["idle-capacity-reservation"]);
     assert_eq!(findings[0].monthly_savings, None, "unpriced, and not zero");
     assert!(findings[0].recommendation.steps[0].contains("unpriced"));
+}
+
+#[test]
+fn a_block_that_is_paid_for_is_named_with_its_end_and_saves_nothing() {
+    let block = CapacityReservation {
+        capacity_block: true,
+        end: Some(as_of() + SignedDuration::from_hours(48)),
+        ..capacity(4, 3)
+    };
+    let findings = findings_of(with_capacity(block.clone()));
+    let [one] = findings.as_slice() else {
+        panic!("{findings:?}")
+    };
+    assert_eq!(one.id(), "idle-capacity-block:cr-1");
+    assert_eq!(one.monthly_savings, None);
+    // Two days after 1 November.
+    assert_eq!(
+        one.title,
+        "3 of 4 × p4d.24xlarge in us-east-1b are unused in a Capacity Block that is paid until \
+         2026-11-03"
+    );
+    assert_eq!(one.evidence()[0].observed, 3.0);
+    // What is full now has no room that could still be used.
+    let full = CapacityReservation {
+        available: 0,
+        ..block
+    };
+    assert_eq!(rules(&findings_of(with_capacity(full))), Vec::<&str>::new());
 }
 
 #[test]
