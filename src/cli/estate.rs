@@ -315,6 +315,7 @@ pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) 
             io,
         ),
         services: Vec::new(),
+        asks_opinions: false,
         endpoint_url: args.endpoint_url.clone(),
         deadline: args.deadline.unwrap_or(DEFAULT_DEADLINE),
         notice: Notice::default(),
@@ -404,6 +405,7 @@ fn live(
     }
     let aws = AwsOptions {
         services: args.services.clone(),
+        asks_opinions: args.organization.aws_opinion,
         ..aws_options(&args.aws, settings, io)
     };
     let regions = asked_regions(&args.aws, settings, io)?;

@@ -38,6 +38,9 @@ pub(super) struct OrgArgs {
         help_heading = "AWS organization"
     )]
     pub external_id: Option<String>,
+    /// Also ask AWS Cost Optimization Hub what it advises
+    #[arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS")]
+    pub aws_opinion: bool,
     /// Apply commitments only to instances of the account that bought them
     #[arg(long, help_heading = "AWS organization")]
     pub no_commitment_sharing: bool,

@@ -87,6 +87,8 @@ impl Scope {
             let mut members = instances.iter();
             members.any(|one| group.has(one))
         });
+        let is_dropped = |id: &ResourceId| dropped.contains(id.as_str());
+        estate.opinions.retain(|one| !is_dropped(&one.instance));
         out_of_scope.retain(may_be_paid_for);
         let kept: BTreeSet<String> = estate
             .instances
@@ -216,6 +218,9 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     let accounts = (!accounts.is_empty()).then(|| accounts.join(","));
     scope.named("--account", accounts, "ID,ID");
     scope.named("--role", organization.role.clone(), "NAME");
+    if organization.aws_opinion {
+        scope.flag("--aws-opinion");
+    }
     if organization.no_commitment_sharing {
         scope.flag("--no-commitment-sharing");
     }

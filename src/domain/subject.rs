@@ -59,6 +59,8 @@ subjects! {
     Addresses = "addresses",
     /// Auto Scaling groups of a region.
     AutoScalingGroups = "Auto Scaling groups",
+    /// What AWS advises about instances of an account.
+    AwsOpinion = "AWS recommendations",
     /// A budget of a policy.
     Budget = "budget",
     /// Capacity reservations of a region.

@@ -1,12 +1,13 @@
 //! A workload: instances that do one job and are judged as one.
 
 use super::named::named_enum;
+use super::opinion;
 use super::resource::segment;
 use super::{
-    Cause, CommittedCost, CommittedHours, Component, Gap, GapSubject, GpuUsage, HourlyActivity,
-    HourlyRate, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
-    PriceQuote, ProfileBasis, Provider, PurchaseOption, ResourceId, Samples, ScalingGroup,
-    StorageQuote, StorageResource, UtilizationSummary, VramSummary,
+    AwsOpinion, Cause, CommittedCost, CommittedHours, Component, Gap, GapSubject, GpuUsage,
+    HourlyActivity, HourlyRate, InstanceShape, InstanceUsage, Measured, Member, Money, Policy,
+    PriceKey, PriceQuote, ProfileBasis, Provider, PurchaseOption, ResourceId, Samples,
+    ScalingGroup, StorageQuote, StorageResource, UtilizationSummary, VramSummary,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -274,6 +275,8 @@ pub struct Workload {
     /// The settings of the Auto Scaling group that they are in; absent where they are in none,
     /// and where it was not read.
     pub scaling_group: Option<Arc<ScalingGroup>>,
+    /// What AWS advises about them, sorted; empty unless it was asked.
+    pub opinions: Vec<AwsOpinion>,
     /// Tags that all of them share.
     pub tags: BTreeMap<String, String>,
     /// Why all of it is taken out of advice.
@@ -306,6 +309,16 @@ impl Workload {
     /// Its id, stable across runs.
     pub fn id(&self) -> String {
         self.key.id()
+    }
+
+    /// What AWS advises about it, in words; absent where it advises nothing.
+    pub fn aws_opinion(&self) -> Option<String> {
+        opinion::in_words(&self.opinions, self.instances.len())
+    }
+
+    /// What AWS estimates that this saves per month.
+    pub fn aws_savings(&self) -> Option<Money> {
+        opinion::savings(&self.opinions)
     }
 
     /// Whether its type has an instance store, whose data a stop destroys.
@@ -413,6 +426,12 @@ impl Workload {
                 .and_then(|cost| WorkloadCost::of(kept(&cost.instances, &is_kept))),
             usage: kept(&self.usage, &is_kept),
             price_key: members.first()?.price_key.clone(),
+            opinions: self
+                .opinions
+                .iter()
+                .filter(|one| members.iter().any(|member| member.id == one.instance))
+                .cloned()
+                .collect(),
             members,
             utilization,
             activity,

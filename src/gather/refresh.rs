@@ -107,6 +107,7 @@ pub async fn refresh_prices(
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         scaling_groups: Vec::new(),
+        opinions: Vec::new(),
         shapes: BTreeMap::new(),
         usage: Usages::default(),
         metrics: Vec::new(),

@@ -10,8 +10,8 @@ use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{Asked, quotes};
 use crate::domain::{
-    ApiUsage, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered, Instance,
-    PriceBook, TrainingJob, Window,
+    ApiUsage, AwsOpinion, Cause, CauseKind, Commitments, DeviceUse, EstateSource, Gap, GapSubject,
+    Gathered, Instance, PriceBook, TrainingJob, Window,
 };
 use crate::sources::files::Recorder;
 use crate::sources::{Account, Detail, Found, MetricAsk, MetricServer, SourceError};
@@ -154,10 +154,11 @@ pub async fn gather(
 
     let series: usize = plans.iter().map(|plan| plan.made.series).sum();
     progress(&format!("{series} metrics and prices"));
-    let (answered, priced, committed) = tokio::join!(
+    let (answered, priced, committed, advised) = tokio::join!(
         measured(plans, grid, recorder.as_deref_mut()),
         prices(&fleet, &jobs, options, window),
-        commitments(accounts, &fleet)
+        commitments(accounts, &fleet),
+        opinions(accounts)
     );
     let homes = fleet.homes();
     let mut book = priced.value;
@@ -170,6 +171,7 @@ pub async fn gather(
     gaps.extend(answered.gaps);
     gaps.extend(priced.gaps);
     gaps.extend(committed.gaps);
+    gaps.extend(advised.gaps);
     let Found {
         mut instances,
         shapes,
@@ -188,6 +190,7 @@ pub async fn gather(
     clusters.sort();
     gaps.sort();
     gaps.dedup();
+    let opinions = about(&instances, advised.value);
     let mut estate = Estate {
         as_of: options.as_of,
         window,
@@ -201,6 +204,7 @@ pub async fn gather(
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         scaling_groups,
+        opinions,
         shapes,
         usage,
         metrics: Vec::new(),
@@ -244,6 +248,18 @@ fn region_names(places: &[Place<'_>]) -> Vec<String> {
     let names = names.filter(|name| !name.is_empty()).cloned();
     let names: BTreeSet<String> = names.collect();
     names.into_iter().collect()
+}
+
+/// Opinions about some instances, which are in order of id. An account of an organization
+/// may see those of another, so each stands once.
+fn about(instances: &[Instance], mut opinions: Vec<AwsOpinion>) -> Vec<AwsOpinion> {
+    opinions.retain(|one| {
+        let order = |instance: &Instance| instance.id.cmp(&one.instance);
+        instances.binary_search_by(order).is_ok()
+    });
+    opinions.sort_by(|left, right| left.key().cmp(&right.key()));
+    opinions.dedup_by(|later, first| later.key() == first.key());
+    opinions
 }
 
 async fn inventories<'a>(
@@ -374,6 +390,25 @@ async fn prices(
     let of_jobs = jobs.iter();
     let of_jobs = of_jobs.filter_map(|(place, own)| Asked::of_jobs(place, own, dates));
     quotes(of_instances.chain(of_jobs).collect()).await
+}
+
+/// What providers advise, by account.
+async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsOpinion>> {
+    let asked = accounts.iter().filter_map(|account| {
+        let source = account.opinions.as_ref()?;
+        Some(async move {
+            let mut found = source.opinions().await;
+            found.gaps = of_account(account, accounts, found.gaps);
+            found
+        })
+    });
+    let answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
+    let mut all = Gathered::<Vec<AwsOpinion>>::default();
+    for found in answers.collect::<Vec<_>>().await {
+        all.value.extend(found.value);
+        all.gaps.extend(found.gaps);
+    }
+    all
 }
 
 /// What the accounts committed to in every region, those without instances

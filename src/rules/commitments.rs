@@ -114,9 +114,10 @@ fn idle_block(room: &Room) -> Option<Finding> {
     }
     let free = mean.round_dp(2).normalize();
     let until = one.end.or(one.committed_until);
-    let until = until.map_or("its end".to_owned(), |end| {
-        end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
-    });
+    let until = until.map_or_else(
+        || "its end".to_owned(),
+        |end| end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string(),
+    );
     let judgement = Judgement {
         severity: Severity::Warning,
         confidence: if room.is_shared {

@@ -19,9 +19,9 @@ mod tls;
 pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
-    ApiUsage, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance, InstanceShape,
-    OperatingSystem, PriceBook, Provider, ResourceId, ScalingGroup, StorageResource, Tenancy,
-    TrainingJob, Window,
+    ApiUsage, AwsOpinion, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance,
+    InstanceShape, OperatingSystem, PriceBook, Provider, ResourceId, ScalingGroup, StorageResource,
+    Tenancy, TrainingJob, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -42,6 +42,8 @@ pub struct Account {
     pub connections: Vec<Connection>,
     /// What was committed to for all regions; absent where nothing can be.
     pub commitments: Option<Box<dyn CommitmentSource>>,
+    /// What the provider itself advises, where it is asked.
+    pub opinions: Option<Box<dyn OpinionSource>>,
     pub meter: Meter,
 }
 
@@ -205,4 +207,10 @@ pub trait PriceSource {
 pub trait CommitmentSource {
     /// Everything that holds now.
     fn commitments(&self) -> Answer<'_, Gathered<Commitments>>;
+}
+
+/// What a provider advises about instances.
+pub trait OpinionSource {
+    /// Everything that it advises now.
+    fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsOpinion>>>;
 }

@@ -2,8 +2,8 @@
 
 use super::{Series, UsageBuilder, Usages};
 use crate::domain::{
-    ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window,
+    ApiUsage, AwsOpinion, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape,
+    PriceBook, ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window,
 };
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -46,6 +46,8 @@ pub struct Estate {
     pub jobs: Vec<TrainingJob>,
     pub prices: PriceBook,
     pub commitments: Commitments,
+    /// What AWS advises about its instances, sorted; empty unless it was asked.
+    pub opinions: Vec<AwsOpinion>,
     pub gaps: Vec<Gap>,
     /// What the gathering cost.
     pub api: ApiUsage,

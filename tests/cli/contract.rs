@@ -201,6 +201,8 @@ fn workload() -> Shape {
         ("currency", maybe(Word(CURRENCIES))),
         ("monthly_cost", maybe(Money)),
         ("hourly_cost", maybe(Rate)),
+        ("aws_opinion", maybe(Name)),
+        ("aws_opinion_monthly_savings", maybe(Money)),
         ("running_share", maybe(Share)),
         ("cost_per_useful_gpu_hour", maybe(Rate)),
         ("classification", Word(CLASSES)),

@@ -202,6 +202,7 @@ fn errors_name_the_actions_of_the_policy() {
                     "autoscaling",
                     "ec2",
                     "cloudwatch",
+                    "cost-optimization-hub",
                     "organizations",
                     "pricing",
                     "sagemaker",

@@ -210,6 +210,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         scaling_groups: Vec::new(),
+        opinions: Vec::new(),
         shapes: BTreeMap::new(),
         usage: gpucost::usage::Usages::default(),
         metrics: series.into_iter().flatten().collect(),

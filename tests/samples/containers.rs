@@ -167,6 +167,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
         tag_filters: Vec::new(),
         out_of_scope: Vec::new(),
         scaling_groups: Vec::new(),
+        opinions: Vec::new(),
         shapes: BTreeMap::from([(TYPE.to_owned(), shape(GpuModel::A100))]),
         usage: gpucost::usage::Usages::default(),
         metrics,

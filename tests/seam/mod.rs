@@ -312,6 +312,7 @@ fn accounts(calls: &Rc<Cell<u32>>) -> [Account; 2] {
             source: EstateSource::Estate,
             connections: vec![hall],
             commitments: Some(Box::new(NoContract)),
+            opinions: None,
             meter: cost(2),
         },
         Account {
@@ -319,6 +320,7 @@ fn accounts(calls: &Rc<Cell<u32>>) -> [Account; 2] {
             source: EstateSource::Estate,
             connections: vec![connection("hall-1", Box::new(Locked))],
             commitments: None,
+            opinions: None,
             meter: cost(5),
         },
     ]

@@ -7,7 +7,7 @@ use super::parts::{PartSum, PartSums};
 use super::profiled::Profiles;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
+    AwsOpinion, Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
     HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape, InstanceState,
     InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy, PriceKey, Provider,
     Rejected, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict,
@@ -261,6 +261,7 @@ impl<'a> Gather<'a> {
                 .then(|| members.iter().find_map(|member| member.ignored.clone()))
                 .flatten(),
             scaling_group: self.scaling_group(instances),
+            opinions: self.opinions(instances),
             restartable: is_restartable(&tags),
             tags,
             price_key: members.first().map_or_else(
@@ -291,6 +292,13 @@ impl<'a> Gather<'a> {
             parts,
             has_working_peers: false,
         }
+    }
+
+    /// What AWS advises about some instances, which are in order of id.
+    fn opinions(&self, instances: &[&Instance]) -> Vec<AwsOpinion> {
+        let all = self.estate.opinions.iter();
+        let is_among = |id: &ResourceId| instances.binary_search_by(|one| one.id.cmp(id)).is_ok();
+        all.filter(|one| is_among(&one.instance)).cloned().collect()
     }
 
     /// The settings of the Auto Scaling group that some instances are in.

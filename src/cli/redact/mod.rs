@@ -202,6 +202,7 @@ impl Masks {
             jobs,
             prices,
             commitments,
+            opinions,
             gaps,
             api,
         } = estate;
@@ -264,6 +265,10 @@ impl Masks {
         }
         *prices = self.prices(prices);
         self.commitments(commitments);
+        for opinion in opinions.iter_mut() {
+            self.opinion(opinion);
+        }
+        opinions.sort_by(|left, right| left.key().cmp(&right.key()));
         for gap in gaps {
             *gap = self.gap(gap);
         }

@@ -1,7 +1,7 @@
-//! Auto Scaling groups.
+//! Auto Scaling groups, and what AWS advises.
 
 use super::{Masks, Named};
-use crate::domain::{ScalingGroup, WarmPool};
+use crate::domain::{AwsOpinion, ScalingGroup, WarmPool};
 
 /// What AWS calls processes, states of warm pools, and ways to choose among spot markets.
 const WORDS: &[&str] = &[
@@ -23,7 +23,31 @@ const WORDS: &[&str] = &[
     "price-capacity-optimized",
 ];
 
+/// What AWS calls its recommendations.
+const ACTIONS: &[&str] = &[
+    "Delete",
+    "MigrateToGraviton",
+    "Rightsize",
+    "ScaleIn",
+    "Stop",
+    "Upgrade",
+];
+
 impl Masks {
+    pub(super) fn opinion(&mut self, opinion: &mut AwsOpinion) {
+        let AwsOpinion {
+            instance,
+            action,
+            to,
+            monthly_savings: _,
+        } = opinion;
+        self.instance_id(instance);
+        if !ACTIONS.contains(&action.as_str()) {
+            self.mask(Named::Value, action);
+        }
+        self.each(Named::Type, to);
+    }
+
     pub(super) fn scaling_group(&mut self, group: &mut ScalingGroup) {
         let ScalingGroup {
             name,

@@ -57,6 +57,8 @@ const COLUMNS: &[&str] = &[
     "committed_monthly_cost",
     "committed_until",
     "committed_by",
+    "aws_opinion",
+    "aws_opinion_monthly_savings",
 ];
 
 /// The audit as comma-separated values: a header line, then one row a workload.
@@ -136,5 +138,7 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         money(committed_cost.as_ref().map(|cost| cost.monthly)),
         cell(committed_cost.as_ref().and_then(CommittedCost::until)),
         text(&committed_by.join(" ")),
+        text(workload.aws_opinion().as_deref().unwrap_or("")),
+        money(workload.aws_savings()),
     ]
 }

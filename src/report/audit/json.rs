@@ -179,6 +179,8 @@ struct WorkloadView {
     committed_monthly_cost: Option<f64>,
     committed_until: Option<String>,
     committed_by: Vec<String>,
+    aws_opinion: Option<String>,
+    aws_opinion_monthly_savings: Option<f64>,
     running_share: Option<f64>,
     cost_per_useful_gpu_hour: Option<f64>,
     classification: &'static str,
@@ -428,6 +430,8 @@ fn workload(audited: &AuditedWorkload) -> WorkloadView {
         committed_by: committed_cost.map_or(Vec::new(), |committed_cost| {
             committed_cost.commitments.into_keys().collect()
         }),
+        aws_opinion: workload.aws_opinion(),
+        aws_opinion_monthly_savings: workload.aws_savings().and_then(json_money),
         running_share: workload
             .running_share
             .and_then(|share| share.round_dp(4).to_f64()),

@@ -182,27 +182,35 @@ fn classes(audit: &Audit, out: &mut String) -> std::fmt::Result {
 
 fn workloads(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
     writeln!(out, "{}", style.heading("WORKLOADS"))?;
-    let mut table = PlainTable::new(
-        &[
-            "NAME",
-            "REGION",
-            "TYPE",
-            "COUNT",
-            "OPTION",
-            "KIND",
-            "CLASS",
-            "STATE",
-            "MEAN",
-            "P95",
-            "VRAM PEAK",
-            "COVERAGE",
-            "$/MONTH",
-            "PLANNED",
-        ],
-        [3, 8, 9, 10, 11, 12, 13],
-    );
+    let mut columns = vec![
+        "NAME",
+        "REGION",
+        "TYPE",
+        "COUNT",
+        "OPTION",
+        "KIND",
+        "CLASS",
+        "STATE",
+        "MEAN",
+        "P95",
+        "VRAM PEAK",
+        "COVERAGE",
+        "$/MONTH",
+        "PLANNED",
+    ];
+    let mut all = audit.workloads.iter();
+    let is_advised = all.any(|one| !one.workload.opinions.is_empty());
+    if is_advised {
+        columns.push("AWS SAYS");
+    }
+    let mut table = PlainTable::new(&columns, [3, 8, 9, 10, 11, 12, 13]);
     for audited in &audit.workloads {
-        table.row(workload_row(audited));
+        let mut row = workload_row(audited);
+        if is_advised {
+            let opinion = audited.workload.aws_opinion();
+            row.push(opinion.map_or_else(|| ABSENT.to_owned(), |words| fit(&words, 48)));
+        }
+        table.row(row);
     }
     indented(&table, out)
 }

@@ -5,6 +5,7 @@ mod commit;
 mod committed;
 mod find;
 mod levers;
+mod opinion;
 mod owned;
 mod page;
 mod plan;
@@ -96,6 +97,7 @@ impl Page {
         self.cost(workload);
         self.levers(audited, by);
         self.plan(audited, by);
+        self.opinion(audited);
     }
 
     fn identity(&mut self, audited: &AuditedWorkload) {

@@ -6,6 +6,7 @@ use super::inventory::{idle_storage_resources, inventory};
 use super::meter::metric_cost_usd;
 use super::metric_plan::{MetricsPlan, are_whole, batches, in_detail, plan_metrics};
 use super::metrics::{FIVE_MINUTES_KEPT, MetricQuery, MetricValues, discover, fetch};
+use super::opinions::{Hub, has_hub};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
 use super::sagemaker;
 use super::scaling::scaling_groups;
@@ -87,11 +88,18 @@ pub(super) async fn connected(
             account: id.clone(),
         }) as _
     });
+    let is_asked = options.asks_opinions && has_hub(session.home_region());
+    let opinions = is_asked.then(|| {
+        Box::new(Hub {
+            session: session.clone(),
+        }) as _
+    });
     let account = Account {
         connections,
         id,
         source: EstateSource::Aws,
         commitments: plans,
+        opinions,
         meter: Box::new(move || session.usage()),
     };
     Ok(Gathered {

@@ -10,6 +10,7 @@ mod metadata;
 mod meter;
 mod metric_plan;
 mod metrics;
+mod opinions;
 mod organization;
 mod pages;
 mod partition;

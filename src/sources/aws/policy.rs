@@ -8,6 +8,7 @@ pub const ACTIONS: &[&str] = &[
     "autoscaling:DescribeAutoScalingGroups",
     "cloudwatch:GetMetricData",
     "cloudwatch:ListMetrics",
+    "cost-optimization-hub:ListRecommendations",
     "ec2:DescribeAddresses",
     "ec2:DescribeCapacityReservations",
     "ec2:DescribeInstanceTypes",

@@ -96,6 +96,8 @@ pub struct AwsOptions {
     pub profile: Option<String>,
     /// What is read; EC2 alone where none is named.
     pub services: Vec<AwsService>,
+    /// Whether AWS is asked what it advises.
+    pub asks_opinions: bool,
     /// Another endpoint for every service.
     pub endpoint_url: Option<String>,
     /// How long throttling is waited out, from the connection on.

@@ -41,6 +41,8 @@ const MOST_BYTES_OF_AN_ANSWER: usize = 64 << 20;
 pub(super) enum Protocol {
     /// JSON 1.1, with where the target header begins, such as `AWSOrganizationsV20161128`.
     Json(&'static str),
+    /// The same in JSON 1.0.
+    Json10(&'static str),
     /// A form that is answered in XML, with the version of the interface.
     Query(&'static str),
 }
@@ -49,6 +51,7 @@ impl Protocol {
     fn content_type(self) -> &'static str {
         match self {
             Self::Json(_) => "application/x-amz-json-1.1",
+            Self::Json10(_) => "application/x-amz-json-1.0",
             Self::Query(_) => "application/x-www-form-urlencoded; charset=utf-8",
         }
     }
@@ -56,7 +59,7 @@ impl Protocol {
     /// The header that names the operation, where the body does not.
     fn target(self, operation: &str) -> Option<String> {
         match self {
-            Self::Json(prefix) => Some(format!("{prefix}.{operation}")),
+            Self::Json(prefix) | Self::Json10(prefix) => Some(format!("{prefix}.{operation}")),
             Self::Query(_) => None,
         }
     }
@@ -137,7 +140,7 @@ impl Session {
     ) -> Result<String, SourceError> {
         let version = match service.protocol {
             Protocol::Query(version) => version,
-            Protocol::Json(_) => "",
+            Protocol::Json(_) | Protocol::Json10(_) => "",
         };
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.append_pair("Action", operation);

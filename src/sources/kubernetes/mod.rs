@@ -105,6 +105,7 @@ pub fn account(reading: Reading) -> Account {
         id: String::new(),
         source: EstateSource::Kubernetes,
         commitments: None,
+        opinions: None,
         meter: Box::new(move || usage.clone()),
     }
 }

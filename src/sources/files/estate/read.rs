@@ -5,14 +5,15 @@ use super::clusters::{self, ClaimWire, NodeWire, UseWire};
 use super::commitments;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::jobs::JobWire;
+use super::opinions::OpinionWire;
 use super::scaling::{self, ScalingGroupWire};
 use super::wire::{
     GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
     TagFilterWire,
 };
 use crate::domain::{
-    ApiUsage, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape, PriceBook,
-    ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window, shown,
+    ApiUsage, AwsOpinion, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape,
+    PriceBook, ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -188,6 +189,7 @@ struct Parts {
     instances: Vec<Instance>,
     out_of_scope: Vec<Instance>,
     scaling_groups: Vec<ScalingGroup>,
+    opinions: Vec<AwsOpinion>,
     shapes: Vec<InstanceShape>,
     keep: Keep,
     metrics: Vec<Series>,
@@ -265,6 +267,10 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                     parts
                         .scaling_groups
                         .extend(all.0.into_iter().map(|one| one.0));
+                }
+                "opinions" => {
+                    let all = map.next_value::<AtMost<Of<OpinionWire>, MOST_INSTANCES>>()?;
+                    parts.opinions.extend(all.0.into_iter().map(|one| one.0));
                 }
                 "shapes" => {
                     let all = map.next_value::<AtMost<Of<ShapeWire>, MOST_NAMES>>()?;
@@ -487,6 +493,8 @@ impl Parts {
                 orphan.instance
             )));
         }
+        let order = |left: &AwsOpinion, right: &AwsOpinion| left.key().cmp(&right.key());
+        self.opinions.sort_by(order);
         clusters::check(&self.clusters)?;
         let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
             given.extend(
@@ -526,6 +534,7 @@ impl Parts {
                 is_unshared: self.commitments_are_unshared,
                 ..self.commitments
             },
+            opinions: self.opinions,
             gaps: self.gaps,
             api: self.api,
         })

@@ -3,6 +3,7 @@
 use super::clusters::{claim_wire, node_wire, use_wire};
 use super::commitments;
 use super::jobs::job_wire;
+use super::opinions;
 use super::recording::{Recording, series_wire};
 use super::scaling;
 use super::wire::{
@@ -112,6 +113,10 @@ impl Serialize for Document<'_> {
         map.serialize_entry("commitments", &commitments::to_wire(&estate.commitments))?;
         if estate.commitments.is_unshared {
             map.serialize_entry("commitment_sharing", &false)?;
+        }
+        if !estate.opinions.is_empty() {
+            let all: Vec<_> = estate.opinions.iter().map(opinions::to_wire).collect();
+            map.serialize_entry("opinions", &all)?;
         }
         map.serialize_entry("gaps", &gaps(estate))?;
         map.serialize_entry(
