@@ -10,8 +10,8 @@ use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{Asked, quotes};
 use crate::domain::{
-    ApiUsage, AwsOpinion, Cause, CauseKind, Commitments, DeviceUse, EstateSource, Gap, GapSubject,
-    Gathered, Instance, PriceBook, TrainingJob, Window,
+    ApiUsage, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered,
+    Instance, PriceBook, TrainingJob, Window,
 };
 use crate::sources::files::Recorder;
 use crate::sources::{Account, Detail, Found, MetricAsk, MetricServer, SourceError};

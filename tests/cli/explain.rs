@@ -709,3 +709,31 @@ fn the_examples_of_the_page_are_what_is_printed() {
     }
     assert_eq!(examples, 2);
 }
+
+#[test]
+fn what_aws_advises_is_a_line_with_the_reason_of_the_difference() {
+    let mut estate = one();
+    estate["opinions"] = json!([
+        {"instance": "i-one", "action": "Stop", "monthly_savings": "734.38"},
+    ]);
+    let world = World::new();
+    let path = world.file("advised.json", estate.to_string());
+    let outcome = world.run(&["explain", "i-one", "--from", &path]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let line = section(&outcome.stdout, "AWS").join(" ");
+    let line: Vec<&str> = line.split_whitespace().collect();
+    let line = line.join(" ");
+    assert!(line.starts_with("AWS: Stop, $734.38; gpucost: "), "{line}");
+    assert!(
+        line.ends_with("AWS judges by CPU, memory and network where no GPU metric is enabled"),
+        "{line}"
+    );
+    let wide = world.run(&["audit", "--from", &path, "--format", "wide"]);
+    assert!(wide.stdout.contains("AWS SAYS"), "{}", wide.stdout);
+    // Without an opinion there is neither.
+    let path = world.file("plain.json", one().to_string());
+    let outcome = world.run(&["explain", "i-one", "--from", &path]);
+    assert!(section(&outcome.stdout, "AWS").is_empty());
+    let wide = world.run(&["audit", "--from", &path, "--format", "wide"]);
+    assert!(!wide.stdout.contains("AWS SAYS"), "{}", wide.stdout);
+}

@@ -4,7 +4,8 @@ use crate::cli::contract::DEMO;
 use crate::cli::estates::{START_SECOND, one, situations};
 use crate::cli::world::World;
 use gpucost::domain::{
-    JoinedBy, Metric, ProfiledRun, SampleCounts, ScalingGroup, SeriesSource, Statistic, WarmPool,
+    AwsOpinion, Currency, JoinedBy, Metric, ProfiledRun, SampleCounts, ScalingGroup, SeriesSource,
+    Statistic, WarmPool,
 };
 use gpucost::sources::files::{parse_estate, write_estate};
 use gpucost::usage::{Estate, Points, Series};
@@ -287,7 +288,7 @@ fn a_window_with_fractions_of_a_second_loses_no_point() {
 }
 
 #[test]
-fn scaling_groups_survive_writing_and_reading() {
+fn scaling_groups_and_opinions_survive_writing_and_reading() {
     let mut estate = bare();
     let group = |name: &str, warm_pool| ScalingGroup {
         name: name.to_owned(),
@@ -316,6 +317,18 @@ fn scaling_groups_survive_writing_and_reading() {
         group("c", Some(pool(Some("Stopped"), Some(3)))),
     ];
     estate.scaling_groups = groups;
+    let opinion = |action: &str, to: Option<&str>, savings| AwsOpinion {
+        instance: estate.instances[0].id.clone(),
+        action: action.to_owned(),
+        to: to.map(str::to_owned),
+        monthly_savings: savings,
+    };
+    let euros = AwsOpinion::estimate(41_200.into(), Currency::Eur);
+    let opinions = vec![
+        opinion("Rightsize", Some("g5.xlarge"), euros),
+        opinion("Stop", None, None),
+    ];
+    estate.opinions = opinions;
     assert_eq!(written_and_read(&estate), estate);
     let mut document = one();
     let group = json!({

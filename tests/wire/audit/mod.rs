@@ -13,6 +13,7 @@ mod explained;
 mod fleet;
 mod hostile;
 mod kubernetes;
+mod opinion;
 mod organization;
 mod sagemaker;
 mod training_jobs;

@@ -13,6 +13,7 @@
 //! | Price List | `GetProducts` | AWS JSON 1.1 |
 //! | Savings Plans | `DescribeSavingsPlans`, `DescribeSavingsPlansOfferingRates` | REST JSON |
 //! | Organizations | `ListAccounts` | AWS JSON 1.1 |
+//! | Cost Optimization Hub | `ListRecommendations` | AWS JSON 1.0 |
 //! | STS | `AssumeRole` | AWS query |
 //! | EC2 | `DescribeSpotPriceHistory`, `DescribeReservedInstances`, `DescribeCapacityReservations` | EC2 query |
 //!
@@ -38,6 +39,7 @@ mod ec2;
 mod error;
 mod faults;
 mod form;
+mod hub;
 mod jobs;
 mod metrics;
 mod moto;
@@ -81,6 +83,8 @@ struct Data {
     owned: owned::Owned,
     organization: organization::Organization,
     training_jobs: jobs::TrainingJobs,
+    /// What AWS advises, as the hub words it.
+    recommendations: Vec<serde_json::Value>,
     launched_types: ec2::LaunchedTypes,
     /// When every instance was launched, instead of when moto launched it.
     launched_at: Option<Timestamp>,
@@ -239,6 +243,11 @@ impl Loopback {
     pub fn put_account(&self, id: &str, state: &str) {
         let account = (id.to_owned(), state.to_owned());
         self.state.write().organization.accounts.push(account);
+    }
+
+    /// Has the hub advise something.
+    pub fn put_recommendation(&self, one: serde_json::Value) {
+        self.state.write().recommendations.push(one);
     }
 
     /// Has every role ask for an external id.

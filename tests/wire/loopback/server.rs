@@ -16,7 +16,9 @@ use tokio::sync::oneshot;
 use super::calls::Call;
 use super::error::{ApiError, Protocol, Reply};
 use super::faults::{PAGE, same_page};
-use super::{Fault, State, cloudwatch, ec2, jobs, organization, owned, pricing, savings_plans};
+use super::{
+    Fault, State, cloudwatch, ec2, hub, jobs, organization, owned, pricing, savings_plans,
+};
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
 pub fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
@@ -191,6 +193,9 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
         ("organizations", "ListAccounts") => organization::list_accounts(&state.read(), &body),
         ("sagemaker", "ListTrainingJobs" | "DescribeTrainingJob") => {
             jobs::answer(&state.read(), operation, region, &body)
+        }
+        ("cost-optimization-hub", "ListRecommendations") => {
+            hub::list_recommendations(&state.read(), region, &body)
         }
         ("sts", "AssumeRole") => organization::assume_role(&state.read(), &body),
         ("ec2", "DescribeSpotPriceHistory") => {
