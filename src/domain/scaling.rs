@@ -69,7 +69,7 @@ impl ScalingGroup {
             && instance.region == self.region
     }
 
-    /// What groups are sorted by, and told apart.
+    /// What groups are sorted by; no two have the same.
     pub fn key(&self) -> (&str, &str, &str) {
         (&self.account, &self.region, &self.name)
     }

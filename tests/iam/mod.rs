@@ -56,8 +56,8 @@ const MUTATING: &[&str] = &[
     "update",
 ];
 
-/// Fields of answers whose names begin like an operation.
-const FIELDS: &[&str] = &["start_date", "attach_time"];
+/// Fields of answers whose names begin like an operation, and the name of an element.
+const FIELDS: &[&str] = &["start_date", "attach_time", "tag_name"];
 
 /// Beginnings of operations that only read.
 const READING: &[&str] = &["describe", "get", "list"];

@@ -294,11 +294,15 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// What AWS advises about some instances, which are in order of id.
+    /// What AWS advises about some instances.
     fn opinions(&self, instances: &[&Instance]) -> Vec<AwsOpinion> {
-        let all = self.estate.opinions.iter();
-        let is_among = |id: &ResourceId| instances.binary_search_by(|one| one.id.cmp(id)).is_ok();
-        all.filter(|one| is_among(&one.instance)).cloned().collect()
+        let all = &self.estate.opinions;
+        let about = instances.iter().flat_map(|one| {
+            let start = all.partition_point(|other| other.instance < one.id);
+            let rest = all[start..].iter();
+            rest.take_while(move |other| other.instance == one.id)
+        });
+        about.cloned().collect()
     }
 
     /// The settings of the Auto Scaling group that some instances are in.

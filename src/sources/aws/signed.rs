@@ -1,5 +1,5 @@
 //! Calls of services that have no SDK crate here: a JSON document or a form in a signed
-//! POST, in the protocols that AWS calls `awsJson1_1` and `awsQuery`. Retries, time limits
+//! POST, in the protocols that AWS calls `awsJson1_0`, `awsJson1_1` and `awsQuery`. Retries, time limits
 //! and the bound of an answer are those of the other clients.
 
 use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
@@ -62,6 +62,19 @@ impl Protocol {
             Self::Json(prefix) | Self::Json10(prefix) => Some(format!("{prefix}.{operation}")),
             Self::Query(_) => None,
         }
+    }
+
+    /// The body that names the operation and its fields.
+    fn form(self, operation: &str, fields: &[(String, String)]) -> String {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("Action", operation);
+        if let Self::Query(version) = self {
+            form.append_pair("Version", version);
+        }
+        for (name, value) in fields {
+            form.append_pair(name, value);
+        }
+        form.finish()
     }
 }
 
@@ -138,17 +151,7 @@ impl Session {
         operation: &str,
         fields: &[(String, String)],
     ) -> Result<String, SourceError> {
-        let version = match service.protocol {
-            Protocol::Query(version) => version,
-            Protocol::Json(_) | Protocol::Json10(_) => "",
-        };
-        let mut form = form_urlencoded::Serializer::new(String::new());
-        form.append_pair("Action", operation);
-        form.append_pair("Version", version);
-        for (name, value) in fields {
-            form.append_pair(name, value);
-        }
-        let body = form.finish();
+        let body = service.protocol.form(operation, fields);
         let (action, answer) = self.answer(service, region, operation, body).await?;
         String::from_utf8(answer).map_err(|error| self.unreadable(action, &error.to_string()))
     }

@@ -76,16 +76,23 @@ fn a_form_is_signed_without_a_target() {
         protocol: Protocol::Query("2011-01-01"),
         id: "autoscaling",
     };
+    let name = (
+        "AutoScalingGroupNames.member.1".to_owned(),
+        "a b".to_owned(),
+    );
     let call = Call {
         service: &AUTO_SCALING,
         action: ACTION,
         region: "us-east-1",
         url: "https://autoscaling.us-east-1.amazonaws.com/".to_owned(),
         target: AUTO_SCALING.protocol.target("DescribeAutoScalingGroups"),
-        body: "Action=DescribeAutoScalingGroups&Version=2011-01-01\
-               &AutoScalingGroupNames.member.1=a+b"
-            .to_owned(),
+        body: AUTO_SCALING
+            .protocol
+            .form("DescribeAutoScalingGroups", &[name]),
     };
+    let form = "Action=DescribeAutoScalingGroups&Version=2011-01-01\
+                &AutoScalingGroupNames.member.1=a+b";
+    assert_eq!(call.body, form);
     let credentials = Credentials::new("AKIDEXAMPLE", SECRET, None, None, "tests");
     let mut headers = signature(&call, &credentials, at()).expect("it can be signed");
     headers.sort();
