@@ -1,6 +1,6 @@
 //! Calls of services that have no SDK crate here: a JSON document or a form in a signed
-//! POST, in the protocols that AWS calls `awsJson1_0`, `awsJson1_1` and `awsQuery`. Retries, time limits
-//! and the bound of an answer are those of the other clients.
+//! POST, in the protocols that AWS calls `awsJson1_0`, `awsJson1_1` and `awsQuery`. Retries,
+//! time limits and the bound of an answer are those of the other clients.
 
 use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
 use super::partition::dns_suffix;
