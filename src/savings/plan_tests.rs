@@ -403,6 +403,7 @@ prop_compose! {
                 effective_hourly: rate(millis),
                 risk,
                 detail: String::new(),
+                caveats: Vec::new(),
             }))
             .collect();
         one.end = ends.and_then(|risk| {

@@ -49,6 +49,7 @@ const NUMBERS: &[&str] = &[
     "utilization_expected_samples",
     "utilization_joined_by_hostname",
     "utilization_coverage",
+    "utilization_resolution_seconds",
     "plan_to_count",
     "plan_monthly_savings",
     "plan_planned_monthly_cost",

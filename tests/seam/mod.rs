@@ -442,6 +442,7 @@ fn hours_first(
     let account = Account {
         id: "lab".to_owned(),
         source: EstateSource::Estate,
+        opinions: None,
         connections: vec![hall],
         commitments: None,
         meter: cost(1),
@@ -543,6 +544,7 @@ fn gaps_of_the_grid_name_the_account_too() {
         Account {
             id: id.to_owned(),
             source: EstateSource::Estate,
+            opinions: None,
             connections: vec![hall],
             commitments: None,
             meter: cost(1),

@@ -79,6 +79,8 @@ fn estate(jobs: &[Job], seed: u64) -> Estate {
         profiles: Vec::new(),
         clusters: gpucost::domain::Clusters::default(),
         jobs: Vec::new(),
+        opinions: Vec::new(),
+        scaling_groups: Vec::new(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),
         gaps: Vec::new(),

@@ -33,7 +33,7 @@ pub(super) fn at<'a, 'input>(
     path: &[&'static str],
 ) -> Option<Node<'a, 'input>> {
     path.iter()
-        .try_fold(node, |node, name| children(node, *name).next())
+        .try_fold(node, |node, name| children(node, name).next())
 }
 
 /// The text at the end of a path of names; absent where it is empty.
