@@ -22,7 +22,7 @@ pub struct NodeDevices {
 pub struct NodeAmount {
     pub capacity: u64,
     pub allocatable: u64,
-    /// What pods on it asked for; absent where pods were not read.
+    /// What pods on it asked for; absent where nothing tells.
     pub requested: Option<u64>,
 }
 
@@ -47,7 +47,8 @@ pub struct Node {
     /// In thousandths of a core.
     pub cpu_millicores: NodeAmount,
     pub memory_mib: NodeAmount,
-    /// Pods on it that have not ended; absent where pods were not read.
+    /// Pods on it that have not ended; absent where pods were not read, or nothing tells all
+    /// that they request.
     pub pods: Option<u32>,
     /// Those among them that ask for no device, and that neither a DaemonSet nor the node
     /// itself made: they keep the node from being removed. Absent where nothing tells.
@@ -64,7 +65,7 @@ pub struct DeviceFunnel {
     /// Absent where nothing tells.
     pub physical: Option<Decimal>,
     pub allocatable: Decimal,
-    /// Absent where pods were not read.
+    /// Absent where nothing tells.
     pub requested: Option<Decimal>,
 }
 

@@ -57,4 +57,5 @@ mod terraform_files;
 mod terraform_formats;
 mod terraform_unknown;
 mod training_jobs;
+mod unread_clusters;
 mod world;

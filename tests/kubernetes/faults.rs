@@ -181,13 +181,13 @@ fn a_right_that_is_missing_is_a_gap_that_names_it() {
             "resourceslices",
             "resourceslices.resource.k8s.io",
             "devices",
-            "none are assumed",
+            "what is requested of nodes with resource claims is unknown",
         ),
         (
             "resourceclaims",
             "resourceclaims.resource.k8s.io",
             "devices",
-            "none are assumed",
+            "what is requested of nodes with resource claims is unknown",
         ),
     ] {
         let server = ApiServer::start(&objects(), 500);

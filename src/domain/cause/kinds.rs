@@ -152,9 +152,15 @@ causes! {
          `--prometheus-url`";
     /// Devices are allocated that no complete list of a node's devices has.
     DevicesNotListed = "devices-not-listed" [Count]
-        "{allocated device is|allocated devices are} in no complete list of resource slices; \
-         omitted",
+        "{allocated device is|allocated devices are} in no complete list of resource slices: \
+         what is requested of their nodes is unknown",
         "record them as well: `kubectl get resourceslices.resource.k8s.io -o json`";
+    /// Pods have claims of devices that were not read.
+    ClaimsNotRead = "claims-not-read" [Count]
+        "{node has|nodes have} pods with resource claims that were not read: what is requested \
+         there is unknown",
+        "record them as well: `kubectl get resourceslices.resource.k8s.io,\
+         resourceclaims.resource.k8s.io --all-namespaces -o json`";
     /// An answer describes a commitment without a field that can be read.
     CommitmentNotReadable = "commitment-not-readable" [Field]
         "the response has no readable {}; it is omitted",

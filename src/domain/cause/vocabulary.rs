@@ -84,6 +84,7 @@ pub const FALLBACKS: &[&str] = &[
     "the price cache, or else the bundled price catalog, is used where a price is available",
     "the price cache, or else the bundled average, is used where available",
     "what is requested of each node is unknown",
+    "what is requested of nodes with resource claims is unknown",
     // Of earlier recordings.
     "it is left out",
     "they are taken to be none",

@@ -6,6 +6,7 @@ use super::objects::{DeviceClaimObject, NodeObject, Object, PodObject, SliceObje
 use super::owners::Makers;
 use super::pods::{self, Taken};
 use super::resources::unit_by_name;
+use super::untold::Untold;
 use crate::domain::{
     Cause, CauseKind, Claim, ClaimState, DeviceUnit, Devices, Gap, GapSubject, Gathered, GpuOffer,
     Holder, Owner,
@@ -94,17 +95,20 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
         }
     }
     let (held, unlisted) = dra::held(&objects.device_claims, &listed);
-    if unlisted > 0 {
-        let count = unlisted.to_string();
-        let cause = Cause::of(CauseKind::DevicesNotListed, [count.as_str()]);
-        gaps.push(Gap::of(GapSubject::Devices, PLACE, cause));
-    }
+    let untold = Untold::of(
+        &objects.nodes,
+        &objects.pods,
+        &objects.device_claims,
+        &unlisted,
+    );
+    let causes = untold.causes.iter().cloned();
+    gaps.extend(causes.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
     let (claims, missing) = claims(&objects, &nodes, &held);
     gaps.extend(missing.into_iter().map(|name| {
         let cause = Cause::of(CauseKind::NodeNotRecorded, []);
         Gap::of(GapSubject::Instance, name, cause)
     }));
-    gaps.extend(count_pods(&objects, pods, &mut nodes));
+    gaps.extend(count_pods(&objects, pods, &untold.nodes, &mut nodes));
 
     let holding: BTreeSet<_> = claims
         .iter()
@@ -209,9 +213,7 @@ fn holder_of<'a>(
     objects: &'a Objects,
 ) -> (Holder, Option<&'a PodObject>) {
     let metadata = &claim.metadata;
-    let all = claim.status.reserved_for.0.iter();
-    let pods = all.filter(|one| one.resource == "pods");
-    let first = pods.map(|one| one.name.as_str()).min();
+    let first = dra::consumers(claim).min();
     let name = first.map(|name| (metadata.namespace.clone(), name.to_owned()));
     let pod = name.as_ref().and_then(|name| objects.pods.get(name));
     let holder = match pod {
@@ -229,10 +231,12 @@ fn holder_of<'a>(
     (holder, pod)
 }
 
-/// Adds up what pods take of their nodes; a gap where pods are missing.
+/// Adds up what pods take of their nodes, but for those of which that is not known; a gap
+/// where pods are missing.
 fn count_pods(
     objects: &Objects,
     pods: PodList,
+    untold: &BTreeSet<&str>,
     nodes: &mut BTreeMap<&str, Described>,
 ) -> Option<Gap> {
     let is_of_system =
@@ -255,6 +259,9 @@ fn count_pods(
         taken.add(pod, is_tied);
     }
     for (name, described) in nodes {
+        if untold.contains(name) {
+            continue;
+        }
         let taken = taken.get(name).copied().unwrap_or_default();
         let node = &mut described.node;
         node.pods = Some(taken.pods);

@@ -123,11 +123,25 @@ pub(super) struct Held<'a> {
     pub count: u32,
 }
 
-/// What claims hold, and how many devices they hold that no slice describes.
+/// A device that a claim holds, and that no slice describes.
+#[derive(Debug)]
+pub(super) struct Unlisted<'a> {
+    pub claim: &'a DeviceClaimObject,
+    pub pool: &'a str,
+}
+
+/// Pods that use what a claim holds, by name; they are in its namespace.
+pub(super) fn consumers(claim: &DeviceClaimObject) -> impl Iterator<Item = &str> {
+    let all = claim.status.reserved_for.0.iter();
+    let pods = all.filter(|one| one.resource == "pods");
+    pods.map(|one| one.name.as_str())
+}
+
+/// What claims hold, and the devices that they hold and no slice describes.
 pub(super) fn held<'a>(
     claims: &'a [DeviceClaimObject],
     listed: &'a Listed,
-) -> (Vec<Held<'a>>, u64) {
+) -> (Vec<Held<'a>>, Vec<Unlisted<'a>>) {
     let results = |claim: &'a DeviceClaimObject| {
         let all = claim.status.allocation.devices.results.0.iter();
         all.filter(|one| is_accelerator(&one.driver) && !one.admin_access)
@@ -141,13 +155,14 @@ pub(super) fn held<'a>(
             .entry(key(&one.driver, &one.pool, &one.device))
             .or_default() += 1;
     }
-    let (mut all, mut unknown) = (Vec::new(), 0);
+    let (mut all, mut unlisted) = (Vec::new(), Vec::new());
     for claim in claims {
         let mut counts: BTreeMap<(&str, &str, DeviceUnit), u32> = BTreeMap::new();
         for one in results(claim) {
             let key = key(&one.driver, &one.pool, &one.device);
             let Some(known) = listed.devices.get(&key) else {
-                unknown += 1;
+                let pool = one.pool.as_str();
+                unlisted.push(Unlisted { claim, pool });
                 continue;
             };
             let unit = shared(&known.unit, sharers[&key]);
@@ -167,7 +182,7 @@ pub(super) fn held<'a>(
                 }),
         );
     }
-    (all, unknown)
+    (all, unlisted)
 }
 
 /// What one of several claims of a device has of it.
@@ -272,8 +287,9 @@ mod tests {
             claim(&[("a", false), ("b", true)]),
         ]));
         let listed = Listed::of(&slices);
-        let (held, unknown) = held(&claims, &listed);
-        assert_eq!(unknown, 1);
+        let (held, unlisted) = held(&claims, &listed);
+        let pools: Vec<&str> = unlisted.iter().map(|one| one.pool).collect();
+        assert_eq!(pools, ["p"]);
         let physical: Vec<(String, u32)> = held
             .iter()
             .map(|one| {

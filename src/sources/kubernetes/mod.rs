@@ -21,6 +21,7 @@ mod pods;
 mod rbac;
 mod reading;
 mod resources;
+mod untold;
 
 #[cfg(not(feature = "kubernetes"))]
 pub use absent::LiveCluster;

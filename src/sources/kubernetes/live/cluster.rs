@@ -71,7 +71,10 @@ impl LiveCluster {
         progress("devices of the Kubernetes cluster");
         match devices(&server).await {
             Ok(devices) => objects.extend(devices),
-            Err(refusal) => gaps.push(gap(GapSubject::Devices, &refusal, "none are assumed")),
+            Err(refusal) => {
+                let fallback = "what is requested of nodes with resource claims is unknown";
+                gaps.push(gap(GapSubject::Devices, &refusal, fallback));
+            }
         }
         let mut found = found(objects, pods);
         found.gaps.extend(gaps);

@@ -1,0 +1,89 @@
+//! Nodes of which pods do not tell all that is requested, and why.
+
+use super::dra::{self, Unlisted};
+use super::objects::{DeviceClaimObject, NodeObject, PodObject};
+use super::pods;
+use crate::domain::{Cause, CauseKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pods by namespace and name.
+type Pods = BTreeMap<(String, String), PodObject>;
+type Nodes = BTreeMap<String, NodeObject>;
+
+/// Such nodes by name, and why: one cause of each kind.
+#[derive(Debug, Default)]
+pub(super) struct Untold<'a> {
+    pub nodes: BTreeSet<&'a str>,
+    pub causes: Vec<Cause>,
+}
+
+impl<'a> Untold<'a> {
+    /// By claims of devices that were read, and by the devices among them that no slice
+    /// describes.
+    pub(super) fn of(
+        nodes: &'a Nodes,
+        pods: &'a Pods,
+        claims: &[DeviceClaimObject],
+        unlisted: &[Unlisted<'_>],
+    ) -> Self {
+        let mut untold = Self::default();
+        if !unlisted.is_empty() {
+            let count = unlisted.len().to_string();
+            let cause = Cause::of(CauseKind::DevicesNotListed, [count.as_str()]);
+            untold.causes.push(cause);
+        }
+        for one in unlisted {
+            untold.nodes.extend(nodes_of(one, nodes, pods));
+        }
+        let unread = unread(pods, claims);
+        if !unread.is_empty() {
+            let count = unread.len().to_string();
+            let cause = Cause::of(CauseKind::ClaimsNotRead, [count.as_str()]);
+            untold.causes.push(cause);
+        }
+        untold.nodes.extend(unread);
+        untold
+    }
+}
+
+/// Where a device may be that no slice describes: on the nodes of the pods that use it, and
+/// on the one that its pool is named for. On any node where neither tells.
+fn nodes_of<'a>(one: &Unlisted<'_>, nodes: &'a Nodes, pods: &'a Pods) -> BTreeSet<&'a str> {
+    let namespace = &one.claim.metadata.namespace;
+    let using = dra::consumers(one.claim)
+        .filter_map(|pod| pods.get(&(namespace.clone(), pod.to_owned())))
+        .map(|pod| pod.spec.node_name.as_str());
+    let of_pool = nodes.get_key_value(one.pool);
+    let of_pool = of_pool.map(|(name, _)| name.as_str());
+    let found = using.chain(of_pool).filter(|name| !name.is_empty());
+    let found: BTreeSet<&str> = found.collect();
+    if found.is_empty() {
+        return nodes.keys().map(String::as_str).collect();
+    }
+    found
+}
+
+/// Nodes with a pod that has claims of devices of which not all were read: allocated, and
+/// reserved for that pod.
+fn unread<'a>(pods: &'a Pods, claims: &[DeviceClaimObject]) -> BTreeSet<&'a str> {
+    let mut read: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let is_allocated =
+        |one: &&DeviceClaimObject| !one.status.allocation.devices.results.0.is_empty();
+    for claim in claims.iter().filter(is_allocated) {
+        for pod in dra::consumers(claim) {
+            let name = (claim.metadata.namespace.as_str(), pod);
+            *read.entry(name).or_default() += 1;
+        }
+    }
+    let is_unread = |namespace: &str, name: &str, pod: &PodObject| {
+        let known = read.get(&(namespace, name)).copied().unwrap_or_default();
+        pod.spec.resource_claims.0.len() > known
+    };
+    let running = pods
+        .iter()
+        .filter(|(_, pod)| !pod.spec.node_name.is_empty() && !pods::has_ended(pod));
+    running
+        .filter(|((namespace, name), pod)| is_unread(namespace, name, pod))
+        .map(|(_, pod)| pod.spec.node_name.as_str())
+        .collect()
+}

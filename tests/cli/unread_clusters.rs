@@ -1,0 +1,160 @@
+//! A cluster of which a part was not read: what nothing tells is unknown, never zero.
+
+use crate::cli::world::World;
+use gpucost::domain::{Gathered, Node};
+use gpucost::sources::Found;
+use gpucost::sources::kubernetes::read_kubectl;
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+const TIME: &str = "2026-10-20T08:00:00Z";
+
+/// A machine with 8 H100, by its type. `offered` is what device plugins add.
+fn node(name: &str, offered: &Value) -> Value {
+    let mut capacity = json!({"cpu": "192", "memory": "2048Gi"});
+    for (resource, amount) in offered.as_object().expect("resources") {
+        capacity[resource] = amount.clone();
+    }
+    json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "creationTimestamp": TIME, "labels": {
+            "node.kubernetes.io/instance-type": "p5.48xlarge",
+            "topology.kubernetes.io/region": "us-east-1",
+        }},
+        "spec": {"providerID": format!("aws:///us-east-1a/i-{name}")},
+        "status": {"capacity": capacity, "allocatable": capacity},
+    })
+}
+
+fn pod(namespace: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "creationTimestamp": TIME},
+        "spec": spec, "status": {"phase": "Running", "startTime": TIME},
+    })
+}
+
+/// A pod of the system, which no recording of a whole cluster is without.
+fn proxy(on: &str) -> Value {
+    let spec = json!({"nodeName": on, "containers": [{}]});
+    pod("kube-system", &format!("proxy-{on}"), &spec)
+}
+
+fn read(objects: &[Value]) -> Gathered<Found> {
+    let world = World::new();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    let path = PathBuf::from(world.file("cluster.json", list.to_string()));
+    read_kubectl(&[path]).expect("a cluster")
+}
+
+fn reasons(found: &Gathered<Found>) -> Vec<String> {
+    let gaps = found.gaps.iter();
+    gaps.map(|gap| format!("{} of {}: {}", gap.what, gap.place, gap.reason))
+        .collect()
+}
+
+/// A node by its name, and the devices of it that are requested.
+fn requested<'a>(found: &'a Gathered<Found>, name: &str) -> (&'a Node, Option<Decimal>) {
+    let clusters = &found.value.clusters;
+    let node = clusters.nodes.iter().find(|node| node.name == name);
+    let node = node.expect("it has devices");
+    (node, node.funnel(&clusters.claims).requested)
+}
+
+/// Each of 8 pods with a device that is allocated by a claim: the pods, the claims, and
+/// the list of the devices.
+fn allocated() -> (Vec<Value>, Vec<Value>, Value) {
+    let of_each = |number: usize| {
+        let name = format!("train-{number}");
+        let own = json!([{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]);
+        let spec = json!({"nodeName": "a", "containers": [{}], "resourceClaims": own});
+        let device = json!({
+            "driver": "gpu.nvidia.com", "pool": "a", "device": format!("gpu-{number}"),
+            "request": "gpu",
+        });
+        let claim = json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {"name": format!("{name}-gpu"), "namespace": "ml"},
+            "status": {
+                "allocation": {"devices": {"results": [device]}},
+                "reservedFor": [{"resource": "pods", "name": name}],
+            },
+        });
+        (pod("ml", &name, &spec), claim)
+    };
+    let (pods, claims) = (0..8).map(of_each).unzip();
+    let devices: Vec<Value> = (0..8)
+        .map(|number| {
+            let id = json!({"string": format!("GPU-{number}")});
+            json!({"name": format!("gpu-{number}"), "attributes": {"uuid": id}})
+        })
+        .collect();
+    let slice = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+        "metadata": {"name": "a-gpu"},
+        "spec": {
+            "driver": "gpu.nvidia.com", "nodeName": "a", "devices": devices,
+            "pool": {"name": "a", "generation": 1, "resourceSliceCount": 1},
+        },
+    });
+    (pods, claims, slice)
+}
+
+#[test]
+fn devices_of_claims_that_were_not_read_are_not_free() {
+    let (pods, claims, slice) = allocated();
+    let plugin = json!({"nvidia.com/gpu": "8"});
+    let mut objects = vec![node("a", &json!({})), node("b", &plugin)];
+    objects.extend([proxy("a"), proxy("b")]);
+    objects.extend(pods);
+
+    let found = read(&objects);
+    let (node, held) = requested(&found, "a");
+    assert_eq!((held, node.pods, node.cpu_only_pods), (None, None, None));
+    assert_eq!(node.cpu_millicores.requested, None);
+    // No pod with such a claim runs on the other one.
+    let (node, held) = requested(&found, "b");
+    assert_eq!((held, node.pods), (Some(Decimal::ZERO), Some(1)));
+    assert_eq!(
+        reasons(&found),
+        [
+            "devices of cluster: 1 node has pods with resource claims that were not read: what \
+             is requested there is unknown"
+        ]
+    );
+    assert!(
+        found.gaps[0]
+            .hint
+            .contains("resourceclaims.resource.k8s.io")
+    );
+
+    // One of eight is missing.
+    let some = [&objects[..], &claims[1..], &[slice.clone()]].concat();
+    assert_eq!(requested(&read(&some), "a").1, None);
+    let all = [&objects[..], &claims[..], &[slice]].concat();
+    let found = read(&all);
+    let (node, held) = requested(&found, "a");
+    assert_eq!((held, node.pods), (Some(Decimal::from(8)), Some(9)));
+    assert!(found.gaps.is_empty(), "{:?}", found.gaps);
+}
+
+#[test]
+fn devices_that_no_slice_lists_are_not_free_where_they_are_used() {
+    let (pods, claims, _) = allocated();
+    let plugin = json!({"nvidia.com/gpu": "8"});
+    let mut objects = vec![node("a", &json!({})), node("b", &plugin)];
+    let web = pod("web", "page", &json!({"nodeName": "b", "containers": [{}]}));
+    objects.extend([proxy("a"), proxy("b"), web]);
+    objects.extend(claims);
+    let with_pods = [&objects[..], &pods[..]].concat();
+    // By their pool alone, and by the pods that use them too.
+    for objects in [objects, with_pods] {
+        let found = read(&objects);
+        assert_eq!(requested(&found, "a").1, None);
+        assert_eq!(requested(&found, "b").1, Some(Decimal::ZERO));
+        let expected = "devices of cluster: 8 allocated devices are in no complete list of \
+                        resource slices: what is requested of their nodes is unknown";
+        assert_eq!(reasons(&found), [expected]);
+    }
+}
