@@ -1,5 +1,6 @@
 //! A cluster of which a part was not read: what nothing tells is unknown, never zero.
 
+use crate::cli::estates::one;
 use crate::cli::world::World;
 use gpucost::domain::{Gathered, Node};
 use gpucost::sources::Found;
@@ -157,4 +158,76 @@ fn devices_that_no_slice_lists_are_not_free_where_they_are_used() {
                         resource slices: what is requested of their nodes is unknown";
         assert_eq!(reasons(&found), [expected]);
     }
+}
+
+#[test]
+fn no_rule_about_clusters_passes_without_their_lists() {
+    let denied = |list: &str| {
+        let details = json!([
+            format!("kubernetes:{list}"),
+            "denied",
+            "HTTP 403",
+            "Forbidden",
+            ""
+        ]);
+        json!({"kind": "call-failed", "details": details})
+    };
+    let gap = |what: &str, cause: &Value| {
+        let mut gap = json!({"what": what, "where": "cluster", "reason": "not read", "hint": ""});
+        if !cause.is_null() {
+            gap["cause"] = cause.clone();
+        }
+        gap
+    };
+    let checked = |rule: &str, gap: &Value| {
+        let world = World::new();
+        world.file(
+            "gpucost-policy.toml",
+            format!("[[forbid]]\nrule = \"{rule}\"\n"),
+        );
+        let mut estate = one();
+        estate["gaps"] = json!([gap]);
+        let path = world.estate("now.json", &estate);
+        let outcome = world.run(&["check", "--from", &path]);
+        (
+            outcome.code,
+            format!("{}{}", outcome.stdout, outcome.stderr),
+        )
+    };
+    let gaps = [
+        gap("devices", &denied("resourceclaims.resource.k8s.io")),
+        gap("pods", &denied("pods")),
+        gap(
+            "devices",
+            &json!({"kind": "devices-not-listed", "details": ["2"]}),
+        ),
+        gap(
+            "devices",
+            &json!({"kind": "claims-not-read", "details": ["1"]}),
+        ),
+        gap("pods", &json!({"kind": "pods-not-recorded", "details": []})),
+        gap("devices", &json!(null)),
+    ];
+    let rules = [
+        "cpu-only-pods-on-gpu-node",
+        "fragmented-gpus",
+        "idle-claim",
+        "oversized-claim",
+        "pending-gpu-pods",
+        "stranded-host",
+        "unallocated-gpus",
+    ];
+    for gap in &gaps {
+        for rule in rules {
+            let (code, said) = checked(rule, gap);
+            assert_eq!(code, 3, "{rule}, {gap}: {said}");
+        }
+        // It has nothing to do with what pods hold.
+        let (code, said) = checked("idle-gpu", gap);
+        assert_eq!(code, 0, "{gap}: {said}");
+    }
+    // Who made the pods decides no finding.
+    let owners = gap("owners of pods", &denied("jobs.batch"));
+    let (code, said) = checked("idle-claim", &owners);
+    assert_eq!(code, 0, "{said}");
 }

@@ -154,12 +154,29 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
     for rule in CLUSTER_RULES.iter().filter(|rule| ban.awaits(rule)) {
         let is_silent = |gap: &&Gap| {
             let cause = gap.cause.as_deref();
-            cause.is_some_and(|cause| keeps_silent(cause.kind(), rule))
+            hides_claims(gap) || cause.is_some_and(|cause| keeps_silent(cause.kind(), rule))
         };
         let gaps = audit.gaps.iter().filter(is_silent);
         gaps.for_each(|gap| judge.missing_data_for(gap, rule));
     }
     unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
+}
+
+/// Whether a gap keeps claims of a cluster away, and with them findings of any rule about
+/// clusters. Without a cause, which earlier recordings do not state, it does.
+fn hides_claims(gap: &Gap) -> bool {
+    let is_list = matches!(gap.what, GapSubject::Pods | GapSubject::Devices);
+    let kind = gap.cause.as_deref().map(Cause::kind);
+    is_list
+        && kind.is_none_or(|kind| {
+            matches!(
+                kind,
+                CauseKind::CallFailed
+                    | CauseKind::ClaimsNotRead
+                    | CauseKind::DevicesNotListed
+                    | CauseKind::PodsNotRecorded
+            )
+        })
 }
 
 /// Whether a gap keeps findings about commitments away.
