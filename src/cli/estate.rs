@@ -443,8 +443,8 @@ fn live(
                 Ok(account) => accounts.push(account),
                 // What the cloud shows is still audited.
                 Err(error) if is_cloud_read => {
-                    let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
-                    gaps.push(Gap::of(GapSubject::Region, "cluster", cause));
+                    let cause = error.cause_of(CauseKind::CallFailed, "they are omitted");
+                    gaps.push(Gap::of(GapSubject::Nodes, "cluster", cause));
                 }
                 Err(error) => return Err(GatherError::Source(error)),
             }

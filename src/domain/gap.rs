@@ -44,8 +44,8 @@ impl Gap {
         }
     }
 
-    /// Whether the inventory may lack an instance: an account, a region, the list of regions
-    /// or an instance could not be read. One that is known and left out, because it is on its way
+    /// Whether the inventory may lack an instance: an account, a region, the list of regions,
+    /// a cluster or an instance could not be read. One that is known and left out, because it is on its way
     /// out or came later, is not lacking.
     pub fn hides_instances(&self) -> bool {
         hides_instances(&self.what, self.cause.as_ref().map(|cause| cause.kind()))
@@ -60,7 +60,7 @@ pub fn hides_instances(what: &GapSubject, cause: Option<CauseKind>) -> bool {
         Some(CauseKind::InstanceLater | CauseKind::InstanceEnding | CauseKind::NodeRepeated)
     );
     match what {
-        GapSubject::Account | GapSubject::Region | GapSubject::Regions => true,
+        GapSubject::Account | GapSubject::Region | GapSubject::Regions | GapSubject::Nodes => true,
         GapSubject::Instance => !is_known,
         _ => false,
     }

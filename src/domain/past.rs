@@ -130,6 +130,8 @@ impl PastGap {
         match &self.what {
             what if !hides_instances(what, self.cause) => None,
             GapSubject::Region => Some(Unread::Region(region_of(&self.place))),
+            // A place that no workload is in: what one audit did not read is not only there.
+            GapSubject::Nodes => Some(Unread::Region(&self.place)),
             GapSubject::Instance => Some(Unread::Instance(&self.place)),
             _ => None,
         }
@@ -139,7 +141,7 @@ impl PastGap {
 /// A part of an inventory that could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unread<'a> {
-    /// All of a region.
+    /// All of a region, or of a cluster.
     Region(&'a str),
     /// One instance, by its id.
     Instance(&'a str),

@@ -113,6 +113,8 @@ subjects! {
     MetricPoints = "metric points",
     /// The metrics of a region.
     Metrics = "metrics",
+    /// All machines of a cluster, in whichever accounts and regions they are.
+    Nodes = "nodes",
     /// The operating system of a planned resource.
     OperatingSystem = "operating system",
     /// What made the objects that made pods of a cluster.

@@ -231,3 +231,32 @@ fn no_rule_about_clusters_passes_without_their_lists() {
     let (code, said) = checked("idle-claim", &owners);
     assert_eq!(code, 0, "{said}");
 }
+
+#[test]
+fn no_budget_passes_without_a_cluster() {
+    let cause = json!({
+        "kind": "call-failed",
+        "details": ["kubernetes:nodes", "denied", "HTTP 403", "Forbidden", "they are omitted"],
+    });
+    let mut estate = one();
+    estate["gaps"] = json!([
+        {"what": "nodes", "where": "cluster", "reason": "not read", "hint": "", "cause": cause},
+    ]);
+    // The only machine is in us-east-1 and costs 734.38.
+    for policy in [
+        "[[budget]]\nmonthly_limit = 1000\n",
+        "[[budget]]\nregion = \"us-east-1\"\nmonthly_limit = 1000\n",
+        "[[forbid]]\nrule = \"idle-gpu\"\n",
+    ] {
+        let world = World::new();
+        world.file("gpucost-policy.toml", policy);
+        let path = world.estate("now.json", &estate);
+        let outcome = world.run(&["check", "--from", &path, "--format", "json"]);
+        assert_eq!(outcome.code, 3, "{policy}: {}", outcome.stderr);
+        let missing = outcome.json()["missing_data"][0].clone();
+        assert_eq!(
+            (&missing["what"], &missing["where"]),
+            (&json!("nodes"), &json!("cluster"))
+        );
+    }
+}

@@ -202,7 +202,7 @@ pub(super) fn unseen_instances(audit: &Audit) -> impl Iterator<Item = &Gap> {
     audit.gaps.iter().filter(|gap| gap.hides_instances())
 }
 
-/// Whether a gap of the inventory may concern a region.
+/// Whether a gap of the inventory may concern a region. Nodes of a cluster may be in any.
 pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
     let of_one_region = gap.what == GapSubject::Region || is_of_storage(gap);
     !of_one_region || region_of(&gap.place) == region

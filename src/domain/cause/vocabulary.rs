@@ -81,6 +81,7 @@ pub const FALLBACKS: &[&str] = &[
     "owners beyond these are unknown",
     "previous prices are kept",
     "the bundled catalog is used",
+    "they are omitted",
     "the price cache, or else the bundled price catalog, is used where a price is available",
     "the price cache, or else the bundled average, is used where available",
     "what is requested of each node is unknown",

@@ -140,9 +140,9 @@ fn a_cluster_that_is_asked_adds_its_labels_and_never_hides_the_account() {
     let document = listed_live(&account, &server).json(0);
     assert_eq!(document["instances"].as_array().map(Vec::len), Some(1));
     let gaps = document["gaps"].as_array().expect("a list").iter();
-    let regions: Vec<&Value> = gaps.filter(|gap| gap["what"] == "region").collect();
-    let [cluster] = regions.as_slice() else {
-        panic!("{regions:?}");
+    let nodes: Vec<&Value> = gaps.filter(|gap| gap["what"] == "nodes").collect();
+    let [cluster] = nodes.as_slice() else {
+        panic!("{nodes:?}");
     };
     assert_eq!(
         (&cluster["where"], &cluster["cause"]),
