@@ -161,6 +161,52 @@ fn devices_that_no_slice_lists_are_not_free_where_they_are_used() {
 }
 
 #[test]
+fn requests_in_units_that_are_not_known_are_not_zero() {
+    let asking = |on: &str, name: &str, limits: &Value| {
+        let container = json!({"resources": {"limits": limits}});
+        let spec = json!({"nodeName": on, "containers": [container]});
+        pod("ml", name, &spec)
+    };
+    let plugin = json!({"nvidia.com/gpu": "8"});
+    let objects = [
+        node("a", &plugin),
+        // Whole cards for virtual machines, none of which runs.
+        node("b", &json!({"nvidia.com/GH100_H100_SXM5_80GB": "8"})),
+        node(
+            "c",
+            &json!({"nvidia.com/gpu": "8", "nvidia.com/hostdev": "4"}),
+        ),
+        proxy("a"),
+        proxy("b"),
+        proxy("c"),
+        asking(
+            "a",
+            "small",
+            &json!({"nvidia.com/gpucores": "30", "nvidia.com/gpumem": "8000"}),
+        ),
+        asking(
+            "c",
+            "wide",
+            &json!({"nvidia.com/gpu": "3", "nvidia.com/hostdev": "1"}),
+        ),
+        // A zero asks for nothing.
+        asking("c", "none", &json!({"nvidia.com/gpumem": "0"})),
+    ];
+    let found = read(&objects);
+    for name in ["a", "b"] {
+        let (node, held) = requested(&found, name);
+        assert_eq!((held, node.pods, node.cpu_only_pods), (None, None, None));
+    }
+    let (node, held) = requested(&found, "c");
+    assert_eq!((held, node.pods), (Some(Decimal::from(3)), Some(3)));
+    let expected = "devices of cluster: on 2 nodes, resources of a GPU vendor are offered or \
+                    requested that are not understood, such as \
+                    nvidia.com/GH100_H100_SXM5_80GB, nvidia.com/gpucores, nvidia.com/gpumem: \
+                    what is requested there is unknown";
+    assert_eq!(reasons(&found), [expected]);
+}
+
+#[test]
 fn no_rule_about_clusters_passes_without_their_lists() {
     let denied = |list: &str| {
         let details = json!([
@@ -206,6 +252,10 @@ fn no_rule_about_clusters_passes_without_their_lists() {
             &json!({"kind": "claims-not-read", "details": ["1"]}),
         ),
         gap("pods", &json!({"kind": "pods-not-recorded", "details": []})),
+        gap(
+            "devices",
+            &json!({"kind": "resources-foreign", "details": ["1", "nvidia.com/gpumem"]}),
+        ),
         gap("devices", &json!(null)),
     ];
     let rules = [

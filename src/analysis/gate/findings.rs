@@ -175,6 +175,7 @@ fn hides_claims(gap: &Gap) -> bool {
                     | CauseKind::ClaimsNotRead
                     | CauseKind::DevicesNotListed
                     | CauseKind::PodsNotRecorded
+                    | CauseKind::ResourcesForeign
             )
         })
 }

@@ -155,6 +155,11 @@ causes! {
         "{allocated device is|allocated devices are} in no complete list of resource slices: \
          what is requested of their nodes is unknown",
         "record them as well: `kubectl get resourceslices.resource.k8s.io -o json`";
+    /// Nodes offer, or pods ask for, resources of a vendor of accelerators that are not known.
+    ResourcesForeign = "resources-foreign" [Count Foreign]
+        "on {node|nodes}, resources of a GPU vendor are offered or requested that are not \
+         understood, such as {}: what is requested there is unknown",
+        "docs/kubernetes.md lists the resources that are understood";
     /// Pods have claims of devices that were not read.
     ClaimsNotRead = "claims-not-read" [Count]
         "{node has|nodes have} pods with resource claims that were not read: what is requested \

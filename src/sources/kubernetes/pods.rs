@@ -2,7 +2,7 @@
 
 use super::objects::{Container, PodObject, PodSpec, Quantity, Requests};
 use super::owners::Makers;
-use super::resources::kind_of;
+use super::resources::{is_foreign, kind_of};
 use crate::domain::{Holder, InitRequest, effective_request};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +56,18 @@ fn uses_device_claims(pod: &PodObject) -> bool {
 
 /// Devices that a pod asks for, by resource; none of which is zero.
 pub(super) fn devices(pod: &PodObject) -> BTreeMap<&str, u32> {
+    let all = requested(pod, |name| kind_of(name).is_some()).into_iter();
+    all.map(|(name, count)| (name, u32::try_from(count).unwrap_or(u32::MAX)))
+        .collect()
+}
+
+/// Resources that a pod asks for and that may stand for accelerators.
+pub(super) fn foreign(pod: &PodObject) -> Vec<&str> {
+    requested(pod, is_foreign).into_keys().collect()
+}
+
+/// How much a pod asks for of some resources, by their names; none of which is zero.
+fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str, u64> {
     let containers = pod.spec.containers.0.iter();
     let all = containers.chain(&pod.spec.init_containers.0);
     let names = all.flat_map(|one| {
@@ -63,13 +75,13 @@ pub(super) fn devices(pod: &PodObject) -> BTreeMap<&str, u32> {
         requests.keys().chain(limits.keys())
     });
     let names: BTreeSet<&str> = names.map(String::as_str).collect();
-    let devices = names.into_iter().filter(|name| kind_of(name).is_some());
-    devices
+    let asked = names.into_iter().filter(|name| is_asked(name));
+    asked
         .filter_map(|name| {
             let count = effective(&pod.spec, |requests| {
                 requests.get(name).map_or(0, |one| one.in_units(1))
             });
-            (count > 0).then(|| (name, u32::try_from(count).unwrap_or(u32::MAX)))
+            (count > 0).then_some((name, count))
         })
         .collect()
 }

@@ -31,6 +31,30 @@ pub(super) fn kind_of(resource: &str) -> Option<AcceleratorKind> {
     }
 }
 
+/// Where names of resources begin that stand for accelerators.
+const OF_VENDORS: [&str; 6] = [
+    "nvidia.com/",
+    "amd.com/",
+    "gpu.intel.com/",
+    "habana.ai/",
+    "aws.amazon.com/neuron",
+    "google.com/tpu",
+];
+/// Names among them of network interfaces, and of the right to read counters: they take
+/// nothing of an accelerator.
+const OF_OTHERS: [&str; 3] = [
+    "nvidia.com/hostdev",
+    "gpu.intel.com/i915_monitoring",
+    "gpu.intel.com/xe_monitoring",
+];
+
+/// Whether a resource stands for accelerators, or for parts of them, in a way that is not
+/// understood: cores and memory of HAMi, or a card that KubeVirt hands to a machine.
+pub(super) fn is_foreign(resource: &str) -> bool {
+    let is_of_vendor = OF_VENDORS.iter().any(|start| resource.starts_with(start));
+    is_of_vendor && !OF_OTHERS.contains(&resource) && kind_of(resource).is_none()
+}
+
 /// The compute slices of a MIG profile such as `3g.20gb`.
 pub(super) fn slices_of(profile: &str) -> Option<u8> {
     let (slices, _) = profile.split_once("g.")?;
@@ -408,6 +432,26 @@ mod tests {
             ("nvidia.com/gpumem", None),
         ] {
             assert_eq!(kind_of(name), kind, "{name}");
+        }
+        for (name, expected) in [
+            ("nvidia.com/gpumem", true),
+            ("nvidia.com/gpucores", true),
+            ("nvidia.com/GH100_H100_SXM5_80GB", true),
+            ("nvidia.com/mig-99g.5gb", true),
+            ("amd.com/gpu_sharing", true),
+            ("gpu.intel.com/millicores", true),
+            ("habana.ai/gaudi_next", true),
+            ("aws.amazon.com/neuronx", true),
+            ("google.com/tpu-slice", true),
+            ("nvidia.com/gpu", false),
+            ("nvidia.com/mig-1g.5gb.shared", false),
+            ("aws.amazon.com/neuroncore", false),
+            ("nvidia.com/hostdev", false),
+            ("gpu.intel.com/i915_monitoring", false),
+            ("vpc.amazonaws.com/efa", false),
+            ("cpu", false),
+        ] {
+            assert_eq!(is_foreign(name), expected, "{name}");
         }
         let slice = unit_by_name("nvidia.com/mig-1g.5gb");
         assert_eq!(slice.physical(7), Decimal::ONE);

@@ -3,8 +3,12 @@
 use super::dra::{self, Unlisted};
 use super::objects::{DeviceClaimObject, NodeObject, PodObject};
 use super::pods;
+use super::resources::is_foreign;
 use crate::domain::{Cause, CauseKind};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Names of resources that one message has.
+const MOST_NAMES: usize = 3;
 
 /// Pods by namespace and name.
 type Pods = BTreeMap<(String, String), PodObject>;
@@ -18,8 +22,8 @@ pub(super) struct Untold<'a> {
 }
 
 impl<'a> Untold<'a> {
-    /// By claims of devices that were read, and by the devices among them that no slice
-    /// describes.
+    /// By claims of devices that were read, the devices among them that no slice describes,
+    /// and resources that are not understood.
     pub(super) fn of(
         nodes: &'a Nodes,
         pods: &'a Pods,
@@ -42,8 +46,43 @@ impl<'a> Untold<'a> {
             untold.causes.push(cause);
         }
         untold.nodes.extend(unread);
+        let foreign = foreign(nodes, pods);
+        if !foreign.is_empty() {
+            let count = foreign.len().to_string();
+            let names: BTreeSet<&str> = foreign.values().flatten().copied().collect();
+            let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
+            let names = names.join(", ");
+            let cause = Cause::of(CauseKind::ResourcesForeign, [&count, &names]);
+            untold.causes.push(cause);
+        }
+        untold.nodes.extend(foreign.into_keys());
         untold
     }
+}
+
+/// Resources that may stand for accelerators, by the nodes that offer them, or of which a
+/// pod asks for them.
+fn foreign<'a>(nodes: &'a Nodes, pods: &'a Pods) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, node) in nodes {
+        let capacity = node.status.capacity.iter();
+        let offered =
+            capacity.filter(|(resource, amount)| amount.in_units(1) > 0 && is_foreign(resource));
+        for (resource, _) in offered {
+            all.entry(name).or_default().insert(resource);
+        }
+    }
+    for pod in pods.values().filter(|pod| is_running(pod)) {
+        for resource in pods::foreign(pod) {
+            let node = all.entry(&pod.spec.node_name).or_default();
+            node.insert(resource);
+        }
+    }
+    all
+}
+
+fn is_running(pod: &PodObject) -> bool {
+    !pod.spec.node_name.is_empty() && !pods::has_ended(pod)
 }
 
 /// Where a device may be that no slice describes: on the nodes of the pods that use it, and
@@ -79,9 +118,7 @@ fn unread<'a>(pods: &'a Pods, claims: &[DeviceClaimObject]) -> BTreeSet<&'a str>
         let known = read.get(&(namespace, name)).copied().unwrap_or_default();
         pod.spec.resource_claims.0.len() > known
     };
-    let running = pods
-        .iter()
-        .filter(|(_, pod)| !pod.spec.node_name.is_empty() && !pods::has_ended(pod));
+    let running = pods.iter().filter(|(_, pod)| is_running(pod));
     running
         .filter(|((namespace, name), pod)| is_unread(namespace, name, pod))
         .map(|(_, pod)| pod.spec.node_name.as_str())
