@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::fleet::objects;
 use super::run::Lab;
-use super::server::{ApiServer, kubeconfig};
+use super::server::{ApiServer, Fault, kubeconfig};
 
 /// What the plugins of these tests print.
 const PRINTED: &str = "printed-by-a-plugin-and-nowhere-else";
@@ -48,6 +48,36 @@ fn the_token_of_a_plugin_is_sent_and_not_shown() {
     let saved = std::fs::read_to_string(lab.folder().join("saved.json")).expect("it was saved");
     for text in [&run.stdout, &run.stderr, &saved] {
         assert!(!text.contains(PRINTED), "{text}");
+    }
+}
+
+#[test]
+fn a_server_that_repeats_a_token_is_not_quoted() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let credential = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "status": {"token": PRINTED},
+    });
+    let file = folder.path().join("token");
+    std::fs::write(&file, PRINTED).expect("a writable folder");
+    for user in [
+        user_of_script(folder.path(), &format!("echo '{credential}'")),
+        json!({"tokenFile": file}),
+        json!({"token": PRINTED}),
+    ] {
+        let server = ApiServer::with_token(&objects(), 500, PRINTED);
+        server.inject("pods", 0, usize::MAX, Fault::Echo);
+        let lab = Lab::with(&kubeconfig(&server.url(), &user));
+        let run = lab.read("inventory", &["-vv", "--save", "saved.json"]);
+        let saved = std::fs::read_to_string(lab.folder().join("saved.json"));
+        let saved = saved.expect("it was saved");
+        assert!(run.stdout.contains("HTTP 403: Forbidden"), "{}", run.stdout);
+        server.inject("nodes", 0, usize::MAX, Fault::Echo);
+        let refused = lab.read("inventory", &["-vv"]);
+        assert_eq!(refused.code, 1, "{}", refused.stderr);
+        for text in [&run.stdout, &run.stderr, &saved, &refused.stderr] {
+            assert!(!text.contains(PRINTED), "{text}");
+        }
     }
 }
 

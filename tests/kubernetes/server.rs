@@ -50,6 +50,8 @@ const SERVED: [(&str, &str, &str, &str, bool); 6] = [
 pub enum Fault {
     /// The user has no right to list.
     Forbidden,
+    /// The same, in words that repeat the request.
+    Echo,
     /// The server does not know the user.
     Unauthorized,
     /// The server has dropped the list of which a page is asked.
@@ -296,6 +298,10 @@ async fn answer(state: &State, request: &Request<Incoming>) -> Reply {
                  API group \"{group}\" at the cluster scope"
             );
             return status(403, "Forbidden", &words.replace(". is", " is"));
+        }
+        Some(Fault::Echo) => {
+            let words = format!("refused: {}", header(AUTHORIZATION));
+            return status(403, "Forbidden", &words);
         }
         Some(Fault::Unauthorized) => return status(401, "Unauthorized", "Unauthorized"),
         Some(Fault::Expired) => {

@@ -178,6 +178,6 @@ impl ApiServer {
         let words = body.map(|body| body.to_bytes()).unwrap_or_default();
         let wait = wait.map(Duration::from_secs);
         let status = status.as_u16();
-        Err(Refusal::of(action, status, wait, &words, &self.secrets))
+        Err(Refusal::of(action, status, wait, &words))
     }
 }

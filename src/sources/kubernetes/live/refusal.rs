@@ -17,6 +17,25 @@ use serde_json::Value;
 use std::error::Error;
 use std::time::Duration;
 
+/// Reasons of the API that are repeated. What else a server says is not: it may echo the
+/// request, whose token can be one that a plugin or a file gave.
+const REASONS: [&str; 14] = [
+    "AlreadyExists",
+    "BadRequest",
+    "Conflict",
+    "Expired",
+    "Forbidden",
+    "Gone",
+    "InternalError",
+    "Invalid",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "NotFound",
+    "ServiceUnavailable",
+    "Timeout",
+    "TooManyRequests",
+];
+
 /// A call that failed.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -100,10 +119,10 @@ impl Refusal {
         status: u16,
         retry_after: Option<Duration>,
         body: &[u8],
-        secrets: &Secrets,
     ) -> Self {
         let document: Value = serde_json::from_slice(body).unwrap_or_default();
-        let said = document["message"].as_str().unwrap_or_default();
+        let reason = document["reason"].as_str();
+        let known = REASONS.into_iter().find(|known| Some(*known) == reason);
         let (kind, again) = match status {
             401 => (FailureKind::RejectedCredentials, Again::Never),
             403 => (FailureKind::Denied, Again::Never),
@@ -113,12 +132,8 @@ impl Refusal {
             500.. => (FailureKind::Other, Again::Soon),
             _ => (FailureKind::Other, Again::Never),
         };
-        // A server that refuses credentials might repeat them.
-        let said = if status == 401 { "" } else { said };
-        Self {
-            error: SourceError::own(action, kind, &code_of(status), secrets.blank(said)),
-            again,
-        }
+        let said = known.unwrap_or_default().to_owned();
+        Self::own(action, kind, &code_of(status), said, again)
     }
 
     /// An answer of something else than an API server.
@@ -232,20 +247,19 @@ mod tests {
 
     #[test]
     fn refusals_are_sorted_by_what_helps() {
-        let secrets = Secrets::default();
         let of = |status, wait| {
-            let body = br#"{"kind": "Status", "message": "why"}"#;
-            Refusal::of("kubernetes:nodes", status, wait, body, &secrets)
+            let body = br#"{"kind": "Status", "reason": "Expired", "message": "hunter2"}"#;
+            Refusal::of("kubernetes:nodes", status, wait, body)
         };
         let wait = Some(Duration::from_secs(7));
-        for (status, kind, again, said) in [
-            (401, FailureKind::RejectedCredentials, Again::Never, ""),
-            (403, FailureKind::Denied, Again::Never, "why"),
-            (404, FailureKind::WrongAddress, Again::Never, "why"),
-            (410, FailureKind::Other, Again::Never, "why"),
-            (429, FailureKind::Throttled, Again::Later(wait), "why"),
-            (500, FailureKind::Other, Again::Soon, "why"),
-            (503, FailureKind::Unreachable, Again::Soon, "why"),
+        for (status, kind, again) in [
+            (401, FailureKind::RejectedCredentials, Again::Never),
+            (403, FailureKind::Denied, Again::Never),
+            (404, FailureKind::WrongAddress, Again::Never),
+            (410, FailureKind::Other, Again::Never),
+            (429, FailureKind::Throttled, Again::Later(wait)),
+            (500, FailureKind::Other, Again::Soon),
+            (503, FailureKind::Unreachable, Again::Soon),
         ] {
             let refusal = of(status, wait);
             assert_eq!(
@@ -253,8 +267,24 @@ mod tests {
                 (kind, again),
                 "{status}"
             );
-            assert_eq!(refusal.error.said, said, "{status}");
+            assert_eq!(refusal.error.said, "Expired", "{status}");
             assert_eq!(refusal.error.code, format!("HTTP {status}"));
+        }
+    }
+
+    #[test]
+    fn a_refusal_repeats_no_word_of_the_server_but_a_known_reason() {
+        for body in [
+            r#"{"reason": "hunter2", "message": "hunter2", "details": {"name": "hunter2"}}"#,
+            r#"{"reason": ["Forbidden"]}"#,
+            "hunter2",
+        ] {
+            let refusal = Refusal::of("kubernetes:pods", 403, None, body.as_bytes());
+            assert_eq!(
+                refusal.error.to_string(),
+                "kubernetes:pods: HTTP 403",
+                "{body}"
+            );
         }
     }
 }
