@@ -12,13 +12,16 @@ use crate::sources::secrets::Secrets;
 use http::header::{ACCEPT, RETRY_AFTER, USER_AGENT};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Bytes of a page: 500 pods of which each is as large as an object may be have more, and
 /// are refused.
-const MOST_BYTES: usize = 128 << 20;
+const MOST_BYTES: usize = 64 << 20;
+/// Bytes of all answers with data together: 50,000 pods of 10 KiB have half of it. Less is
+/// kept of them than is read.
+const MOST_BYTES_OF_CLUSTER: usize = 1 << 30;
 /// Bytes that are read of an answer without data: what went wrong fits into fewer.
 const MOST_WORDS: usize = 64 << 10;
 /// Tries of a call that a server throttles, the first included.
@@ -38,6 +41,8 @@ pub(super) struct ApiServer {
     first_pause: Duration,
     until: Instant,
     usage: RefCell<ApiUsage>,
+    /// Bytes of the answers so far.
+    received: Cell<usize>,
 }
 
 impl ApiServer {
@@ -75,6 +80,7 @@ impl ApiServer {
             first_pause: options.first_pause,
             until,
             usage: RefCell::default(),
+            received: Cell::default(),
         })
     }
 
@@ -164,20 +170,45 @@ impl ApiServer {
         let status = response.status();
         let wait = response.headers().get(RETRY_AFTER);
         let wait: Option<u64> = wait.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let received = self.received.get();
         let most = if status.is_success() {
-            MOST_BYTES
+            most_bytes(received)
         } else {
             MOST_WORDS
         };
         let body = Limited::new(response.into_body(), most).collect().await;
         if status.is_success() {
             let body = body.map_err(|error| Refusal::cut(action, &*error))?;
-            return Ok(Vec::from(body.to_bytes()));
+            let body = Vec::from(body.to_bytes());
+            self.received.set(received.saturating_add(body.len()));
+            return Ok(body);
         }
         // What an answer that is too long or cut says is not needed.
         let words = body.map(|body| body.to_bytes()).unwrap_or_default();
         let wait = wait.map(Duration::from_secs);
         let status = status.as_u16();
         Err(Refusal::of(action, status, wait, &words))
+    }
+}
+
+/// Bytes that the next answer may have, after so many of those before.
+fn most_bytes(received: usize) -> usize {
+    MOST_BYTES_OF_CLUSTER
+        .saturating_sub(received)
+        .min(MOST_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_bounded_one_by_one_and_together() {
+        // 64 MiB of a page, 1,024 MiB of a cluster.
+        assert_eq!(most_bytes(0), 67_108_864);
+        assert_eq!(most_bytes(1_006_632_960), 67_108_864);
+        assert_eq!(most_bytes(1_006_632_961), 67_108_863);
+        assert_eq!(most_bytes(1_073_741_824), 0);
+        assert_eq!(most_bytes(usize::MAX), 0);
     }
 }
