@@ -161,6 +161,24 @@ fn devices_that_no_slice_lists_are_not_free_where_they_are_used() {
 }
 
 #[test]
+fn pods_of_one_namespace_are_not_all_pods() {
+    let plugin = json!({"nvidia.com/gpu": "8"});
+    let own = pod("ml", "page", &json!({"nodeName": "a", "containers": [{}]}));
+    // kubectl whose usual namespace is the system's, and one whose usual one is another.
+    for alone in [proxy("a"), own.clone()] {
+        let found = read(&[node("a", &plugin), alone]);
+        assert_eq!(requested(&found, "a").1, None);
+        let [gap] = found.gaps.as_slice() else {
+            panic!("{:?}", found.gaps);
+        };
+        assert_eq!(gap.what.to_string(), "pods");
+    }
+    let found = read(&[node("a", &plugin), proxy("a"), own]);
+    assert_eq!(requested(&found, "a").1, Some(Decimal::ZERO));
+    assert!(found.gaps.is_empty(), "{:?}", found.gaps);
+}
+
+#[test]
 fn requests_in_units_that_are_not_known_are_not_zero() {
     let asking = |on: &str, name: &str, limits: &Value| {
         let container = json!({"resources": {"limits": limits}});

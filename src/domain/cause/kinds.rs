@@ -133,8 +133,10 @@ causes! {
         "delete the node that is gone, and record the cluster again";
     /// Pods of a cluster were not recorded, or not those of every namespace.
     PodsNotRecorded = "pods-not-recorded" []
-        "there are none of the system's namespaces (kube-system, openshift-…), so others may be \
-         missing as well: what is requested of each node is unknown", RECORD_CLUSTER;
+        "there are none of the system's namespaces (kube-system, openshift-…), or they are of \
+         one namespace only, so others may be missing: what is requested of each node is \
+         unknown",
+        RECORD_CLUSTER;
     /// Nodes of which nothing tells what pods hold.
     PodsUnknown = "pods-unknown" [Count Rules]
         "what pods request of {node|nodes} is unknown{?; silent: }", RECORD_CLUSTER;

@@ -67,7 +67,7 @@ impl Objects {
 /// How far the pods among some objects are those of their cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PodList {
-    /// All of them, unless there are none of the system.
+    /// All of them, unless their namespaces tell that others are missing.
     Recorded,
     /// All of them: the server listed those of every namespace.
     #[cfg(feature = "kubernetes")]
@@ -239,10 +239,8 @@ fn count_pods(
     untold: &BTreeSet<&str>,
     nodes: &mut BTreeMap<&str, Described>,
 ) -> Option<Gap> {
-    let is_of_system =
-        |(namespace, _): &Name| namespace == SYSTEM || namespace.starts_with(SYSTEM_OF_OPENSHIFT);
     match pods {
-        PodList::Recorded if !objects.pods.keys().any(is_of_system) => {
+        PodList::Recorded if !has_all_namespaces(objects) => {
             let cause = Cause::of(CauseKind::PodsNotRecorded, []);
             return Some(Gap::of(GapSubject::Pods, PLACE, cause));
         }
@@ -270,6 +268,16 @@ fn count_pods(
         node.memory_mib.requested = Some(taken.memory_mib());
     }
     None
+}
+
+/// Whether pods are those of every namespace, as far as the namespaces tell: one of the
+/// system is among them, and another. `kubectl get` without `--all-namespaces` prints the
+/// pods of one, which may be that of the system.
+fn has_all_namespaces(objects: &Objects) -> bool {
+    let names = objects.pods.keys();
+    let namespaces: BTreeSet<&str> = names.map(|(namespace, _)| namespace.as_str()).collect();
+    let mut all = namespaces.iter();
+    namespaces.len() > 1 && all.any(|one| *one == SYSTEM || one.starts_with(SYSTEM_OF_OPENSHIFT))
 }
 
 /// Leaves one node of a machine: it is paid for once.
