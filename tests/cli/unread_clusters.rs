@@ -179,6 +179,33 @@ fn pods_of_one_namespace_are_not_all_pods() {
 }
 
 #[test]
+fn a_pod_behind_a_gate_waits_for_no_device() {
+    let waiting = |name: &str, more: &Value| {
+        let container = json!({"resources": {"limits": {"nvidia.com/gpu": "2"}}});
+        let mut spec = json!({"containers": [container], "schedulingGates": more});
+        if name == "placed" {
+            spec["nodeName"] = json!("a");
+        }
+        pod("ml", name, &spec)
+    };
+    let gate = json!([{"name": "kueue.x-k8s.io/admission"}]);
+    let found = read(&[
+        node("a", &json!({"nvidia.com/gpu": "8"})),
+        proxy("a"),
+        waiting("queued", &gate),
+        waiting("ready", &json!([])),
+        waiting("plain", &json!(null)),
+        // No server writes this; what is on a node holds its devices.
+        waiting("placed", &gate),
+    ]);
+    let claims = found.value.clusters.claims.iter();
+    let mut holders: Vec<&str> = claims.filter_map(|one| one.holder.pod.as_deref()).collect();
+    holders.sort_unstable();
+    assert_eq!(holders, ["placed", "plain", "ready"]);
+    assert_eq!(requested(&found, "a").1, Some(Decimal::TWO));
+}
+
+#[test]
 fn requests_in_units_that_are_not_known_are_not_zero() {
     let asking = |on: &str, name: &str, limits: &Value| {
         let container = json!({"resources": {"limits": limits}});

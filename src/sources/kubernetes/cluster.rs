@@ -164,7 +164,7 @@ fn claims<'a>(
         });
     }
     for (name, pod) in &objects.pods {
-        if pods::has_ended(pod) {
+        if pods::has_ended(pod) || pods::is_held_back(pod) {
             continue;
         }
         let on = pod.spec.node_name.as_str();

@@ -178,6 +178,9 @@ pub(super) struct PodSpec {
     /// Devices that are allocated one by one.
     #[serde(deserialize_with = "or_default")]
     pub resource_claims: Parts<IgnoredAny>,
+    /// What keeps the pod from its scheduler, such as a queue.
+    #[serde(deserialize_with = "or_default")]
+    pub scheduling_gates: Parts<IgnoredAny>,
     /// What the pod takes beside its containers.
     #[serde(deserialize_with = "or_default")]
     pub overhead: Amounts,

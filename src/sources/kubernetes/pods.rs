@@ -40,6 +40,11 @@ pub(super) fn has_ended(pod: &PodObject) -> bool {
     ["Succeeded", "Failed"].contains(&pod.status.phase.as_str())
 }
 
+/// Whether a pod is kept from its scheduler: it waits for something else than devices.
+pub(super) fn is_held_back(pod: &PodObject) -> bool {
+    pod.spec.node_name.is_empty() && !pod.spec.scheduling_gates.0.is_empty()
+}
+
 /// Whether a pod belongs to its node and goes with it: a DaemonSet made it, or the node
 /// itself (a static pod, of which a cluster shows a mirror).
 pub(super) fn is_tied(pod: &PodObject, makers: &Makers) -> bool {
