@@ -5,6 +5,7 @@ use super::Io;
 use super::args::{EstateArgs, MetricsSource, OutputArgs, Resolution};
 use super::aws_args::AwsArgs;
 use super::exit::{ExitCode, Failure};
+use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::redact;
 use super::scope::{Scope, regions};
@@ -417,6 +418,9 @@ fn live(
         }
     }
     let cluster = args.kubernetes.cluster(io)?;
+    if let Some(warning) = cluster.as_ref().and_then(Cluster::warning) {
+        output::say(&warning, &args.out, io);
+    }
     let is_cloud_read = !args.kubernetes.is_alone();
     let organization = args.organization.organization()?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {

@@ -2,9 +2,11 @@
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
+use crate::domain::safe;
 use crate::sources::kubernetes::{
     KubectlError, KubernetesOptions, LiveCluster, OpenError, Reading, account, read_kubectl,
 };
+use crate::sources::prometheus::Destination;
 use crate::sources::{Account, SourceError};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -59,6 +61,22 @@ impl Cluster {
             Self::Recorded(account) => Ok(account),
             Self::Live(cluster) => cluster.read(progress).await.map(account),
         }
+    }
+
+    /// What to be careful with: who else gets to see the credentials.
+    pub(super) fn warning(&self) -> Option<String> {
+        let Self::Live(cluster) = self else {
+            return None;
+        };
+        let way = Destination::of(&cluster.credentials_url()?)?;
+        way.is_readable.then(|| {
+            format!(
+                "warning: credentials for Kubernetes are sent to {} without encryption\n\
+                 hint: use a server in the kubeconfig whose URL begins with https://, or forward \
+                 a port of this host",
+                safe(&way.host)
+            )
+        })
     }
 }
 
@@ -151,4 +169,66 @@ fn unusable(error: OpenError) -> Failure {
         }
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
+}
+
+#[cfg(all(test, feature = "kubernetes"))]
+mod tests {
+    use super::*;
+
+    /// What is warned of for a server and a user, in the form of a kubeconfig.
+    fn warning(server: &str, user: &str) -> Option<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("config");
+        let text = format!(
+            "apiVersion: v1\n\
+             kind: Config\n\
+             current-context: lab\n\
+             clusters: [{{name: lab, cluster: {{server: '{server}'}}}}]\n\
+             users: [{{name: me, user: {user}}}]\n\
+             contexts: [{{name: lab, context: {{cluster: lab, user: me}}}}]\n"
+        );
+        std::fs::write(&file, text).expect("writable");
+        let args = KubernetesArgs {
+            kubernetes: true,
+            context: None,
+            from_kubectl: Vec::new(),
+            with_aws: false,
+        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let path = file.into_os_string().into_string().expect("UTF-8");
+        let io = Io {
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+            env: [("KUBECONFIG".to_owned(), path)].into(),
+            unreadable: Vec::new(),
+            now: jiff::Timestamp::UNIX_EPOCH,
+            folder: PathBuf::new(),
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            ends_at_signals: false,
+        };
+        let cluster = args.cluster(&io).ok().flatten().expect("a cluster");
+        cluster.warning()
+    }
+
+    #[test]
+    fn credentials_that_others_can_read_are_warned_of_without_them() {
+        let token = "{token: hunter2}";
+        let found = warning("http://lab.example:8080", token).expect("a warning");
+        assert!(
+            found.starts_with(
+                "warning: credentials for Kubernetes are sent to lab.example without encryption"
+            ),
+            "{found}"
+        );
+        assert!(!found.contains("hunter2"), "{found}");
+        for (server, user) in [
+            ("https://lab.example", token),
+            ("http://127.0.0.1:8080", token),
+            ("http://localhost:8080", token),
+            ("http://lab.example:8080", "{}"),
+        ] {
+            assert_eq!(warning(server, user), None, "{server} {user}");
+        }
+    }
 }

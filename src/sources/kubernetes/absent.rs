@@ -15,6 +15,10 @@ impl LiveCluster {
         Err(OpenError::NotBuilt)
     }
 
+    pub fn credentials_url(&self) -> Option<String> {
+        match *self {}
+    }
+
     pub async fn read(self, _progress: &dyn Fn(&str)) -> Result<Reading, SourceError> {
         match self {}
     }

@@ -8,7 +8,7 @@ use super::super::options::KubernetesOptions;
 use super::super::rbac::{DEVICE_CLAIMS, JOBS, NODES, PODS, REPLICA_SETS, SLICES};
 use super::super::reading::Reading;
 use super::client::ApiServer;
-use super::config::Target;
+use super::config::{Target, address_of_credentials};
 use super::lists::list;
 use super::refusal::Refusal;
 use crate::domain::{CauseKind, Gap, GapSubject};
@@ -33,6 +33,12 @@ impl LiveCluster {
     pub fn open(options: KubernetesOptions) -> Result<Self, OpenError> {
         let target = Target::of(&options)?;
         Ok(Self { target, options })
+    }
+
+    /// The URL to which a token or a password goes with every call; `None` where none is
+    /// sent.
+    pub fn credentials_url(&self) -> Option<String> {
+        address_of_credentials(&self.target.config)
     }
 
     /// Lists what the cluster has. `progress` is reported what is going on.

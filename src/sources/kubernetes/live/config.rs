@@ -67,6 +67,19 @@ impl Target {
     }
 }
 
+/// The address to which a token or a password goes with every call; `None` where none is
+/// sent.
+pub(super) fn address_of_credentials(config: &Config) -> Option<String> {
+    let user = &config.auth_info;
+    let is_known = user.token.is_some()
+        || user.token_file.is_some()
+        || user.username.is_some()
+        || user.exec.is_some()
+        || user.auth_provider.is_some();
+    let (scheme, host) = (config.cluster_url.scheme_str()?, config.cluster_url.host()?);
+    is_known.then(|| format!("{scheme}://{host}"))
+}
+
 /// All files as one, the first of which wins; `None` where none exists.
 fn kubeconfig(files: &[impl AsRef<Path>]) -> Result<Option<Kubeconfig>, OpenError> {
     let mut all: Option<Kubeconfig> = None;
@@ -198,6 +211,24 @@ mod tests {
         assert_eq!(target.config.proxy_url, None);
         let said = target.secrets.blank("token hunter2-hunter2");
         assert_eq!(said, "token (not shown)");
+    }
+
+    #[test]
+    fn credentials_go_to_the_server_where_there_are_any() {
+        let address = |user: &str| {
+            let text = CONFIG.replace("{token: hunter2-hunter2}", user);
+            let target = target(&text, None).expect("usable");
+            address_of_credentials(&target.config)
+        };
+        for user in [
+            "{token: hunter2}",
+            "{tokenFile: /run/token}",
+            "{username: a, password: b}",
+            "{exec: {command: aws, apiVersion: client.authentication.k8s.io/v1}}",
+        ] {
+            assert_eq!(address(user).as_deref(), Some("http://127.0.0.1"), "{user}");
+        }
+        assert_eq!(address("{}"), None);
     }
 
     #[test]
