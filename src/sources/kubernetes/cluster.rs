@@ -6,7 +6,7 @@ use super::objects::{DeviceClaimObject, NodeObject, Object, PodObject, SliceObje
 use super::owners::Makers;
 use super::pods::{self, Taken};
 use super::resources::unit_by_name;
-use super::untold::Untold;
+use super::unclear::Unclear;
 use crate::domain::{
     Cause, CauseKind, Claim, ClaimState, DeviceUnit, Devices, Gap, GapSubject, Gathered, GpuOffer,
     Holder, Owner,
@@ -95,20 +95,20 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
         }
     }
     let (held, unlisted) = dra::held(&objects.device_claims, &listed);
-    let untold = Untold::of(
+    let unclear = Unclear::of(
         &objects.nodes,
         &objects.pods,
         &objects.device_claims,
         &unlisted,
     );
-    let causes = untold.causes.iter().cloned();
+    let causes = unclear.causes.iter().cloned();
     gaps.extend(causes.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
     let (claims, missing) = claims(&objects, &nodes, &held);
     gaps.extend(missing.into_iter().map(|name| {
         let cause = Cause::of(CauseKind::NodeNotRecorded, []);
         Gap::of(GapSubject::Instance, name, cause)
     }));
-    gaps.extend(count_pods(&objects, pods, &untold.nodes, &mut nodes));
+    gaps.extend(count_pods(&objects, pods, &unclear.nodes, &mut nodes));
 
     let holding: BTreeSet<_> = claims
         .iter()
@@ -236,7 +236,7 @@ fn holder_of<'a>(
 fn count_pods(
     objects: &Objects,
     pods: PodList,
-    untold: &BTreeSet<&str>,
+    unclear: &BTreeSet<&str>,
     nodes: &mut BTreeMap<&str, Described>,
 ) -> Option<Gap> {
     match pods {
@@ -257,7 +257,7 @@ fn count_pods(
         taken.add(pod, is_tied);
     }
     for (name, described) in nodes {
-        if untold.contains(name) {
+        if unclear.contains(name) {
             continue;
         }
         let taken = taken.get(name).copied().unwrap_or_default();

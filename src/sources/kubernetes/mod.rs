@@ -21,7 +21,7 @@ mod pods;
 mod rbac;
 mod reading;
 mod resources;
-mod untold;
+mod unclear;
 
 #[cfg(not(feature = "kubernetes"))]
 pub use absent::LiveCluster;

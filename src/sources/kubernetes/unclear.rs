@@ -16,12 +16,12 @@ type Nodes = BTreeMap<String, NodeObject>;
 
 /// Such nodes by name, and why: one cause of each kind.
 #[derive(Debug, Default)]
-pub(super) struct Untold<'a> {
+pub(super) struct Unclear<'a> {
     pub nodes: BTreeSet<&'a str>,
     pub causes: Vec<Cause>,
 }
 
-impl<'a> Untold<'a> {
+impl<'a> Unclear<'a> {
     /// By claims of devices that were read, the devices among them that no slice describes,
     /// and resources that are not understood.
     pub(super) fn of(
@@ -30,22 +30,22 @@ impl<'a> Untold<'a> {
         claims: &[DeviceClaimObject],
         unlisted: &[Unlisted<'_>],
     ) -> Self {
-        let mut untold = Self::default();
+        let mut unclear = Self::default();
         if !unlisted.is_empty() {
             let count = unlisted.len().to_string();
             let cause = Cause::of(CauseKind::DevicesNotListed, [count.as_str()]);
-            untold.causes.push(cause);
+            unclear.causes.push(cause);
         }
         for one in unlisted {
-            untold.nodes.extend(nodes_of(one, nodes, pods));
+            unclear.nodes.extend(nodes_of(one, nodes, pods));
         }
         let unread = unread(pods, claims);
         if !unread.is_empty() {
             let count = unread.len().to_string();
             let cause = Cause::of(CauseKind::ClaimsNotRead, [count.as_str()]);
-            untold.causes.push(cause);
+            unclear.causes.push(cause);
         }
-        untold.nodes.extend(unread);
+        unclear.nodes.extend(unread);
         let foreign = foreign(nodes, pods);
         if !foreign.is_empty() {
             let count = foreign.len().to_string();
@@ -53,10 +53,10 @@ impl<'a> Untold<'a> {
             let names: Vec<&str> = names.into_iter().take(MOST_NAMES).collect();
             let names = names.join(", ");
             let cause = Cause::of(CauseKind::ResourcesForeign, [&count, &names]);
-            untold.causes.push(cause);
+            unclear.causes.push(cause);
         }
-        untold.nodes.extend(foreign.into_keys());
-        untold
+        unclear.nodes.extend(foreign.into_keys());
+        unclear
     }
 }
 
