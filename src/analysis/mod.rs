@@ -220,7 +220,7 @@ fn judge(
     findings.extend(owned.findings(&mut price_use));
     let cluster_facts = ClusterFacts {
         clusters: &estate.clusters,
-        machines: machine_facts(&audited, &estate.clusters),
+        machines: machine_facts(&audited, &estate.clusters, &owned.bought()),
         policy,
         window: estate.window,
         as_of: estate.as_of,

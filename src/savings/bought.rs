@@ -54,6 +54,17 @@ impl<'a> Bought<'a> {
         self.plan_of_unknown_rate(&member.price_key.with_option(PriceOption::OnDemand))
     }
 
+    /// What is to be said of the dollars of a member whose hours a savings plan of unknown
+    /// rate may pay for: whether they come is not known.
+    pub fn doubt(&self, workload: &Workload, member: &Member) -> Option<String> {
+        let plan = self.plan_that_may_pay(workload, member)?;
+        Some(format!(
+            "the savings plan {} may cover these hours, and its rate is unknown: the covered \
+             amount is still billed",
+            plan.id
+        ))
+    }
+
     /// The commitments that are sold for an on-demand price: standard reserved instances,
     /// and EC2 Instance Savings Plans whose rates were read; of the same price the former.
     /// None beside a savings plan of unknown rate.

@@ -1,8 +1,9 @@
 //! What each rule about clusters says about the three situations made for it. A p4d.24xlarge
 //! costs 21.957642 × 730 = 16 029.07866 a month, and each of its eight GPUs 2 003.6348325.
 
+use crate::rules::builder::audited;
 use crate::rules::fixtures::{SITUATIONS, audit_of, decimal, dollars, holds, of, only, silence};
-use gpucost::domain::{Finding, FindingKind, Severity};
+use gpucost::domain::{CapacityReservation, Finding, FindingKind, Severity};
 use gpucost::report::{Explained, explainable_ids, find_explained};
 use gpucost::rules::CLUSTER_RULES;
 
@@ -121,6 +122,46 @@ fn sums_and_the_plan_are_those_of_an_estate_without_clusters() {
                 all.map(|one| one.actions.clone()).collect::<Vec<_>>()
             };
             assert_eq!(actions(&with), actions(&without), "{rule}/{situation}");
+        }
+    }
+}
+
+/// The only finding of a rule about the machines of its situation where they run in a
+/// capacity reservation for three, which can be lowered from a time on.
+fn reserved(rule: &str, committed_until: Option<&str>) -> Finding {
+    let path = crate::rules::fixtures::path(rule, "fires");
+    let keep = gpucost::sources::files::Keep::Points;
+    let mut estate = gpucost::sources::files::read_estate(&path, keep).expect("an estate");
+    for instance in &mut estate.instances {
+        instance.capacity_reservation_id = Some("cr-1".to_owned());
+    }
+    let capacity = CapacityReservation {
+        id: "cr-1".to_owned(),
+        instance_type: "p4d.24xlarge".to_owned(),
+        committed_until: committed_until.map(|time| time.parse().expect("a time stamp")),
+        ..crate::rules::fleets::capacity(3, 1)
+    };
+    estate.commitments.capacity_reservations.push(capacity);
+    only(&audited(&estate), rule).clone()
+}
+
+#[test]
+fn a_capacity_reservation_is_lowered_with_the_node_or_nothing_is_saved() {
+    for rule in ["cpu-only-pods-on-gpu-node", "fragmented-gpus"] {
+        let held = reserved(rule, Some("2027-01-01T00:00:00Z"));
+        assert_eq!(dollars(&held), None, "{rule}");
+        let caveat = &held.recommendation.caveats[0];
+        assert!(caveat.ends_with("stopping saves nothing"), "{caveat}");
+        // Its term has ended.
+        for until in [None, Some("2026-10-01T00:00:00Z")] {
+            let lowered = reserved(rule, until);
+            // 21.957642 × 730.
+            assert_eq!(dollars(&lowered), Some(decimal("16029.08")), "{rule}");
+            let step = "lower the capacity reservation cr-1 by 1 in the same step";
+            let steps = &lowered.recommendation.steps;
+            assert!(steps.iter().any(|one| one == step), "{steps:?}");
+            let caveat = &lowered.recommendation.caveats[0];
+            assert!(caveat.contains("unless the capacity reservation is lowered"));
         }
     }
 }

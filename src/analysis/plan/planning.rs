@@ -166,16 +166,11 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
 /// whether their dollars come.
 fn doubt(actions: &mut [Action], workload: &Workload, bought: Bought<'_>) {
     let mut members = workload.members.iter();
-    let Some(plan) = members.find_map(|one| bought.plan_that_may_pay(workload, one)) else {
+    let Some(caveat) = members.find_map(|one| bought.doubt(workload, one)) else {
         return;
     };
     for action in actions {
-        let caveat = format!(
-            "the savings plan {} may cover these hours, and its rate is unknown: the covered \
-             amount is still billed",
-            plan.id
-        );
-        let caveats = [&[caveat][..], action.caveats()].concat();
+        let caveats = [std::slice::from_ref(&caveat), action.caveats()].concat();
         *action = action.clone().with_caveats(caveats);
     }
 }

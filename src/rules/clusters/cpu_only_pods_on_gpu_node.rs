@@ -3,7 +3,7 @@
 //! Must not be fooled by pods that go with their node (of a DaemonSet, or static), or by a
 //! node that has just started.
 
-use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus};
+use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus, lowering};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
 };
@@ -39,18 +39,8 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         recommendation: Recommendation {
             action: "move the pods to nodes without GPUs".to_owned(),
             to: String::new(),
-            steps: [
-                "taint GPU nodes, so that only pods that request GPUs tolerate them",
-                "drain the node: an autoscaler removes it when no such pod is left",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            caveats: [
-                "other nodes must have the CPU and memory that these pods request",
-                "this is one instant: pods of other hours are not seen",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            steps: steps(host),
+            caveats: caveats(host),
         },
     };
     let decisive = fact(
@@ -74,4 +64,25 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         decisive,
         vec![none],
     ))
+}
+
+fn steps(host: &Host<'_>) -> Vec<String> {
+    let mut steps = [
+        "taint GPU nodes, so that only pods that request GPUs tolerate them",
+        "drain the node: an autoscaler removes it when no such pod is left",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    steps.extend(host.reservation().map(|one| lowering(one, 1)));
+    steps
+}
+
+fn caveats(host: &Host<'_>) -> Vec<String> {
+    let mut caveats = host.release_caveats().to_vec();
+    let own = [
+        "other nodes must have the CPU and memory that these pods request",
+        "this is one instant: pods of other hours are not seen",
+    ];
+    caveats.extend(own.map(str::to_owned));
+    caveats
 }

@@ -4,6 +4,7 @@ use crate::domain::{
     Claim, ClaimState, Clusters, Comparator, DeviceFunnel, DeviceUnit, DeviceUse, Evidence, Holder,
     InstanceUsage, Money, Node, Observation, Policy, ResourceId, Window, floored,
 };
+use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -38,8 +39,8 @@ pub struct MachineFacts<'a> {
     pub first_seen: Timestamp,
     /// Per month, unrounded; absent when it is unpriced.
     pub monthly_cost: Option<Money>,
-    /// What of it ends with the machine; absent when nothing does or nothing tells.
-    pub monthly_savings: Option<Money>,
+    /// What stopping it ends.
+    pub ending: Ending,
     pub usage: Option<&'a InstanceUsage>,
 }
 
@@ -70,7 +71,18 @@ impl Host<'_> {
 
     /// What ends per month when it is released.
     pub fn release(&self) -> Option<Money> {
-        self.machine?.monthly_savings
+        self.machine?.ending.monthly_savings
+    }
+
+    /// The capacity reservation to lower in the same step.
+    pub fn reservation(&self) -> Option<&str> {
+        self.machine?.ending.reservation.as_deref()
+    }
+
+    /// What would stop an engineer from releasing it.
+    pub fn release_caveats(&self) -> &[String] {
+        self.machine
+            .map_or(&[], |machine| machine.ending.caveats.as_slice())
     }
 
     /// Why no pod is placed on it, after its name; empty where pods are.
@@ -244,6 +256,11 @@ fn holdings<'a>(
 
 fn seconds_since(as_of: Timestamp, since: Timestamp) -> f64 {
     as_of.duration_since(since).as_secs_f64().max(0.0)
+}
+
+/// The step that lowers a capacity reservation with machines that leave it.
+pub(super) fn lowering(reservation: &str, machines: usize) -> String {
+    format!("lower the capacity reservation {reservation} by {machines} in the same step")
 }
 
 /// A fact as evidence.

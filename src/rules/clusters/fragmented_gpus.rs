@@ -4,7 +4,7 @@
 //! Must not be fooled by pods that go with their node, by pods that nothing would create
 //! again, or by nodes of other types and pools.
 
-use super::facts::{Holding, Host, SCHEDULER, View, fact};
+use super::facts::{Holding, Host, SCHEDULER, View, fact, lowering};
 use super::packing::{Bin, Packing, pack};
 use crate::domain::{
     Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Money, Owner,
@@ -238,6 +238,12 @@ fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
         };
         steps.push(format!("cordon and drain {}: {pods}", names(&freed)));
         steps.push("lower the size of the pool by as many nodes".to_owned());
+        let mut lowered: BTreeMap<&str, usize> = BTreeMap::new();
+        let freed = packing.freed.iter().map(|place| claimed[*place].host);
+        for id in freed.filter_map(Host::reservation) {
+            *lowered.entry(id).or_default() += 1;
+        }
+        steps.extend(lowered.into_iter().map(|(id, count)| lowering(id, count)));
     }
     steps.push(
         "let the scheduler fill nodes instead of spreading: `NodeResourcesFit` with the strategy \
@@ -249,7 +255,11 @@ fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
         .iter()
         .map(|one| claimed[one.from].makers[one.pod].kind.as_str());
     let losing: BTreeSet<&str> = makers.filter(|kind| !REPLACING.contains(kind)).collect();
-    let mut caveats = Vec::new();
+    let released = packing.freed.iter();
+    let released = released.flat_map(|place| claimed[*place].host.release_caveats());
+    // Many nodes share them.
+    let released: BTreeSet<&String> = released.collect();
+    let mut caveats: Vec<String> = released.into_iter().cloned().collect();
     if !losing.is_empty() {
         let kinds: Vec<&str> = losing.into_iter().collect();
         caveats.push(format!(

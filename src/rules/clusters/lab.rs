@@ -7,6 +7,7 @@ use crate::domain::{
     Holder, InstanceUsage, Maxima, Money, Node, NodeAmount, NodeDevices, Owner, Policy, Rejected,
     ResourceId, RunningTime, Samples, VramSummary, Window,
 };
+use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -205,7 +206,10 @@ impl Lab {
                 is_ignored: self.ignored.contains(&node.name),
                 first_seen: as_of() - SignedDuration::from_mins(if is_new { 30 } else { 90_000 }),
                 monthly_cost: is_priced.then_some(cost),
-                monthly_savings: is_priced.then_some(cost),
+                ending: Ending {
+                    monthly_savings: is_priced.then_some(cost),
+                    ..Ending::default()
+                },
                 usage: self.usage.get(&node.name),
             };
             (&node.machine, facts)

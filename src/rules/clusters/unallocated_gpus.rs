@@ -4,7 +4,7 @@
 //! or by the part of a device that a MIG layout leaves over on a full node.
 
 use super::cpu_only_pods_on_gpu_node as cpu_only;
-use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus, number};
+use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus, lowering, number};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
 };
@@ -121,11 +121,16 @@ fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -
         Some(pool) => format!("lower the size of the pool {pool}, so that the machine goes"),
         None => "terminate its machine".to_owned(),
     });
+    steps.extend(host.reservation().map(|one| lowering(one, 1)));
     steps
 }
 
 fn caveats(host: &Host<'_>, is_whole: bool) -> Vec<String> {
-    let mut caveats = Vec::new();
+    let mut caveats = if is_whole {
+        host.release_caveats().to_vec()
+    } else {
+        Vec::new()
+    };
     if !host.is_schedulable() {
         caveats.push("it may be under repair: no pod is placed on it now".to_owned());
     }

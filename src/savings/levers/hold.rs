@@ -4,6 +4,10 @@ use crate::domain::{Action, Workload};
 use crate::savings::Bought;
 use std::collections::BTreeMap;
 
+/// What is to be said of leaving a capacity reservation that can be lowered.
+pub(super) const UNLESS_LOWERED: &str = "the cost continues as unused capacity unless the \
+     capacity reservation is lowered in the same step";
+
 /// What capacity reservations do to moving a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hold {
@@ -43,11 +47,7 @@ impl Hold {
             return action;
         };
         let mut caveats = action.caveats().to_vec();
-        caveats.push(
-            "the cost continues as unused capacity unless the capacity reservation is lowered \
-             in the same step"
-                .to_owned(),
-        );
+        caveats.push(UNLESS_LOWERED.to_owned());
         action.and_also(words).with_caveats(caveats)
     }
 }

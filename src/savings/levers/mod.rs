@@ -3,6 +3,7 @@
 //! reports read the same answers.
 
 mod commit;
+mod ending;
 mod hold;
 mod lever;
 mod proposals;
@@ -13,6 +14,7 @@ mod share;
 mod spot;
 mod stop;
 
+pub use ending::Ending;
 pub use lever::{Facts, Lever, Members};
 pub use proposals::{Answer, Committing, Proposal, Proposals, Refusal, Refused, Stop};
 pub use spot::is_launchable;

@@ -1,6 +1,7 @@
 //! Stopping what computes nothing, member by member: what that ends, and what would
 //! stop an engineer from doing it.
 
+use super::hold::UNLESS_LOWERED;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused, Stop};
 use crate::domain::{
     Action, ActionKind, CapacityReservation, Classification, Component, Confidence, Group,
@@ -241,11 +242,7 @@ impl Ended<'_> {
             ));
         }
         if !self.reservations.is_empty() {
-            caveats.push(
-                "the cost continues as unused capacity unless the capacity reservation is \
-                 lowered in the same step"
-                    .to_owned(),
-            );
+            caveats.push(UNLESS_LOWERED.to_owned());
         }
         if !self.stay.is_empty() && !self.members.is_empty() {
             let zones = self.stay.iter();
