@@ -1,9 +1,9 @@
 //! Catches GPU nodes that only pods without GPUs keep from being removed.
 //!
-//! Must not be fooled by pods that go with their node (of a DaemonSet, or static), or by a
-//! node that has just started.
+//! Must not be fooled by pods that go with their node (of a DaemonSet, or static), by a
+//! node that has just started, or by GPUs that work without a request.
 
-use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus, lowering};
+use super::facts::{FIND_OUT, Host, SCHEDULER, UNASKED, View, cost_words, fact, gpus, lowering};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
 };
@@ -23,21 +23,28 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     }
     let physical = host.devices.physical?;
     let plural = if pods == 1 { "" } else { "s" };
+    let is_unasked = host.works_unasked();
     let judgement = Judgement {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,
         title: format!(
-            "node {}{} has {} and runs {pods} pod{plural} that request{} none{}",
+            "node {}{} has {} and runs {pods} pod{plural} that request{} none{}{}",
             host.node.name,
             host.state(),
             gpus(physical),
             if pods == 1 { "s" } else { "" },
+            if is_unasked { UNASKED } else { "" },
             cost_words(host.share(physical))
         ),
         monthly_savings: host.release(),
         recommendation: Recommendation {
-            action: "move the pods to nodes without GPUs".to_owned(),
+            action: if is_unasked {
+                "find out who uses the GPUs"
+            } else {
+                "move the pods to nodes without GPUs"
+            }
+            .to_owned(),
             to: String::new(),
             steps: steps(host),
             caveats: caveats(host),
@@ -67,12 +74,13 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
 }
 
 fn steps(host: &Host<'_>) -> Vec<String> {
-    let mut steps = [
+    let first = host.works_unasked().then(|| FIND_OUT.to_owned());
+    let mut steps: Vec<String> = first.into_iter().collect();
+    let own = [
         "taint GPU nodes, so that only pods that request GPUs tolerate them",
         "drain the node: an autoscaler removes it when no such pod is left",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    ];
+    steps.extend(own.map(str::to_owned));
     steps.extend(host.reservation().map(|one| lowering(one, 1)));
     steps
 }

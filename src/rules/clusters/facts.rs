@@ -13,6 +13,12 @@ use std::collections::BTreeMap;
 /// A machine that was first seen less than so many hours ago may still be filled.
 const NEW_HOURS: i64 = 1;
 
+/// What a title says of a node whose GPUs work though no pod requests any.
+pub(super) const UNASKED: &str = ", but GPUs were active without a request";
+/// What to do about such a node before anything else.
+pub(super) const FIND_OUT: &str = "find out who uses the GPUs first: a privileged pod, a process \
+     of the host, another scheduler, or a pod that has ended since";
+
 /// Where a scheduler's figures are from.
 pub(super) const SCHEDULER: &str = "Kubernetes API: nodes and pods";
 
@@ -69,9 +75,18 @@ impl Host<'_> {
         Some(Money::new(amount, cost.currency()).rounded())
     }
 
-    /// What ends per month when it is released.
+    /// Whether GPUs were seen working in the window though no pod requests any.
+    pub fn works_unasked(&self) -> bool {
+        let is_unclaimed = self.devices.requested.is_some_and(|one| one.is_zero());
+        let usage = self.machine.and_then(|machine| machine.usage);
+        let mut gpus = usage.into_iter().flat_map(|usage| &usage.gpus);
+        is_unclaimed && gpus.any(|gpu| gpu.works() == Some(true))
+    }
+
+    /// What ends per month when it is released; absent where somebody may use it.
     pub fn release(&self) -> Option<Money> {
-        self.machine?.ending.monthly_savings
+        let machine = self.machine.filter(|_| !self.works_unasked());
+        machine?.ending.monthly_savings
     }
 
     /// The capacity reservation to lower in the same step.

@@ -72,7 +72,8 @@ impl Spot<'_> {
 fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>> {
     let devices = host.node.devices.values();
     let is_whole = devices.clone().all(|one| one.unit == DeviceUnit::Whole);
-    if host.is_new || !host.is_schedulable() || !is_whole {
+    // What works without a request is not free.
+    if host.is_new || !host.is_schedulable() || !is_whole || host.works_unasked() {
         return None;
     }
     host.devices.requested?;

@@ -123,6 +123,49 @@ fn pods_without_gpus_keep_a_node() {
 }
 
 #[test]
+fn what_works_without_a_request_is_not_removed_and_not_free() {
+    let kept = Node {
+        cpu_only_pods: Some(2),
+        ..node("a", 8)
+    };
+    let lab = |most| {
+        let mut lab = Lab::of(vec![kept.clone()], Vec::new());
+        let maxima = [0.0, 0.0, most, 0.0, 0.0, 0.0, 0.0, 0.0];
+        lab.usage.insert("a".to_owned(), usage("a", &maxima));
+        lab
+    };
+    let idle = lab(0.9);
+    for rule in ["unallocated-gpus", "cpu-only-pods-on-gpu-node"] {
+        assert_eq!(idle.rows(rule)[0].2, Some(8_000), "{rule}");
+    }
+    let words = ", but GPUs were active without a request: USD 8000.00 per month";
+    for most in [1.0, 95.0] {
+        let busy = lab(most);
+        for rule in ["unallocated-gpus", "cpu-only-pods-on-gpu-node"] {
+            let rows = busy.rows(rule);
+            let [(_, title, savings)] = rows.as_slice() else {
+                panic!("{rows:?}");
+            };
+            assert!(title.ends_with(words), "{title}");
+            assert_eq!(*savings, None, "{rule}");
+            let all = busy.findings();
+            let finding = all.iter().find(|one| one.rule() == rule);
+            let steps = &finding.expect("it fires").recommendation.steps;
+            assert!(steps[0].starts_with("find out who"), "{steps:?}");
+        }
+    }
+
+    // A pod waits for 5 of 4 + 4, of which 4 are in use.
+    let mut pair = Lab::of(
+        vec![node("a", 4), node("b", 8)],
+        vec![whole("x", 4, "b"), pending("z", 5, 60)],
+    );
+    assert_eq!(pair.rows("fragmented-gpus").len(), 1);
+    pair.usage.insert("a".to_owned(), usage("a", &[95.0; 4]));
+    assert_eq!(pair.rows("fragmented-gpus"), []);
+}
+
+#[test]
 fn a_pod_is_idle_by_metrics_that_name_it() {
     let mut lab = Lab::of(vec![node("a", 8)], vec![whole("x", 2, "a")]);
     lab.usage.insert("a".to_owned(), usage("a", &[90.0; 8]));

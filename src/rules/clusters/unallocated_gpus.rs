@@ -1,10 +1,12 @@
 //! Catches GPUs that are paid for and that no pod requests.
 //!
 //! Must not be fooled by a node that has just started, by a node whose pods were not read,
-//! or by the part of a device that a MIG layout leaves over on a full node.
+//! by GPUs that work without a request, or by the part of a device that a MIG layout leaves over on a full node.
 
 use super::cpu_only_pods_on_gpu_node as cpu_only;
-use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus, lowering, number};
+use super::facts::{
+    FIND_OUT, Host, SCHEDULER, UNASKED, View, cost_words, fact, gpus, lowering, number,
+};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
 };
@@ -26,6 +28,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         return None;
     }
     let is_whole = requested.is_zero();
+    let is_unasked = host.works_unasked();
     let node = host.node;
     let judgement = Judgement {
         severity: Severity::Warning,
@@ -33,16 +36,19 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,
         title: format!(
-            "no pod requests {} of the {} of node {}{}{}",
+            "no pod requests {} of the {} of node {}{}{}{}",
             unallocated.round_dp(2).normalize(),
             gpus(physical),
             node.name,
             host.state(),
+            if is_unasked { UNASKED } else { "" },
             cost_words(host.share(unallocated))
         ),
         monthly_savings: host.release().filter(|_| is_whole),
         recommendation: Recommendation {
-            action: if is_whole {
+            action: if is_unasked {
+                "find out who uses the GPUs".to_owned()
+            } else if is_whole {
                 "remove the node".to_owned()
             } else {
                 "give the GPUs to other pods".to_owned()
@@ -109,6 +115,9 @@ fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -
                 .to_owned(),
         );
         return steps;
+    }
+    if host.works_unasked() {
+        steps.push(FIND_OUT.to_owned());
     }
     if let Some(count) = node.cpu_only_pods.filter(|count| *count > 0) {
         steps.push(format!(
