@@ -100,6 +100,32 @@ fn parts_of_devices_count_as_parts() {
 }
 
 #[test]
+fn a_full_node_of_divided_devices_is_given_away() {
+    // Eight cards in two halves of 3/7: 16 × 3/7 = 6.857143, and 8/7 of 8 are left over.
+    let mut lab = Lab::of(
+        vec![Node {
+            devices: BTreeMap::from([(GPU.to_owned(), offered(slice(3), 16))]),
+            ..node("a", 8)
+        }],
+        vec![claim("x", &slice(3), 16, "a")],
+    );
+    assert_eq!(lab.rows("unallocated-gpus"), []);
+    // One can be requested: 8/7 + 3/7 = 11/7, of 8 × 1,000.
+    lab.clusters.claims[0].devices.count = 15;
+    let rows = lab.rows("unallocated-gpus");
+    assert!(rows[0].1.contains("no pod requests 1.57 of"), "{rows:?}");
+    assert!(rows[0].1.ends_with(": USD 1571.43 per month"), "{rows:?}");
+    // One is not healthy.
+    let devices = lab.clusters.nodes[0].devices.get_mut(GPU);
+    devices.expect("it has some").allocatable = 15;
+    assert_eq!(lab.rows("unallocated-gpus").len(), 1);
+    // One instance divides one card: 8 − 3/7 are left of 8.
+    lab.clusters.nodes[0].devices = BTreeMap::from([(GPU.to_owned(), offered(slice(3), 1))]);
+    lab.clusters.claims[0].devices.count = 1;
+    assert_eq!(lab.rows("unallocated-gpus").len(), 1);
+}
+
+#[test]
 fn pods_without_gpus_keep_a_node() {
     let kept = Node {
         cpu_only_pods: Some(2),

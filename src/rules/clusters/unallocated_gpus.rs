@@ -8,7 +8,7 @@ use super::facts::{
     FIND_OUT, Host, SCHEDULER, UNASKED, View, cost_words, fact, gpus, lowering, number,
 };
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
+    Comparator, Confidence, DeviceUnit, Finding, FindingKind, Judgement, Recommendation, Severity,
 };
 use rust_decimal::Decimal;
 
@@ -23,8 +23,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let requested = host.devices.requested?;
     let unallocated = host.devices.unallocated()?;
     let free = host.devices.free()?;
-    let is_left_over = free.is_zero() && unallocated < Decimal::ONE;
-    if host.is_new || unallocated.is_zero() || is_left_over {
+    if host.is_new || unallocated.is_zero() || is_left_over(host, free, unallocated) {
         return None;
     }
     let is_whole = requested.is_zero();
@@ -95,6 +94,26 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         decisive,
         further,
     ))
+}
+
+/// Whether all that is not requested are parts of GPUs that pods cannot request: a MIG
+/// layout leaves less than one over on each GPU that it divides.
+fn is_left_over(host: &Host<'_>, free: Decimal, unallocated: Decimal) -> bool {
+    let offered = host.node.devices.values();
+    let is_healthy = offered.clone().all(|one| one.capacity == one.allocatable);
+    let instances: u64 = offered
+        .map(|one| match one.unit {
+            DeviceUnit::Slice { replicas, .. } => u64::from(one.capacity / replicas.max(1)),
+            DeviceUnit::Whole | DeviceUnit::Replica { .. } => 0,
+        })
+        .sum();
+    let physical = host.devices.physical.unwrap_or_default();
+    let divided = if is_healthy {
+        physical.min(Decimal::from(instances))
+    } else {
+        Decimal::ZERO
+    };
+    free.is_zero() && unallocated < divided.max(Decimal::ONE)
 }
 
 fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -> Vec<String> {
