@@ -141,6 +141,16 @@ impl Holding<'_> {
         (self.whole + u64::from(self.has_parts)).max(1)
     }
 
+    /// Whether samples are of a pod of the same name before it: more time was measured than
+    /// it has had its devices, and one sample.
+    pub fn has_predecessor(&self) -> bool {
+        let Some(held) = self.held_hours else {
+            return false;
+        };
+        let mut uses = self.uses.values();
+        uses.any(|one| one.hours() > held + f64::from(one.sample_seconds) / 3_600.0)
+    }
+
     /// The pod with what made it, such as `search/ranker-0 (Deployment ranker)`.
     pub fn words(&self) -> String {
         let owner = self.holder.owner.as_ref();

@@ -1,6 +1,7 @@
 //! Catches pods that hold GPUs and compute nothing.
 //!
-//! Must not be fooled by a pod that has just started, by devices of which nothing is
+//! Must not be fooled by a pod that has just started, by samples of a time before that, by
+//! devices of which nothing is
 //! measured (absent is not idle), by another pod that works on the same node, or by a GPU
 //! that only encodes.
 
@@ -87,6 +88,9 @@ fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     if is_new {
         return Use::Other;
     }
+    if holding.has_predecessor() {
+        return Use::Unknown;
+    }
     if holding.uses.len() as u64 >= holding.least_devices() {
         return by_pod(view, holding);
     }
@@ -136,9 +140,13 @@ fn by_machine<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
         let holds_all = holding.devices >= physical;
         return if holds_all { Use::Other } else { Use::Unknown };
     }
-    let coverage = maxima.iter().map(|one| one.samples.coverage());
-    let coverage = coverage.fold(1.0, f64::min);
-    let measured_hours = expected_hours(view, holding) * coverage;
+    let sampled_hours = maxima.iter().map(|one| one.samples.hours());
+    let sampled_hours = sampled_hours.fold(f64::INFINITY, f64::min);
+    // Which hours have no samples is not known: in the worst case all are its own.
+    let own_hours = expected_hours(view, holding);
+    let existed_hours = usage.running.observed_seconds as f64 / 3_600.0;
+    let unmeasured_hours = (existed_hours.max(own_hours) - sampled_hours).max(0.0);
+    let measured_hours = (own_hours - unmeasured_hours).max(0.0);
     let origin = format!("maxima of every GPU of {}", host.node.name);
     idle(view, holding, (measured_hours, largest_percent), origin)
 }

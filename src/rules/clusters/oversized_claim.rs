@@ -25,12 +25,14 @@ fn applies(holding: &Holding<'_>) -> bool {
 
 /// Whether nothing tells which devices of a holding are used.
 pub(super) fn is_unknown(holding: &Holding<'_>) -> bool {
-    applies(holding) && (holding.uses.len() as u64) < holding.whole
+    let is_measured = holding.uses.len() as u64 >= holding.whole && !holding.has_predecessor();
+    applies(holding) && !is_measured
 }
 
 fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     // More devices than it holds are those of a pod of the same name before it.
-    if !applies(holding) || holding.uses.len() as u64 != holding.whole {
+    let is_known = !is_unknown(holding) && holding.uses.len() as u64 == holding.whole;
+    if !applies(holding) || !is_known {
         return None;
     }
     let (active, unused): (Vec<&DeviceUse>, Vec<&DeviceUse>) = holding

@@ -1,10 +1,11 @@
 //! Each rule, with figures worked out by hand.
 
 use super::lab::{
-    GPU, Lab, claim, hours_ago, node, of, offered, pending, row, slice, usage, used, whole,
+    GPU, Lab, as_of, claim, hours_ago, node, of, offered, pending, row, slice, usage, used, whole,
 };
 use super::*;
-use crate::domain::{DeviceUnit, Node, Severity};
+use crate::domain::{DeviceUnit, DeviceUse, Node, Samples, Severity};
+use jiff::SignedDuration;
 use std::collections::BTreeMap;
 
 #[test]
@@ -262,6 +263,61 @@ fn without_such_metrics_only_an_idle_node_tells() {
     let mut one = Lab::of(vec![node("a", 1)], vec![whole("x", 1, "a")]);
     one.usage.insert("a".to_owned(), usage("a", &[5.0]));
     assert_eq!((one.rows("idle-claim"), one.silences()), (vec![], vec![]));
+}
+
+#[test]
+fn samples_of_a_pod_of_the_same_name_before_it_tell_nothing() {
+    let lab = |seconds: i64, n_samples, second| {
+        let mut lab = Lab::of(vec![node("a", 2)], vec![whole("x", 2, "a")]);
+        lab.clusters.claims[0].since = Some(as_of() - SignedDuration::from_secs(seconds));
+        let device = |gpu, max_percent| DeviceUse {
+            n_samples,
+            ..used("x", gpu, "a", 0, max_percent)
+        };
+        lab.clusters.uses = vec![device(0, 0.0), device(1, second)];
+        lab
+    };
+    let four_hours = 4 * 3_600;
+    // 240 samples of a minute are four hours, and one more may be at either end.
+    for (n_samples, speaks) in [(240, true), (241, true), (242, false), (6_000, false)] {
+        let idle = lab(four_hours, n_samples, 0.0);
+        assert_eq!(idle.rows("idle-claim").len(), usize::from(speaks));
+        let oversized = lab(four_hours, n_samples, 80.0);
+        assert_eq!(
+            oversized.rows("oversized-claim").len(),
+            usize::from(speaks),
+            "{n_samples}"
+        );
+        let silent = usize::from(!speaks);
+        assert_eq!(idle.silences().len(), silent);
+        assert_eq!(oversized.silences().len(), silent);
+    }
+}
+
+#[test]
+fn a_machine_that_was_not_measured_since_a_pod_started_tells_nothing() {
+    let speaks = |held_minutes: i64, missing_hours: u64| {
+        let mut lab = Lab::of(vec![node("a", 1)], vec![whole("x", 1, "a")]);
+        lab.clusters.claims[0].since = Some(as_of() - SignedDuration::from_mins(held_minutes));
+        let mut usage = usage("a", &[0.0]);
+        // Twelve samples an hour. That CPU was not measured either hides the outage from
+        // the running time.
+        let count = 4_032 - 12 * missing_hours;
+        let seconds = 14 * 86_400 - 3_600 * i64::try_from(missing_hours).expect("few");
+        let maxima = usage.gpus[0].maxima.as_mut().expect("they are there");
+        maxima.samples = Samples::over(count, seconds, 300);
+        usage.running.running_seconds = seconds;
+        lab.usage.insert("a".to_owned(), usage);
+        !lab.rows("idle-claim").is_empty()
+    };
+    assert!(speaks(210, 0));
+    // Nothing was measured in its three and a half hours.
+    assert!(!speaks(210, 4));
+    // 72 − 36 = 36 hours are half of its time, and more than a day.
+    assert!(speaks(72 * 60, 36));
+    assert!(!speaks(72 * 60, 37));
+    // 40 − 4 = 36 hours.
+    assert!(speaks(40 * 60, 4));
 }
 
 #[test]
