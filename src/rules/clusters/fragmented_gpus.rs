@@ -2,10 +2,12 @@
 //! and pods that share fewer nodes would leave whole ones to be released.
 //!
 //! Must not be fooled by pods that go with their node, by pods that nothing would create
-//! again, or by nodes of other types and pools.
+//! again, by a pod that has only just been created or that no repacking would help, or by
+//! nodes of other types and pools.
 
 use super::facts::{Holding, Host, SCHEDULER, View, fact, lowering};
-use super::packing::{Bin, Packing, pack};
+use super::packing::{Bin, Packing, can_gather, pack};
+use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use crate::domain::{
     Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Money, Owner,
     Recommendation, Severity,
@@ -110,11 +112,12 @@ fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>
     })
 }
 
-/// Whole devices that a pod waits for, where that is more than any node has free, by
+/// Whole devices that a pod has waited for long enough, where that is more than any node has free, by
 /// resource.
 fn waiting<'a>(view: &View<'a>, largest: impl Fn(&str) -> u64) -> BTreeSet<(&'a str, u64)> {
     let mut pods: BTreeMap<(&str, &str, &'a str), u64> = BTreeMap::new();
-    for (claim, _) in view.pending() {
+    let pending = view.pending();
+    for (claim, _) in pending.filter(|(_, minutes)| *minutes >= LEAST_WAIT_MINUTES) {
         let (holder, devices) = (&claim.holder, &claim.devices);
         if devices.unit == DeviceUnit::Whole {
             let pod = holder.pod.as_deref().unwrap_or_default();
@@ -139,12 +142,13 @@ fn finding(
     let bins: Vec<Bin> = claimed.iter().map(|spot| spot.bin.clone()).collect();
     let packing = pack(&bins);
     let free: u64 = spots.iter().map(|spot| spot.free).sum();
-    let fits = |resource: &str, count: u64| {
+    let is_scattered = |resource: &str, count: u64| {
         let own = spots.iter().filter(|spot| spot.offers(resource));
-        own.map(|spot| spot.free).sum::<u64>() >= count
+        let bins: Vec<Bin> = own.map(|spot| spot.bin.clone()).collect();
+        can_gather(&bins, count)
     };
     let mut waiting = waiting.iter();
-    let blocked = waiting.find(|(name, count)| fits(name, *count));
+    let blocked = waiting.find(|(name, count)| is_scattered(name, *count));
     let blocked = blocked.map(|(_, count)| *count);
     if packing.freed.is_empty() && blocked.is_none() {
         return None;

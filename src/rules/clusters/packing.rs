@@ -2,6 +2,9 @@
 
 use std::cmp::Reverse;
 
+/// Bins that are tried as the one to be emptied; each try places every pod.
+const MOST_TARGETS: usize = 32;
+
 /// A node as far as pods hold whole devices of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Bin {
@@ -63,6 +66,35 @@ pub(super) fn pack(bins: &[Bin]) -> Packing {
         room += bin.capacity - bin.pinned;
     }
     Packing::default()
+}
+
+/// Whether pods can move so that one bin has so many devices free. As first fit by
+/// decreasing size does not find every way, some answers are wrongly no, and none wrongly yes.
+pub(super) fn can_gather(bins: &[Bin], wanted: u64) -> bool {
+    let mut targets: Vec<usize> = (0..bins.len()).collect();
+    targets.retain(|place| bins[*place].capacity >= bins[*place].pinned + wanted);
+    // Where least has to move.
+    targets.sort_by_key(|place| {
+        let bin = &bins[*place];
+        (bin.pinned + bin.moving()).saturating_sub(bin.capacity - wanted)
+    });
+    let mut targets = targets.into_iter().take(MOST_TARGETS);
+    targets.any(|target| {
+        // Its pods are placed again, on what is left of it and on the others.
+        let mut changed = bins.to_vec();
+        let movable = std::mem::take(&mut changed[target].movable);
+        changed[target].pinned += wanted;
+        changed.push(Bin {
+            capacity: movable.iter().sum(),
+            pinned: 0,
+            movable,
+        });
+        let order: Vec<usize> = (0..changed.len()).collect();
+        let found = placed(&changed, &order, bins.len(), true);
+        found
+            .or_else(|| placed(&changed, &order, bins.len(), false))
+            .is_some()
+    })
 }
 
 /// Moves that leave pods on the first bins of an order alone; `stays` is whether those
@@ -146,6 +178,28 @@ mod tests {
         assert_eq!(pack(&[pinned.clone(), pinned]), Packing::default());
         // A node with nothing to place, as with pods of a DaemonSet alone.
         assert_eq!(pack(&[bin(8, &[])]).freed, [0]);
+    }
+
+    #[test]
+    fn devices_are_gathered_by_moving_what_can_move() {
+        // Nothing beside a five fits elsewhere.
+        let fives = [bin(8, &[5]), bin(8, &[5]), bin(8, &[5])];
+        assert!(can_gather(&fives, 3) && !can_gather(&fives, 4) && !can_gather(&fives, 8));
+        // The one goes to the second: 3 free beside the five.
+        let mixed = [bin(8, &[5, 1]), bin(8, &[6])];
+        assert!(can_gather(&mixed, 3) && !can_gather(&mixed, 4));
+        // Only if the two change places: six beside the one that stays, five beside three.
+        let stays = |pinned, movable: &[u64]| Bin {
+            pinned,
+            ..bin(8, movable)
+        };
+        assert!(can_gather(&[stays(1, &[5]), bin(8, &[6])], 3));
+        assert!(can_gather(&[stays(4, &[]), bin(8, &[4])], 8));
+        assert!(!can_gather(&[stays(4, &[]), stays(4, &[])], 8));
+        // The four has a place on an empty node, of which four are left.
+        assert!(can_gather(&[bin(8, &[4]), bin(4, &[])], 8));
+        assert!(!can_gather(&[bin(8, &[4]), bin(3, &[])], 8));
+        assert!(!can_gather(&[], 1));
     }
 
     /// The fewest bins of a capacity that sizes fit into, by trying all.

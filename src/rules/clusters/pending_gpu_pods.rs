@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const ID: &str = "pending-gpu-pods";
 
 /// Schedulers and autoscalers take minutes.
-const LEAST_WAIT_MINUTES: f64 = 10.0;
+pub(super) const LEAST_WAIT_MINUTES: f64 = 10.0;
 
 pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
     let mut pods: BTreeMap<(&str, &str), (Decimal, f64)> = BTreeMap::new();

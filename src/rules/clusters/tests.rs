@@ -429,18 +429,19 @@ fn what_nothing_creates_again_does_not_move() {
 
 #[test]
 fn a_pod_that_waits_needs_its_devices_on_one_node() {
-    let fleet = |asked| {
+    let fleet = |asked, minutes| {
         Lab::of(
             vec![node("a", 8), node("b", 8)],
             vec![
-                whole("x", 6, "a"),
+                whole("x", 5, "a"),
+                whole("w", 1, "a"),
                 whole("y", 6, "b"),
-                pending("z", asked, 60),
+                pending("z", asked, minutes),
             ],
         )
     };
-    // 2 + 2 are free: 3 do not fit on a node, and 5 do not fit at all.
-    let rows = fleet(3).rows("fragmented-gpus");
+    // 2 + 2 are free: 3 do not fit on a node unless the one moves, 4 never do.
+    let rows = fleet(3, 10).rows("fragmented-gpus");
     let [(_, title, savings)] = rows.as_slice() else {
         panic!("{rows:?}");
     };
@@ -450,8 +451,21 @@ fn a_pod_that_waits_needs_its_devices_on_one_node() {
          waits for"
     );
     assert_eq!(*savings, None);
-    assert_eq!(fleet(2).rows("fragmented-gpus"), []);
-    assert_eq!(fleet(5).rows("fragmented-gpus"), []);
+    assert_eq!(fleet(3, 9).rows("fragmented-gpus"), []);
+    for asked in [2, 4, 5] {
+        assert_eq!(fleet(asked, 60).rows("fragmented-gpus"), [], "{asked}");
+    }
+    // Nine are free, and no move gathers eight.
+    let fives = Lab::of(
+        vec![node("a", 8), node("b", 8), node("c", 8)],
+        vec![
+            whole("x", 5, "a"),
+            whole("y", 5, "b"),
+            whole("z", 5, "c"),
+            pending("p", 8, 60),
+        ],
+    );
+    assert_eq!(fives.rows("fragmented-gpus"), []);
 }
 
 #[test]
