@@ -38,7 +38,7 @@ const FIRES: [(&str, &str, &str, Option<&str>); 7] = [
     (
         "pending-gpu-pods",
         "lab",
-        "1 pod waits for 8 GPUs (longest: 2 hours); free: 4 GPUs, held by idle pods: 0 GPUs",
+        "1 pod waits for 4 GPUs (longest: 2 hours); free: 4 GPUs, held by idle pods: 0 GPUs",
         None,
     ),
     (

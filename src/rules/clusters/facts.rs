@@ -121,6 +121,7 @@ pub(super) struct Holding<'a> {
     /// Namespace and pod; with the node where several of that name hold devices.
     pub subject: String,
     pub holder: &'a Holder,
+    pub claims: Vec<&'a Claim>,
     /// Its place among the hosts.
     pub host: usize,
     /// In physical devices.
@@ -274,6 +275,7 @@ fn holdings<'a>(
                 .any(|claim| claim.devices.unit != DeviceUnit::Whole),
             held_hours: since.map(|since| seconds_since(facts.as_of, since) / 3_600.0),
             uses: uses.remove(&key).unwrap_or_default(),
+            claims,
         });
     }
     all

@@ -15,6 +15,8 @@ mod unallocated_gpus;
 mod lab;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traps;
 
 pub use facts::{ClusterFacts, MachineFacts};
 

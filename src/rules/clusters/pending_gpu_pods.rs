@@ -1,12 +1,13 @@
 //! Catches pods that wait for GPUs while others are free or idle.
 //!
-//! Must not be fooled by a pod that has only just been created, or by a cluster that is
-//! full of work.
+//! Must not be fooled by a pod that has only just been created, by devices of another
+//! resource, or by a cluster that is too full of work for what a pod waits for.
 
 use super::facts::{SCHEDULER, View, fact, gpus, number, span};
 use super::idle_claim::Use;
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
+    Comparator, Confidence, DEVICE_DECIMALS, Finding, FindingKind, Judgement, Recommendation,
+    Severity,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,34 +17,104 @@ pub(super) const ID: &str = "pending-gpu-pods";
 /// Schedulers and autoscalers take minutes.
 pub(super) const LEAST_WAIT_MINUTES: f64 = 10.0;
 
-pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
-    let mut pods: BTreeMap<(&str, &str), (Decimal, f64)> = BTreeMap::new();
+/// Devices that pods could have, by resource.
+#[derive(Default)]
+struct Supply<'a> {
+    free: BTreeMap<&'a str, Decimal>,
+    idle: BTreeMap<&'a str, Decimal>,
+}
+
+/// What a pod waits for.
+#[derive(Default)]
+struct Waiting<'a> {
+    asked: BTreeMap<&'a str, Decimal>,
+    minutes: f64,
+}
+
+impl Waiting<'_> {
+    fn devices(&self) -> Decimal {
+        let all: Decimal = self.asked.values().sum();
+        all.round_dp(DEVICE_DECIMALS)
+    }
+}
+
+impl<'a> Supply<'a> {
+    fn of(view: &View<'a>, uses: &[Use<'_>]) -> Self {
+        let mut supply = Self::default();
+        let mut held: BTreeMap<(usize, &str), Decimal> = BTreeMap::new();
+        for holding in &view.holdings {
+            for claim in &holding.claims {
+                let key = (holding.host, claim.devices.resource.as_str());
+                *held.entry(key).or_default() += claim.devices.physical();
+            }
+        }
+        for (place, host) in view.hosts.iter().enumerate() {
+            if !host.is_schedulable() || host.devices.requested.is_none() {
+                continue;
+            }
+            for (resource, one) in &host.node.devices {
+                let taken = held.get(&(place, resource.as_str()));
+                let free = one.unit.physical(one.allocatable) - taken.copied().unwrap_or_default();
+                *supply.free.entry(resource).or_default() += free.max(Decimal::ZERO);
+            }
+        }
+        for (one, holding) in uses.iter().zip(&view.holdings) {
+            if !matches!(one, Use::Idle(_)) {
+                continue;
+            }
+            for claim in &holding.claims {
+                let idle = supply.idle.entry(&claim.devices.resource).or_default();
+                *idle += claim.devices.physical();
+            }
+        }
+        supply
+    }
+
+    /// Whether a pod would need no further devices.
+    fn suffices(&self, pod: &Waiting<'_>) -> bool {
+        pod.asked.iter().all(|(name, asked)| {
+            let both = [self.free.get(*name), self.idle.get(*name)];
+            let there: Decimal = both.into_iter().flatten().sum();
+            there.round_dp(DEVICE_DECIMALS) >= asked.round_dp(DEVICE_DECIMALS)
+        })
+    }
+}
+
+/// Pods that have waited for long enough.
+fn waiting<'a>(view: &View<'a>) -> Vec<Waiting<'a>> {
+    let mut pods: BTreeMap<(&str, &str), Waiting<'a>> = BTreeMap::new();
     for (claim, minutes) in view.pending() {
         if minutes < LEAST_WAIT_MINUTES {
             continue;
         }
         let name = claim.holder.pod.as_deref().unwrap_or_default();
-        let (devices, longest) = pods
+        let pod = pods
             .entry((claim.holder.namespace.as_str(), name))
             .or_default();
-        *devices += claim.devices.physical();
-        *longest = minutes.max(*longest);
+        let asked = pod.asked.entry(&claim.devices.resource).or_default();
+        *asked += claim.devices.physical();
+        pod.minutes = minutes.max(pod.minutes);
     }
-    let waits = pods.values().map(|(_, minutes)| *minutes);
+    pods.into_values().collect()
+}
+
+pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
+    let supply = Supply::of(view, uses);
+    let mut pods = waiting(view);
+    pods.retain(|pod| supply.suffices(pod));
+    let waits = pods.iter().map(|pod| pod.minutes);
     let longest = waits.reduce(f64::max)?;
-    let asked: Decimal = pods.values().map(|(devices, _)| *devices).sum();
-    let open = view.hosts.iter().filter(|host| host.is_schedulable());
-    let free: Decimal = open.filter_map(|host| host.devices.free()).sum();
-    let idle: Decimal = uses
+    let asked: Decimal = pods.iter().map(Waiting::devices).sum();
+    let most: Decimal = pods.iter().map(Waiting::devices).max()?;
+    let resources: BTreeSet<&str> = pods
         .iter()
-        .map(|one| match one {
-            Use::Idle(idle) => idle.holding.devices,
-            Use::Other | Use::Unknown => Decimal::ZERO,
-        })
-        .sum();
-    if (free + idle).is_zero() {
-        return None;
-    }
+        .flat_map(|pod| pod.asked.keys().copied())
+        .collect();
+    let of = |all: &BTreeMap<&str, Decimal>| -> Decimal {
+        let own = resources.iter().filter_map(|name| all.get(*name));
+        own.sum::<Decimal>().round_dp(DEVICE_DECIMALS)
+    };
+    let (free, idle) = (of(&supply.free), of(&supply.idle));
     let plural = if pods.len() == 1 {
         "pod waits"
     } else {
@@ -88,7 +159,7 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
         "free GPUs and those that idle pods hold",
         SCHEDULER,
         number(free + idle),
-        (Comparator::GreaterThan, 0.0),
+        (Comparator::AtLeast, number(most)),
         "GPUs",
     );
     Some(Finding::new(

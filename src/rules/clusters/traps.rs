@@ -1,0 +1,36 @@
+//! What the rules must not be fooled by, beside the figures of each.
+
+use super::lab::{GPU, Lab, node, offered, pending, row, used, whole};
+use crate::domain::{DeviceUnit, Node};
+use std::collections::BTreeMap;
+
+#[test]
+fn a_pod_waits_beside_devices_of_another_resource() {
+    let of_amd = Node {
+        devices: BTreeMap::from([("amd.com/gpu".to_owned(), offered(DeviceUnit::Whole, 8))]),
+        ..node("amd", 8)
+    };
+    let mut lab = Lab::of(
+        vec![of_amd, node("a", 8)],
+        vec![whole("x", 6, "a"), pending("p", 8, 60)],
+    );
+    // Two are free, and eight of another sort.
+    assert_eq!(lab.rows("pending-gpu-pods"), []);
+    lab.clusters.claims[1].devices.count = 3;
+    assert_eq!(lab.rows("pending-gpu-pods"), []);
+    lab.clusters.claims[1].devices.count = 2;
+    let expected = row(
+        "lab",
+        "1 pod waits for 2 GPUs (longest: 60 minutes); free: 2 GPUs, held by idle pods: 0 GPUs",
+        None,
+    );
+    assert_eq!(lab.rows("pending-gpu-pods"), [expected]);
+    // With those of an idle pod, 2 + 6 are eight.
+    lab.clusters.claims[1].devices.count = 8;
+    let device = |gpu| used("x", gpu, "a", 240, 0.0);
+    lab.clusters.uses = (0..6).map(device).collect();
+    assert_eq!(lab.rows("pending-gpu-pods").len(), 1);
+    lab.clusters.claims[1].devices.count = 9;
+    assert_eq!(lab.rows("pending-gpu-pods"), []);
+    assert_eq!(lab.clusters.claims[1].devices.resource, GPU);
+}
