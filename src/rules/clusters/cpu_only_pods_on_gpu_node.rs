@@ -15,6 +15,8 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
 }
 
 fn finding(host: &Host<'_>) -> Option<Finding> {
+    // What the inventory does not show cannot be removed, and may be gone.
+    host.machine?;
     let pods = host.node.cpu_only_pods.filter(|count| *count > 0)?;
     let requested = host.devices.requested?;
     let has_gpus = host.devices.physical.is_some_and(|one| !one.is_zero());

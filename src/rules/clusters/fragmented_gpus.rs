@@ -43,14 +43,15 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
         by_host[holding.host].push(holding);
     }
     for (host, own) in view.hosts.iter().zip(&by_host) {
-        let Some(spot) = spot(host, own) else {
+        // What the inventory does not show cannot be removed, and may be gone.
+        let Some((machine, spot)) = host.machine.zip(spot(host, own)) else {
             continue;
         };
-        let (node, machine) = (host.node, host.machine);
+        let node = host.node;
         let key = (
             node.cluster.as_deref(),
             node.pool.as_deref(),
-            machine.map_or("unknown", |machine| machine.instance_type),
+            machine.instance_type,
         );
         groups.entry(key).or_default().push(spot);
     }

@@ -180,6 +180,8 @@ pub(super) struct Lab {
     /// Machines that run for half an hour.
     pub new: BTreeSet<String>,
     pub ignored: BTreeSet<String>,
+    /// Nodes whose machines the inventory does not show.
+    pub absent: BTreeSet<String>,
 }
 
 impl Lab {
@@ -196,7 +198,9 @@ impl Lab {
 
     pub fn with<T>(&self, judge: impl Fn(&ClusterFacts<'_>) -> T) -> T {
         let policy = Policy::default();
-        let machines = self.clusters.nodes.iter().map(|node| {
+        let known = self.clusters.nodes.iter();
+        let known = known.filter(|node| !self.absent.contains(&node.name));
+        let machines = known.map(|node| {
             let is_priced = !self.unpriced.contains(&node.name);
             let cost = Money::new(Decimal::from(8_000), Currency::Usd);
             let is_new = self.new.contains(&node.name);

@@ -34,3 +34,28 @@ fn a_pod_waits_beside_devices_of_another_resource() {
     assert_eq!(lab.rows("pending-gpu-pods"), []);
     assert_eq!(lab.clusters.claims[1].devices.resource, GPU);
 }
+
+#[test]
+fn a_machine_that_the_inventory_does_not_show_is_not_removed() {
+    let kept = Node {
+        cpu_only_pods: Some(2),
+        ..node("kept", 8)
+    };
+    let mut lab = Lab::of(
+        vec![node("a", 8), node("b", 8), kept],
+        vec![whole("x", 1, "a"), whole("y", 1, "b")],
+    );
+    let rules = [
+        "cpu-only-pods-on-gpu-node",
+        "fragmented-gpus",
+        "unallocated-gpus",
+    ];
+    for rule in rules {
+        assert!(!lab.rows(rule).is_empty(), "{rule}");
+    }
+    lab.absent = ["a", "kept"].map(str::to_owned).into();
+    // One node is left, with one GPU of eight in use.
+    assert_eq!(lab.rules(), ["unallocated-gpus"]);
+    lab.absent.insert("b".to_owned());
+    assert_eq!(lab.rules(), Vec::<&str>::new());
+}

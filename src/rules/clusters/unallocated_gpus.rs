@@ -19,6 +19,8 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
 }
 
 fn finding(host: &Host<'_>) -> Option<Finding> {
+    // What the inventory does not show cannot be removed, and may be gone.
+    host.machine?;
     let physical = host.devices.physical?;
     let requested = host.devices.requested?;
     let unallocated = host.devices.unallocated()?;
