@@ -1,7 +1,7 @@
 //! The machines of nodes as the rules about clusters read them.
 
 use crate::analysis::AuditedWorkload;
-use crate::domain::{Clusters, InstanceCost, ResourceId};
+use crate::domain::{Clusters, InstanceCost, Lifecycle, PurchaseOption, ResourceId};
 use crate::rules::MachineFacts;
 use crate::savings::{Bought, Ending};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,7 @@ pub(in crate::analysis) fn machine_facts<'a>(
             let cost = costs.and_then(|costs| costs.get(place));
             let facts = MachineFacts {
                 instance_type: &workload.key.instance_type,
+                price_class: price_class(workload.key.purchase_option),
                 is_running: member.is_running,
                 is_ignored: member.ignored.is_some(),
                 first_seen: member.first_seen,
@@ -35,4 +36,16 @@ pub(in crate::analysis) fn machine_facts<'a>(
         }
     }
     machines
+}
+
+/// How a machine was bought, whatever commitment pays for its hours.
+fn price_class(option: PurchaseOption) -> Lifecycle {
+    match option {
+        PurchaseOption::Spot => Lifecycle::Spot,
+        PurchaseOption::CapacityBlock => Lifecycle::CapacityBlock,
+        PurchaseOption::OnDemand
+        | PurchaseOption::Reserved
+        | PurchaseOption::SavingsPlan
+        | PurchaseOption::Mixed => Lifecycle::OnDemand,
+    }
 }

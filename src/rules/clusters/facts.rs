@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Claim, ClaimState, Clusters, Comparator, DeviceFunnel, DeviceUnit, DeviceUse, Evidence, Holder,
-    InstanceUsage, Money, Node, Observation, Policy, ResourceId, Window, floored,
+    InstanceUsage, Lifecycle, Money, Node, Observation, Policy, ResourceId, Window, floored,
 };
 use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
@@ -39,6 +39,7 @@ pub struct ClusterFacts<'a> {
 #[derive(Debug)]
 pub struct MachineFacts<'a> {
     pub instance_type: &'a str,
+    pub price_class: Lifecycle,
     pub is_running: bool,
     /// Whether a tag takes it out of advice.
     pub is_ignored: bool,

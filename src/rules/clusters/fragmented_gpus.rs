@@ -3,14 +3,14 @@
 //!
 //! Must not be fooled by pods that go with their node, by pods that nothing would create
 //! again, by a pod that has only just been created or that no repacking would help, or by
-//! nodes of other types and pools.
+//! nodes of other types, pools and price classes.
 
 use super::facts::{Holding, Host, SCHEDULER, View, fact, lowering};
 use super::packing::{Bin, Packing, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use crate::domain::{
-    Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Money, Owner,
-    Recommendation, Severity,
+    Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Lifecycle,
+    Money, Owner, Recommendation, Severity,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,33 @@ const REPLACING: [&str; 3] = ["Deployment", "ReplicaSet", "StatefulSet"];
 /// Names of nodes in a sentence.
 const MOST_NAMES: usize = 20;
 
-/// Cluster, pool and type.
-type GroupKey<'a> = (Option<&'a str>, Option<&'a str>, &'a str);
+/// Nodes that can stand in for each other: what is interruptible cannot for what is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupKey<'a> {
+    cluster: Option<&'a str>,
+    pool: Option<&'a str>,
+    instance_type: &'a str,
+    price_class: Lifecycle,
+}
+
+impl GroupKey<'_> {
+    /// The price class in words; absent for the usual one.
+    fn special_class(&self) -> Option<&'static str> {
+        let is_special = self.price_class != Lifecycle::OnDemand;
+        is_special.then(|| self.price_class.name())
+    }
+
+    fn subject(&self) -> String {
+        let parts = [
+            self.cluster,
+            self.pool,
+            Some(self.instance_type),
+            self.special_class(),
+        ];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        parts.join("/")
+    }
+}
 
 /// A node that gives away whole devices alone.
 struct Spot<'a> {
@@ -48,11 +73,12 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
             continue;
         };
         let node = host.node;
-        let key = (
-            node.cluster.as_deref(),
-            node.pool.as_deref(),
-            machine.instance_type,
-        );
+        let key = GroupKey {
+            cluster: node.cluster.as_deref(),
+            pool: node.pool.as_deref(),
+            instance_type: machine.instance_type,
+            price_class: machine.price_class,
+        };
         groups.entry(key).or_default().push(spot);
     }
     let waiting = waiting(view, |resource| {
@@ -175,8 +201,6 @@ fn finding(
     }
     let further = evidence.split_off(1);
     let decisive = evidence.pop()?;
-    let place = [key.0, key.1, Some(key.2)];
-    let subject: Vec<&str> = place.into_iter().flatten().collect();
     let judgement = Judgement {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
@@ -187,7 +211,7 @@ fn finding(
     };
     Some(Finding::new(
         ID,
-        subject.join("/"),
+        key.subject(),
         judgement,
         decisive,
         further,
@@ -195,7 +219,7 @@ fn finding(
 }
 
 fn title(
-    (_, pool, instance_type): GroupKey<'_>,
+    key: GroupKey<'_>,
     spots: &[Spot<'_>],
     (claimed, freed): (usize, usize),
     blocked: Option<u64>,
@@ -203,10 +227,15 @@ fn title(
     let free: u64 = spots.iter().map(|spot| spot.free).sum();
     let scattered = spots.iter().filter(|spot| spot.free > 0).count();
     let noun = if free == 1 { "GPU" } else { "GPUs" };
-    let of = pool.map_or_else(String::new, |pool| format!(" of pool {pool}"));
+    let class = key.special_class();
+    let class = class.map_or_else(String::new, |class| format!(" ({class})"));
+    let of = key
+        .pool
+        .map_or_else(String::new, |pool| format!(" of pool {pool}"));
     let mut title = format!(
-        "{free} free {noun} on {scattered} of {} × {instance_type}{of}",
-        spots.len()
+        "{free} free {noun} on {scattered} of {} × {}{class}{of}",
+        spots.len(),
+        key.instance_type
     );
     if let Some(count) = blocked {
         title.push_str(&format!(

@@ -4,8 +4,8 @@
 use super::{ClusterFacts, MachineFacts, cluster_findings, cluster_silences};
 use crate::domain::{
     Claim, ClaimState, Clusters, Currency, DeviceUnit, DeviceUse, Devices, Finding, GpuUsage,
-    Holder, InstanceUsage, Maxima, Money, Node, NodeAmount, NodeDevices, Owner, Policy, Rejected,
-    ResourceId, RunningTime, Samples, VramSummary, Window,
+    Holder, InstanceUsage, Lifecycle, Maxima, Money, Node, NodeAmount, NodeDevices, Owner, Policy,
+    Rejected, ResourceId, RunningTime, Samples, VramSummary, Window,
 };
 use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
@@ -206,6 +206,7 @@ impl Lab {
             let is_new = self.new.contains(&node.name);
             let facts = MachineFacts {
                 instance_type: "p4d.24xlarge",
+                price_class: node.price_class.unwrap_or(Lifecycle::OnDemand),
                 is_running: true,
                 is_ignored: self.ignored.contains(&node.name),
                 first_seen: as_of() - SignedDuration::from_mins(if is_new { 30 } else { 90_000 }),

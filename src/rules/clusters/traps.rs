@@ -1,7 +1,7 @@
 //! What the rules must not be fooled by, beside the figures of each.
 
 use super::lab::{GPU, Lab, node, offered, pending, row, used, whole};
-use crate::domain::{DeviceUnit, Node};
+use crate::domain::{DeviceUnit, Lifecycle, Node};
 use std::collections::BTreeMap;
 
 #[test]
@@ -58,4 +58,30 @@ fn a_machine_that_the_inventory_does_not_show_is_not_removed() {
     assert_eq!(lab.rules(), ["unallocated-gpus"]);
     lab.absent.insert("b".to_owned());
     assert_eq!(lab.rules(), Vec::<&str>::new());
+}
+
+#[test]
+fn pods_of_nodes_on_demand_do_not_move_to_spot() {
+    let pair = |class| {
+        let other = Node {
+            price_class: class,
+            ..node("b", 8)
+        };
+        let claims = vec![whole("x", 1, "a"), whole("y", 1, "b")];
+        Lab::of(vec![node("a", 8), other], claims)
+    };
+    for class in [None, Some(Lifecycle::OnDemand)] {
+        assert_eq!(pair(class).rows("fragmented-gpus").len(), 1);
+    }
+    for class in [Lifecycle::Spot, Lifecycle::CapacityBlock] {
+        assert_eq!(pair(Some(class)).rows("fragmented-gpus"), []);
+    }
+    let mut spot = pair(Some(Lifecycle::Spot));
+    spot.clusters.nodes[0].price_class = Some(Lifecycle::Spot);
+    let expected = row(
+        "lab/train/p4d.24xlarge/spot",
+        "14 free GPUs on 2 of 2 × p4d.24xlarge (spot) of pool train: the pods of 2 nodes fit on 1",
+        Some(8_000),
+    );
+    assert_eq!(spot.rows("fragmented-gpus"), [expected]);
 }
