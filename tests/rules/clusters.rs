@@ -3,8 +3,8 @@
 
 use crate::rules::builder::audited;
 use crate::rules::fixtures::{SITUATIONS, audit_of, decimal, dollars, holds, of, only, silence};
-use gpucost::domain::{CapacityReservation, Finding, FindingKind, Severity};
-use gpucost::report::{Explained, explainable_ids, find_explained};
+use gpucost::domain::{CapacityReservation, Finding, FindingKind, Policy, Risk, Severity};
+use gpucost::report::{Derivation, Explained, explainable_ids, explanation, find_explained};
 use gpucost::rules::CLUSTER_RULES;
 
 /// What each says where it fires: its subject, the end of its title, and its saving.
@@ -177,5 +177,19 @@ fn each_finding_is_explained_by_its_id() {
             panic!("{found:?}");
         };
         assert_eq!(finding.rule(), rule);
+        let policy = Policy::default();
+        let by = Derivation {
+            audit: &audit,
+            policy: &policy,
+            accepted: Risk::Medium,
+        };
+        // Lines are wrapped.
+        let text = explanation(found, &by);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for caveat in &finding.recommendation.caveats {
+            let line = format!("caveat: {caveat}");
+            assert_eq!(text.matches(&line).count(), 1, "{rule}: {line}\n{text}");
+        }
+        assert!(!finding.recommendation.caveats.is_empty(), "{rule}");
     }
 }

@@ -19,9 +19,10 @@ pub use owned::commitment_explanation;
 
 use self::page::{Page, Rates};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Evidence, Finding, Observation, Policy, Risk, Workload};
+use crate::domain::{Action, Evidence, Finding, Observation, Policy, Risk, Workload};
 use crate::report::audit::table::evidence;
 use crate::report::shared::text::money;
+use std::collections::BTreeSet;
 
 /// What figures were worked out by.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +85,17 @@ impl Page {
         self.line(&format!("advice: {}{to}", finding.recommendation.action));
         for step in &finding.recommendation.steps {
             self.line(&format!("- {step}"));
+        }
+        // Those of the stop and of the plan follow with them.
+        let stop = audited.and_then(|one| one.proposals.stop());
+        let stop = stop.map_or(&[][..], |stop| stop.caveats.as_slice());
+        let planned = audited.into_iter().flat_map(|one| &one.actions);
+        let planned = planned.flat_map(Action::caveats);
+        let follow: BTreeSet<&String> = stop.iter().chain(planned).collect();
+        for caveat in &finding.recommendation.caveats {
+            if !follow.contains(caveat) {
+                self.note(&format!("caveat: {caveat}"));
+            }
         }
     }
 
