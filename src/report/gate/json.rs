@@ -1,6 +1,7 @@
 //! `check --format json`: the layout that scripts read. Only the types here are
 //! serialized.
 
+use super::caveats::Caveats;
 use crate::analysis::Audit;
 use crate::analysis::gate::{
     BaselineState, BaselineUse, Check, GateReport, MissingData, Place, Suppressed, Violation,
@@ -15,6 +16,7 @@ use serde::Serialize;
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn gate_json(report: &GateReport, audit: &Audit) -> Result<String, serde_json::Error> {
+    let caveats = Caveats::of(audit);
     json_document(&Document {
         schema_version: SCHEMA_VERSION,
         gpucost_version: env!("CARGO_PKG_VERSION"),
@@ -29,9 +31,13 @@ pub fn gate_json(report: &GateReport, audit: &Audit) -> Result<String, serde_jso
             monthly_waste: audit.totals.monthly_waste.and_then(json_money),
         },
         checks: report.checks.iter().map(check).collect(),
-        violations: report.violations.iter().map(violation).collect(),
-        notices: report.notices.iter().map(violation).collect(),
-        suppressed: report.suppressed.iter().map(suppressed).collect(),
+        violations: views(&report.violations, &caveats),
+        notices: views(&report.notices, &caveats),
+        suppressed: report
+            .suppressed
+            .iter()
+            .map(|one| suppressed(one, &caveats))
+            .collect(),
         missing_data: report.missing_data.iter().map(missing_data).collect(),
         baseline: report.baseline.as_ref().map(baseline),
         gaps: GapView::list(&audit.gaps),
@@ -88,6 +94,7 @@ pub(in crate::report) struct ViolationView {
     currency: Option<&'static str>,
     place: Option<PlaceView>,
     steps: Vec<String>,
+    caveats: Vec<String>,
     baseline_state: Option<&'static str>,
     before: Option<String>,
 }
@@ -138,7 +145,11 @@ pub(in crate::report) fn check(check: &Check) -> CheckView {
     }
 }
 
-pub(in crate::report) fn violation(violation: &Violation) -> ViolationView {
+pub(in crate::report) fn views(all: &[Violation], caveats: &Caveats<'_>) -> Vec<ViolationView> {
+    all.iter().map(|one| violation(one, caveats)).collect()
+}
+
+fn violation(violation: &Violation, caveats: &Caveats<'_>) -> ViolationView {
     ViolationView {
         fingerprint: violation.fingerprint.clone(),
         rule: violation.rule.clone(),
@@ -152,6 +163,7 @@ pub(in crate::report) fn violation(violation: &Violation) -> ViolationView {
         currency: violation.monthly.map(|monthly| monthly.currency().code()),
         place: place(&violation.place),
         steps: violation.steps.clone(),
+        caveats: caveats.about(violation).to_vec(),
         baseline_state: violation.baseline_state.map(BaselineState::name),
         before: violation.before.clone(),
     }
@@ -177,9 +189,12 @@ fn place(place: &Place) -> Option<PlaceView> {
     }
 }
 
-pub(in crate::report) fn suppressed(suppressed: &Suppressed) -> SuppressedView {
+pub(in crate::report) fn suppressed(
+    suppressed: &Suppressed,
+    caveats: &Caveats<'_>,
+) -> SuppressedView {
     SuppressedView {
-        violation: violation(&suppressed.violation),
+        violation: violation(&suppressed.violation, caveats),
         owner: suppressed.by.owner.clone(),
         reason: suppressed.by.reason.clone(),
         expires: suppressed.by.expires.to_string(),

@@ -1,6 +1,7 @@
 //! `gpucost check`: what a policy does not allow, a format a file.
 
 pub(super) mod brief;
+pub(super) mod caveats;
 mod github;
 pub(super) mod json;
 mod junit;

@@ -2,6 +2,7 @@
 //! what is only shown, what is suppressed, and what could not be judged.
 
 use super::brief::since_baseline;
+use super::caveats::Caveats;
 use crate::analysis::Audit;
 use crate::analysis::gate::{
     BaselineUse, CheckOutcome, GateReport, MissingData, Place, Suppressed, Violation,
@@ -45,22 +46,23 @@ fn draw(
     let instances = counted(audit.totals.instances, "instance", "instances");
     let as_of = minute(audit.as_of);
     writeln!(out, "as of {as_of} · {instances} · {cost}\n")?;
-    outcome_sections(report, style, out)
+    outcome_sections(report, &Caveats::of(audit), style, out)
 }
 
 /// What every rule came to, and everything that follows from it.
 pub(in crate::report) fn outcome_sections(
     report: &GateReport,
+    caveats: &Caveats<'_>,
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
     rules(report, style, out)?;
     let violations: Vec<&Violation> = report.violations.iter().collect();
-    section("VIOLATIONS", &violations, style, out)?;
+    section("VIOLATIONS", &violations, caveats, style, out)?;
     // What the baseline knew is counted there.
     let mut notices: Vec<&Violation> = report.notices.iter().collect();
     notices.retain(|one| style.wide || !one.is_known());
-    section("NOTICES", &notices, style, out)?;
+    section("NOTICES", &notices, caveats, style, out)?;
     suppressed(&report.suppressed, style, out)?;
     missing_data(&report.missing_data, style, out)?;
     if let Some(used) = &report.baseline {
@@ -126,6 +128,7 @@ fn rules(report: &GateReport, style: TableStyle, out: &mut String) -> std::fmt::
 fn section(
     title: &str,
     violations: &[&Violation],
+    caveats: &Caveats<'_>,
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
@@ -142,6 +145,9 @@ fn section(
         }
         if let Some(step) = violation.steps.first() {
             said(&format!("→ {step}"), style, out)?;
+        }
+        for caveat in caveats.about(violation) {
+            said(&format!("! {caveat}"), style, out)?;
         }
     }
     left_out(violations.len() - shown, "row", "rows", None, out)?;

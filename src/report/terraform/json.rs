@@ -5,9 +5,10 @@ use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals};
 use crate::domain::{Currency, Missing, Planned};
 use crate::report::SCHEMA_VERSION;
+use crate::report::gate::caveats::Caveats;
 use crate::report::gate::json::{
     CheckView, MissingDataView, SuppressedView, ViolationView, check, missing_data, suppressed,
-    violation,
+    views,
 };
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{json_document, json_money, json_rate};
@@ -29,6 +30,8 @@ pub fn terraform_json(
     plan: &str,
     as_of: Timestamp,
 ) -> Result<String, serde_json::Error> {
+    // A plan has no findings.
+    let caveats = Caveats::default();
     json_document(&Document {
         schema_version: SCHEMA_VERSION,
         gpucost_version: env!("CARGO_PKG_VERSION"),
@@ -50,9 +53,13 @@ pub fn terraform_json(
             changes: change.rows.iter().map(row).collect(),
         },
         checks: report.checks.iter().map(check).collect(),
-        violations: report.violations.iter().map(violation).collect(),
-        notices: report.notices.iter().map(violation).collect(),
-        suppressed: report.suppressed.iter().map(suppressed).collect(),
+        violations: views(&report.violations, &caveats),
+        notices: views(&report.notices, &caveats),
+        suppressed: report
+            .suppressed
+            .iter()
+            .map(|one| suppressed(one, &caveats))
+            .collect(),
         missing_data: report.missing_data.iter().map(missing_data).collect(),
         unjudged,
         gaps: GapView::list(&change.gaps),

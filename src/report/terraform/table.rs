@@ -6,6 +6,7 @@ use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedSide};
 use crate::domain::{Currency, Money};
 use crate::report::gate::brief::UNJUDGED;
+use crate::report::gate::caveats::Caveats;
 use crate::report::gate::table::outcome_sections;
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
@@ -78,7 +79,7 @@ fn draw(
         writeln!(out)?;
     }
     gap_section(&change.gaps, style, out)?;
-    outcome_sections(report, style, out)?;
+    outcome_sections(report, &Caveats::default(), style, out)?;
     if !unjudged.is_empty() {
         let line = format!("{UNJUDGED}: {}", unjudged.join(", "));
         for part in wrap(&line, style.width) {
