@@ -131,7 +131,7 @@ fn devices_of_claims_that_were_not_read_are_not_free() {
     );
 
     // One of eight is missing.
-    let some = [&objects[..], &claims[1..], &[slice.clone()]].concat();
+    let some = [&objects[..], &claims[1..], std::slice::from_ref(&slice)].concat();
     assert_eq!(requested(&read(&some), "a").1, None);
     let all = [&objects[..], &claims[..], &[slice]].concat();
     let found = read(&all);
