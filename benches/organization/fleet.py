@@ -216,7 +216,8 @@ class Series:
         # Whole days, which all periods divide, so that periods of a curve stay the same.
         shift = mark // VARIANTS % 28 * 288
         self.at = (self.first // SLOT + shift) % SLOTS // self.slots
-        self.rest = end % period // SLOT  # slots of the last period, if it is not whole
+        # Slots of the last period that begin before the end; 0 if all do.
+        self.rest = -(-(end % period) // SLOT) % self.slots
 
     def _last(self):
         begin = (self.at + self.count - 1) * self.slots % SLOTS

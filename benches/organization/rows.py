@@ -1,0 +1,46 @@
+"""Prints what run.sh measured as tables for docs/BENCHMARKS.md."""
+
+import json
+import pathlib
+import sys
+
+folder, runs = pathlib.Path(sys.argv[1]), sys.argv[2:]
+number = lambda value: f"{value:,}"
+table = lambda cells: print("| " + " | ".join(cells) + " |")
+duration = lambda seconds: f"{seconds:,.1f} s"
+counts = {run: json.loads((folder / f"{run}.endpoint").read_text()) for run in runs}
+reports = {run: json.loads((folder / f"{run}.json").read_text() or "{}") for run in runs}
+
+table(["run", "calls", "points", "throttled", "wall", "CPU", "peak memory"])
+table(["---"] * 7)
+for run in runs:
+    count, report = counts[run], reports[run]
+    last = (folder / f"{run}.time").read_text().splitlines()[-1]
+    wall, user, system, kib = map(float, last.split())
+    calls, points = sum(count["calls"].values()), count["points"]
+    name = f"`--resolution {run}`" if run in ("auto", "full") else run
+    if run == "sequential":
+        name = f"boto3, one call after the other, metrics of {report['measured']['instances']} instances"
+    cells = [number(calls), number(points), number(sum(count["throttled"].values()))]
+    table([name, *cells, duration(wall), duration(user + system), f"{kib / 1024:,.0f} MiB"])
+    if whole := report.get("extrapolated"):
+        cells = [number(whole["calls"]), number(whole["points"]), "—", duration(whole["seconds"])]
+        table(["the same of all instances, extrapolated", *cells, "—", "—"])
+print()
+table(["operation", *runs])
+table(["---"] * (1 + len(runs)))
+for name in sorted({name for count in counts.values() for name in count["calls"]}):
+    table([f"`{name}`", *(number(counts[run]["calls"].get(name, 0)) for run in runs)])
+print()
+for run in runs:
+    report = reports[run]
+    if "summary" in report:
+        seen, gaps = report["summary"], report["gaps"]
+        facts = f"{seen['instances']} instances, {seen['gpus']} GPUs, {len(gaps)} gaps"
+        places = sorted(gap["where"] for gap in gaps)
+        print(f"{run}: {facts}: {', '.join(places[:5])}; classes: ", end="")
+        print({name: one["gpus"] for name, one in seen["by_classification"].items()})
+audits = [report for report in reports.values() if "summary" in report]
+if len(audits) > 1:
+    same = all(one["summary"] == audits[0]["summary"] for one in audits)
+    print(f"The summaries of the audits are {'equal' if same else 'NOT equal'}.")
