@@ -19,7 +19,7 @@ import sys
 import time
 
 import fleet as made
-from wire import Call, Connection, Refusal, encode, head
+from wire import Connection, Refusal, Throttled, encode, head
 
 ACCOUNTS_PER_PAGE = 20
 METRICS_PER_PAGE = 500
@@ -34,7 +34,7 @@ OPERATIONS = [
     "cloudwatch:ListMetrics", "cloudwatch:GetMetricData", "pricing:GetProducts",
     "savingsplans:DescribeSavingsPlans", "savingsplans:DescribeSavingsPlansOfferingRates",
     "other",
-]  # fmt: skip
+]
 # Published limits of an account and region: tokens at once, and tokens a second.
 LIMITS = {
     "ec2": (100, 20),
@@ -88,7 +88,7 @@ class Shared:
         calls, throttled, refused = [{k: v for k, v in one.items() if v} for one in columns]
         points, size = self.counts[-2], self.counts[-1]
         return {"calls": calls, "throttled": throttled, "refused": refused,
-                "points": points, "bytes": size}  # fmt: skip
+                "points": points, "bytes": size}
 
 
 def xml(name, inner):
@@ -121,14 +121,14 @@ class Endpoint:
         self.shared.count(call.name, 0)
         try:
             self.limited(call, call.service if call.service == "ec2" else call.name)
-            handler = getattr(self, re.sub(r"(?<!^)(?=[A-Z])", "_", call.operation or "").lower(), None)
-            if call.name not in OPERATIONS or handler is None:
+            if call.name not in OPERATIONS[:-1]:
                 raise Refusal(400, "InvalidAction", f"{call.name} is not imitated")
-            body = call.answer(handler(call))
+            method = re.sub(r"(?<!^)(?=[A-Z])", "_", call.operation).lower()
+            body = call.answer(getattr(self, method)(call))
             self.shared.add(0, len(body))
             return 200, body, None
         except Refusal as refusal:
-            self.shared.count(call.name, 2 if "Limit" not in refusal.code and "Throttl" not in refusal.code else 1)
+            self.shared.count(call.name, 1 if isinstance(refusal, Throttled) else 2)
             return refusal.status, call.refused(refusal), refusal.code
 
     def limited(self, call, limit, tokens=1):
@@ -136,8 +136,8 @@ class Endpoint:
             return
         if not self.shared.take(limit, self.account(call), call.region, tokens):
             if call.service == "ec2":
-                raise Refusal(503, "RequestLimitExceeded", "Request limit exceeded.")
-            raise Refusal(400, "Throttling", "Rate exceeded")
+                raise Throttled(503, "RequestLimitExceeded", "Request limit exceeded.")
+            raise Throttled(400, "Throttling", "Rate exceeded")
 
     def account(self, call):
         """The account of a session; the first is that of the caller."""
@@ -163,7 +163,7 @@ class Endpoint:
         session = fields(
             AccessKeyId=f"ASIA{account}TEST", SecretAccessKey="a-secret",
             SessionToken=f"a-token-of-{account}", Expiration="2099-01-01T00:00:00Z",
-        )  # fmt: skip
+        )
         user = fields(Arn=f"arn:aws:sts::{account}:assumed-role/r/s", AssumedRoleId="AROA:s")
         inner = xml("AssumedRoleUser", user) + xml("Credentials", session)
         return xml("AssumeRoleResponse", xml("AssumeRoleResult", inner))
@@ -177,7 +177,7 @@ class Endpoint:
             {"Id": id, "Arn": f"arn:aws:organizations::{id}:account/o-made/{id}",
              "Name": f"account {id}", "State": "ACTIVE", "Status": "ACTIVE"}
             for id in self.fleet.accounts[int(token) : end]
-        ]  # fmt: skip
+        ]
         more = {"NextToken": str(end)} if end < len(self.fleet.accounts) else {}
         return {"Accounts": page, **more}
 
@@ -206,7 +206,7 @@ class Endpoint:
             if any(fnmatch.fnmatchcase(one.type, pattern) for pattern in types)
             and (ids is None or one.id in ids)
             and ("stopped" if one.stopped else "running") in states
-        ]  # fmt: skip
+        ]
         return self.page(call, "reservationSet", found)
 
     def instance(self, one):
@@ -229,7 +229,7 @@ class Endpoint:
             blockDeviceMapping=xml("item", fields(deviceName="/dev/xvda", ebs=volume)),
             networkInterfaceSet=xml("item", fields(attachment=attachment)),
             tagSet=items(fields(key=key, value=value) for key, value in tags.items()),
-        )  # fmt: skip
+        )
 
     def describe_instance_types(self, call):
         names = call.filters().get("instance-type") or call.listed("InstanceType")
@@ -259,7 +259,7 @@ class Endpoint:
                             instanceType=name, productDescription="Linux/UNIX", spotPrice=price,
                             timestamp=moment(end - 86400 * day),
                             availabilityZone=call.region + zone,
-                        ))  # fmt: skip
+                        ))
             self.spot[call.region, types] = found
         return self.page(call, "spotPriceHistorySet", self.spot[call.region, types])
 
@@ -272,7 +272,7 @@ class Endpoint:
             instanceTenancy="default", currencyCode="USD", offeringClass="standard",
             offeringType="No Upfront", scope="Region",
             recurringCharges=xml("item", fields(frequency="Hourly", amount="0.634")),
-        )  # fmt: skip
+        )
         return self.page(call, "reservedInstancesSet", [found])
 
     def describe_capacity_reservations(self, call):
@@ -282,33 +282,34 @@ class Endpoint:
 
     def get_products(self, call):
         terms = {one["Field"]: one["Value"] for one in call.request.get("Filters", [])}
-        region, found = terms.get("regionCode"), []
+        found = []
         if terms.get("productFamily") == "Storage":
-            found = [self.product(terms, region, "0.08", "GB-Mo", [])]
+            found = [self.product(terms, "0.08", "GB-Mo")]
         elif "group" in terms:
-            found = [self.product(terms, region, "0.005", "Hrs", [])]
+            found = [self.product(terms, "0.005", "Hrs")]
         elif (terms.get("operatingSystem"), terms.get("tenancy")) == ("Linux", "Shared"):
             for name in terms.get("instanceType", "").split(","):
-                hourly = made.prices().get((region, name), ("",))[0]
+                hourly = made.prices().get((terms.get("regionCode"), name), ("",))[0]
                 if hourly:
-                    found.append(self.product({**terms, "instanceType": name}, region, hourly, "Hrs",
-                                              [("1yr", 0.63), ("3yr", 0.43)]))  # fmt: skip
+                    terms = {**terms, "instanceType": name}
+                    reserved = [("1yr", 0.63), ("3yr", 0.43)]
+                    found.append(self.product(terms, hourly, "Hrs", reserved))
         skip = int(call.request.get("NextToken", 0))
         end = skip + PRODUCTS_PER_PAGE
         more = {"NextToken": str(end)} if end < len(found) else {}
         return {"FormatVersion": "aws_v1", "PriceList": found[skip:end], **more}
 
-    def product(self, attributes, region, price, unit, reserved):
+    def product(self, attributes, price, unit, reserved=()):
         def term(code, amount, kind):
             dimension = {"unit": unit, "pricePerUnit": {"USD": f"{float(amount):.10f}"}}
             return {f"SKU.{code}": {"sku": "SKU", "effectiveDate": "2026-05-01T00:00:00Z",
                                     "priceDimensions": {f"SKU.{code}.R": dimension},
-                                    "termAttributes": kind}}  # fmt: skip
+                                    "termAttributes": kind}}
 
         terms = {"OnDemand": term("OD", price, {}), "Reserved": {}}
         for years, share in reserved:
             kind = {"LeaseContractLength": years, "OfferingClass": "standard",
-                    "PurchaseOption": "No Upfront"}  # fmt: skip
+                    "PurchaseOption": "No Upfront"}
             terms["Reserved"] |= term(years, float(price) * share, kind)
         return json.dumps({"product": {"sku": "SKU", "attributes": attributes}, "terms": terms})
 
@@ -334,7 +335,7 @@ class Endpoint:
             {"Namespace": namespace, "MetricName": name,
              "Dimensions": [{"Name": key, "Value": value} for key, value in one.items()]}
             for one in found[skip:end]
-        ]  # fmt: skip
+        ]
         more = {"NextToken": str(end)} if end < len(found) else {}
         return {"Metrics": page, **more}
 
@@ -359,6 +360,8 @@ class Endpoint:
             raise Refusal(400, "ValidationError", f"{len(queries)} queries are not 1 to 500")
         start, end = int(request["StartTime"]), int(request["EndTime"])
         newest_first = request.get("ScanBy") != "TimestampAscending"
+        if newest_first and call.protocol == "cbor":
+            raise Refusal(400, "ValidationError", "in CBOR only TimestampAscending is imitated")
         first, _, done = request.get("NextToken", "0:0").partition(":")
         first, done = int(first), int(done)
         room, results, more, points = request.get("MaxDatapoints", POINTS_PER_PAGE), [], {}, 0
@@ -383,15 +386,15 @@ class Endpoint:
         if series and newest_first:
             skip = series.count - skip - count
         label = query.get("Label") or query["MetricStat"]["Metric"]["MetricName"]
-        found = {"Id": query["Id"], "Label": label, "StatusCode": "Complete" if whole else "PartialData"}
-        if call.protocol == "cbor" and not newest_first:
+        status = "Complete" if whole else "PartialData"
+        found = {"Id": query["Id"], "Label": label, "StatusCode": status}
+        if call.protocol == "cbor":
             times, values = series.cbor(skip, count) if series else (b"", b"")
-            return encode({**found, "Timestamps": head(4, count) + times, "Values": head(4, count) + values})
+            times, values = head(4, count) + times, head(4, count) + values
+            return encode({**found, "Timestamps": times, "Values": values})
         times, values = series.plain(skip, count) if series else ([], [])
         if newest_first:
             times, values = times[::-1], values[::-1]
-        if call.protocol == "cbor":
-            raise Refusal(400, "ValidationError", "in CBOR only TimestampAscending is imitated")
         return {**found, "Timestamps": times, "Values": values}
 
 
@@ -416,7 +419,7 @@ def main():
     parser.add_argument("--accounts", type=int, default=40)
     parser.add_argument("--instances", type=int, default=10_000)
     parser.add_argument("--mix", type=numbers, default=[35, 25, 25, 15],
-                        help="percent idle, underused, bursty and busy")  # fmt: skip
+                        help="percent idle, underused, bursty and busy")
     parser.add_argument("--latency-ms", type=float, default=50)
     parser.add_argument("--throttle", action="store_true", help="enforce the published limits")
     parser.add_argument("--deny", type=lambda text: text.split(","), default=[], metavar="ID[,ID]")

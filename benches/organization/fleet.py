@@ -12,7 +12,7 @@ import struct
 import time
 import zlib
 
-REGIONS = ["us-east-1", "us-west-2", "eu-west-1"]
+REGIONS = ["us-east-1", "us-west-2", "eu-central-1"]
 # (type, GPUs, name, MiB of each), 20 instances with 52 GPUs.
 SINGLE = [("g4dn.xlarge", 1, "Tesla T4", 15360)] * 5 + [("g5.xlarge", 1, "NVIDIA A10G", 23028)] * 5
 TYPES = (

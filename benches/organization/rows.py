@@ -20,7 +20,8 @@ for run in runs:
     calls, points = sum(count["calls"].values()), count["points"]
     name = f"`--resolution {run}`" if run in ("auto", "full") else run
     if run == "sequential":
-        name = f"boto3, one call after the other, metrics of {report['measured']['instances']} instances"
+        read = report["measured"]["instances"]
+        name = f"boto3, one call after the other, metrics of {read} instances"
     cells = [number(calls), number(points), number(sum(count["throttled"].values()))]
     table([name, *cells, duration(wall), duration(user + system), f"{kib / 1024:,.0f} MiB"])
     if whole := report.get("extrapolated"):

@@ -26,7 +26,7 @@ gpucost=$(realpath "${1:?the program to measure}")
 shift
 out=${out:-$(mktemp -d)}
 mkdir -p "$out/home"
-regions=us-east-1,us-west-2,eu-west-1
+regions=us-east-1,us-west-2,eu-central-1
 as_of=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 endpoint=''
 trap '[ -z "$endpoint" ] || kill "$endpoint"' EXIT

@@ -6,13 +6,15 @@ series, and for every instance it reads one metric a call, at 300 s over 14 days
 utilization and memory of each GPU, each with average and maximum. That is less than gpucost
 reads, and spares the calls that find out prices and commitments.
 
-With `--sample N` everything is listed, and metrics are read of N instances that are spread
-evenly. The whole is then extrapolated by the number of calls, and the output says so.
+With `--sample N` everything is listed, and metrics are read of N instances that are drawn
+with a fixed seed. The whole is then extrapolated by the number of metrics, and the output
+says so.
 """
 
 import argparse
 import datetime
 import json
+import random
 import resource
 import time
 
@@ -68,7 +70,8 @@ def inventory(options):
     own = Counted(options, options.region[0], {})
     sts = own.client("sts")
     caller = sts.get_caller_identity()["Account"]
-    accounts = [one["Id"] for one in listed(own.client("organizations"), "list_accounts", "Accounts")]
+    organization = own.client("organizations")
+    accounts = [one["Id"] for one in listed(organization, "list_accounts", "Accounts")]
     found, refused = [], []
     for account in accounts:
         try:
@@ -85,8 +88,8 @@ def inventory(options):
                     values = {one["Name"]: one["Value"] for one in metric["Dimensions"]}
                     of_gpus.setdefault(values["InstanceId"], []).append(metric)
             states = [{"Name": "instance-state-name", "Values": ["running"]}]
-            reservations = listed(there.client("ec2"), "describe_instances", "Reservations", Filters=states)
-            for reservation in reservations:
+            ec2 = there.client("ec2")
+            for reservation in listed(ec2, "describe_instances", "Reservations", Filters=states):
                 for instance in reservation["Instances"]:
                     id = instance["InstanceId"]
                     cpu = {
@@ -126,8 +129,8 @@ def main():
     begin = time.monotonic()
     instances, refused = inventory(options)
     listing_s, listing_calls = time.monotonic() - begin, Counted.calls
-    step = max(1, len(instances) // (options.sample or len(instances)))
-    sample = instances[::step][: options.sample]
+    size = min(options.sample or len(instances), len(instances))
+    sample = random.Random(1).sample(instances, size)
     now = datetime.datetime.now(datetime.timezone.utc)
     end = now - datetime.timedelta(seconds=now.timestamp() % 300)
     begin, points, asked = time.monotonic(), 0, 0

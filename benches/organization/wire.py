@@ -26,6 +26,10 @@ class Refusal(Exception):
         self.status, self.code = status, code
 
 
+class Throttled(Refusal):
+    """One that passes."""
+
+
 class Call:
     """A request, recognized by its path, target header or form, and by its SigV4 scope."""
 
