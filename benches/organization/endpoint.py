@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 import re
+import resource
 import signal
 import socket
 import sys
@@ -447,7 +448,10 @@ def main():
     except KeyboardInterrupt:
         for worker in workers:
             worker.terminate()
-        print(json.dumps(endpoint.shared.report(), indent=2))
+            worker.join()
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = {"cpu_seconds": round(used.ru_utime + used.ru_stime, 1)}
+        print(json.dumps(endpoint.shared.report() | cpu, indent=2))
 
 
 if __name__ == "__main__":

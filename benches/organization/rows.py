@@ -11,8 +11,8 @@ duration = lambda seconds: f"{seconds:,.1f} s"
 counts = {run: json.loads((folder / f"{run}.endpoint").read_text()) for run in runs}
 reports = {run: json.loads((folder / f"{run}.json").read_text() or "{}") for run in runs}
 
-table(["run", "calls", "points", "throttled", "wall", "CPU", "peak memory"])
-table(["---"] * 7)
+table(["run", "calls", "points", "throttled", "wall", "CPU", "peak memory", "endpoint's CPU"])
+table(["---"] * 8)
 for run in runs:
     count, report = counts[run], reports[run]
     last = (folder / f"{run}.time").read_text().splitlines()[-1]
@@ -23,10 +23,11 @@ for run in runs:
         read = report["measured"]["instances"]
         name = f"boto3, one call after the other, metrics of {read} instances"
     cells = [number(calls), number(points), number(sum(count["throttled"].values()))]
-    table([name, *cells, duration(wall), duration(user + system), f"{kib / 1024:,.0f} MiB"])
+    cells += [duration(wall), duration(user + system), f"{kib / 1024:,.0f} MiB"]
+    table([name, *cells, duration(count["cpu_seconds"])])
     if whole := report.get("extrapolated"):
         cells = [number(whole["calls"]), number(whole["points"]), "—", duration(whole["seconds"])]
-        table(["the same of all instances, extrapolated", *cells, "—", "—"])
+        table(["the same of all instances, extrapolated", *cells, "—", "—", "—"])
 print()
 table(["operation", *runs])
 table(["---"] * (1 + len(runs)))
@@ -37,10 +38,9 @@ for run in runs:
     report = reports[run]
     if "summary" in report:
         seen, gaps = report["summary"], report["gaps"]
-        facts = f"{seen['instances']} instances, {seen['gpus']} GPUs, {len(gaps)} gaps"
-        places = sorted(gap["where"] for gap in gaps)
-        print(f"{run}: {facts}: {', '.join(places[:5])}; classes: ", end="")
+        print(f"{run}: {seen['instances']} instances, {seen['gpus']} GPUs; GPUs by class: ", end="")
         print({name: one["gpus"] for name, one in seen["by_classification"].items()})
+        print(f"{run}: gaps: {[gap['what'] + ' ' + gap['where'] for gap in gaps][:5]}")
 audits = [report for report in reports.values() if "summary" in report]
 if len(audits) > 1:
     same = all(one["summary"] == audits[0]["summary"] for one in audits)

@@ -27,12 +27,14 @@ shift
 out=${out:-$(mktemp -d)}
 mkdir -p "$out/home"
 regions=us-east-1,us-west-2,eu-central-1
+export PYTHONDONTWRITEBYTECODE=1
 as_of=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 endpoint=''
 trap '[ -z "$endpoint" ] || kill "$endpoint"' EXIT
 
 # Starts an endpoint for each run, so that counts and token buckets begin anew.
 start() {
+    : >"$out/$1.endpoint"
     python3 "$here/endpoint.py" --accounts "$accounts" --instances "$instances" \
         --latency-ms "$latency" --throttle --deny "$denied" >"$out/$1.endpoint" &
     endpoint=$!
@@ -57,7 +59,10 @@ measured() {
     shift
     env -i PATH="$PATH" HOME="$out/home" AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=AKIAEXAMPLE \
         AWS_SECRET_ACCESS_KEY=made-up /usr/bin/time -f '%e %U %S %M' -o "$out/$name.time" \
-        "$@" >"$out/$name.json" || echo "$name: exit code $?" >&2
+        "$@" >"$out/$name.json" || {
+        echo "$name: exit code $?" >&2
+        exit 1
+    }
 }
 
 for mode in ${modes//,/ }; do

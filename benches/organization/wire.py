@@ -1,6 +1,7 @@
 """HTTP/1.1 and the wire protocols of AWS, as far as the endpoint needs them."""
 
 import asyncio
+import functools
 import json
 import struct
 import time
@@ -124,7 +125,12 @@ def decode(data, at):
     if major in (4, 5):
         items, left = [], size * (major - 3) if info != 31 else -1
         while left != 0 and not (left < 0 and data[at] == 0xFF):
-            item, at = decode(data, at)
+            # Most items are short texts, and calls take time.
+            first = data[at]
+            if 0x60 <= first < 0x78:
+                item, at = data[at + 1 : at + first - 0x5F].decode(), at + first - 0x5F
+            else:
+                item, at = decode(data, at)
             items.append(item)
             left -= 1
         at += info == 31
@@ -143,13 +149,19 @@ def head(major, size):
     raise ValueError(size)
 
 
+@functools.lru_cache(4096)
+def text(item):
+    """Names and ids, of which most come again."""
+    plain = item.encode()
+    return head(3, len(plain)) + plain
+
+
 def encode(item):
     """CBOR of texts, lists and maps; bytes are an item that is encoded already."""
     if isinstance(item, bytes):
         return item
     if isinstance(item, str):
-        text = item.encode()
-        return head(3, len(text)) + text
+        return text(item)
     if isinstance(item, list):
         return head(4, len(item)) + b"".join(map(encode, item))
     parts = [encode(part) for pair in item.items() for part in pair]
