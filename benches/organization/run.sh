@@ -28,7 +28,8 @@ out=${out:-$(mktemp -d)}
 mkdir -p "$out/home"
 regions=us-east-1,us-west-2,eu-central-1
 export PYTHONDONTWRITEBYTECODE=1
-as_of=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+# On the hour, so that both resolutions have the same window.
+as_of=$(date -u +%Y-%m-%dT%H:00:00Z)
 endpoint=''
 trap '[ -z "$endpoint" ] || kill "$endpoint"' EXIT
 
