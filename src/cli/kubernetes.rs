@@ -1,7 +1,7 @@
 //! A cluster: live, or as its own tools printed it.
 
-use super::Io;
 use super::exit::{ExitCode, Failure};
+use super::io::Io;
 use crate::domain::safe;
 use crate::sources::kubernetes::{
     KubectlError, KubernetesOptions, LiveCluster, OpenError, Reading, account, read_kubectl,

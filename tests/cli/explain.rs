@@ -5,6 +5,7 @@ use crate::cli::estates::{one, situations};
 use crate::cli::hostile::{fleet, is_harmless};
 use crate::cli::world::World;
 use gpucost::domain::ActionKind;
+use gpucost::rules::CLUSTER_RULES;
 use gpucost::sources::files::demo_estate;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
@@ -193,8 +194,14 @@ fn assert_explained(world: &World, source: &[&str], audit: &Value) {
         let text = explain(finding["id"].as_str().expect("an id"));
         assert_evidence(&text, finding);
         let of = |workload: &&Value| workload["id"] == finding["workload"];
-        let workload = list("workloads").iter().find(of).expect("its workload");
-        assert_adds_up(&text, workload);
+        match list("workloads").iter().find(of) {
+            Some(workload) => assert_adds_up(&text, workload),
+            // Pods, pools and clusters are not workloads.
+            None => {
+                let rule = finding["rule"].as_str().expect("a rule");
+                assert!(CLUSTER_RULES.contains(&rule), "{finding}");
+            }
+        }
     }
     for workload in list("workloads") {
         let text = explain(workload["id"].as_str().expect("an id"));
