@@ -171,7 +171,8 @@ fn unusable(error: OpenError) -> Failure {
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }
 
-#[cfg(all(test, feature = "kubernetes"))]
+#[cfg(test)]
+#[cfg(feature = "kubernetes")]
 mod tests {
     use super::*;
 

@@ -40,8 +40,8 @@ pub use coverage::{
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;
 pub use levers::{
-    Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NamedMembers, Proposal, Proposals, Refusal,
-    Refused, Stop, is_launchable, propose,
+    Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NamedMembers, Proposal, Proposals,
+    Refusal, Refused, Stop, is_launchable, propose,
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{

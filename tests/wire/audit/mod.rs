@@ -16,5 +16,5 @@ mod kubernetes;
 mod opinion;
 mod organization;
 mod sagemaker;
-mod training_jobs;
 mod scaling;
+mod training_jobs;
