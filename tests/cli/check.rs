@@ -471,6 +471,21 @@ fn a_finding_that_two_bans_forbid_is_one_violation() {
 }
 
 #[test]
+fn a_forbidden_finding_is_shown_with_its_caveats() {
+    let path = "fixtures/rules/cpu-only-pods-on-gpu-node/fires.json";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = std::fs::read_to_string(path).expect("a recording");
+    let estate: Value = serde_json::from_str(&text).expect("JSON");
+    let policy = "[[forbid]]\nrule = \"cpu-only-pods-on-gpu-node\"\n";
+    let caveat = "this is one instant: pods of other hours are not seen";
+    let world = World::new();
+    let report = check(&world, policy, &estate, &["--format", "json"]).json();
+    assert_eq!(report["violations"][0]["caveats"][1], caveat, "{report:#}");
+    let table = check(&world, policy, &estate, &[]).stdout;
+    assert!(table.contains(&format!("! {caveat}")), "{table}");
+}
+
+#[test]
 fn a_suppression_may_name_a_workload_by_its_name() {
     let policy = "[[forbid]]\nrule = \"idle-gpu\"\n\n[[suppress]]\nrule = \"idle-gpu\"\n\
                   workload = \"llm-poc-*\"\nowner = \"o\"\nreason = \"r\"\nexpires = 2026-11-01\n";
