@@ -72,7 +72,7 @@ impl ByHours<'_> {
                 .iter()
                 .any(|id| self.partial.contains(id))
             && workload.usage.iter().all(|one| one.rejected.total() == 0);
-        // Without any GPU signal there is no verdict, and no lever that sizes.
+        // Without any GPU signal, neither a verdict nor a lever that sizes is possible.
         let is_unmeasured = workload.usage.iter().all(|one| one.signal.is_none());
         is_whole
             && (is_unmeasured

@@ -44,7 +44,7 @@ impl Gap {
         }
     }
 
-    /// Whether the inventory may lack an instance: an account, a region, the list of regions,
+    /// Whether an instance may be missing from the inventory: an account, a region, the list of regions,
     /// a cluster or an instance could not be read. One that is known and left out, because it is on its way
     /// out or came later, is not lacking.
     pub fn hides_instances(&self) -> bool {

@@ -27,7 +27,7 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// What is asked about instances; `None` where there is no source of prices.
+    /// What is asked about instances; `None` without a source of prices.
     pub(super) fn of(
         place: &'a Place<'a>,
         instances: &[Instance],

@@ -142,7 +142,7 @@ fn whole_devices_cost_their_part_of_the_node() {
             used("i-1", 0, "search/a", (300, 45.0)),
             // One of two devices is not enough.
             used("i-1", 1, "vision/b", (400, 90.0)),
-            // No sample is no measurement.
+            // Without samples, nothing was measured.
             used("i-1", 2, "vision/b", (0, 90.0)),
         ],
     };

@@ -42,7 +42,7 @@ pub(super) fn text<'a>(node: Node<'a, '_>, path: &[&'static str]) -> Option<&'a 
     (!text.is_empty()).then_some(text)
 }
 
-/// The members of the list at the end of a path of names; none where there is no list.
+/// The members of the list at the end of a path of names; none without a list.
 pub(super) fn members<'a, 'input>(
     node: Node<'a, 'input>,
     path: &[&'static str],

@@ -387,7 +387,7 @@ pub(super) struct Item {
 #[cfg(feature = "kubernetes")]
 impl Item {
     /// # Errors
-    /// Why it is no object of its kind.
+    /// Why it is not an object of its kind.
     pub(super) fn object(self, group: &str, kind: &str) -> Result<Object, String> {
         let object = ObjectWire {
             api_version: format!("{group}/"),

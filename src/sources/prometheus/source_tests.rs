@@ -22,7 +22,7 @@ fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Ser
         match answer.value {
             Readings::Series(series) => all.extend(series),
             Readings::Hours { .. } | Readings::Usage(_) | Readings::Uses(_) => {
-                panic!("a server tells points")
+                panic!("a server returns points")
             }
         }
     }
