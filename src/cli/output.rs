@@ -159,10 +159,11 @@ pub(super) fn closing_line(
     unmeasured: usize,
     gaps: &[Gap],
 ) -> String {
+    let all = counted(instances as u64, "instance", "instances");
     let seen = if unmeasured > 0 {
-        format!("{} of {instances} instances", instances - unmeasured)
+        format!("{} of {all}", instances - unmeasured)
     } else {
-        counted(instances as u64, "instance", "instances")
+        all
     };
     let gaps = counted(gaps.len() as u64, "gap", "gaps");
     format!("{verb} {seen}; {gaps}")

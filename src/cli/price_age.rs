@@ -3,6 +3,7 @@
 use super::args::EstateArgs;
 use super::exit::Failure;
 use crate::config::{SettingsFile, parse_duration};
+use crate::domain::counted;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -53,17 +54,17 @@ impl PriceAge {
             return Ok(None);
         };
         let age = as_of.to_zoned(TimeZone::UTC).date().duration_since(oldest);
-        let days = age.as_hours() / 24;
+        let days = counted(age.as_hours() / 24, "day", "days");
         if let Some(limit) = self.refused.filter(|limit| age > *limit) {
             return Err(Failure::input(format!(
-                "the oldest price is from {oldest}, {days} days old; `--max-price-age` \
-                 allows {} days",
-                limit.as_hours() / 24
+                "the oldest price is from {oldest}, {days} old; `--max-price-age` \
+                 allows {}",
+                counted(limit.as_hours() / 24, "day", "days")
             ))
             .with_hint(HINT));
         }
         Ok((self.warned && age > WORTH_A_WARNING).then(|| {
-            format!("warning: the oldest price is from {oldest}, {days} days old\nhint: {HINT}")
+            format!("warning: the oldest price is from {oldest}, {days} old\nhint: {HINT}")
         }))
     }
 }

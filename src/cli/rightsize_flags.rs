@@ -7,7 +7,7 @@ use crate::analysis::instance_cost;
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
 use crate::domain::{
     ACTIVE_PERCENT, AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Policy, PriceKey,
-    WorkloadCost, WorkloadKind, nearest_names,
+    WorkloadCost, WorkloadKind, counted, nearest_names,
 };
 use crate::savings::{Bound, Demand};
 use clap::Args;
@@ -200,7 +200,8 @@ fn demand(
     let gpus = args.gpus_used.unwrap_or(devices);
     if gpus > devices {
         return Err(Failure::input(format!(
-            "`--gpus-used {gpus}` exceeds the {devices} GPUs of {}",
+            "`--gpus-used {gpus}` exceeds the {} of {}",
+            counted(devices, "GPU", "GPUs"),
             shape.instance_type
         ))
         .with_hint("the value is per instance"));

@@ -89,7 +89,7 @@ pub use price::{
     PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
 pub use profiled::{ProfileBasis, ProfiledRun, SampleCounts};
-pub use prose::{after_number, decimals_apart, floored, separated};
+pub use prose::{after_number, counted, decimals_apart, floored, separated};
 pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, MIB, Sample,
     ThrottleReasons,

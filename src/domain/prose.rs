@@ -1,5 +1,7 @@
 //! Figures in sentences: rounded so that what is said stays true.
 
+use std::fmt::Display;
+
 /// Most decimals that a sentence shows.
 const MOST_DECIMALS: usize = 6;
 
@@ -27,6 +29,13 @@ pub fn after_number(unit: &str) -> String {
     }
 }
 
+/// A number as it is shown, and its noun, in the plural unless the number reads `1`.
+pub fn counted(number: impl Display, singular: &str, plural: &str) -> String {
+    let number = number.to_string();
+    let noun = if number == "1" { singular } else { plural };
+    format!("{number} {noun}")
+}
+
 /// The digits of a whole number with thousands separators.
 pub fn separated(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -51,6 +60,18 @@ pub fn floored(percent: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_one_takes_the_singular() {
+        let days = |number: f64| counted(format!("{number:.0}"), "day", "days");
+        assert_eq!(
+            [0.0, 0.9, 1.4, 2.0].map(days),
+            ["0 days", "1 day", "1 day", "2 days"]
+        );
+        let half: rust_decimal::Decimal = "1.5".parse().expect("a decimal");
+        assert_eq!(counted(half, "GPU", "GPUs"), "1.5 GPUs");
+        assert_eq!(counted("1,234", "GPU", "GPUs"), "1,234 GPUs");
+    }
 
     #[test]
     fn as_many_decimals_as_a_comparison_takes() {

@@ -2,7 +2,7 @@
 
 use super::windows::FEWEST_READINGS;
 use crate::domain::{
-    Classification, Confidence, Policy, SampleCounts, Verdict, decimals_apart, floored,
+    Classification, Confidence, Policy, SampleCounts, Verdict, counted, decimals_apart, floored,
 };
 
 /// What a sample that counts has told of.
@@ -16,14 +16,9 @@ pub fn shortfall(samples: SampleCounts, policy: &Policy) -> Option<String> {
 
 fn shortfall_of(what: &str, samples: SampleCounts, policy: &Policy) -> Option<String> {
     if samples.reported < u64::from(FEWEST_READINGS) {
-        let words = if samples.reported == 1 {
-            "sample"
-        } else {
-            "samples"
-        };
         return Some(format!(
-            "{} {words} of the GPUs, {FEWEST_READINGS} needed",
-            samples.reported
+            "{} of the GPUs, {FEWEST_READINGS} needed",
+            counted(samples.reported, "sample", "samples")
         ));
     }
     if samples.coverage() >= policy.min_coverage {

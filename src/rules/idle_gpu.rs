@@ -11,7 +11,7 @@ use super::compute_optimizer::second_opinion;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Provider,
-    Recommendation, Severity, Statistic, UsageState, decimals_apart,
+    Recommendation, Severity, Statistic, UsageState, counted, decimals_apart,
 };
 
 pub struct IdleGpu;
@@ -72,7 +72,7 @@ impl Rule for IdleGpu {
                 FindingKind::Optimization
             },
             title: format!(
-                "{} is idle: {} {:.decimals$}% (p99) for {:.0} days",
+                "{} is idle: {} {:.decimals$}% (p99) for {}",
                 subject.members(),
                 if by_power {
                     "power stays at"
@@ -80,7 +80,11 @@ impl Rule for IdleGpu {
                     "the busiest GPU stays at"
                 },
                 decisive.observed,
-                summary.sampled_hours() / 24.0
+                counted(
+                    format!("{:.0}", summary.sampled_hours() / 24.0),
+                    "day",
+                    "days"
+                )
             ),
             monthly_savings: stop.map(|action| action.monthly_savings()),
             recommendation: recommendation(subject, by_power),

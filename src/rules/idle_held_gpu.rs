@@ -7,7 +7,7 @@
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation,
-    Severity, Statistic, UsageState,
+    Severity, Statistic, UsageState, counted,
 };
 
 pub struct IdleHeldGpu;
@@ -53,10 +53,14 @@ impl Rule for IdleHeldGpu {
                 FindingKind::Optimization
             },
             title: format!(
-                "{} holds {:.1} GiB of VRAM and has been idle for {:.0} days",
+                "{} holds {:.1} GiB of VRAM and has been idle for {}",
                 subject.members(),
                 subject.workload.vram()?.peak_mib / 1024.0,
-                summary.sampled_hours() / 24.0
+                counted(
+                    format!("{:.0}", summary.sampled_hours() / 24.0),
+                    "day",
+                    "days"
+                )
             ),
             monthly_savings: subject
                 .proposals

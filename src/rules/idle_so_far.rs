@@ -7,7 +7,7 @@
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Finding, FindingKind, Judgement, Recommendation, Severity,
-    Statistic, UsageState,
+    Statistic, UsageState, counted,
 };
 
 pub struct IdleSoFar;
@@ -54,8 +54,9 @@ impl Rule for IdleSoFar {
             .is_long_enough(summary.observed_seconds, summary.period_seconds)
         {
             missing.push(format!(
-                "{needed_days} days of samples are needed, {observed_days:.1} are available: \
-                 audit again later, or with a longer `--lookback`"
+                "samples of {} are needed, {observed_days:.1} are available: audit again later, \
+                 or with a longer `--lookback`",
+                counted(needed_days, "day", "days")
             ));
         }
         if age <= needed_days * SECONDS_A_DAY {

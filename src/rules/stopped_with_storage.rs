@@ -7,7 +7,7 @@
 use super::{Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts, Judgement,
-    Observation, Recommendation, Severity,
+    Observation, Recommendation, Severity, counted,
 };
 use crate::savings::warm_pool_step;
 
@@ -108,8 +108,7 @@ impl Rule for StoppedWithStorage {
 /// What stands, such as `600 GiB and 1 volume of unknown size`.
 fn kept(idle_storage: &IdleStorageCosts) -> String {
     let of = |number: u64, singular: &str, plural: &str| {
-        let noun = if number == 1 { singular } else { plural };
-        (number > 0).then(|| format!("{number} {noun}"))
+        (number > 0).then(|| counted(number, singular, plural))
     };
     let unknown = of(
         idle_storage.volumes_of_unknown_size,

@@ -6,7 +6,7 @@
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Evidence, Finding, FindingKind, GpuUsage, Judgement, Metric,
-    Observation, Samples, Severity, Statistic,
+    Observation, Samples, Severity, Statistic, counted,
 };
 
 pub struct UnusedGpus;
@@ -92,11 +92,16 @@ impl Rule for UnusedGpus {
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,
             title: format!(
-                "{} of {total} GPUs of {} are never used{}{}",
+                "{} of {} of {} {} never used{}{}",
                 unused.len(),
+                counted(total, "GPU", "GPUs"),
                 subject.members(),
+                if unused.len() == 1 { "is" } else { "are" },
                 if holding > 0 {
-                    format!(", {holding} of which hold VRAM")
+                    format!(
+                        ", {holding} of which {} VRAM",
+                        if holding == 1 { "holds" } else { "hold" }
+                    )
                 } else {
                     String::new()
                 },

@@ -5,7 +5,7 @@ use super::TermOffer;
 use crate::catalog::Prices;
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Member, PriceBasis, PriceKey, PriceOption,
-    PurchaseOption, Risk, SavingsPlan, Workload,
+    PurchaseOption, Risk, SavingsPlan, Workload, counted,
 };
 use jiff::Timestamp;
 
@@ -92,9 +92,9 @@ impl<'a> Bought<'a> {
                 if is_plan && quote.basis == PriceBasis::Derived {
                     return None;
                 }
-                let years = if term.years == 1 { "year" } else { "years" };
+                let years = counted(term.years, "year", "years");
                 Some(TermOffer {
-                    name: format!("{name}, {} {years}, {}", term.years, term.payment),
+                    name: format!("{name}, {years}, {}", term.payment),
                     option,
                     effective_hourly: quote.rate,
                     risk: if term == CommitmentTerm::ONE_YEAR_NO_UPFRONT {

@@ -5,7 +5,8 @@ use super::scaling::schedule_step;
 use super::schedule::{NoSchedule, Schedule, WEEK_HOURS, schedule};
 use crate::catalog;
 use crate::domain::{
-    Action, ActionKind, Group, Money, Policy, PurchaseOption, Risk, Verdict, Workload, WorkloadKind,
+    Action, ActionKind, Group, Money, Policy, PurchaseOption, Risk, Verdict, Workload,
+    WorkloadKind, counted,
 };
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
@@ -245,17 +246,18 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
     }
     let cut = found.active_hours_cut();
     if cut > 0 {
-        let weeks = found.counter_evidence.len();
+        let weeks = counted(found.counter_evidence.len(), "week", "weeks");
+        let cut = counted(cut, "active hour", "active hours");
         warnings.push(format!(
             "usage varies by week: schedules based on the other weeks would have cut {cut} \
-             active hours over {weeks} weeks"
+             over {weeks}"
         ));
     }
     if found.unknown_hours_per_week > 0 {
         warnings.push(format!(
-            "{} hours per week stay on only because of missing data; agents without outages \
-             would free them",
-            found.unknown_hours_per_week
+            "on only because of missing data: {} per week, which agents without outages would \
+             free",
+            counted(found.unknown_hours_per_week, "hour", "hours")
         ));
     }
     if let Some(name) = &zone.unknown {

@@ -1,7 +1,7 @@
 //! Which settings of an Auto Scaling group an action changes, with their values: the group
 //! undoes what is done to its instances alone.
 
-use crate::domain::{Member, ScalingGroup, Target, Workload};
+use crate::domain::{Member, ScalingGroup, Target, Workload, counted};
 
 const TERMINATE: &str = "terminate each with `aws autoscaling \
                          terminate-instance-in-auto-scaling-group \
@@ -23,7 +23,7 @@ pub fn end_steps(name: &str, group: Option<&ScalingGroup>, ended: &[Member]) -> 
                 format!(
                     "adapt the scaling policies of the Auto Scaling group {name}; its minimum \
                      size of {min} allows {}",
-                    counted(desired)
+                    instances(desired)
                 )
             },
             format!(
@@ -160,7 +160,7 @@ pub(super) fn spot_caveats(group: &ScalingGroup) -> Vec<String> {
         caveats.push(format!(
             "OnDemandBaseCapacity of the Auto Scaling group {name} keeps {} on demand until it \
              is lowered",
-            counted(base)
+            instances(base)
         ));
     }
     caveats
@@ -178,9 +178,9 @@ pub fn warm_pool_step(group: &ScalingGroup) -> Option<String> {
         )
     } else {
         let kept = match (pool.size, pool.min_size) {
-            (Some(size), _) => counted(size),
+            (Some(size), _) => instances(size),
             (None, 0) => "instances".to_owned(),
-            (None, least) => format!("at least {}", counted(least)),
+            (None, least) => format!("at least {}", instances(least)),
         };
         format!(
             "the warm pool of the Auto Scaling group {name} keeps {kept} stopped, and the storage \
@@ -195,9 +195,6 @@ fn running<'a>(members: impl IntoIterator<Item = &'a Member>) -> u32 {
     u32::try_from(running.count()).unwrap_or(u32::MAX)
 }
 
-fn counted(instances: u32) -> String {
-    match instances {
-        1 => "1 instance".to_owned(),
-        many => format!("{many} instances"),
-    }
+fn instances(number: u32) -> String {
+    counted(number, "instance", "instances")
 }

@@ -1,6 +1,6 @@
 //! Running only in the hours that are used.
 
-use crate::domain::{ActivityHour, HourlyActivity};
+use crate::domain::{ActivityHour, HourlyActivity, counted};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
@@ -170,7 +170,10 @@ impl Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
     /// Most hours of the week were not seen twice.
-    #[error("{observed_hours} full hours observed; two weeks are required to detect a pattern")]
+    #[error(
+        "{} observed; two weeks are required to detect a pattern",
+        counted(observed_hours, "full hour", "full hours")
+    )]
     TooFewWeeks {
         /// Whole hours since it was first seen.
         observed_hours: usize,
@@ -185,7 +188,10 @@ pub enum NoSchedule {
     #[error("GPU utilization of one of its instances was not measured for long enough")]
     Unmeasured,
     /// It would be off in some hours if missing data meant nothing.
-    #[error("data is missing for {unknown_hours} hours, and they cannot be assumed idle")]
+    #[error(
+        "data is missing for {}, which cannot be assumed idle",
+        counted(unknown_hours, "hour", "hours")
+    )]
     DataMissing {
         /// Hours in which a GPU that ran delivered no maximum.
         unknown_hours: usize,

@@ -3,7 +3,9 @@
 
 use super::{CommitmentUse, Coverage, Room};
 use crate::catalog::Prices;
-use crate::domain::{Action, ActionKind, Money, Policy, PriceKey, PriceQuote, Risk, Window};
+use crate::domain::{
+    Action, ActionKind, Money, Policy, PriceKey, PriceQuote, Risk, Window, counted,
+};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 
@@ -100,8 +102,12 @@ impl Unused<'_> {
             |(_, quote)| format!("{}/h", quote.rate.amount().normalize()),
         );
         let detail = format!(
-            "{} unused instances on average over {} h × {rate} × {} h{}",
-            mean.round_dp(6).normalize(),
+            "{} on average over {} h × {rate} × {} h{}",
+            counted(
+                mean.round_dp(6).normalize(),
+                "unused instance",
+                "unused instances"
+            ),
             room.hours,
             month.normalize(),
             if uncovered == Decimal::ONE {

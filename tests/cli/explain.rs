@@ -604,7 +604,7 @@ fn unused_room_of_a_capacity_reservation() {
     assert_tells(
         &words.join(" "),
         &[
-            "1 unused instances on average over 336 h × 55.04/h × 730 h $40,179.20 per month",
+            "1 unused instance on average over 336 h × 55.04/h × 730 h $40,179.20 per month",
             "− $40,179.20 release, risk low: ",
             "caveat: capacity of this type may not be available again",
             "= $0.00 after the plan",

@@ -252,7 +252,7 @@ fn spot_stopped_ignored_and_new_boxes_are_in_no_pool() {
         .expect("a gap");
     assert_eq!(
         gap["reason"],
-        "1 of 1 instances were observed for only about 167 full hours; a commitment requires 168"
+        "1 of 1 instance observed for only about 167 full hours; a commitment requires 168"
     );
 }
 

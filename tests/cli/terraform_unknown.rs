@@ -171,5 +171,5 @@ fn what_could_not_be_judged_is_not_counted_as_allowed() {
     let document = outcome.json();
     let observed = |at: usize| document["checks"][at]["observed"].clone();
     assert_eq!(observed(0), "0 of 1 allowed, 1 unknown");
-    assert_eq!(observed(1), "0 of 1 have it, 1 unknown");
+    assert_eq!(observed(1), "0 of 1 with it, 1 unknown");
 }

@@ -220,7 +220,7 @@ fn samples_outside_the_window_are_counted() {
     assert_eq!(gap.place, "run-0.jsonl");
     assert_eq!(
         gap.reason,
-        "84 of 144 samples are outside the window: 84 before it, 0 after it"
+        "84 of 144 samples outside the window: 84 before it, 0 after it"
     );
 }
 
@@ -363,7 +363,7 @@ fn every_instance_needs_a_run() {
     let audit = audited(&joined(pair(), vec![run("i-1")]));
     assert_eq!(
         only(&audit).verdict.reason,
-        "no GPU metric was reported; 1 of 2 instances have no profile of a complete command"
+        "no GPU metric was reported; 1 of 2 instances without a profile of a complete command"
     );
     let audit = audited(&joined(pair(), vec![run("i-1"), run("i-2")]));
     assert_eq!(

@@ -1,6 +1,6 @@
 //! What makes two audits hard to compare.
 
-use crate::domain::{PastAudit, Unread};
+use crate::domain::{PastAudit, Unread, counted};
 use std::collections::BTreeSet;
 
 /// What makes two audits hard to compare, in words.
@@ -87,8 +87,7 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
 }
 
 fn workloads(number: u64) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} workload{plural}")
+    counted(number, "workload", "workloads")
 }
 
 /// A length of time in days, or in hours where these are not whole.

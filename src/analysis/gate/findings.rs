@@ -4,7 +4,7 @@ use super::baseline::{Baseline, Past};
 use super::judged::{Judge, Judged, Words, open_silences, place, unseen_instances, unseen_storage};
 use super::{Forbidden, GatePolicy, Violation, policy_rule};
 use crate::analysis::Audit;
-use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Money, Severity};
+use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Money, Severity, counted};
 use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES, keeps_silent};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -58,8 +58,7 @@ fn judge_ban(
     }
     judge.observed(match judge.count() {
         0 => "none".to_owned(),
-        1 => "1 finding".to_owned(),
-        many => format!("{many} findings"),
+        many => counted(many, "finding", "findings"),
     });
     silences(audit, ban, &mut judge);
     judge.done()
@@ -242,11 +241,9 @@ pub(super) fn age_of_prices(
 
 /// Hours in words, whole days where they are.
 fn span(hours: i64) -> String {
-    let (number, noun) = if hours % 24 == 0 {
-        (hours / 24, "day")
+    if hours % 24 == 0 {
+        counted(hours / 24, "day", "days")
     } else {
-        (hours, "hour")
-    };
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
+        counted(hours, "hour", "hours")
+    }
 }

@@ -7,7 +7,7 @@ use super::{GatePolicy, UtilizationFloor, policy_rule};
 use crate::analysis::remedy::{Asked, advise};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind,
+    AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind, counted,
     decimals_apart, floored,
 };
 use crate::rules::Need;
@@ -157,7 +157,10 @@ pub(super) fn coverage(
     } else {
         let percent = measured as f64 / total as f64 * 100.0;
         let shown = floored(percent, decimals_apart(percent, least));
-        let observed = format!("{measured} of {total} instances, {shown}%");
+        let observed = format!(
+            "{measured} of {}, {shown}%",
+            counted(total, "instance", "instances")
+        );
         judge.observed(&observed);
         if percent < least {
             let then = baseline.and_then(Baseline::coverage_percent);

@@ -4,7 +4,7 @@ use super::baseline::{Baseline, Past};
 use super::judged::{Judge, Judged, Words, called, explain, unseen_instances};
 use super::{Allowance, GatePolicy, RequiredTag, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::Severity;
+use crate::domain::{Severity, counted};
 
 /// Every required tag.
 pub(super) fn tags(audit: &Audit, policy: &GatePolicy, baseline: Option<&Baseline>) -> Vec<Judged> {
@@ -69,7 +69,8 @@ fn judge_tag(
     }
     let missing = judge.count();
     let total = audit.workloads.len();
-    judge.observed(format!("{} of {total} workloads have it", total - missing));
+    let all = counted(total, "workload", "workloads");
+    judge.observed(format!("{} of {all} with it", total - missing));
     unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
@@ -157,7 +158,8 @@ fn judge_names(
     }
     let refused = judge.count();
     let total = audit.workloads.len();
-    judge.observed(format!("{} of {total} workloads allowed", total - refused));
+    let all = counted(total, "workload", "workloads");
+    judge.observed(format!("{} of {all} allowed", total - refused));
     unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
     Some(judge.done())
 }

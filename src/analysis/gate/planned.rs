@@ -11,7 +11,7 @@ use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
 use crate::catalog::shapes;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Missing, Money, PlanAction, PlannedInstances, Severity,
-    shell_word,
+    counted, shell_word,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -110,7 +110,7 @@ impl Kept {
     fn words(&self, verb: &str) -> String {
         let Self { of, kept, open } = self;
         match open {
-            0 => format!("{kept} of {of} resources {verb}"),
+            0 => format!("{kept} of {} {verb}", counted(of, "resource", "resources")),
             _ => format!("{kept} of {of} {verb}, {open} unknown"),
         }
     }
@@ -264,7 +264,7 @@ impl PlanGate<'_> {
                 row.accelerated_before().is_some_and(was_so),
             );
         }
-        judge.observed(kept.words("have it"));
+        judge.observed(kept.words("with it"));
         judge.done()
     }
 

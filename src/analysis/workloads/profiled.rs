@@ -4,7 +4,7 @@
 
 use crate::domain::{
     Classification, GpuOffer, Instance, InstanceUsage, Policy, ProfileBasis, ProfiledRun,
-    ResourceId, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
+    ResourceId, SeriesSource, Signal, UtilizationSummary, Window, Workload, counted, floored,
 };
 use crate::profiling::shortfall;
 use crate::rules;
@@ -216,8 +216,8 @@ impl<'a> Profiles<'a> {
                 Ok(())
             } else {
                 Err(format!(
-                    "{without} of {} instances have no profile of a complete command",
-                    instances.len()
+                    "{without} of {} without a profile of a complete command",
+                    counted(instances.len(), "instance", "instances")
                 ))
             };
         };

@@ -247,7 +247,7 @@ causes! {
         "it was recorded on {}, but {} is now {}", "profile a run on the current type";
     /// Samples of a profiled run are outside the window.
     ProfileOutside = "profile-outside" [Count Count Count Count]
-        "{} of {} samples are outside the window: {} before it, {} after it",
+        "{} of {sample|samples} outside the window: {} before it, {} after it",
         "widen the window with `--lookback`, end it later with `--as-of`, or check the host clock";
 
     /// What was read of a region's prices is empty.
@@ -271,17 +271,18 @@ causes! {
         "only power was measured", SET_UP_METRICS;
     /// Some instances of a workload report no GPU metric.
     GpuMetricsPartial = "gpu-metrics-partial" [Count Count]
-        "{} of {} instances report no GPU metric", SET_UP_METRICS;
+        "{} of {instance|instances} without GPU metrics", SET_UP_METRICS;
     /// Nothing tells when some instances of a workload ran.
     RunningTimeAssumed = "running-time-assumed" [Count Count]
-        "no CPUUtilization data for {} of {} instances: assumed running since launch",
+        "no CPUUtilization data for {} of {instance|instances}: assumed running since launch",
         "allow cloudwatch:GetMetricData, or add the series to the estate";
     /// Points of series are not valid.
     PointsDropped = "points-dropped" [Count Rejections]
-        "{} points dropped: {}", "check the agent's clock and configuration";
+        "{point|points} dropped: {}", "check the agent's clock and configuration";
     /// Instances were observed for too short a time to commit to them.
     UsageShort = "usage-short" [Count Count Count Count]
-        "{} of {} instances were observed for only about {} full hours; a commitment requires {}",
+        "{} of {instance|instances} observed for only about {full hour|full hours}; a commitment \
+         requires {}",
         "run again after a longer period, or lower `commit_min_days` in the policy";
 
     /// No source knows the type of an instance.

@@ -85,7 +85,7 @@ mod tests {
         let outside = Cause::of(CauseKind::ProfileOutside, ["3", "40", "1", "2"]);
         assert_eq!(
             outside.to_string(),
-            "3 of 40 samples are outside the window: 1 before it, 2 after it"
+            "3 of 40 samples outside the window: 1 before it, 2 after it"
         );
         let details = [
             "ec2:DescribeVolumes",

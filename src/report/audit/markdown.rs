@@ -187,7 +187,8 @@ fn scope(audit: &Audit) -> String {
     };
     let days = audit.window.seconds() as f64 / 86_400.0;
     let end = minute(audit.as_of);
-    format!("{source}, {regions}, {days:.0} days to {end}")
+    let days = crate::domain::counted(format!("{days:.0}"), "day", "days");
+    format!("{source}, {regions}, {days} to {end}")
 }
 
 fn money_table(audit: &Audit, out: &mut String) -> std::fmt::Result {

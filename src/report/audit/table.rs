@@ -83,10 +83,10 @@ fn header(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
     };
     let days = audit.window.seconds() as f64 / 86_400.0;
     let line = format!(
-        "GPU audit of {}, {}, {:.0} days to {}",
+        "GPU audit of {}, {}, {} to {}",
         safe(&source),
         safe(&regions),
-        days,
+        crate::domain::counted(format!("{days:.0}"), "day", "days"),
         minute(audit.as_of)
     );
     writeln!(out, "{}\n", style.heading(&fit(&line, style.width)))
@@ -485,8 +485,8 @@ pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
             coverage,
             ..
         } => format!(
-            "{figure} of {metric} {judged}; {} samples, coverage {}%",
-            count(*n_samples),
+            "{figure} of {metric} {judged}; {}, coverage {}%",
+            counted(*n_samples, "sample", "samples"),
             floored(coverage * 100.0, 0)
         ),
         Observation::Fact { name, .. } => format!("{name}: {judged}"),

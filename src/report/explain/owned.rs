@@ -1,7 +1,7 @@
 //! What a commitment of the account costs, and how far it is used.
 
 use super::page::{Page, figure, share};
-use crate::domain::Policy;
+use crate::domain::{Policy, counted};
 use crate::report::shared::text::money;
 use crate::savings::{CommitmentUse, UnusedCommitment};
 use crate::usage::Estate;
@@ -71,7 +71,10 @@ pub fn commitment_explanation(
     if let Some(unused) = used.unused_monthly {
         page.line(&format!("{} per month unused", money(unused)));
     }
-    page.line(&format!("{} days until expiration", used.days_to_expiry));
+    page.line(&format!(
+        "{} until expiration",
+        counted(used.days_to_expiry, "day", "days")
+    ));
     Some(page.into_text())
 }
 

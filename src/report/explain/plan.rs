@@ -3,7 +3,7 @@
 use super::Derivation;
 use super::page::{Page, figure, price, share};
 use crate::analysis::AuditedWorkload;
-use crate::domain::{ACTIVE_PERCENT, Action, ActionKind, Money};
+use crate::domain::{ACTIVE_PERCENT, Action, ActionKind, Money, counted};
 use crate::report::shared::text::money;
 use crate::savings::{Proposal, ScheduledHours, Scheduling, Stage, WEEK_HOURS};
 use rust_decimal::Decimal;
@@ -222,15 +222,16 @@ impl Page {
         }
         if hours.unknown_hours_per_week > 0 {
             self.note(&format!(
-                "{} hours per week stay on because data is missing",
-                hours.unknown_hours_per_week
+                "on because data is missing: {} per week",
+                counted(hours.unknown_hours_per_week, "hour", "hours")
             ));
         }
         for week in &hours.counter_evidence {
             self.note(&format!(
-                "counter-evidence: a schedule based on the other weeks would have cut {} \
-                 active hours in the week from {}",
-                week.active_hours_cut, week.start
+                "counter-evidence: a schedule based on the other weeks would have cut {} in the \
+                 week from {}",
+                counted(week.active_hours_cut, "active hour", "active hours"),
+                week.start
             ));
         }
         self.note(&format!(

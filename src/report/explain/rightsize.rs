@@ -6,7 +6,7 @@ use super::page::{Page, Rates, figure};
 use crate::analysis::AuditedWorkload;
 use crate::catalog::network_gbps;
 use crate::domain::{ActionKind, GpuOffer, Policy, Risk, WorkloadKind};
-use crate::report::shared::text::{count, money};
+use crate::report::shared::text::{count, counted, money};
 use crate::savings::{
     Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Today, performance,
     usable_vram_mib,
@@ -114,7 +114,13 @@ impl Page {
     fn vcpu(&mut self, today: &Today<'_>, demand: &Demand, chosen: &Considered, policy: &Policy) {
         let fewer = chosen.count < demand.instances;
         let (p95, share) = match (demand.cpu_p95, demand.cpu_p95_sum) {
-            (_, Some(sum)) if fewer => (Some(sum), format!(" / {} instances", chosen.count)),
+            (_, Some(sum)) if fewer => (
+                Some(sum),
+                format!(
+                    " / {}",
+                    counted(chosen.count.into(), "instance", "instances")
+                ),
+            ),
             (p95, _) => (p95, String::new()),
         };
         let Some(p95) = p95 else {
@@ -163,7 +169,8 @@ impl Page {
             let all = f64::from(chosen.count) * f64::from(other.share.visible_devices());
             demand.gpu_sum.map(|sum| {
                 format!(
-                    "largest simultaneous sum over all GPUs {sum:.1}% / {all} GPUs = {:.1}%",
+                    "largest simultaneous sum over all GPUs {sum:.1}% / {} = {:.1}%",
+                    crate::domain::counted(all, "GPU", "GPUs"),
                     sum / all
                 )
             })
@@ -206,8 +213,8 @@ impl Page {
         let suitable = found.suitable_in_all;
         let rejected = answer.map_or(0, Answer::refused_in_all);
         self.note(&format!(
-            "{} types considered: {suitable} suitable, {rejected} rejected",
-            suitable + rejected
+            "{} considered: {suitable} suitable, {rejected} rejected",
+            counted((suitable + rejected) as u64, "type", "types")
         ));
         for one in found.suitable.iter().skip(1).take(SHOWN) {
             if let Some(monthly) = one.monthly {

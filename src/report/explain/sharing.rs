@@ -3,7 +3,7 @@
 use super::page::{Page, Rates, figure};
 use crate::catalog::{MigProfile, mig_profiles};
 use crate::domain::Workload;
-use crate::report::shared::text::count;
+use crate::report::shared::text::{count, counted};
 use crate::savings::{SHARED_TARGET_PERCENT, Sharing, SharingMode};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -72,8 +72,9 @@ impl Page {
             ""
         };
         self.note(&format!(
-            "{} cards / {per_instance} per instance: {by_cards} instances, rounded up{by_cpu}",
-            found.cards.len()
+            "{} / {per_instance} per instance: {}, rounded up{by_cpu}",
+            counted(found.cards.len() as u64, "card", "cards"),
+            counted(by_cards as u64, "instance", "instances")
         ));
         // Which ones go is not known: the most expensive stay.
         let mut most_expensive: Vec<_> = cost.instances.iter().collect();

@@ -5,7 +5,7 @@ use crate::analysis::AuditedWorkload;
 use crate::domain::{
     ACTIVE_PERCENT, Classification, Policy, UsageState, UtilizationSummary, Workload, floored,
 };
-use crate::report::shared::text::{count, percent};
+use crate::report::shared::text::{count, counted, percent};
 
 impl Page {
     pub(super) fn measurements(&mut self, workload: &Workload, summary: &UtilizationSummary) {
@@ -26,9 +26,9 @@ impl Page {
             summary.period_seconds
         ));
         self.line(&format!(
-            "{} of {} samples: coverage {}%",
+            "{} of {}: coverage {}%",
             count(summary.n_samples),
-            count(summary.expected_samples),
+            counted(summary.expected_samples, "sample", "samples"),
             floored(summary.coverage() * 100.0, 1)
         ));
         self.line(&format!(
@@ -91,18 +91,17 @@ impl Page {
 }
 
 fn meaning(state: UsageState, policy: &Policy) -> String {
+    let days = crate::domain::counted(policy.idle_min_days, "day", "days");
     let idle = format!(
         "busiest GPU below {ACTIVE_PERCENT}% in 99% of the periods, at most one period per week \
-         at 5% or more, {} days observed",
-        policy.idle_min_days
+         at 5% or more, {days} observed"
     );
     let held = policy.idle_held_vram_percent;
     match state {
         UsageState::Idle => format!("{idle}; VRAM below {held}% (policy)"),
         UsageState::IdleSoFar => format!(
-            "no GPU reached {ACTIVE_PERCENT}% in the observed time, which is less than {} days \
-             (policy)",
-            policy.idle_min_days
+            "no GPU reached {ACTIVE_PERCENT}% in the observed time, which is less than {days} \
+             (policy)"
         ),
         UsageState::IdleHeld => format!("{idle}; VRAM of {held}% or more (policy)"),
         UsageState::Saturated => format!(

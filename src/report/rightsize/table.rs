@@ -104,7 +104,11 @@ fn uses(demand: &Demand) -> String {
     });
     parts.push(format!("bound by: {}", demand.bound));
     if demand.least_instances < demand.instances {
-        parts.push(format!("at least {} replicas", demand.least_instances));
+        let least = u64::from(demand.least_instances);
+        parts.push(format!(
+            "at least {}",
+            counted(least, "replica", "replicas")
+        ));
     }
     parts.join(" · ")
 }

@@ -65,13 +65,9 @@ pub fn percent(value: f64) -> String {
     format!("{value:.1}%")
 }
 
-/// A count and its noun, in the plural unless it is one.
+/// A count with thousands separators and its noun.
 pub fn counted(number: u64, singular: &str, plural: &str) -> String {
-    format!(
-        "{} {}",
-        count(number),
-        if number == 1 { singular } else { plural }
-    )
+    crate::domain::counted(count(number), singular, plural)
 }
 
 /// A name that is safe and at most `width` columns wide, cut with `…`.

@@ -5,7 +5,7 @@
 
 use super::facts::{FIND_OUT, Host, SCHEDULER, UNASKED, View, cost_words, fact, gpus, lowering};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity,
+    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, counted,
 };
 
 pub(super) const ID: &str = "cpu-only-pods-on-gpu-node";
@@ -24,18 +24,17 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         return None;
     }
     let physical = host.devices.physical?;
-    let plural = if pods == 1 { "" } else { "s" };
     let is_unasked = host.works_unasked();
     let judgement = Judgement {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,
         title: format!(
-            "node {}{} has {} and runs {pods} pod{plural} that request{} none{}{}",
+            "node {}{} has {} and runs {} none{}{}",
             host.node.name,
             host.state(),
             gpus(physical),
-            if pods == 1 { "s" } else { "" },
+            counted(pods, "pod that requests", "pods that request"),
             if is_unasked { UNASKED } else { "" },
             cost_words(host.share(physical))
         ),

@@ -2,7 +2,8 @@
 
 use crate::domain::{
     Claim, ClaimState, Clusters, Comparator, DeviceFunnel, DeviceUnit, DeviceUse, Evidence, Holder,
-    InstanceUsage, Lifecycle, Money, Node, Observation, Policy, ResourceId, Window, floored,
+    InstanceUsage, Lifecycle, Money, Node, Observation, Policy, ResourceId, Window, counted,
+    floored,
 };
 use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
@@ -318,12 +319,7 @@ pub(super) fn number(devices: Decimal) -> f64 {
 
 /// A number of devices in words, to hundredths.
 pub(super) fn gpus(devices: Decimal) -> String {
-    let count = devices.round_dp(2).normalize();
-    if count == Decimal::ONE {
-        "1 GPU".to_owned()
-    } else {
-        format!("{count} GPUs")
-    }
+    counted(devices.round_dp(2).normalize(), "GPU", "GPUs")
 }
 
 /// A cost after a statement, such as `: USD 12.30 per month`; empty where it is not known.
@@ -336,7 +332,7 @@ pub(super) fn cost_words(cost: Option<Money>) -> String {
 /// A time in words, never rounded up.
 pub(super) fn span(hours: f64) -> String {
     if hours < 2.0 {
-        format!("{} minutes", floored(hours * 60.0, 0))
+        counted(floored(hours * 60.0, 0), "minute", "minutes")
     } else if hours < 48.0 {
         format!("{} hours", floored(hours, 0))
     } else {

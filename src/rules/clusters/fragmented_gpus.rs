@@ -10,7 +10,7 @@ use super::packing::{Bin, Packing, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use crate::domain::{
     Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Lifecycle,
-    Money, Owner, Recommendation, Severity,
+    Money, Owner, Recommendation, Severity, counted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -226,14 +226,14 @@ fn title(
 ) -> String {
     let free: u64 = spots.iter().map(|spot| spot.free).sum();
     let scattered = spots.iter().filter(|spot| spot.free > 0).count();
-    let noun = if free == 1 { "GPU" } else { "GPUs" };
     let class = key.special_class();
     let class = class.map_or_else(String::new, |class| format!(" ({class})"));
     let of = key
         .pool
         .map_or_else(String::new, |pool| format!(" of pool {pool}"));
     let mut title = format!(
-        "{free} free {noun} on {scattered} of {} × {}{class}{of}",
+        "{} on {scattered} of {} × {}{class}{of}",
+        counted(free, "free GPU", "free GPUs"),
         spots.len(),
         key.instance_type
     );
@@ -266,11 +266,7 @@ fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
     let freed: Vec<&str> = packing.freed.iter().map(name).collect();
     let mut steps = Vec::new();
     if !freed.is_empty() {
-        let pods = if packing.moves.len() == 1 {
-            "1 pod moves".to_owned()
-        } else {
-            format!("{} pods move", packing.moves.len())
-        };
+        let pods = counted(packing.moves.len(), "pod moves", "pods move");
         steps.push(format!("cordon and drain {}: {pods}", names(&freed)));
         steps.push("lower the size of the pool by as many nodes".to_owned());
         let mut lowered: BTreeMap<&str, usize> = BTreeMap::new();

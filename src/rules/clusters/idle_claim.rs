@@ -8,7 +8,7 @@
 use super::facts::{Holding, View, cost_words, fact, gpus, span};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, GpuUsage, Judgement,
-    Recommendation, Severity,
+    Recommendation, Severity, counted,
 };
 use rust_decimal::Decimal;
 
@@ -111,11 +111,7 @@ fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     let measured_hours = hours.fold(f64::INFINITY, f64::min);
     let origin = format!(
         "metrics that name pods, {} of {}",
-        if uses.len() == 1 {
-            "1 device".to_owned()
-        } else {
-            format!("{} devices", uses.len())
-        },
+        counted(uses.len(), "device", "devices"),
         view.host(holding).node.name
     );
     idle(view, holding, (measured_hours, largest_percent), origin)

@@ -7,7 +7,7 @@ use super::facts::{SCHEDULER, View, fact, gpus, number, span};
 use super::idle_claim::Use;
 use crate::domain::{
     Comparator, Confidence, DEVICE_DECIMALS, Finding, FindingKind, Judgement, Recommendation,
-    Severity,
+    Severity, counted,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,18 +115,13 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
         own.sum::<Decimal>().round_dp(DEVICE_DECIMALS)
     };
     let (free, idle) = (of(&supply.free), of(&supply.idle));
-    let plural = if pods.len() == 1 {
-        "pod waits"
-    } else {
-        "pods wait"
-    };
     let judgement = Judgement {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
         kind: FindingKind::Risk,
         title: format!(
-            "{} {plural} for {} (longest: {}); free: {}, held by idle pods: {}",
-            pods.len(),
+            "{} for {} (longest: {}); free: {}, held by idle pods: {}",
+            counted(pods.len(), "pod waits", "pods wait"),
             gpus(asked),
             span(longest / 60.0),
             gpus(free),

@@ -1,6 +1,6 @@
 //! Why a type will not do.
 
-use crate::domain::{GpuModel, Risk};
+use crate::domain::{GpuModel, Risk, counted};
 use std::fmt;
 
 /// Why a type will not do, in the order in which it is asked; the first reason
@@ -145,7 +145,10 @@ impl fmt::Display for Rejection {
             }
             Self::Unknown { fact, of } => write!(f, "{fact} of {of} is unknown"),
             Self::Larger => f.write_str("same GPU with more of the other resources"),
-            Self::Gpus { needed } => write!(f, "fewer than the {needed} GPUs in use"),
+            Self::Gpus { needed } => {
+                let needed = counted(needed, "GPU", "GPUs");
+                write!(f, "fewer than the {needed} in use")
+            }
             Self::Vram {
                 needed_mib,
                 usable_mib,

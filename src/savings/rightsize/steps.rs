@@ -5,7 +5,7 @@ use super::needs::Demand;
 use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
 use crate::catalog::{has_full_rate_fp64, zones};
-use crate::domain::{AcceleratorKind, WorkloadKind};
+use crate::domain::{AcceleratorKind, WorkloadKind, counted};
 
 /// What would stop an engineer who knows the system, the gravest first.
 pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String> {
@@ -27,8 +27,9 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
     }
     if to.count < demand.instances {
         caveats.push(format!(
-            "{} replicas instead of {}: each failure removes more of the capacity",
-            to.count, demand.instances
+            "{} instead of {}: each failure removes more of the capacity",
+            counted(to.count, "replica", "replicas"),
+            demand.instances
         ));
     }
     if old.efa == Some(true) && new.efa != Some(true) {

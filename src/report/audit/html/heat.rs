@@ -4,7 +4,7 @@ use super::markup::{NAME, Page, cut, html};
 use crate::analysis::Audit;
 use crate::usage::WeekHour;
 
-use crate::report::shared::text::{count, percent};
+use crate::report::shared::text::{counted, percent};
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// Shades of a cell, by tens of a percentage.
@@ -67,9 +67,9 @@ fn cell(page: &mut Page, day: &str, hour: usize, cell: &WeekHour) {
     html!(
         page,
         format!(
-            "{day} {hour:02}:00: {} over {} samples",
+            "{day} {hour:02}:00: {} over {}",
             percent(mean),
-            count(cell.n_samples)
+            counted(cell.n_samples, "sample", "samples")
         ),
         "\">",
         format!("{mean:.0}"),

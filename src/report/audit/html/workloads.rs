@@ -271,14 +271,14 @@ fn facts(page: &mut Page, audited: &AuditedWorkload) {
 
 fn measured(summary: &UtilizationSummary) -> String {
     format!(
-        "{}: mean {}, p50 {}, p95 {}, p99 {}; {} of {} samples of {} s ({}%) from {}",
+        "{}: mean {}, p50 {}, p95 {}, p99 {}; {} of {} of {} s ({}%) from {}",
         summary.signal,
         percent(summary.distribution.mean),
         percent(summary.distribution.p50),
         percent(summary.distribution.p95),
         percent(summary.distribution.p99),
         count(summary.n_samples),
-        count(summary.expected_samples),
+        counted(summary.expected_samples, "sample", "samples"),
         summary.period_seconds,
         floored(summary.coverage() * 100.0, 1),
         summary.source,

@@ -3,7 +3,9 @@
 use super::wire::SampleWire;
 use super::wire_run::{EndWire, HeaderWire, VersionWire};
 use super::{Input, Line, Lines, Log, SAMPLES_VERSION, SamplesError};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd, RunFacts, Sample, is_unsafe};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, RunEnd, RunFacts, Sample, counted, is_unsafe,
+};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -100,7 +102,10 @@ impl JsonLog {
             .map_err(|message| self.invalid(line, message))?;
         let expected = self.facts.gpus.len();
         if sample.gpus.len() != expected {
-            let message = format!("{} GPUs instead of {expected}", sample.gpus.len());
+            let message = format!(
+                "{} instead of {expected}",
+                counted(sample.gpus.len(), "GPU", "GPUs")
+            );
             return Err(self.invalid(line, message));
         }
         if sample.at_seconds < self.last_at_seconds {
