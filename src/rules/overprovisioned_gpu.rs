@@ -14,7 +14,7 @@ pub struct OverprovisionedGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "overprovisioned-gpu",
-    title: "GPUs with average utilization below 25%",
+    title: "GPUs with low average utilization",
     severity: Severity::Warning,
     needs: &[Need::Utilization],
 };

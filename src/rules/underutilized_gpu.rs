@@ -13,7 +13,7 @@ pub struct UnderutilizedGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "underutilized-gpu",
-    title: "GPUs with 25–60% average utilization",
+    title: "GPUs with moderate average utilization",
     severity: Severity::Info,
     needs: &[Need::Utilization],
 };

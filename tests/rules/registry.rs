@@ -1,7 +1,7 @@
 //! File, id, page and situations of a rule belong together.
 
 use crate::rules::fixtures::{SITUATIONS, names_in, path, recorded_rule_ids, rule_ids};
-use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need};
+use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need, RULES};
 use std::collections::BTreeSet;
 
 /// Files and folders in `src/rules/` that hold no rule about workloads.
@@ -26,6 +26,15 @@ fn rules_stand_in_order_of_id_and_no_id_stands_twice() {
         ids.is_sorted_by(|left, right| left < right),
         "out of order or twice: {ids:?}"
     );
+}
+
+/// A policy may set another threshold than the one that a title would state.
+#[test]
+fn titles_state_no_threshold() {
+    for rule in RULES {
+        let title = rule.meta().title;
+        assert!(!title.contains(|c: char| c.is_ascii_digit()), "{title}");
+    }
 }
 
 #[test]
