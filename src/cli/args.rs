@@ -299,7 +299,7 @@ pub(super) struct PricingArgs {
     /// Price figure to sort by, cheapest first
     #[arg(long, value_enum, value_name = "FIGURE", default_value_t = SortChoice::Price)]
     pub sort: SortChoice,
-    /// Maximum number of rows [default: 40 in tables, all in json and csv]
+    /// Maximum number of rows [default: 40 with `--format table`, otherwise all]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// Use bundled prices only

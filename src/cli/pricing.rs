@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// The region whose prices stand for AWS when none is named.
 pub(super) const HOME_REGION: &str = "us-east-1";
-/// Rows that a terminal shows unless asked for more.
+/// Rows that the narrow table shows unless asked for more.
 const ROWS: usize = 40;
 
 pub(super) fn run(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -44,7 +44,7 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
     let style = |wide: bool| PricingStyle {
         wide,
-        limit: args.limit.unwrap_or(ROWS),
+        limit: args.limit.unwrap_or(if wide { usize::MAX } else { ROWS }),
         hours_per_month: policy.hours_per_month,
     };
     let found = offers.len();

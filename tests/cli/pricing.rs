@@ -188,6 +188,21 @@ fn a_region_stands_for_itself_alone() {
 }
 
 #[test]
+fn the_wide_table_has_every_row() {
+    let all = prices(&["--region", "us-east-1"]);
+    assert!(all.len() > 40, "{}", all.len());
+    let wide = pricing(&["--region", "us-east-1", "--format", "wide"]).stdout;
+    for name in names(&all) {
+        let of_type = |line: &&str| line.split_whitespace().next() == Some(name);
+        assert_eq!(wide.lines().filter(of_type).count(), 1, "{name}: {wide}");
+    }
+    assert!(!wide.contains("--limit"), "{wide}");
+    let three = pricing(&["--region", "us-east-1", "--format", "wide", "--limit", "3"]);
+    let line = format!("3 of {} offers; use `--limit {}`", all.len(), all.len());
+    assert!(three.stdout.contains(&line), "{}", three.stdout);
+}
+
+#[test]
 fn what_is_cut_off_is_announced() {
     let table = pricing(&["--region", "us-east-1", "--limit", "3"]);
     let all = prices(&["--region", "us-east-1"]).len();
