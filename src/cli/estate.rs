@@ -7,7 +7,7 @@ use super::aws_args::AwsArgs;
 use super::exit::{ExitCode, Failure};
 use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
-use super::redact::redact;
+use super::redact::{Masks, redact};
 use super::scope::{Scope, regions};
 use super::{last_run, live, output, price_cache, profile_data};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
@@ -22,7 +22,7 @@ use crate::sources::files::{
 };
 use crate::usage::Estate;
 use jiff::SignedDuration;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub(super) fn estate(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    obtain(args, settings, true, None, io)
+    obtain(args, settings, true, None, io).map(|(estate, _)| estate)
 }
 
 /// The same, in which the keys of tags and labels to group by keep their names.
@@ -97,19 +97,19 @@ pub(super) fn estate_to_group(
     keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    obtain(args, settings, true, keys, io)
+    obtain(args, settings, true, keys, io).map(|(estate, _)| estate)
 }
 
 /// The estate that `explain` is about: the one that is named, else that of the
-/// last audit.
+/// last audit, with the masks of its names.
 pub(super) fn last_estate(
     args: &EstateArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Result<(Estate, Masks), Failure> {
     let is_named = args.demo.is_some() || args.from.is_some();
     if is_named || args.kubernetes.is_given() {
-        return estate(args, settings, io);
+        return obtain(args, settings, true, None, io);
     }
     let scope = Scope::of(args)?;
     let samples = profile_data::open_all(&args.profile_data)?;
@@ -117,11 +117,9 @@ pub(super) fn last_estate(
     profile_data::join(&mut estate, samples)?;
     estate.commitments.is_unshared |= args.organization.no_commitment_sharing;
     scope.keep(&mut estate);
-    if args.redact {
-        redact(&mut estate, kept_keys(settings, None));
-    }
+    let masks = masks(&mut estate, args, settings, None);
     add_own_prices(&mut estate.prices, settings, args.redact)?;
-    Ok(estate)
+    Ok((estate, masks))
 }
 
 /// The same for commands that list and do not judge: CloudWatch is not asked,
@@ -131,7 +129,7 @@ pub(super) fn estate_without_metrics(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Estate, Failure> {
-    let mut estate = obtain(args, settings, false, None, io)?;
+    let (mut estate, _) = obtain(args, settings, false, None, io)?;
     estate.gaps.retain(|gap| gap.what != GapSubject::Metrics);
     Ok(estate)
 }
@@ -142,7 +140,7 @@ fn obtain(
     metrics: bool,
     keys: Option<&GroupingKeys>,
     io: &mut Io<'_>,
-) -> Result<Estate, Failure> {
+) -> Result<(Estate, Masks), Failure> {
     let scope = Scope::of(args)?;
     check_files(args, settings)?;
     let samples = profile_data::open_all(&args.profile_data)?;
@@ -180,16 +178,13 @@ fn obtain(
     }
     profile_data::join(&mut estate, samples)?;
     scope.keep(&mut estate);
-    let mut masks = BTreeMap::new();
-    if args.redact {
-        masks = redact(&mut estate, kept_keys(settings, keys));
-    }
+    let masks = masks(&mut estate, args, settings, keys);
     if let Some(path) = &args.save {
         let recorded = recorded.transpose().map_err(|error| {
             Failure::unexpected(error).with_hint(format!("set {}", last_run::MORE_SPACE))
         })?;
-        let name = |id: ResourceId| match masks.get(id.as_str()) {
-            Some(mask) => ResourceId::named(mask.as_str()),
+        let name = |id: ResourceId| match masks.of_instance(id.as_str()) {
+            Some(mask) => ResourceId::named(mask),
             None => id,
         };
         save(
@@ -201,7 +196,21 @@ fn obtain(
     }
     estate.reduce();
     add_own_prices(&mut estate.prices, settings, args.redact)?;
-    Ok(estate)
+    Ok((estate, masks))
+}
+
+/// Masks an estate where that is asked for; no mask otherwise.
+fn masks(
+    estate: &mut Estate,
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    keys: Option<&GroupingKeys>,
+) -> Masks {
+    if args.redact {
+        redact(estate, kept_keys(settings, keys))
+    } else {
+        Masks::default()
+    }
 }
 
 /// Keys of tags that the command line and the settings speak of.

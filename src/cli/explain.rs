@@ -2,8 +2,9 @@
 
 use super::args::ExplainArgs;
 use super::exit::{ExitCode, Failure};
+use super::redact::Masks;
 use super::{Io, audit, estate, output};
-use crate::analysis::{Audit, audit as audit_estate};
+use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
 use crate::catalog::Prices;
 use crate::domain::Policy;
 use crate::report::text::fit;
@@ -21,14 +22,15 @@ const SHOWN_COLUMNS: usize = 100;
 pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
-    let estate = estate::last_estate(&args.estate, &settings, io)?;
+    let (estate, masks) = estate::last_estate(&args.estate, &settings, io)?;
     let audited = audit_estate(&estate, &settings.policy, accepted);
-    if let Some(text) = commitment(&args.id, &estate, &settings.policy) {
+    let id = masked_id(&args.id, &masks, &estate, &audited);
+    if let Some(text) = commitment(&id, &estate, &settings.policy) {
         output::document(&text, &args.estate.out, io)?;
         return Ok(ExitCode::Done);
     }
-    let explained = find_explained(&audited, &args.id)
-        .map_err(|reason| not_found(&args.id, &reason, &audited))?;
+    let explained =
+        find_explained(&audited, &id).map_err(|reason| not_found(&id, &reason, &audited))?;
     let derivation = Derivation {
         audit: &audited,
         policy: &settings.policy,
@@ -36,6 +38,32 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     };
     output::document(&explanation(explained, &derivation), &args.estate.out, io)?;
     Ok(ExitCode::Done)
+}
+
+/// The masked form of a real id; the id itself where nothing has it.
+fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> String {
+    let mut known = explainable_ids(audited);
+    known.extend(estate.commitments.ids().map(str::to_owned));
+    for AuditedWorkload { workload, .. } in &audited.workloads {
+        for instance in &workload.instances {
+            known.extend([instance.as_str(), instance.native()].map(str::to_owned));
+        }
+        known.push(workload.name.clone());
+    }
+    let known = masks.revealed(known);
+    let mask_of = |id: &str| {
+        let mut masks = known.iter().filter(|(_, real)| real == id);
+        let (first, _) = masks.next()?;
+        masks.all(|(mask, _)| mask == first).then(|| first.clone())
+    };
+    // `plan:` or a rule stands before the names.
+    let of_part = || {
+        let (before, name) = id.split_once(':')?;
+        Some(format!("{before}:{}", mask_of(name)?))
+    };
+    mask_of(id)
+        .or_else(of_part)
+        .unwrap_or_else(|| id.to_owned())
 }
 
 /// What a reserved instance or savings plan of the estate costs and covers.

@@ -2,7 +2,7 @@
 //! leaves, and no figure changes.
 
 use crate::cli::contract::DEMO;
-use crate::cli::estates::one;
+use crate::cli::estates::{one, owned};
 use crate::cli::world::World;
 use gpucost::sources::files::{demo_estate, write_estate};
 use serde_json::{Value, json};
@@ -130,6 +130,63 @@ fn what_belonged_together_still_does_and_masks_are_the_same_every_time() {
         .json();
     for key in ["Name", "team", "owner", "gpucost:workload"] {
         assert_eq!(groups(&masked.json(), key), groups(&open, key), "{key}");
+    }
+}
+
+/// Ids, names and parts of both as they are typed, each with what a redacted audit calls it.
+#[test]
+fn explain_takes_real_ids_and_shows_masks() {
+    let world = World::new();
+    let mut grouped = one();
+    grouped["instances"][0]["auto_scaling_group"] = json!("ledger");
+    let mut bought = owned();
+    bought["instances"][0]["tags"] = json!({"Name": "ledger"});
+    for (file, estate) in [("grouped.json", grouped), ("bought.json", bought)] {
+        let path = world.estate(file, &estate);
+        let audit = |more: &[&str]| {
+            let arguments = ["audit", "--from", &path, "--format", "json"];
+            world.run(&[&arguments, more].concat()).json()
+        };
+        let (open, masked) = (audit(&[]), audit(&["--redact"]));
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let mut ids = Vec::new();
+        for key in ["id", "name"] {
+            let [real, mask] = [&open, &masked].map(|one| text(&one["workloads"][0][key]));
+            ids.push((format!("plan:{real}"), format!("plan:{mask}")));
+            ids.push((real, mask));
+        }
+        ids.push((
+            "i-one".to_owned(),
+            text(&masked["workloads"][0]["instances"][0]),
+        ));
+        let of_rules = |audit: &Value| -> std::collections::BTreeMap<String, String> {
+            let findings = audit["findings"].as_array().expect("a list").iter();
+            findings
+                .map(|one| (text(&one["rule"]), text(&one["id"])))
+                .collect()
+        };
+        let (open, masked) = (of_rules(&open), of_rules(&masked));
+        assert!(
+            !open.is_empty() && open.keys().eq(masked.keys()),
+            "{open:?}"
+        );
+        ids.extend(open.into_values().zip(masked.into_values()));
+        if file == "bought.json" {
+            for (place, id) in ["cr-1", "ri-1"].into_iter().enumerate() {
+                ids.push((id.to_owned(), format!("commitment-{:06}", place + 1)));
+            }
+        }
+        for (real, mask) in ids {
+            let explained = [&real, &mask].map(|id| {
+                let outcome = world.run(&["explain", id, "--from", &path, "--redact"]);
+                assert_eq!(outcome.code, 0, "{id}: {}", outcome.stderr);
+                outcome.stdout
+            });
+            assert_eq!(explained[0], explained[1], "{real} and {mask}");
+            for secret in ["ledger", "111122223333", "i-one", "ri-1", "cr-1"] {
+                assert!(!explained[0].contains(secret), "{real}: {}", explained[0]);
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod clusters;
 mod jobs;
+mod reveal;
 mod scaling;
 mod vocabulary;
 
@@ -112,22 +113,21 @@ impl Named {
 
 /// Hands out masks such as `name-1`.
 #[derive(Debug, Default)]
-struct Masks {
+pub(super) struct Masks {
     given: BTreeMap<Named, BTreeMap<String, String>>,
     /// Keys of tags that stay because the user's own settings speak of them.
     kept_keys: BTreeSet<String>,
 }
 
 /// Masks everything in an estate that can name somebody. Tags stay where a key is
-/// common or among those kept; of their values those that verdicts rest on. Answers the
-/// masks of instances by their ids.
-pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> BTreeMap<String, String> {
+/// common or among those kept; of their values those that verdicts rest on.
+pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> Masks {
     let mut masks = Masks {
         kept_keys,
         ..Masks::default()
     };
     masks.estate(estate);
-    masks.given.remove(&Named::Instance).unwrap_or_default()
+    masks
 }
 
 impl Masks {
