@@ -25,8 +25,8 @@ pub struct Commitment {
 
 /// One reserved instance of one year without upfront for each instance that was seen
 /// long enough and that runs for more of the hours than it takes to pay. Reserved hours
-/// are billed used or not, so the saving of each is today's cost less the full month.
-/// `None` when none pays. The price told is that of the first instance.
+/// are billed used or not, so the saving of each is today's cost less the full month; their
+/// sum is rounded, as that of a pool is. `None` when none pays. The price told is that of the first instance.
 pub fn one_year_no_upfront(
     workload: &Workload,
     prices: &Prices<'_>,
@@ -45,8 +45,8 @@ pub fn one_year_no_upfront(
         let Some(quote) = prices.get(&key).ok() else {
             continue;
         };
-        let fee = quote.rate.times_hours(policy.hours_per_month).rounded();
-        let saving = one.monthly().amount() - fee.amount();
+        let fee = quote.rate.times_hours(policy.hours_per_month);
+        let saving = one.monthly_exact().amount() - fee.amount();
         if fee.currency() != currency || saving <= Decimal::ZERO {
             continue;
         }

@@ -213,7 +213,7 @@ fn steady_on_demand_fires_above_break_even() {
             unit: "%",
         },
     );
-    // 1.006 × 730 = 734.38, 0.63378 × 730 = 462.6594; 734.38 − 462.66.
+    // (1.006 − 0.63378) × 730 = 271.7206.
     assert_eq!(dollars(finding), Some(decimal("271.72")));
     assert_eq!(finding.kind, FindingKind::Optimization);
     // A modelled year is never more than derived.
@@ -232,8 +232,28 @@ fn a_commitment_covers_every_instance_of_the_workload() {
     };
     let audit = audited(&estate(vec![replica("i-1"), replica("i-2")]));
     let finding = only(&audit, "steady-on-demand");
-    // 2 × 734.38 − 2 × 462.6594 = 1 468.76 − 925.32.
+    // 2 × (734.38 − 462.6594).
     assert_eq!(dollars(finding), Some(decimal("543.44")));
+}
+
+#[test]
+fn a_commitment_saves_the_same_cents_as_its_action_in_the_plan() {
+    let replica = |number: u32| {
+        Machine::new(&format!("i-{number}"), "g6.xlarge")
+            .tag("gpucost:workload", "encoder")
+            .cpu(flat(30.0))
+            .gpu(0, flat(75.0))
+            .vram(0, 20_000.0, 23_034.0)
+    };
+    let audit = audited(&estate((1..=6).map(replica).collect()));
+    // 6 × (0.8048 − 0.52392) × 730 = 1 230.2544; 6 × (587.50 − 382.46) would be 1 230.24.
+    let saved = Some(decimal("1230.25"));
+    assert_eq!(dollars(only(&audit, "steady-on-demand")), saved);
+    let [action] = audit.workloads[0].actions.as_slice() else {
+        panic!("{:?}", audit.workloads[0].actions);
+    };
+    assert_eq!(action.kind(), ActionKind::Commit);
+    assert_eq!(Some(action.monthly_savings().amount()), saved);
 }
 
 #[test]
