@@ -38,7 +38,8 @@ pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey,
     GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse, Showback, ShowbackPart,
-    ShowbackRow, ShowbackSums, Totals, charges, cost_by, prevailing_tags,
+    ShowbackRow, ShowbackSums, Totals, UnusedCharge, charges, cost_by, prevailing_tags,
+    unused_charges,
 };
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};

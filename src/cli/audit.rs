@@ -6,7 +6,7 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{estate, group_by, output};
-use crate::analysis::{Audit, Grouping, GroupingKeys, audit_once, charges};
+use crate::analysis::{Audit, Grouping, GroupingKeys, audit_once, charges, unused_charges};
 use crate::config::SettingsFile;
 use crate::domain::{Clusters, Risk};
 use crate::report::text::counted;
@@ -136,7 +136,9 @@ fn render(
         AuditFormat::Markdown => Ok(audit_markdown(audit, groups.as_ref(), &invocation)),
         AuditFormat::Html => Ok(audit_html(audit, groups.as_ref())),
         AuditFormat::Focus => {
-            focus_csv(audit, &charges(audit, wanted.hours_per_month)).map_err(Failure::unexpected)
+            let month = wanted.hours_per_month;
+            focus_csv(audit, &charges(audit, month), &unused_charges(audit, month))
+                .map_err(Failure::unexpected)
         }
     }
 }

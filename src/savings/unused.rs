@@ -4,7 +4,7 @@
 use super::{CommitmentUse, Coverage, Room};
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, Money, Policy, PriceKey, PriceQuote, Risk, Window, counted,
+    Action, ActionKind, HOUR_SECONDS, Money, Policy, PriceKey, PriceQuote, Risk, Window, counted,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -29,6 +29,8 @@ pub struct UnusedCommitment {
     pub detail: String,
     /// Instances that there was room for, on average; absent for what is not room.
     pub mean_room: Option<Decimal>,
+    /// Hours of the window that it is paid for: of room those since it began.
+    pub hours: Decimal,
     /// Whether others use the reservation too, so that only its room of now is known.
     pub is_shared: bool,
 }
@@ -150,6 +152,7 @@ impl Unused<'_> {
             committed_until: one.committed_until.filter(|_| !can_be_lowered),
             detail,
             mean_room: Some(mean),
+            hours: Decimal::from(room.hours),
             is_shared: room.is_shared,
         };
         Some((row, quote))
@@ -191,6 +194,7 @@ impl Unused<'_> {
             committed_until: Some(one.end),
             detail,
             mean_room: None,
+            hours: Decimal::from(self.window.seconds()) / Decimal::from(HOUR_SECONDS),
             is_shared: false,
         })
     }

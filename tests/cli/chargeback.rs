@@ -167,11 +167,17 @@ fn check_row(row: &Row) {
         "ServiceName",
         "SkuId",
         "SkuPriceId",
-        "PricingQuantity",
-        "ConsumedQuantity",
     ] {
         assert!(!row[column].is_empty(), "{column}: {row:?}");
     }
+    let is_unused = row["x_Classification"] == "unused";
+    for column in ["ConsumedQuantity", "ConsumedUnit"] {
+        assert_eq!(row[column].is_empty(), is_unused, "{column}: {row:?}");
+    }
+    assert_eq!(
+        row["PricingQuantity"].is_empty(),
+        row["PricingUnit"].is_empty()
+    );
     assert_eq!(row["ChargeCategory"], "Usage");
     assert_eq!(row["ChargeFrequency"], "Usage-Based");
     assert_eq!(row["ChargeClass"], "");
@@ -207,7 +213,7 @@ fn check_row(row: &Row) {
         .iter()
         .filter_map(|column| row[*column].parse::<Decimal>().ok())
         .sum();
-    if row["ServiceCategory"] == "Compute" {
+    if row["ServiceCategory"] == "Compute" && !is_unused {
         assert_eq!(parts.to_string(), row["EffectiveCost"]);
     }
 }
@@ -249,7 +255,7 @@ fn covered_hours_are_paid_by_their_commitment() {
     rows.iter().for_each(check_row);
     let covered: Vec<&Row> = rows
         .iter()
-        .filter(|row| row["PricingCategory"] == "Committed")
+        .filter(|row| row["CommitmentDiscountStatus"] == "Used")
         .collect();
     assert!(!covered.is_empty());
     for row in covered {
@@ -260,6 +266,109 @@ fn covered_hours_are_paid_by_their_commitment() {
             .map(|column| row[column].parse::<Decimal>().expect("an amount"));
         assert!(effective < list);
     }
+}
+
+/// Of two reserved instances at 0.63378 one is used, and the other pays for half of the
+/// room for two at 1.006 an hour. Month: 2 × 462.6594 + 734.38 = 1,659.70; the window is
+/// 336 of its 730 hours.
+#[test]
+fn what_is_paid_for_and_does_not_run_has_rows_so_that_sums_agree() {
+    let world = World::new();
+    let path = world.estate("owned.json", &owned());
+    let audit = |format| {
+        let outcome = world.run(&["audit", "--from", &path, "--format", format]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome
+    };
+    let month: Decimal = "1659.70".parse().expect("an amount");
+    assert_eq!(
+        cents(&audit("json").json()["summary"]["monthly_cost"]),
+        month.normalize()
+    );
+    let (_, rows) = read(&audit("csv").stdout);
+    assert_eq!(sum(&rows, "monthly_cost"), month);
+    let cells = |row: &Row| {
+        let columns = [
+            "id",
+            "kind",
+            "name",
+            "monthly_cost",
+            "plan_action",
+            "committed_until",
+        ];
+        columns.map(|column| row[column].clone())
+    };
+    let unused: Vec<_> = rows[1..].iter().map(cells).collect();
+    let expected = [
+        [
+            "cr-1",
+            "capacity-reservation",
+            "2 of 2 × g5.xlarge in us-east-1a",
+            "734.38",
+            "release",
+            "",
+        ],
+        [
+            "ri-1",
+            "regional-reserved-instances",
+            "2 × g5.xlarge in us-east-1",
+            "462.66",
+            "",
+            "2026-12-01",
+        ],
+    ];
+    assert_eq!(unused, expected);
+
+    let (_, rows) = read(&audit("focus").stdout);
+    rows.iter().for_each(check_row);
+    // 1.006 × 336 hours of one instance, and 0.63378 × 336 of the other, used and unused.
+    let effective: Vec<&str> = rows
+        .iter()
+        .map(|row| row["EffectiveCost"].as_str())
+        .collect();
+    assert_eq!(effective, ["212.95", "338.02", "212.95"]);
+    let [_, room, fee] = rows.as_slice() else {
+        panic!("{rows:?}");
+    };
+    let cells = |row: &Row| {
+        let columns = [
+            "BilledCost",
+            "ListCost",
+            "PricingCategory",
+            "PricingQuantity",
+            "CommitmentDiscountId",
+            "CommitmentDiscountStatus",
+            "ResourceId",
+            "RegionId",
+        ];
+        columns.map(|column| row[column].clone())
+    };
+    assert_eq!(
+        cells(room),
+        [
+            "338.02",
+            "338.02",
+            "Standard",
+            "672.00",
+            "",
+            "",
+            "cr-1",
+            "us-east-1"
+        ]
+    );
+    assert_eq!(
+        cells(fee),
+        [
+            "0.00",
+            "0.00",
+            "Committed",
+            "",
+            "ri-1",
+            "Unused",
+            "ri-1",
+            ""
+        ]
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::split::CostSplit;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Currency, InstanceCost, Money, PriceOption, PurchaseOption, Workload};
+use crate::savings::UnusedCommitment;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -43,6 +44,18 @@ pub struct Charge<'a> {
     pub split: CostSplit,
 }
 
+/// What is paid for in the window and does not run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnusedCharge<'a> {
+    pub one: &'a UnusedCommitment,
+    /// Hours of instances that there was room for; absent for what is not room.
+    pub hours: Option<Decimal>,
+    /// Its cost per month for the hours of the window, in whole cents.
+    pub effective: Money,
+    /// What of that is invoiced by the hour: nothing where a fee pays for it.
+    pub billed: Money,
+}
+
 /// Rows of one workload are apart by these.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Part {
@@ -79,6 +92,31 @@ pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
             })
         })
         .collect()
+}
+
+/// The charges of all that is priced and does not run, in the order of the audit. With
+/// [`charges`], these sum to the cost of the window.
+pub fn unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<UnusedCharge<'_>> {
+    let unused = audit.unused.iter();
+    let charge = |one| unused_charge(one, hours_per_month);
+    unused.filter_map(charge).collect()
+}
+
+fn unused_charge(one: &UnusedCommitment, hours_per_month: Decimal) -> Option<UnusedCharge<'_>> {
+    let monthly = one.monthly_cost?;
+    let share = one.hours.checked_div(hours_per_month)?;
+    let effective = Money::new(monthly.amount() * share, monthly.currency()).rounded();
+    let hours = one.mean_room.map(|mean| mean * one.hours);
+    (!effective.amount().is_zero()).then(|| UnusedCharge {
+        one,
+        hours,
+        billed: if hours.is_some() {
+            effective
+        } else {
+            Money::zero(effective.currency())
+        },
+        effective,
+    })
 }
 
 type Parts = (Currency, BTreeMap<Part, Amounts>);

@@ -10,7 +10,7 @@ mod split;
 mod totals;
 
 pub use self::breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
-pub use self::charges::{Charge, ChargeKind, charges};
+pub use self::charges::{Charge, ChargeKind, UnusedCharge, charges, unused_charges};
 pub use self::grouping::{Grouping, GroupingKeys};
 pub use self::groups::{GroupKey, GroupRow, GroupSums, Groups};
 pub use self::showback::{ClaimKey, Showback, ShowbackPart, ShowbackRow, ShowbackSums};

@@ -1,11 +1,15 @@
-//! `audit --format csv`: one row a workload, the names of the JSON flattened,
-//! text cells that no spreadsheet runs.
+//! `audit --format csv`: one row a workload, then one for each unused part of a
+//! commitment, the names of the JSON flattened, text cells that no spreadsheet runs.
 
 use super::json::joined_by_hostname;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, CommittedCost, Money};
 use crate::report::shared::csv::{cell, document, figure, money, rate};
 use crate::report::shared::text::{spreadsheet_safe as text, tags_cell};
+use crate::savings::UnusedCommitment;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 const COLUMNS: &[&str] = &[
     "id",
@@ -62,12 +66,14 @@ const COLUMNS: &[&str] = &[
     "aws_opinion_monthly_savings",
 ];
 
-/// The audit as comma-separated values: a header line, then one row a workload.
+/// The audit as comma-separated values: a header line, then one row a workload and one for
+/// each unused part of a commitment, so that costs sum to that of the audit.
 ///
 /// # Errors
 /// When a row cannot be written, which memory always can.
 pub fn audit_csv(audit: &Audit) -> Result<String, csv::Error> {
-    document(COLUMNS, audit.workloads.iter().map(row))
+    let unused = audit.unused.iter().map(unused_row);
+    document(COLUMNS, audit.workloads.iter().map(row).chain(unused))
 }
 
 fn row(audited: &AuditedWorkload) -> Vec<String> {
@@ -76,12 +82,6 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
     let summary = workload.utilization.as_ref();
     let actions = &audited.actions;
     let last_target = actions.iter().rev().find_map(Action::target);
-    let joined =
-        |part: &dyn Fn(&Action) -> String| actions.iter().map(part).collect::<Vec<_>>().join("; ");
-    let saved = actions
-        .iter()
-        .map(Action::monthly_savings)
-        .reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()));
     let committed_cost = workload.committed_cost();
     let committed_by: Vec<&str> = committed_cost
         .iter()
@@ -129,11 +129,11 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         cell(summary.map(|summary| summary.period_seconds)),
         cell(summary.map(|summary| summary.source)),
         cell(summary.map(|_| joined_by_hostname(workload))),
-        joined(&|action| action.kind().to_string()),
+        joined(actions, |action| action.kind().to_string()),
         text(last_target.map_or("", |target| &target.instance_type)),
         cell(last_target.map(|target| target.count)),
-        text(&joined(&|action| action.detail().to_owned())),
-        money(saved),
+        text(&joined(actions, |action| action.detail().to_owned())),
+        money(saved(actions)),
         cell(actions.iter().map(Action::risk).max()),
         money(audited.planned_monthly_cost()),
         text(&tags_cell(&workload.tags)),
@@ -143,4 +143,42 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         text(workload.aws_opinion().as_deref().unwrap_or("")),
         money(workload.aws_savings()),
     ]
+}
+
+/// The columns of what is paid for and does not run; the others are empty.
+fn unused_row(one: &UnusedCommitment) -> Vec<String> {
+    let actions = &one.actions;
+    let is_committed = one.committed_until.is_some();
+    let cell_of = |column: &&str| match *column {
+        "id" => text(&one.id),
+        "name" => text(&one.name),
+        "region" => text(one.region.as_deref().unwrap_or("")),
+        "kind" => one.kind.to_owned(),
+        "currency" => cell(one.monthly_cost.map(Money::currency)),
+        "monthly_cost" => money(one.monthly_cost),
+        "plan_action" => joined(actions, |action| action.kind().to_string()),
+        "plan_detail" => text(&joined(actions, |action| action.detail().to_owned())),
+        "plan_monthly_savings" => money(saved(actions)),
+        "plan_risk" => cell(actions.iter().map(Action::risk).max()),
+        "plan_planned_monthly_cost" => money(one.planned_monthly_cost()),
+        "committed_monthly_cost" => money(one.monthly_cost.filter(|_| is_committed)),
+        "committed_until" => cell(one.committed_until.map(day)),
+        "committed_by" if is_committed => text(&one.id),
+        _ => String::new(),
+    };
+    COLUMNS.iter().map(cell_of).collect()
+}
+
+fn day(end: Timestamp) -> Date {
+    end.to_zoned(TimeZone::UTC).date()
+}
+
+fn joined(actions: &[Action], part: impl Fn(&Action) -> String) -> String {
+    let parts: Vec<String> = actions.iter().map(part).collect();
+    parts.join("; ")
+}
+
+fn saved(actions: &[Action]) -> Option<Money> {
+    let savings = actions.iter().map(Action::monthly_savings);
+    savings.reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()))
 }

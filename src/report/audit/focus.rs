@@ -1,10 +1,11 @@
 //! `audit --format focus`: the columns of FOCUS 1.0 in their order, then columns of
 //! our own. An estimate of what the hours of the window cost, and no bill.
 
-use crate::analysis::{Audit, Charge, ChargeKind};
+use crate::analysis::{Audit, Charge, ChargeKind, UnusedCharge};
 use crate::domain::{Money, Provider};
 use crate::report::shared::csv::document;
 use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe as text};
+use crate::savings::CommitmentKind;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -79,14 +80,27 @@ const OWN_COLUMNS: &[&str] = &[
 /// What every row says that it is.
 const ESTIMATE: &str = "estimate, not a bill";
 
-/// The charges of an audit as FOCUS 1.0 in comma-separated values. A null is an
-/// empty cell; no text is ever empty.
+/// The charges of an audit as FOCUS 1.0 in comma-separated values: those of workloads,
+/// then what is paid for and does not run. A null is an empty cell; no text is ever empty.
 ///
 /// # Errors
 /// When a row cannot be written, which memory always can.
-pub fn focus_csv(audit: &Audit, charges: &[Charge<'_>]) -> Result<String, csv::Error> {
-    let row = |charge| standard(audit, charge).into_iter().chain(own(charge));
-    document(COLUMNS.iter().chain(OWN_COLUMNS), charges.iter().map(row))
+pub fn focus_csv(
+    audit: &Audit,
+    charges: &[Charge<'_>],
+    unused: &[UnusedCharge<'_>],
+) -> Result<String, csv::Error> {
+    let columns = || COLUMNS.iter().chain(OWN_COLUMNS);
+    let of_workloads = charges.iter().map(|charge| {
+        let mut row = standard(audit, charge);
+        row.extend(own(charge));
+        row
+    });
+    let of_unused = unused.iter().map(|charge| {
+        let cells = columns().map(|name| unused_cell(audit, charge, name));
+        cells.collect::<Vec<String>>()
+    });
+    document(columns(), of_workloads.chain(of_unused))
 }
 
 /// Who makes a resource available, and who sends the invoice.
@@ -221,6 +235,60 @@ fn description(charge: &Charge<'_>) -> String {
         "Estimate by gpucost: {what} {}",
         key.instance_type
     ))
+}
+
+/// A cell of what is paid for and does not run. Room of a capacity reservation is paid
+/// by the hour; the unused part of a commitment by its fee, has no list price, and is
+/// about no resource but the commitment.
+fn unused_cell(audit: &Audit, charge: &UnusedCharge<'_>, column: &str) -> String {
+    let one = charge.one;
+    let (provider, issuer) = provider_and_issuer(Provider::Aws);
+    let commitment = CommitmentKind::from_name(one.kind).and_then(|kind| {
+        commitment(if kind.is_reserved() {
+            ChargeKind::Reserved
+        } else {
+            ChargeKind::SavingsPlan
+        })
+    });
+    let of_commitment = |value: &str| commitment.map_or(String::new(), |_| value.to_owned());
+    match column {
+        "BilledCost" | "ContractedCost" | "ListCost" => money(charge.billed),
+        "BillingAccountId" | "SubAccountId" => match audit.accounts.as_slice() {
+            [account] => text(account),
+            _ => "unknown".to_owned(),
+        },
+        "BillingCurrency" => charge.effective.currency().code().to_owned(),
+        "BillingPeriodEnd" => billing_period(audit).1,
+        "BillingPeriodStart" => billing_period(audit).0,
+        "ChargeCategory" => "Usage".to_owned(),
+        "ChargeDescription" => text(&format!("Estimate by gpucost: unused, {}", one.name)),
+        "ChargeFrequency" => "Usage-Based".to_owned(),
+        "ChargePeriodEnd" => time(audit.window.end),
+        "ChargePeriodStart" => time(audit.window.start),
+        "CommitmentDiscountCategory" => {
+            commitment.map_or(String::new(), |(category, _)| category.to_owned())
+        }
+        "CommitmentDiscountId" => of_commitment(&text(&one.id)),
+        "CommitmentDiscountStatus" => of_commitment("Unused"),
+        "CommitmentDiscountType" => commitment.map_or(String::new(), |(_, kind)| kind.to_owned()),
+        "EffectiveCost" => money(charge.effective),
+        "InvoiceIssuerName" | "PublisherName" => issuer.to_owned(),
+        "PricingCategory" if commitment.is_some() => "Committed".to_owned(),
+        "PricingCategory" => "Standard".to_owned(),
+        "PricingQuantity" => charge.hours.map_or(String::new(), plain),
+        "PricingUnit" => charge.hours.map_or(String::new(), |_| "Hours".to_owned()),
+        "ProviderName" => provider.to_owned(),
+        "RegionId" | "RegionName" => one.region.as_deref().map_or(String::new(), text),
+        "ResourceId" => text(&one.id),
+        "ResourceName" => text(&one.name),
+        "ResourceType" | "SkuId" => one.kind.to_owned(),
+        "ServiceCategory" => "Compute".to_owned(),
+        "ServiceName" => service(Provider::Aws).to_owned(),
+        "SkuPriceId" => format!("{}/unused", one.kind),
+        "x_Classification" => "unused".to_owned(),
+        "x_Estimate" => ESTIMATE.to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Cells of our own columns.
