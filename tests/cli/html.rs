@@ -253,6 +253,27 @@ fn the_line_of_a_finding_names_its_workload_in_the_order_of_the_json() {
 }
 
 #[test]
+fn a_finding_shows_its_caveats() {
+    let blocks = section(&PAGE, "findings").split("<summary>").skip(1);
+    let shown: Vec<String> = blocks.map(text_of).collect();
+    let audit = DEMO.json();
+    let findings = audit["findings"].as_array().expect("findings");
+    assert_eq!(shown.len(), findings.len());
+    for (text, finding) in shown.iter().zip(findings) {
+        let caveats = finding["recommendation"]["caveats"].as_array();
+        let caveats = caveats.expect("a list");
+        assert_eq!(text.matches("Caveat: ").count(), caveats.len(), "{text}");
+        for caveat in caveats {
+            let caveat = format!("Caveat: {}", caveat.as_str().expect("text"));
+            assert!(text.contains(&caveat), "{caveat}: {text}");
+        }
+    }
+    let page = html_of(&owned());
+    let caveat = "<p>Caveat: capacity of this type may not be available again</p>";
+    assert_eq!(section(&page, "findings").matches(caveat).count(), 1);
+}
+
+#[test]
 fn what_the_program_says_is_not_cut() {
     assert!(PAGE.contains("because neither a tag nor the policy sets a time zone"));
     assert!(!PAGE.contains("more characters)"));

@@ -103,6 +103,9 @@ fn finding(page: &mut Page, one: &Finding, number: usize, of: Option<&(&str, Str
         }
         html!(page, "</ol>\n");
     }
+    for caveat in &recommendation.caveats {
+        html!(page, "<p>Caveat: ", cut(caveat, SENTENCE), "</p>\n");
+    }
     html!(page, "</details>\n");
 }
 
