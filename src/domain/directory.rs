@@ -102,30 +102,13 @@ fn matched<'a>(found: Option<&Option<&'a Instance>>) -> HostMatch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{InstanceState, Lifecycle, OperatingSystem, ResourceId, Tenancy};
     use jiff::Timestamp;
 
     fn instance(id: &str, region: &str, dns: &str) -> Instance {
         Instance {
-            id: ResourceId::named(id),
-            account: "111122223333".to_owned(),
             region: region.to_owned(),
-            zone: None,
-            instance_type: "g5.xlarge".to_owned(),
-            state: InstanceState::Running,
-            lifecycle: Lifecycle::OnDemand,
-            capacity_reservation_id: None,
-            capacity_block_id: None,
-            operating_system: OperatingSystem::Linux,
-            tenancy: Tenancy::Shared,
-            launch_time: Timestamp::UNIX_EPOCH,
-            attached_time: None,
-            state_transition_reason: None,
-            tags: BTreeMap::new(),
-            auto_scaling_group: None,
             private_dns_name: Some(dns.to_owned()),
-            volumes: Vec::new(),
-            addresses: Vec::new(),
+            ..Instance::sample(id, "g5.xlarge", Timestamp::UNIX_EPOCH)
         }
     }
 

@@ -280,25 +280,9 @@ mod tests {
     fn the_time_of_a_stop_is_in_ec2s_words() {
         let stopped_at = |state, reason: Option<&str>| {
             let instance = Instance {
-                id: ResourceId::named("i-1"),
-                account: "111122223333".to_owned(),
-                region: "us-east-1".to_owned(),
-                zone: None,
-                instance_type: "g5.xlarge".to_owned(),
                 state,
-                lifecycle: Lifecycle::OnDemand,
-                capacity_reservation_id: None,
-                capacity_block_id: None,
-                operating_system: OperatingSystem::Linux,
-                tenancy: Tenancy::Shared,
-                launch_time: Timestamp::UNIX_EPOCH,
-                attached_time: None,
                 state_transition_reason: reason.map(str::to_owned),
-                tags: BTreeMap::new(),
-                auto_scaling_group: None,
-                private_dns_name: None,
-                volumes: Vec::new(),
-                addresses: Vec::new(),
+                ..Instance::sample("i-1", "g5.xlarge", Timestamp::UNIX_EPOCH)
             };
             instance.stopped_at().map(|time| time.to_string())
         };

@@ -4,7 +4,7 @@
 
 mod advice;
 mod borders;
-mod builder;
+pub mod builder;
 mod chargeback;
 mod clusters;
 mod committed;

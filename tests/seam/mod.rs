@@ -1,13 +1,13 @@
 //! A second provider, made of a few lines: what gathering asks of a place is all that
 //! it needs to know of it.
 
+use crate::rules::builder::Machine;
 use futures_util::FutureExt;
 use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{
     ApiUsage, CauseKind, Classification, Commitments, Currency, EstateSource, FailureKind, Gap,
-    GapSubject, Gathered, HourlyRate, Instance, InstanceState, JoinedBy, Lifecycle, Metric,
-    OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Provider,
-    ResourceId, Risk, SeriesSource, Statistic, Tenancy, Window,
+    GapSubject, Gathered, HourlyRate, Instance, JoinedBy, Metric, Policy, PriceBasis, PriceBook,
+    PriceKey, PriceOrigin, PriceQuote, Provider, ResourceId, Risk, SeriesSource, Statistic, Window,
 };
 use gpucost::gather::{GatherError, GatherOptions, Refine, gather};
 use gpucost::sources::files::{Recorder, parse_estate, write_recorded};
@@ -19,7 +19,7 @@ use gpucost::usage::{Estate, Points, Series, UsageBuilder};
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 const REGION: &str = "hall-2";
@@ -39,21 +39,8 @@ fn machine(id: &str) -> Instance {
         account: "lab".to_owned(),
         region: REGION.to_owned(),
         zone: None,
-        instance_type: TYPE.to_owned(),
-        state: InstanceState::Running,
-        lifecycle: Lifecycle::OnDemand,
-        capacity_reservation_id: None,
-        capacity_block_id: None,
-        operating_system: OperatingSystem::Linux,
-        tenancy: Tenancy::Shared,
         launch_time: now() - SignedDuration::from_hours(90 * 24),
-        attached_time: None,
-        state_transition_reason: None,
-        tags: BTreeMap::new(),
-        auto_scaling_group: None,
-        private_dns_name: None,
-        volumes: Vec::new(),
-        addresses: Vec::new(),
+        ..Machine::new(id, TYPE).instance
     }
 }
 
