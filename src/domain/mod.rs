@@ -45,6 +45,8 @@ mod usage;
 mod utilization;
 mod verdict;
 mod workload;
+mod workload_cost;
+mod workload_key;
 
 pub use advice::{Action, ActionKind, Risk, Target};
 pub use cause::{
@@ -115,7 +117,6 @@ pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,
 };
 pub use verdict::{Classification, UsageState, Verdict};
-pub use workload::{
-    Group, IdleStorageCosts, InstanceCost, KindBasis, Unpriced, Workload, WorkloadCost,
-    WorkloadKey, WorkloadKind, says_production,
-};
+pub use workload::{KindBasis, Workload, WorkloadKind, says_production};
+pub use workload_cost::{IdleStorageCosts, InstanceCost, Unpriced, WorkloadCost};
+pub use workload_key::{Group, WorkloadKey};

@@ -6,6 +6,7 @@ mod annotations;
 mod bad_points;
 mod baselines;
 mod bounds;
+mod budgets;
 mod chargeback;
 mod check;
 mod ci;

@@ -1,0 +1,101 @@
+//! What makes instances one workload, and its id.
+
+use super::resource::segment;
+use super::{Component, Provider, PurchaseOption, ResourceId};
+
+/// What makes instances one workload.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkloadKey {
+    pub provider: Provider,
+    pub account: String,
+    pub region: String,
+    pub instance_type: String,
+    pub purchase_option: PurchaseOption,
+    /// Whether its instances run, now or again: one that is up half of the time is
+    /// the same workload at every hour. What has ended is apart.
+    pub running: bool,
+    /// Whether their hours have a price: members without one are apart, so that they
+    /// hide no dollar of the others.
+    pub priced: bool,
+    pub group: Group,
+}
+
+/// What groups instances into a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Group {
+    AutoScaling(String),
+    /// The value of the workload tag.
+    Tag(String),
+    Alone(ResourceId),
+}
+
+impl WorkloadKey {
+    /// What its machines are rented for, where a managed service runs them.
+    pub fn component(&self) -> Option<Component> {
+        let of_type = Component::of_type(&self.instance_type);
+        let (_, component) = of_type.filter(|_| self.provider == Provider::SageMaker)?;
+        Some(component)
+    }
+
+    /// Whether its machines are there or deleted, and never stopped.
+    pub fn is_never_stopped(&self) -> bool {
+        let component = self.component();
+        component.is_some_and(|one| matches!(one, Component::Hosting | Component::Cluster))
+    }
+
+    /// The id: of a lone instance its own, of a group the whole key.
+    pub fn id(&self) -> String {
+        let (prefix, name) = match &self.group {
+            Group::Alone(instance) => return instance.to_string(),
+            Group::AutoScaling(name) => ("asg", name),
+            Group::Tag(name) => ("tag", name),
+        };
+        let state = match (self.running, self.priced) {
+            (false, _) => "/stopped",
+            (true, true) => "",
+            (true, false) => "/unpriced",
+        };
+        let provider = match self.provider {
+            Provider::Aws => String::new(),
+            other => format!("{other}/"),
+        };
+        format!(
+            "{provider}{}/{}/{}/{}/{prefix}:{name}{state}",
+            segment(&self.account),
+            segment(&self.region),
+            self.instance_type,
+            self.purchase_option
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_readable_and_unique_per_key() {
+        let key = |group, running| WorkloadKey {
+            provider: Provider::Aws,
+            account: "111122223333".to_owned(),
+            region: "us-east-1".to_owned(),
+            instance_type: "p3.8xlarge".to_owned(),
+            purchase_option: PurchaseOption::OnDemand,
+            running,
+            priced: true,
+            group,
+        };
+        assert_eq!(
+            key(Group::Alone(ResourceId::named("i-7")), true).id(),
+            "i-7"
+        );
+        assert_eq!(
+            key(Group::Tag("train".to_owned()), true).id(),
+            "111122223333/us-east-1/p3.8xlarge/on-demand/tag:train"
+        );
+        assert_ne!(
+            key(Group::Tag("train".to_owned()), true).id(),
+            key(Group::Tag("train".to_owned()), false).id()
+        );
+    }
+}

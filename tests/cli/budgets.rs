@@ -1,0 +1,126 @@
+//! Budgets and other limits of `gpucost check`: what just holds and what just breaks.
+
+use crate::cli::check::{check, check_demo, two};
+use crate::cli::estates::one;
+use crate::cli::world::World;
+use serde_json::json;
+
+#[test]
+fn a_budget_may_be_reached_and_not_passed() {
+    let world = World::new();
+    for (limit, code) in [("734.38", 0), ("734.37", 100), ("0", 100)] {
+        let policy = format!("[[budget]]\nmonthly_limit = {limit}\n");
+        let outcome = check(&world, &policy, &one(), &[]);
+        assert_eq!(outcome.code, code, "{limit}: {}", outcome.stderr);
+    }
+    for (scope, code) in [
+        ("account = \"111122223333\"", 100),
+        ("account = \"999999999999\"", 0),
+        ("region = \"us-east-1\"", 100),
+        ("region = \"eu-west-1\"", 0),
+        ("tag = \"Name=one\"", 100),
+        ("tag = \"Name=two\"", 0),
+    ] {
+        let policy = format!("[[budget]]\n{scope}\nmonthly_limit = 700\n");
+        let outcome = check(&world, &policy, &one(), &[]);
+        assert_eq!(outcome.code, code, "{scope}: {}", outcome.stderr);
+        if code == 0 {
+            assert!(outcome.stdout.contains("policy/empty-scope"), "{scope}");
+        }
+    }
+}
+
+#[test]
+fn an_unpriced_part_never_passes_a_budget() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["instance_type"] = json!("g99.xlarge");
+    let policy = "[[budget]]\nmonthly_limit = 1_000_000\n";
+    let outcome = check(&world, policy, &estate, &[]);
+    assert_eq!(outcome.code, 3, "{}{}", outcome.stdout, outcome.stderr);
+    assert!(
+        outcome.stdout.contains("price of i-one"),
+        "{}",
+        outcome.stdout
+    );
+
+    // Over its limit it is violated, whatever is missing beside.
+    let mut mixed = two();
+    mixed["instances"][1]["instance_type"] = json!("g99.xlarge");
+    let low = "[[budget]]\nmonthly_limit = 700\n";
+    assert_eq!(check(&world, low, &mixed, &[]).code, 100);
+}
+
+#[test]
+fn a_region_that_was_not_read_never_passes() {
+    let world = World::new();
+    let mut estate = one();
+    estate["gaps"] = json!([{
+        "what": "region", "where": "eu-west-1", "reason": "access denied", "hint": "allow it",
+    }]);
+    let everything = "[[budget]]\nmonthly_limit = 1_000_000\n";
+    assert_eq!(check(&world, everything, &estate, &[]).code, 3);
+    let other = "[[budget]]\nregion = \"us-east-1\"\nmonthly_limit = 1_000_000\n";
+    assert_eq!(check(&world, other, &estate, &[]).code, 0);
+    let tags = "[tags]\nrequired = [\"Name\"]\n";
+    assert_eq!(check(&world, tags, &estate, &[]).code, 3);
+}
+
+#[test]
+fn limits_bite_at_the_sums_of_the_demo() {
+    // An idle box, one that only holds memory, and forgotten storage:
+    // 7,659.63 + 1,185.52 + 343.68 = 9,188.83 of 200,906.88 a month, 4.5736… %.
+    // Of 22 running boxes, 21 are measured: 95.45… %. The oldest price is of 21
+    // January, 284 days before 1 November.
+    for (rule, holds, breaks) in [
+        ("[waste]\nmonthly_limit = ", "9188.83", "9188.82"),
+        ("[waste]\npercent_limit = ", "4.574", "4.573"),
+        ("[coverage]\nminimum_percent = ", "95.4", "95.5"),
+        ("[prices]\nmax_age = ", "\"284d\"", "\"283d\""),
+        ("[[budget]]\nmonthly_limit = ", "200906.88", "200906.87"),
+    ] {
+        for (value, is_violated) in [(holds, false), (breaks, true)] {
+            let report = check_demo(&format!("{rule}{value}\n")).json();
+            let violated = report["checks"][0]["outcome"] == "violated";
+            assert_eq!(violated, is_violated, "{rule}{value}: {report:#}");
+        }
+    }
+}
+
+#[test]
+fn worse_than_the_baseline_begins_above_one_percent() {
+    let world = World::new();
+    let policy = "[[budget]]\nmonthly_limit = 700\n";
+    let mut document = world.audit(&one());
+    // 734.38 − 727.11 = 7.27, at most 7.2711; 734.38 − 727.10 = 7.28, above 7.271.
+    // Below its limit then, the budget is newly violated.
+    for (then, code) in [(727.11, 0), (727.10, 100), (699.99, 100), (900.0, 0)] {
+        document["workloads"][0]["monthly_cost"] = json!(then);
+        let old = world.file("old.json", document.to_string());
+        let outcome = check(&world, policy, &one(), &["--baseline", &old]);
+        assert_eq!(outcome.code, code, "{then}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn yuan_are_not_judged_by_a_budget_in_dollars() {
+    let world = World::new();
+    let mut estate = one();
+    estate["instances"][0]["region"] = json!("cn-north-1");
+    estate["instances"][0]["zone"] = json!("cn-north-1a");
+    estate["prices"] = json!([{
+        "region": "cn-north-1", "instance_type": "g5.xlarge", "option": "on-demand",
+        "operating_system": "linux", "tenancy": "shared", "hourly": "10", "currency": "CNY",
+        "origin": "user", "effective_date": "2026-10-01", "source": "contract",
+    }]);
+    let dollars = "[[budget]]\nmonthly_limit = 1_000_000\n";
+    let outcome = check(&world, dollars, &estate, &[]);
+    assert_eq!(outcome.code, 3, "{}{}", outcome.stdout, outcome.stderr);
+    assert!(outcome.stdout.contains("costs CNY"), "{}", outcome.stdout);
+    // 10 × 730 = 7,300 yuan.
+    for (limit, code) in [("7300", 0), ("7299.99", 100)] {
+        let both = format!("{dollars}\n[[budget]]\nmonthly_limit = {limit}\ncurrency = \"CNY\"\n");
+        let outcome = check(&world, &both, &estate, &[]);
+        assert_eq!(outcome.code, code, "{}{}", outcome.stdout, outcome.stderr);
+    }
+}
