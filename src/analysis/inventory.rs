@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedInstance<'a> {
     pub instance: &'a Instance,
-    /// What its type offers; absent for a type that nobody knows.
+    /// What its type offers; absent for an unknown type.
     pub shape: Option<&'a InstanceShape>,
     /// The hourly price that it is billed by; absent when it does not run, is
     /// committed, or has no known price.

@@ -115,7 +115,7 @@ fn audit_of(estate: &Estate, (policy, accepted, keeps_types): (&Policy, Risk, bo
     judge((estate, estate.measured()), coverage, &prices, by)
 }
 
-/// Audits an estate that nobody else needs: how it was used is let go as soon as it is
+/// Audits an estate that is not needed afterwards: how it was used is let go as soon as it is
 /// judged, before anything is planned.
 pub fn audit_once(mut estate: Estate, policy: &Policy, accepted: Risk) -> Audit {
     estate.reduce();

@@ -281,14 +281,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_book_is_read() {
+    fn every_row_of_the_catalog_is_read() {
         let lines = |text: &str| text.lines().count() - 1;
         assert_eq!(SHAPES.len(), lines(SHAPES_CSV));
         assert_eq!(GPU_SPECS.len(), lines(GPU_SPECS_CSV));
     }
 
     #[test]
-    fn no_row_has_a_model_that_is_not_a_name_of_the_book() {
+    fn no_row_has_a_model_that_is_not_a_name_of_the_catalog() {
         let unknown: Vec<_> = shapes()
             .filter_map(|shape| match &shape.gpu.as_ref()?.model {
                 GpuModel::Other(name) => Some(name.as_str()),

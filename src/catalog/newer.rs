@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_by_their_form() {
+    fn types_are_recognized_by_their_form() {
         for name in ["p9.48xlarge", "x9-b400.metal-96xl", "g5g.metal", "t4g.nano"] {
             assert!(has_form_of_type(name), "{name}");
         }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_are_told_by_their_form() {
+    fn regions_are_recognized_by_their_form() {
         for (name, region) in [
             ("us-east-1", Some("us-east-1")),
             ("us-east-1-atl-1", Some("us-east-1")),

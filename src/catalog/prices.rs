@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_book_is_sorted_unquoted_and_every_row_is_complete() {
+    fn the_catalog_is_sorted_unquoted_and_every_row_is_complete() {
         assert!(!PRICES_CSV.contains('"'));
         let rows: Vec<Vec<&str>> = PRICES
             .rows(&[])
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_cache_yields_to_the_bundled_book() {
+    fn an_old_cache_yields_to_the_bundled_catalog() {
         let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
         let bundled = bundled_quote(&key).expect("priced");
         let cached_on = |seen_on| {

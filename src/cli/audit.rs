@@ -150,7 +150,7 @@ struct Wanted<'a> {
     hours_per_month: Decimal,
 }
 
-/// Workloads that a bill cannot show, because nobody knows what they cost.
+/// Workloads that a bill cannot show, because their cost is not known.
 fn left_out_of_bill(audit: &Audit) -> Option<String> {
     let unpriced = audit
         .workloads

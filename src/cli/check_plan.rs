@@ -84,7 +84,8 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     Ok(ending(&report, &change.gaps, &nothing, args, io))
 }
 
-/// The region that stands in where the plan names none; nobody's default does.
+/// The region of a plan that names none: of the flag or the settings, and not the default
+/// of an AWS profile.
 fn region(
     args: &CheckArgs,
     settings: &SettingsFile,

@@ -38,7 +38,7 @@ pub(super) fn end_at_once() {
     });
 }
 
-/// Says so, unless nobody reads it.
+/// Says so, unless stderr is not read.
 fn say() {
     let stderr = std::io::stderr();
     let mut asked = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];

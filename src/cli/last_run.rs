@@ -27,7 +27,7 @@ fn path(io: &Io<'_>) -> Option<PathBuf> {
     Some(folder(io)?.join(FILE))
 }
 
-/// Keeps an estate where only the user may read it, unless told not to. That it
+/// Keeps an estate where only the user may read it, unless a flag forbids it. That it
 /// could not be kept is a warning: the audit itself is whole.
 pub(super) fn keep(
     estate: &Estate,

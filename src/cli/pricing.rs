@@ -149,15 +149,15 @@ pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result
     let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
         return Ok(());
     };
-    Err(not_in_the_book(
+    Err(not_in_the_catalog(
         unknown.what,
         &unknown.name,
         &unknown.nearest,
     ))
 }
 
-/// A name that nobody knows, with the nearest that are known.
-pub(super) fn not_in_the_book(what: &str, name: &str, nearest: &[String]) -> Failure {
+/// A name that is not known, with the nearest that are known.
+pub(super) fn not_in_the_catalog(what: &str, name: &str, nearest: &[String]) -> Failure {
     let failure = Failure::input(format!("no {what} `{name}` in the price catalog"));
     if nearest.is_empty() {
         failure.with_hint("see docs/pricing.md for the coverage of the price catalog")

@@ -163,7 +163,7 @@ pub(super) fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuO
 }
 
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
-    pricing::not_in_the_book(what, name, &nearest_names(name, known))
+    pricing::not_in_the_catalog(what, name, &nearest_names(name, known))
 }
 
 fn cost(

@@ -301,7 +301,7 @@ impl Words {
         self.words.push(flag.to_owned());
     }
 
-    /// A flag with a value that names nobody.
+    /// A flag with a value that contains no name.
     fn open(&mut self, flag: &str, value: Option<String>) {
         let Some(value) = value else { return };
         if value.starts_with('-') {
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn regions_are_told_from_other_places() {
+    fn regions_differ_from_other_places() {
         for region in ["us-east-1", "us-gov-west-1", "ap-southeast-12"] {
             assert!(is_region(region), "{region}");
         }

@@ -167,7 +167,7 @@ mod tests {
             // A count of zero would be no device at all.
             (DeviceUnit::Replica { per_device: 0 }, 3, "3"),
             (slice(1, 1), 7, "1"),
-            // Two halves of a card leave a seventh that nobody can have.
+            // Two halves of a card leave a seventh that no pod can have.
             (slice(3, 1), 2, "0.857143"),
             (slice(1, 2), 7, "0.5"),
         ] {

@@ -16,7 +16,7 @@ pub struct Member {
     /// Whether it runs now; one that is stopped now may run again.
     pub is_running: bool,
     pub first_seen: Timestamp,
-    /// When it stopped; absent while it runs and where nobody knows.
+    /// When it stopped; absent while it runs and where it is not known.
     pub stopped_at: Option<Timestamp>,
     /// The price of its hours, whatever its zone.
     pub price_key: PriceKey,
@@ -42,7 +42,7 @@ impl Member {
 /// What was measured of instances of one type: what a verdict rests on.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured<'a> {
-    /// What their type offers; absent for a type that nobody knows.
+    /// What their type offers; absent for an unknown type.
     pub shape: Option<&'a InstanceShape>,
     /// Each of them.
     pub usage: &'a [InstanceUsage],

@@ -113,7 +113,7 @@ pub struct GpuReading {
     pub encoder_percent: Option<f64>,
     /// Share of time that the video decoder worked.
     pub decoder_percent: Option<f64>,
-    /// Who holds it; absent where the driver does not tell, which is not nobody.
+    /// Who holds it; absent where the driver does not report it, which is not the same as none.
     pub processes: Option<Vec<GpuProcess>>,
     /// Counters of the multiprocessors, where there are any.
     pub activity: Option<Activity>,

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 pub struct MigSlot {
     /// Position among the MIG devices of its GPU.
     pub index: u16,
-    /// GPU instance id; absent where the driver did not tell.
+    /// GPU instance id; absent where the driver did not report it.
     pub gpu_instance: Option<u32>,
-    /// Compute instance id; absent where the driver did not tell.
+    /// Compute instance id; absent where the driver did not report it.
     pub compute_instance: Option<u32>,
-    /// Its profile, such as `1g.10gb`; absent where the driver did not tell.
+    /// Its profile, such as `1g.10gb`; absent where the driver did not report it.
     pub profile: Option<String>,
 }
 

@@ -158,7 +158,7 @@ pub struct InstanceUsage {
     pub gpus: Vec<GpuUsage>,
     /// 95th percentile of CPU utilization, percent.
     pub cpu_p95: Option<f64>,
-    /// Samples behind that percentile; absent where profiled runs told it.
+    /// Samples behind that percentile; absent where profiled runs reported it.
     pub cpu_samples: Option<Samples>,
     /// Largest CPU utilization, percent: the largest maximum where maxima were asked for,
     /// else the largest average over a period.

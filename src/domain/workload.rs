@@ -27,7 +27,7 @@ named_enum! {
         Evaluation = "evaluation",
         /// Notebooks and experiments.
         Development = "development",
-        /// Nobody said and the names do not tell.
+        /// Not declared, and the names do not say.
         Unknown = "unknown",
     }
 }
@@ -82,7 +82,7 @@ pub struct Workload {
     pub ignored: Option<String>,
     /// Whether a tag declares that it may be interrupted and restarted.
     pub restartable: bool,
-    /// What its type offers; absent for a type that nobody knows.
+    /// What its type offers; absent for an unknown type.
     pub shape: Option<InstanceShape>,
     /// The price key of one instance, whatever its zone.
     pub price_key: PriceKey,
@@ -169,7 +169,7 @@ impl Workload {
         }
     }
 
-    /// Whether requests may wait for it: a service, or nobody said that it is not.
+    /// Whether requests may wait for it: a service, or one that no tag declares as something else.
     pub fn may_serve(&self) -> bool {
         matches!(
             self.declared_kind(),
@@ -239,7 +239,7 @@ impl Workload {
     }
 
     /// GPUs in all its instances as a number (0.125 for an eighth); absent for
-    /// a type that nobody knows.
+    /// an unknown type.
     pub fn gpu_count(&self) -> Option<Decimal> {
         let offer = self.shape.as_ref()?.gpu.as_ref()?;
         Some(offer.share.count() * Decimal::from(self.instances.len()))

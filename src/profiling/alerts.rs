@@ -248,7 +248,7 @@ impl Watch {
         }
     }
 
-    /// Time that nobody saw: what was counted so far no longer counts. A sample
+    /// Time that was not sampled: what was counted so far no longer counts. A sample
     /// after it may be enough for an alert that needs no time.
     fn break_off(&mut self, at_seconds: f64, value: Option<f64>) {
         self.mean = SlidingMean::default();

@@ -59,7 +59,7 @@ fn it_ends_when_the_mean_recovers_and_begins_again() {
 }
 
 #[test]
-fn time_that_nobody_saw_does_not_count() {
+fn time_without_samples_does_not_count() {
     for kind in [AlertKind::Underused, AlertKind::VramNearlyFull] {
         let value = if kind == AlertKind::Underused {
             1.0

@@ -253,7 +253,7 @@ impl GpuSoFar {
         self.samples.count()
     }
 
-    /// Mean time that a multiprocessor worked; absent where nobody counts.
+    /// Mean time that a multiprocessor worked; absent where it is not counted.
     pub(super) fn sm_mean(&self) -> Option<f64> {
         Some(self.tallies.activity().sm_percent?.mean)
     }
@@ -263,7 +263,7 @@ impl GpuSoFar {
         self.has_utilization().then(|| self.finest().0.mean())?
     }
 
-    /// Mean time that it worked, also of a MIG instance; absent where nobody saw.
+    /// Mean time that it worked, also of a MIG instance; absent where it was not measured.
     fn work_percent(&self) -> Option<f64> {
         self.finest().0.mean()
     }
@@ -273,7 +273,7 @@ impl GpuSoFar {
         Some(self.work_percent()? * self.samples.count() as f64)
     }
 
-    /// Whether a kernel ever ran; absent where nobody saw.
+    /// Whether a kernel ever ran; absent where it was not measured.
     pub(super) fn is_used(&self) -> Option<bool> {
         Some(self.finest().0.quantile(0.99)? >= ACTIVE_PERCENT)
     }

@@ -45,7 +45,7 @@ fn work_counts_for_the_time_in_which_it_was_done() {
 
 #[test]
 fn a_gpu_with_too_few_readings_does_not_speak_for_the_host() {
-    // It did more in its two samples, 200 to 180, and nobody can say how.
+    // It did more in its two samples, 200 to 180, and how is not known.
     let found = run(6, 30.0, 100.0, 2, 6);
     assert!(found.gpus[1].diagnosis.reason.contains("too few"));
     assert_eq!(found.diagnosis, found.gpus[0].diagnosis);

@@ -18,7 +18,7 @@ pub(super) const GAP_AT_LEAST_SECONDS: f64 = 2.0;
 /// are counted together.
 const PARTS: f64 = 64.0;
 
-/// How well the samples kept their times, told by who took them.
+/// How well the samples kept their times, reported by who took them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pace {
     pub taken: u64,

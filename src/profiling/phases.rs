@@ -30,7 +30,7 @@ named_enum! {
         Tail = "tail",
         /// The whole run, when no part of it had work worth the name.
         Idle = "idle",
-        /// The whole run, when nobody saw whether a GPU worked.
+        /// The whole run, when it is not known whether a GPU worked.
         Unmeasured = "unmeasured",
     }
 }
@@ -45,11 +45,11 @@ pub struct Phase {
     pub to_seconds: f64,
     /// Share of the run, 0–1.
     pub share: f64,
-    /// Mean utilization of the GPUs in use; absent where nobody saw.
+    /// Mean utilization of the GPUs in use; absent where it was not measured.
     pub utilization_percent: Option<f64>,
-    /// Mean memory held by all of them together; absent where nobody saw.
+    /// Mean memory held by all of them together; absent where it was not measured.
     pub vram_mib: Option<f64>,
-    /// Mean use of the host's CPUs; absent where nobody saw.
+    /// Mean use of the host's CPUs; absent where it was not measured.
     pub host_cpu_percent: Option<f64>,
 }
 

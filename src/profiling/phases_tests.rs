@@ -14,7 +14,7 @@ fn reported(phases: &[Phase]) -> Vec<(PhaseKind, f64, f64)> {
 }
 
 #[test]
-fn loading_work_and_tail_are_told_apart() {
+fn loading_work_and_tail_are_separate() {
     let run = run_of(times(3.0, 40).chain(times(90.0, 140)).chain(times(0.0, 20)));
     assert_eq!(
         reported(&run.phases),

@@ -20,7 +20,7 @@ pub(super) struct PowerMeter {
     read_j: Sum,
     read_seconds: f64,
     readings: Tally,
-    /// Readings so far for which nobody knows yet how long one stands for.
+    /// Readings so far for which it is not known yet how long one counts.
     waiting: Tally,
     usual_seconds: Option<f64>,
 }

@@ -50,7 +50,7 @@ fn a_counter_that_begins_anew_loses_one_interval_and_not_the_mean() {
 }
 
 #[test]
-fn the_counter_covers_a_gap_that_nobody_saw() {
+fn the_counter_covers_a_gap_without_samples() {
     let meter = meter(&[
         (0.0, None, Some(50.0), Some(0.0)),
         (1.0, Some(1.0), Some(50.0), Some(50.0)),

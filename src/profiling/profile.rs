@@ -71,7 +71,7 @@ pub struct ThrottleTime {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessSeen {
     pub pid: u32,
-    /// Name of its program; absent when nobody could ask.
+    /// Name of its program; absent when it could not be read.
     pub name: Option<String>,
     /// Most memory that it held; absent where the driver does not tell.
     pub vram_peak_mib: Option<u64>,
@@ -103,7 +103,7 @@ pub struct LostGpu {
     pub is_back: bool,
 }
 
-/// One GPU or MIG instance over the run. Absent is what the driver did not tell.
+/// One GPU or MIG instance over the run. Absent is what the driver did not report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuProfile {
     pub identity: GpuIdentity,
@@ -112,7 +112,7 @@ pub struct GpuProfile {
     pub utilization: Option<Figures>,
     /// Whose readings these are.
     pub utilization_basis: Option<UtilizationBasis>,
-    /// Whether a kernel ever ran: p99 of at least 1%. Absent where nobody saw;
+    /// Whether a kernel ever ran: p99 of at least 1%. Absent where it was not measured;
     /// for MIG instances from the counters of their multiprocessors.
     pub is_used: Option<bool>,
     /// Share of time that memory was read or written.
@@ -167,7 +167,7 @@ impl GpuProfile {
     }
 }
 
-/// The host over the run. Absent is what it did not tell.
+/// The host over the run. Absent is what it did not report.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct HostProfile {
     /// Logical CPUs.
@@ -254,7 +254,7 @@ impl RunProfile {
             .map(|(gpu, _)| gpu)
     }
 
-    /// Drawn by all whole GPUs, in joules; absent when one did not tell.
+    /// Drawn by all whole GPUs, in joules; absent when one did not report it.
     pub fn energy_j(&self) -> Option<f64> {
         self.whole().next()?;
         self.whole().map(|gpu| gpu.power?.energy_j).sum()

@@ -24,11 +24,11 @@ const GAP_UNKNOWN_SECONDS: f64 = 300.0;
 pub struct GpuStatus {
     /// Mean utilization; absent where it is not available.
     pub utilization_mean_percent: Option<f64>,
-    /// Mean SM activity; absent where nobody counts it.
+    /// Mean SM activity; absent where it is not counted.
     pub sm_mean_percent: Option<f64>,
     pub vram_peak_mib: Option<f64>,
     pub power_mean_w: Option<f64>,
-    /// Whether a kernel ever ran; absent where nobody saw.
+    /// Whether a kernel ever ran; absent where it was not measured.
     pub is_used: Option<bool>,
     /// What holds it back, as of now.
     pub bottleneck: Bottleneck,
@@ -194,7 +194,7 @@ impl Profiler {
     pub fn finish(self, end: RunEnd, pace: Pace) -> RunProfile {
         let phases = self.phases(end.elapsed_seconds);
         let diagnoses = self.diagnoses(&phases);
-        // What nobody can tell to be missing is not counted.
+        // What cannot be known to be missing is not counted.
         let missed = pace.missed.unwrap_or(0);
         let coverage = self.samples_reported(missed).coverage();
         let diagnosis = self.overall(&diagnoses);
@@ -219,7 +219,7 @@ impl Profiler {
         }
     }
 
-    /// Samples, by whether they told of at least half of the GPUs.
+    /// Samples, by whether they reported at least half of the GPUs.
     fn samples_reported(&self, missed: u64) -> SampleCounts {
         SampleCounts {
             reported: self.utilization.count(),

@@ -5,7 +5,7 @@ use crate::domain::{
     Classification, Confidence, Policy, SampleCounts, Verdict, counted, decimals_apart, floored,
 };
 
-/// What a sample that counts has told of.
+/// What a sample that counts has reported.
 pub(super) const OF_THE_HOST: &str = "at least half of the GPUs";
 pub(super) const OF_ONE_GPU: &str = "this GPU";
 

@@ -136,7 +136,7 @@ fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
 
 /// First that holds: idle, idle-held, idle-so-far, saturated, bursty, steady. `None`
 /// when the GPUs seem idle but maxima or memory were not measured: without maxima a
-/// short job is not seen, without memory idle cannot be told from idle-held.
+/// short job is not seen, without memory idle and idle-held cannot be distinguished.
 fn state(
     workload: Measured<'_>,
     utilization: &UtilizationSummary,

@@ -1,6 +1,6 @@
 //! Findings about what an account has bought, which belong to the estate and to
-//! no workload: capacity that is held and not used, commitments that nobody
-//! uses up, and those that end soon. Each is about the id of a commitment.
+//! no workload: capacity that is held and not used, commitments that are not
+//! used up, and those that end soon. Each is about the id of a commitment.
 
 use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Money, Observation,

@@ -1,5 +1,5 @@
 //! Catches GPUs that hold memory for days and compute nothing: a loaded model
-//! nobody asks, a forgotten notebook.
+//! no client asks, a forgotten notebook.
 //!
 //! Must not be fooled by anything that computes in two consecutive periods, or
 //! by a box launched this week.

@@ -69,7 +69,7 @@ impl Rule for StoppedWithStorage {
         steps.push("release unused addresses".to_owned());
         let judgement = Judgement {
             severity: META.severity,
-            // The bill is a fact; that nobody comes back is one only after a
+            // The bill is a fact; that it is not started again is one only after a
             // known while.
             confidence: if subject
                 .workload

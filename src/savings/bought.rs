@@ -27,7 +27,7 @@ impl<'a> Bought<'a> {
         found.can_be_cancelled(self.as_of).then_some(found)
     }
 
-    /// A savings plan that may cover what a price is of and whose rate for it nobody
+    /// A savings plan that may cover what a price is of and whose rate for it no source
     /// knows: whether anything pays beside it cannot be said.
     pub fn plan_of_unknown_rate(&self, key: &PriceKey) -> Option<&'a SavingsPlan> {
         self.commitments.savings_plans.iter().find(|plan| {

@@ -26,7 +26,8 @@ pub struct Commitment {
 /// One reserved instance of one year without upfront for each instance that was seen
 /// long enough and that runs for more of the hours than it takes to pay. Reserved hours
 /// are billed used or not, so the saving of each is today's cost less the full month; their
-/// sum is rounded, as that of a pool is. `None` when none pays. The price told is that of the first instance.
+/// sum is rounded, as that of a pool is. `None` when none pays. The price shown is that of the
+/// first instance.
 pub fn one_year_no_upfront(
     workload: &Workload,
     prices: &Prices<'_>,

@@ -134,7 +134,7 @@ fn weighted_share(shares: &[Decimal], costs: &[Decimal]) -> Decimal {
     saved.checked_div(all).unwrap_or_default()
 }
 
-/// Low where a tag declares work that nobody waits for, high where requests or
+/// Low where a tag declares work that no user waits for, high where requests or
 /// production may, medium between.
 fn risk(workload: &Workload) -> Risk {
     if workload.is_production() || workload.kind == WorkloadKind::Serving {

@@ -79,7 +79,7 @@ pub fn total_slices(profiles: &[MigProfile]) -> u8 {
 /// The slices that hold a tenant, smallest first: its memory fits, and its peak
 /// over the slice's share of the compute stays within the target. Variants of a
 /// profile with media engines or graphics are left out, and so are whole cards
-/// and profiles whose memory nobody has seen.
+/// and profiles whose memory is not known.
 fn allowed<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'a MigProfile> {
     let total = total_slices(profiles);
     let mut found: Vec<&MigProfile> = profiles

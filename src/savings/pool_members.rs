@@ -28,7 +28,7 @@ impl MemberHours {
 /// `N(t)` of a pool over so many hours, in billionths of an instance. A member that
 /// was first seen later ran, as far as anybody knows, in its share of the hours
 /// before: those in which the rest of the pool is largest, of equals the latest, and
-/// of the last of them in a part. So it fills no valley that nobody saw it in, and a
+/// of the last of them in a part. So it fills no valley that it was not observed in, and a
 /// member more never makes a pool steadier. Several young members follow each
 /// other in the order given.
 pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {

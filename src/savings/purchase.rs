@@ -117,7 +117,7 @@ fn part(amount: u64, share: Decimal) -> u64 {
 }
 
 /// The hours that a schedule leaves on, in which it runs whether it ran today or not:
-/// slower work takes hours that nobody saw it in. Hours end together.
+/// slower work takes hours that it was not observed in. Hours end together.
 fn masked(seen: &[u64], on: &[bool]) -> Vec<u64> {
     let offset = on.len().saturating_sub(seen.len());
     let mut last = 0;

@@ -83,7 +83,7 @@ pub enum NoSharing {
     /// The card cannot be cut, and MPS is not accepted.
     #[error("{model} does not support MIG; MPS needs --risk high")]
     NoMig { model: GpuModel },
-    /// Nobody has seen what the driver reports for its slices.
+    /// It is not known what the driver reports for its slices.
     #[error("the MIG slice memory of {model} is not in the catalog")]
     SliceMemoryUnknown { model: GpuModel },
     /// Production has walls between its tenants, and this card has none.
@@ -269,7 +269,7 @@ fn instances_for_cpu(
 }
 
 /// Instances whose links carry the busiest hours of all with headroom; one where
-/// nobody measured them.
+/// they were not measured.
 fn instances_for_network(workload: &Workload, policy: &Policy) -> usize {
     let busiest: Option<f64> = workload
         .usage

@@ -47,7 +47,7 @@ mod tests {
     fn flexible_are_regional_linux_instances_of_some_families() {
         assert!(covers_other_sizes(&key("p4d.24xlarge")));
         assert!(covers_other_sizes(&key("vt1.6xlarge")));
-        // The families that AWS excepts, and one that nobody knows.
+        // The families that AWS excepts, and one that is not known.
         for family in [
             "g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g6f", "gr6", "gr6f", "p5", "inf1", "inf2",
             "z9",

@@ -48,7 +48,7 @@ pub enum Ineligible {
     KindUnknown,
     #[error("serving: requests fail when an instance is interrupted")]
     Serving,
-    /// Nobody said that it may be interrupted.
+    /// No tag says that it may be interrupted.
     #[error("not declared restartable")]
     NotRestartable,
     /// AWS launches no new instances of the type.
@@ -151,7 +151,7 @@ pub struct SpotOffer {
     pub figures: SpotFigures,
     /// Spot per hour of work done.
     pub effective: HourlyRate,
-    /// Medium, or high where nobody knows how often it is interrupted.
+    /// Medium, or high where it is not known how often it is interrupted.
     pub risk: Risk,
 }
 

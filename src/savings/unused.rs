@@ -1,5 +1,5 @@
 //! What is paid for and does not run: room in capacity reservations, and the parts of
-//! reserved instances and savings plans that nobody uses.
+//! reserved instances and savings plans that are not used.
 
 use super::{CommitmentUse, Coverage, Room};
 use crate::catalog::Prices;
@@ -158,7 +158,7 @@ impl Unused<'_> {
         Some((row, quote))
     }
 
-    /// The fee of what nobody uses, with what the commitment pays for unused room:
+    /// The fee of what is not used, with what the commitment pays for unused room:
     /// neither waste nor saved before it ends.
     fn unused_fee(&self, one: &CommitmentUse) -> Option<UnusedCommitment> {
         if one.end <= self.as_of {

@@ -145,7 +145,7 @@ fn explain_takes_real_ids_and_shows_masks() {
         let path = world.estate(file, &estate);
         let audit = |more: &[&str]| {
             let arguments = ["audit", "--from", &path, "--format", "json"];
-            world.run(&[&arguments, more].concat()).json()
+            world.run(&[&arguments[..], more].concat()).json()
         };
         let (open, masked) = (audit(&[]), audit(&["--redact"]));
         let text = |value: &Value| value.as_str().expect("a text").to_owned();

@@ -76,7 +76,7 @@ fn line_of(place: &Place) -> usize {
     }
 }
 
-/// A budget of a scope that holds nothing is kept by nobody, perhaps by an error.
+/// A budget of a scope that holds nothing is never exceeded, perhaps by an error.
 fn empty_scopes(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
     let notice = |budget: &Budget| Violation {
         rule: policy_rule::EMPTY_SCOPE.to_owned(),

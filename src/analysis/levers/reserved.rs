@@ -207,7 +207,7 @@ impl Fleet<'_> {
         Gap::of(GapSubject::Usage, workload.id(), cause)
     }
 
-    /// How much of each hour an instance ran and nobody covered, in billionths. Where the
+    /// How much of each hour an instance ran and nothing covered, in billionths. Where the
     /// window does not begin with an hour, each hour is netted with the one of the
     /// commitments that it begins in.
     fn uncovered(&self, member: &Member) -> Vec<u64> {

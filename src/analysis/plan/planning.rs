@@ -162,7 +162,7 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
     }
 }
 
-/// Marks actions on hours that a savings plan of unknown rate may pay for: nobody knows
+/// Marks actions on hours that a savings plan of unknown rate may pay for: it is not known
 /// whether their dollars come.
 fn doubt(actions: &mut [Action], workload: &Workload, bought: Bought<'_>) {
     let mut members = workload.members.iter();

@@ -27,7 +27,7 @@ pub struct RunCost {
     pub region: String,
     /// One such instance that runs all month.
     pub today: WorkloadCost,
-    /// The run, rounded to cents; absent where nobody can believe how long it
+    /// The run, rounded to cents; absent where it is not believable how long it
     /// took.
     pub run: Option<Money>,
     /// The rate over the GPUs and their mean utilization; absent where nothing

@@ -136,7 +136,7 @@ mod tests {
             ("NVIDIA A10G", 24_564.0, "g5.xlarge"),
             ("Tesla T4", 15_109.0, "g4dn.xlarge"),
             ("Tesla V100-SXM2-16GB", 16_160.0, "p3.2xlarge"),
-            // An eighth, whose memory nobody but AWS states.
+            // An eighth, whose memory only AWS states.
             ("NVIDIA L4-3Q", 3_072.0, "g6f.large"),
             ("Graphics Device", 23_028.0, "g5.xlarge"),
             ("GPU 0", 23_028.0, "g5.xlarge"),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_gpus_are_told_and_no_contradiction() {
+    fn fewer_gpus_are_reported_and_no_contradiction() {
         let one = [gpu("NVIDIA A10G", 23_028.0)];
         let four = shape("g5.12xlarge").expect("it is in the catalog");
         assert_eq!(contradictions(&one, four), Vec::<String>::new());

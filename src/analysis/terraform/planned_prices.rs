@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_look_accelerated_by_the_book_or_by_their_name() {
+    fn types_are_accelerated_by_the_catalog_or_by_their_name() {
         for name in [
             "g5.xlarge",
             "p4d.24xlarge",

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// Whether a stopped instance has ended: it is stopped for longer than the policy
 /// says, and for longer than twice its longest earlier stop in the window. One that
-/// was never seen running, and of which nobody knows when it stopped, has ended.
+/// was never seen running, and whose stop time is not known, has ended.
 pub(super) fn has_ended(
     timeline: &Timeline,
     stopped_at: Option<Timestamp>,
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_running_has_ended() {
+    fn what_was_never_seen_running_has_ended() {
         assert!(ended(|_| false, None));
         assert!(!ended(|_| false, Some(335)), "it stopped an hour ago");
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Time since the run began, and waiting for it to pass. A parameter, so that
 /// a day can pass in a moment.
 pub(in crate::cli) trait Clock {
-    /// Since the beginning, on a clock that nobody can set.
+    /// Since the beginning, on a clock that cannot be set.
     fn elapsed(&self) -> Duration;
     /// The wall clock.
     fn wall(&self) -> Timestamp;

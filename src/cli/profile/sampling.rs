@@ -37,7 +37,7 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// Nobody known yet.
+    /// Not known yet.
     pub(super) fn of(command: Option<u32>) -> Self {
         Self {
             command,

@@ -64,7 +64,7 @@ fn is_action(text: &str) -> bool {
     all.iter().any(|actions| actions.contains(&text))
 }
 
-/// Whether a text is a code of a failure that names nobody.
+/// Whether a text is a code of a failure that contains no name.
 fn is_code(text: &str) -> bool {
     aws::is_known_code(text) || kubernetes::is_known_code(text) || prometheus::is_known_code(text)
 }
@@ -92,7 +92,7 @@ impl Named {
         }
     }
 
-    /// Whether a text names nobody.
+    /// Whether a text contains no name.
     fn may_stay(self, text: &str) -> bool {
         match self {
             // The account of a machine that only its cluster shows.

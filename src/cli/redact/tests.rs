@@ -29,8 +29,8 @@ fn a_gap_keeps_its_words_and_loses_what_they_name() {
             "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the full policy"
         )
     );
-    let nobody = Cause::of(CauseKind::ProfileOfNone, ["falcon 7"]);
-    let run = Gap::of(GapSubject::ProfileData, "/home/mallory/run.jsonl", nobody);
+    let cause = Cause::of(CauseKind::ProfileOfNone, ["falcon 7"]);
+    let run = Gap::of(GapSubject::ProfileData, "/home/mallory/run.jsonl", cause);
     let gap = masks.gap(&run);
     assert_eq!(gap.place, "place-1");
     assert!(gap.reason.starts_with("the host name host-1 matches no"));
@@ -49,7 +49,7 @@ fn a_gap_keeps_its_words_and_loses_what_they_name() {
 #[test]
 fn details_stay_only_where_they_are_of_their_sort() {
     let mut masks = Masks::default();
-    let mut told = |kind: CauseKind, text: &str| {
+    let mut shown_as = |kind: CauseKind, text: &str| {
         let details = vec![text.to_owned(); kind.details().len()];
         let cause = Cause::new(kind, details).expect("as many details");
         masks.cause(&cause).to_string()
@@ -68,10 +68,10 @@ fn details_stay_only_where_they_are_of_their_sort() {
         (CauseKind::TagNotPlanned, "team"),
         (CauseKind::LineTruncated, "7"),
     ] {
-        assert!(told(kind, text).contains(text), "{kind}: {text}");
+        assert!(shown_as(kind, text).contains(text), "{kind}: {text}");
     }
     for kind in CauseKind::ALL {
-        let shown = told(*kind, "the falcon 7");
+        let shown = shown_as(*kind, "the falcon 7");
         assert!(!shown.contains("falcon"), "{kind}: {shown}");
     }
 }

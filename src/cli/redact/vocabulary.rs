@@ -1,4 +1,4 @@
-//! Words that name nobody and so may leave the house: those of AWS and of this
+//! Words that contain no name and so may be shared: those of AWS and of this
 //! program. Everything else is masked.
 
 use crate::catalog::{has_form_of_type, leading_region};
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_accelerators_are_asked_for_by_names_nobody() {
+    fn what_accelerators_are_asked_for_by_contains_no_name() {
         for name in [
             "nvidia.com/gpu",
             "nvidia.com/gpu.shared",

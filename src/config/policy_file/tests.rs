@@ -181,7 +181,7 @@ fn a_policy_without_a_rule_is_refused() {
 }
 
 #[test]
-fn tables_are_told_from_lists_of_tables() {
+fn tables_differ_from_lists_of_tables() {
     for (text, expected) in [
         ("[budget]\nmonthly_limit = 1\n", "[[budget]]"),
         ("[[waste]]\npercent_limit = 1\n", "[waste]"),

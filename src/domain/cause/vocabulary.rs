@@ -29,9 +29,9 @@ pub enum Detail {
     /// An instant, RFC 3339.
     Time,
     /// What this program says of names and numbers, such as a price's key: the names
-    /// are not told from the words.
+    /// are not distinguished from the words.
     Words,
-    /// Rules that are silent, separated by `, `; empty where nobody asks for them.
+    /// Rules that are silent, separated by `, `; empty where they are not asked for.
     Rules,
     /// A measurement that right-sizing is missing, as it names it.
     Demand,

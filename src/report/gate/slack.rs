@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_called() {
+    fn no_person_is_called() {
         assert_eq!(
             sentence("<!channel> & <@U1>"),
             "&lt;!channel&gt; &amp; &lt;@U1&gt;"

@@ -5,8 +5,8 @@ use crate::domain::HourlyRate;
 use crate::report::shared::text::{ABSENT, rounded};
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Stands in a sparkline where a sample did not tell.
-const NOT_TOLD: char = '·';
+/// Stands in a sparkline where a sample did not report it.
+const NOT_REPORTED: char = '·';
 const MIB_PER_GIB: f64 = 1024.0;
 
 /// The last samples as a line of bars, the newest at the right end; a point where
@@ -15,7 +15,7 @@ pub(super) fn sparkline(history: &History, width: usize) -> String {
     let padding = width.saturating_sub(history.len());
     let levels = history.newest(width).map(|percent| match percent {
         Some(percent) => level(percent),
-        None => NOT_TOLD,
+        None => NOT_REPORTED,
     });
     " ".repeat(padding).chars().chain(levels).collect()
 }
@@ -29,7 +29,7 @@ fn level(percent: f64) -> char {
 /// not zero shows, and what is not full has a part left.
 pub(super) fn bar(percent: Option<f64>, width: usize) -> String {
     let Some(percent) = percent else {
-        return NOT_TOLD.to_string().repeat(width);
+        return NOT_REPORTED.to_string().repeat(width);
     };
     let exact = percent.clamp(0.0, 100.0) / 100.0 * width as f64;
     let mut filled = exact.round() as usize;

@@ -349,7 +349,7 @@ fn colour_only_repeats_words() {
 }
 
 #[test]
-fn a_sample_keeps_the_peak_and_forgets_what_is_no_longer_told() {
+fn a_sample_keeps_the_peak_and_forgets_what_is_no_longer_reported() {
     let mut gpu = LiveGpu::new(&identity(0, "NVIDIA A10G"));
     gpu.sample(&read(reading(80.0)));
     gpu.sample(&read(GpuReading {

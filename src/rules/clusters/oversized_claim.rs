@@ -23,7 +23,7 @@ fn applies(holding: &Holding<'_>) -> bool {
     holding.whole >= 2 && !holding.has_parts
 }
 
-/// Whether nothing tells which devices of a holding are used.
+/// Whether it is unknown which devices of a holding are used.
 pub(super) fn is_unknown(holding: &Holding<'_>) -> bool {
     let is_measured = holding.uses.len() as u64 >= holding.whole && !holding.has_predecessor();
     applies(holding) && !is_measured

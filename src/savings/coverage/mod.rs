@@ -111,11 +111,11 @@ pub struct CommitmentUse {
     pub eligible_hours: Decimal,
     /// Of these, the hours that it covers.
     pub covered_hours: Decimal,
-    /// Paid a month for what nobody used, rounded to cents; absent without
+    /// Paid a month for what was not used, rounded to cents; absent without
     /// utilization and for Compute Savings Plans.
     pub unused_monthly: Option<Money>,
     /// Instances that it may cover whose rate under it is not known, ascending:
-    /// whether it covers them nobody knows.
+    /// whether it covers them is not known.
     pub unrated: Vec<ResourceId>,
     /// First instant after the term.
     pub end: Timestamp,
@@ -360,7 +360,7 @@ impl Tally {
         let hourly = pool.units * pool.unit_cost;
         let monthly_cost = Money::new(hourly * policy.hours_per_month, pool.currency);
         let utilization = self.used.checked_div(self.available);
-        // What a plan pays for instances whose rates nobody knows is not seen either.
+        // What a plan pays for instances whose rates are not known is not seen either.
         let sees_all = pool.kind != CommitmentKind::ComputeSavingsPlan && pool.unrated.is_empty();
         CommitmentUse {
             id: pool.id.to_owned(),

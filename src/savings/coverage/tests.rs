@@ -216,7 +216,7 @@ fn an_instance_stopped_leaves_its_coverage_to_the_next() {
     let second = used("i-2", "p4d.24xlarge", &[false, true, true, false]);
     let mine = owned(vec![reserved("r", "p4d.24xlarge", 1)], Vec::new());
     let found = covered(&[first, second], &mine, 4);
-    // Hour 0 and 1 go to the first, hour 2 to the second, hour 3 to nobody.
+    // Hour 0 and 1 go to the first, hour 2 to the second, hour 3 to none.
     assert_eq!(hours(&found), ["2", "1"]);
     assert_eq!(
         found.instances[1].uncovered,

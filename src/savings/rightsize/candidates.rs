@@ -104,7 +104,7 @@ pub(in crate::savings) const NETWORK_HEADROOM: f64 = 1.2;
 /// Share of its link from which traffic is part of the work.
 const BUSY_LINK_SHARE: f64 = 0.25;
 
-/// Network bandwidth of a type that lasts, Gbit/s; absent when nobody states it.
+/// Network bandwidth of a type that lasts, Gbit/s; absent when no source states it.
 pub(in crate::savings) fn link_gbps(instance_type: &str) -> Option<f64> {
     network_gbps(instance_type)?.to_f64()
 }
@@ -342,7 +342,7 @@ impl Asked<'_> {
         self.demand.nodes_talk || used.is_some_and(|(used, link)| used > link * BUSY_LINK_SHARE)
     }
 
-    /// The network must carry the busiest hour with headroom. One that nobody measured
+    /// The network must carry the busiest hour with headroom. One that was not measured
     /// may be slower than today's, which is a risk and a step.
     fn ask_network(&self, one: &Considered) -> Result<(), Rejection> {
         let today = link_gbps(&self.today.shape.instance_type);
@@ -460,7 +460,7 @@ impl Asked<'_> {
         let memory = today.memory_mib as f64;
         let needed_mib = match self.demand.memory_p95_mib {
             Some(p95) => p95 * self.policy.vcpu_headroom * in_use / needed,
-            // What nobody measured stays as it is where nothing may go wrong.
+            // What was not measured stays as it is where nothing may go wrong.
             None if self.accepted == Risk::Low => memory * in_use / needed,
             None => (memory / devices * in_use).min(2.0 * self.vram_mib() + 8.0 * 1024.0),
         };

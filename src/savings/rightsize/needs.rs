@@ -12,7 +12,7 @@ named_enum! {
         Bandwidth = "bandwidth",
         /// Dense FP16 throughput.
         Compute = "compute",
-        /// Nobody measured it: the worse of both ratios counts.
+        /// Not measured: the worse of both ratios counts.
         Unknown = "unknown",
     }
 }
@@ -44,7 +44,7 @@ pub struct Demand {
     pub gpu_sum: Option<f64>,
     /// Whether no GPU is ever used and none holds memory.
     pub gpus_unused: bool,
-    /// Whether no GPU was seen working, so that nobody knows how fast one must be.
+    /// Whether no GPU was seen working, so that it is not known how fast one must be.
     pub never_worked: bool,
     /// Whether a GPU encodes video, which says nothing about another's encoder.
     pub encodes: bool,
@@ -78,7 +78,7 @@ named_enum! {
         /// The catalog does not know the type, or it has no accelerator.
         Shape = "the catalog lists no accelerator for the type",
         Price = "unpriced",
-        /// A fraction of a GPU, whose utilization nobody can compare.
+        /// A fraction of a GPU, whose utilization cannot be compared.
         Fraction = "utilization of a fractional GPU is not comparable",
         /// Not every instance reports a GPU signal.
         Signal = "GPU utilization is not reported for all instances",
@@ -162,7 +162,7 @@ impl Demand {
     /// What a measured workload uses.
     ///
     /// # Errors
-    /// What is missing: a figure that nobody measured is not zero.
+    /// What is missing: a figure that was not measured is not zero.
     pub fn of(workload: &Workload, policy: &Policy) -> Result<Self, MissingData> {
         let shape = workload.shape.as_ref().ok_or(MissingData::Shape)?;
         let offer = shape.gpu.as_ref().ok_or(MissingData::Shape)?;
@@ -263,8 +263,8 @@ fn needs_fp64(workload: &Workload) -> bool {
     })
 }
 
-/// Whether the nodes of a group may work together: what trains does; of what nobody
-/// declared, traffic may tell.
+/// Whether the nodes of a group may work together: what trains does; of what is not
+/// declared, traffic may show it.
 fn nodes_talk(workload: &Workload, network_is_measured: bool) -> bool {
     let may_train = match workload.kind {
         WorkloadKind::Training => true,

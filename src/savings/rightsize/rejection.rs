@@ -53,7 +53,7 @@ pub enum Rejection {
         needed_gbps: f64,
         usable_gbps: f64,
     },
-    /// Nobody saw a GPU working, so that nobody knows how fast another must be.
+    /// No GPU was seen working, so that it is not known how fast another must be.
     NeverWorked,
     /// Too few vCPUs.
     Vcpu {

@@ -200,7 +200,7 @@ fn memory_is_what_the_driver_reports() {
 #[test]
 fn what_no_source_states_rejects() {
     let all = considered("p3.8xlarge", &demand(1, 10.0, 8_192.0), Risk::Medium);
-    // No driver figure of an RTX PRO 4500 is known; nobody says whether AWS still
+    // No driver figure of an RTX PRO 4500 is known; no source says whether AWS still
     // launches a dl1, which is no GPU.
     assert_eq!(reason(&all, "g7.2xlarge"), "unknown-fact");
     assert_eq!(reason(&all, "dl1.24xlarge"), "accelerator");
@@ -250,7 +250,7 @@ fn gpus_that_talk_keep_nvlink_and_efa() {
     // Two A10G have no NVLink to lose, but a g5.12xlarge has EFA.
     let all = considered("g5.48xlarge", &demand(2, 30.0, 8_000.0), Risk::Medium);
     assert_eq!(reason(&all, "g5.12xlarge"), "accepted");
-    // One GPU has nobody to talk to.
+    // One GPU has no other to talk to.
     let all = considered("p4d.24xlarge", &demand(1, 30.0, 18_432.0), Risk::Medium);
     assert_eq!(reason(&all, "g6e.2xlarge"), "accepted");
 }

@@ -45,7 +45,7 @@ pub(in crate::cli) fn start(command: &[OsString], events: Sender<Event>) -> io::
     let pid = child.id();
     thread::spawn(move || {
         let ended = child.wait();
-        // Nobody listens any more once the run is over.
+        // Signals are not handled any more once the run is over.
         let _ = events.send(Event::Ended(ended));
     });
     Ok(pid)

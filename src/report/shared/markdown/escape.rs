@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_notified_and_nothing_is_linked() {
+    fn no_person_is_notified_and_nothing_is_linked() {
         assert_eq!(text("by @team"), "by \\@&#8203;team");
         assert_eq!(text("owner/repo#12"), "owner/repo\\#&#8203;12");
         assert_eq!(text("GH-12 and gh-3"), "GH-&#8203;12 and gh-&#8203;3");
