@@ -41,7 +41,7 @@ pub(super) struct OrgArgs {
     /// Also ask AWS Cost Optimization Hub what it advises
     #[arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS")]
     pub aws_opinion: bool,
-    /// Apply commitments only to instances of the account that bought them
+    /// Apply and recommend commitments for each account on its own
     #[arg(long, help_heading = "AWS organization")]
     pub no_commitment_sharing: bool,
 }

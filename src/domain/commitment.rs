@@ -118,6 +118,53 @@ pub struct CapacityReservation {
     pub end: Option<Timestamp>,
 }
 
+/// What one commitment is bought for: instances at one on-demand price, in all accounts
+/// or in one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommitmentPool {
+    /// The on-demand price that it replaces.
+    pub key: PriceKey,
+    /// The account that has to buy it, whose hours alone it covers; absent where accounts
+    /// share what they buy, and where the account is unknown.
+    pub account: Option<String>,
+}
+
+impl CommitmentPool {
+    /// The pool of accounts that share what they buy.
+    pub fn shared(key: PriceKey) -> Self {
+        Self { key, account: None }
+    }
+
+    /// The same for another type.
+    pub fn with_type(&self, instance_type: &str) -> Self {
+        Self {
+            key: self.key.with_type(instance_type),
+            account: self.account.clone(),
+        }
+    }
+}
+
+/// Whose a commitment is, and whether it covers what is somebody else's.
+#[derive(Debug, Clone, Copy)]
+pub struct Ownership<'a> {
+    account: Option<&'a str>,
+    is_shared: bool,
+}
+
+impl Ownership<'_> {
+    /// Whether it belongs to another account than this one. Where either is unknown, it
+    /// does not.
+    pub fn is_of_other(self, account: &str) -> bool {
+        let owner = self.account;
+        owner.is_some_and(|owner| !account.is_empty() && account != owner)
+    }
+
+    /// Whether it may cover what an account runs.
+    pub fn may_cover(self, account: &str) -> bool {
+        self.is_shared || !self.is_of_other(account)
+    }
+}
+
 /// Everything that is committed to, each kind ascending by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commitments {
@@ -182,6 +229,23 @@ impl Commitments {
     /// The account that a commitment belongs to.
     pub fn owner(&self, id: &str) -> Option<&str> {
         self.owners.get(id).map(String::as_str)
+    }
+
+    /// Whose hours a commitment may cover.
+    pub fn ownership(&self, id: &str) -> Ownership<'_> {
+        Ownership {
+            account: self.owner(id).filter(|account| !account.is_empty()),
+            is_shared: !self.is_unshared,
+        }
+    }
+
+    /// The pool of what an account runs at an on-demand price.
+    pub fn pool(&self, account: &str, key: PriceKey) -> CommitmentPool {
+        let alone = self.is_unshared && !account.is_empty();
+        CommitmentPool {
+            key,
+            account: alone.then(|| account.to_owned()),
+        }
     }
 
     /// Every id, to be changed.

@@ -56,8 +56,8 @@ pub use claim::{
     Claim, ClaimState, DeviceUnit, Devices, Holder, InitRequest, Owner, effective_request,
 };
 pub use commitment::{
-    CapacityReservation, Commitments, OfferingClass, ReservedInstances, SavingsPlan,
-    SavingsPlanKind,
+    CapacityReservation, CommitmentPool, Commitments, OfferingClass, Ownership, ReservedInstances,
+    SavingsPlan, SavingsPlanKind,
 };
 pub use committed::{CommittedCost, CommittedHours, CommittedPart};
 pub use device_use::DeviceUse;

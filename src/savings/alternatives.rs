@@ -5,7 +5,7 @@ use super::{
     Alternatives, Committable, Proposal, Proposals, ResizeOffer, Schedule, ScheduleOffer,
     ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage, StageMember,
 };
-use crate::domain::{Currency, HourlyRate, Money, Part, PriceOption, Workload};
+use crate::domain::{Commitments, Currency, HourlyRate, Money, Part, PriceOption, Workload};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -29,8 +29,14 @@ impl Stage {
 }
 
 impl Alternatives {
-    /// What could be done about a workload of which `working` is the part that works.
-    pub fn of(group: &Workload, working: Option<&Part>, proposals: &Proposals) -> Self {
+    /// What could be done about a workload of which `working` is the part that works;
+    /// `bought` says which accounts buy together.
+    pub fn of(
+        group: &Workload,
+        working: Option<&Part>,
+        proposals: &Proposals,
+        bought: &Commitments,
+    ) -> Self {
         let cost = group.monthly_cost();
         let mut found = Self {
             id: group.id(),
@@ -64,7 +70,7 @@ impl Alternatives {
         let committing = proposals.committing();
         let places = committing.iter().flat_map(|found| &found.places);
         found.committable = places
-            .filter_map(|place| committable(workload, *place))
+            .filter_map(|place| committable(workload, *place, bought))
             .collect();
         found.today = Some(today);
         found
@@ -180,12 +186,13 @@ fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String 
     )
 }
 
-fn committable(workload: &Workload, place: usize) -> Option<Committable> {
+fn committable(workload: &Workload, place: usize, bought: &Commitments) -> Option<Committable> {
     let member = workload.members.get(place)?;
+    let key = member.price_key.with_option(PriceOption::OnDemand);
     Some(Committable {
         id: member.id.clone(),
         place,
-        key: member.price_key.with_option(PriceOption::OnDemand),
+        pool: bought.pool(&workload.key.account, key),
         seen: member.activity.instances().collect(),
     })
 }

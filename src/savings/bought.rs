@@ -4,8 +4,8 @@
 use super::TermOffer;
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, CommitmentTerm, Commitments, Member, PriceBasis, PriceKey, PriceOption,
-    PurchaseOption, Risk, SavingsPlan, Workload, counted,
+    CapacityReservation, CommitmentPool, CommitmentTerm, Commitments, Member, PriceBasis, PriceKey,
+    PriceOption, PurchaseOption, Risk, SavingsPlan, Workload, counted,
 };
 use jiff::Timestamp;
 
@@ -27,13 +27,21 @@ impl<'a> Bought<'a> {
         found.can_be_cancelled(self.as_of).then_some(found)
     }
 
-    /// A savings plan that may cover what a price is of and whose rate for it no source
-    /// knows: whether anything pays beside it cannot be said.
-    pub fn plan_of_unknown_rate(&self, key: &PriceKey) -> Option<&'a SavingsPlan> {
+    /// The pool that what a workload runs at an on-demand price is in.
+    pub fn pool(&self, workload: &Workload, key: PriceKey) -> CommitmentPool {
+        self.commitments.pool(&workload.key.account, key)
+    }
+
+    /// A savings plan that may cover a pool and whose rate for it no source knows: whether
+    /// anything pays beside it cannot be said.
+    pub fn plan_of_unknown_rate(&self, pool: &CommitmentPool) -> Option<&'a SavingsPlan> {
+        let key = &pool.key;
+        let account = pool.account.as_deref().unwrap_or_default();
         self.commitments.savings_plans.iter().find(|plan| {
             let option = plan.kind.price_option(plan.term);
             plan.end > self.as_of
                 && plan.may_cover(key)
+                && self.commitments.ownership(&plan.id).may_cover(account)
                 && option.is_some_and(|option| self.prices.get(&key.with_option(option)).is_err())
         })
     }
@@ -51,7 +59,8 @@ impl<'a> Bought<'a> {
         if !workload.key.running || is_never_paid {
             return None;
         }
-        self.plan_of_unknown_rate(&member.price_key.with_option(PriceOption::OnDemand))
+        let key = member.price_key.with_option(PriceOption::OnDemand);
+        self.plan_of_unknown_rate(&self.pool(workload, key))
     }
 
     /// What is to be said of the dollars of a member whose hours a savings plan of unknown
@@ -65,13 +74,14 @@ impl<'a> Bought<'a> {
         ))
     }
 
-    /// The commitments that are sold for an on-demand price: standard reserved instances,
-    /// and EC2 Instance Savings Plans whose rates were read; of the same price the former.
-    /// None beside a savings plan of unknown rate.
-    pub fn sold(&self, key: &PriceKey) -> Vec<TermOffer> {
-        if self.plan_of_unknown_rate(key).is_some() {
+    /// The commitments that are sold for a pool: standard reserved instances, and EC2
+    /// Instance Savings Plans whose rates were read; of the same price the former. None
+    /// beside a savings plan of unknown rate.
+    pub fn sold(&self, pool: &CommitmentPool) -> Vec<TermOffer> {
+        if self.plan_of_unknown_rate(pool).is_some() {
             return Vec::new();
         }
+        let key = &pool.key;
         CommitmentTerm::ALL
             .into_iter()
             .flat_map(|term| {

@@ -46,7 +46,7 @@ pub use levers::{
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{
     Alternatives, Committable, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket, Stage,
-    StageMember, TermOffer, Terms, commitment_keys,
+    StageMember, TermOffer, Terms, commitment_pools,
 };
 pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
 pub use plan::{LeftOut, Plan, plan};

@@ -2,7 +2,7 @@
 
 use super::Fewer;
 use crate::domain::{
-    Action, ActionKind, HourlyRate, Money, PriceKey, PriceOption, ResourceId, Risk, Target,
+    Action, ActionKind, CommitmentPool, HourlyRate, Money, PriceOption, ResourceId, Risk, Target,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,8 +158,8 @@ pub struct Committable {
     pub id: ResourceId,
     /// Its place among the members of the stage.
     pub place: usize,
-    /// The on-demand price of today's type, in its own system and tenancy.
-    pub key: PriceKey,
+    /// The pool that it is in with today's type, in its own system and tenancy.
+    pub pool: CommitmentPool,
     /// How much of each hour it ran until the end of the window, in billionths, since
     /// it was first seen; at least one hour.
     pub seen: Arc<[u64]>,
@@ -183,23 +183,23 @@ pub struct Terms<'a> {
     pub hours_per_month: Decimal,
     /// Whole hours of the window, on which every pool is sized.
     pub window_hours: usize,
-    /// The commitments that are sold for each of the [`commitment_keys`], in order of
+    /// The commitments that are sold for each of the [`commitment_pools`], in order of
     /// preference among equals.
-    pub sold: &'a BTreeMap<PriceKey, Vec<TermOffer>>,
+    pub sold: &'a BTreeMap<CommitmentPool, Vec<TermOffer>>,
 }
 
-/// The on-demand prices that a plan may buy commitments for: of every instance that may be
-/// committed to, on its type of today and on those that it may move to.
-pub fn commitment_keys(workloads: &[Alternatives]) -> BTreeSet<PriceKey> {
-    let mut keys = BTreeSet::new();
+/// The pools that a plan may buy commitments for: of every instance that may be committed
+/// to, on its type of today and on those that it may move to.
+pub fn commitment_pools(workloads: &[Alternatives]) -> BTreeSet<CommitmentPool> {
+    let mut pools = BTreeSet::new();
     for workload in workloads {
         let moves = workload.resizes.iter().map(|offer| &offer.to);
         for to in workload.today.iter().chain(moves) {
             let own = workload.committable.iter();
-            keys.extend(own.map(|one| one.key.with_type(&to.instance_type)));
+            pools.extend(own.map(|one| one.pool.with_type(&to.instance_type)));
         }
     }
-    keys
+    pools
 }
 
 impl Terms<'_> {
@@ -207,15 +207,15 @@ impl Terms<'_> {
         risk <= self.accepted
     }
 
-    /// The commitments that are sold for an on-demand price and allowed.
-    pub(super) fn sold(&self, key: &PriceKey) -> impl Iterator<Item = &TermOffer> {
-        let sold = self.sold.get(key).into_iter().flatten();
+    /// The commitments that are sold for a pool and allowed.
+    pub(super) fn sold(&self, pool: &CommitmentPool) -> impl Iterator<Item = &TermOffer> {
+        let sold = self.sold.get(pool).into_iter().flatten();
         sold.filter(move |offer| self.allows(offer.risk))
     }
 
     /// The cheapest commitment allowed.
-    pub(super) fn best_commitment(&self, key: &PriceKey) -> Option<&TermOffer> {
-        self.sold(key)
+    pub(super) fn best_commitment(&self, pool: &CommitmentPool) -> Option<&TermOffer> {
+        self.sold(pool)
             .min_by_key(|offer| offer.effective_hourly.amount())
     }
 }

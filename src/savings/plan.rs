@@ -7,7 +7,7 @@
 
 use super::offers::{Alternatives, Terms};
 use super::purchase::{PoolMember, Pooled, Purchase, committed_rate, pooled, purchase};
-use crate::domain::{Action, ActionKind, Money, PriceKey, Risk, Target};
+use crate::domain::{Action, ActionKind, CommitmentPool, Money, Risk, Target};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub struct Plan {
 
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
     let paths: Vec<Path> = workloads.iter().map(|one| Path::of(one, terms)).collect();
-    let mut pools: BTreeMap<PriceKey, Vec<PoolMember<'_>>> = BTreeMap::new();
+    let mut pools: BTreeMap<CommitmentPool, Vec<PoolMember<'_>>> = BTreeMap::new();
     for (workload, path) in paths.iter().enumerate() {
         for member in &path.committable {
             let own = PoolMember {
@@ -44,22 +44,22 @@ pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
                 left: path.left.amount(),
                 member,
             };
-            pools.entry(member.key.clone()).or_default().push(own);
+            pools.entry(member.pool.clone()).or_default().push(own);
         }
     }
     let mut committed: Vec<Vec<(Money, String, Risk)>> = vec![Vec::new(); paths.len()];
     let mut purchases = Vec::new();
-    for (key, mut members) in pools {
+    for (pool, mut members) in pools {
         members.sort_by(|left, right| left.member.id.cmp(&right.member.id));
-        let Some(purchase) = purchase(&key, &members, terms) else {
+        let Some(purchase) = purchase(&pool, &members, terms) else {
             continue;
         };
         for share in &purchase.shares {
             let detail = format!(
                 "{} × {}, {}, at {}/h instead of {}/h in every hour: {} of the {} saved",
                 purchase.count,
-                key.instance_type,
-                purchase.term.name,
+                pool.key.instance_type,
+                purchase.what(),
                 purchase.term.effective_hourly.amount().normalize(),
                 purchase.on_demand_hourly.amount().normalize(),
                 share.monthly_savings.amount(),
@@ -172,7 +172,7 @@ impl Path {
         let market = workload.spot.get(&stage.instance_type);
         if let Some(market) = market.filter(|market| terms.allows(market.risk)) {
             let committed = pooled.first().and_then(|first| {
-                committed_rate(terms.best_commitment(&first.key)?, &pooled, &stage, terms)
+                committed_rate(terms.best_commitment(&first.pool)?, &pooled, &stage, terms)
             });
             let rate = market.effective_hourly.amount();
             let beats = committed.is_none_or(|committed| rate < committed);
@@ -243,7 +243,7 @@ impl Path {
             return;
         }
         let pooled = self.committable.iter();
-        let sold = pooled.filter_map(|one| terms.sold.get(&one.key)).flatten();
+        let sold = pooled.filter_map(|one| terms.sold.get(&one.pool)).flatten();
         let why = match sold.map(|offer| offer.risk).min() {
             Some(least) if !terms.allows(least) => LeftOut::Risk(least),
             _ => LeftOut::SavesNothing,

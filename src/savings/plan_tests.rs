@@ -1,10 +1,10 @@
 use super::super::pool::INSTANCE;
 use super::super::{
     Committable, ConcurrentUsage, Fewer, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket,
-    Stage, StageMember, TermOffer, commitment_keys,
+    Stage, StageMember, TermOffer, commitment_pools,
 };
 use super::*;
-use crate::domain::{CommitmentTerm, Currency, HourlyRate, PriceOption, ResourceId};
+use crate::domain::{CommitmentTerm, Currency, HourlyRate, PriceKey, PriceOption, ResourceId};
 use proptest::prelude::*;
 
 /// A window of four hours stands for the month: 730 h = 4 × 182.5.
@@ -45,7 +45,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
     let member = |place| Committable {
         id: ResourceId::named(format!("i-{place}")),
         place,
-        key: PriceKey::linux_on_demand("us-east-1", instance_type),
+        pool: CommitmentPool::shared(PriceKey::linux_on_demand("us-east-1", instance_type)),
         seen: vec![INSTANCE; HOURS].into(),
     };
     Alternatives {
@@ -120,8 +120,9 @@ fn term(millis: i64, risk: Risk) -> TermOffer {
 }
 
 fn planned(workloads: &[Alternatives], accepted: Risk, sold: &[TermOffer]) -> Plan {
-    let keys = commitment_keys(workloads).into_iter();
-    let sold: BTreeMap<PriceKey, Vec<TermOffer>> = keys.map(|key| (key, sold.to_vec())).collect();
+    let pools = commitment_pools(workloads).into_iter();
+    let sold: BTreeMap<CommitmentPool, Vec<TermOffer>> =
+        pools.map(|pool| (pool, sold.to_vec())).collect();
     plan(
         workloads,
         &Terms {
@@ -287,7 +288,7 @@ fn slower_work_runs_longer_in_dollars_and_in_hours() {
 #[test]
 fn members_of_two_systems_are_two_pools_and_one_action() {
     let mut group = running("a", 2, 1_000);
-    group.committable[1].key.tenancy = crate::domain::Tenancy::Dedicated;
+    group.committable[1].pool.key.tenancy = crate::domain::Tenancy::Dedicated;
     let plan = planned(&[group], Risk::Medium, &[term(600, Risk::Medium)]);
     let counts: Vec<u32> = plan.purchases.iter().map(|one| one.count).collect();
     assert_eq!(counts, [1, 1]);

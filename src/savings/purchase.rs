@@ -3,7 +3,7 @@
 use super::offers::{Alternatives, ScheduledHours, Stage, TermOffer, Terms};
 use super::pool::INSTANCE;
 use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
-use crate::domain::{HourlyRate, Money, PriceKey, ResourceId};
+use crate::domain::{CommitmentPool, HourlyRate, Money, PriceKey, ResourceId};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ pub struct PurchaseShare {
 pub struct Purchase {
     /// The on-demand price that they replace.
     pub key: PriceKey,
+    /// The account that has to buy them; absent where accounts share what they buy.
+    pub account: Option<String>,
     /// What is bought.
     pub term: TermOffer,
     pub count: u32,
@@ -44,6 +46,15 @@ pub struct Purchase {
 }
 
 impl Purchase {
+    /// What is bought, and in which account, such as `standard reserved instance, 1 year,
+    /// no-upfront, in account 111122223333`.
+    pub fn what(&self) -> String {
+        match &self.account {
+            Some(account) => format!("{}, in account {account}", self.term.name),
+            None => self.term.name.clone(),
+        }
+    }
+
     /// What all of it costs per month, used or not, in cents.
     pub fn monthly_fee(&self, hours_per_month: Decimal) -> Money {
         let hours = hours_per_month * Decimal::from(self.count);
@@ -55,7 +66,7 @@ impl Purchase {
 #[derive(Debug, Clone)]
 pub(super) struct Pooled {
     pub id: ResourceId,
-    pub key: PriceKey,
+    pub pool: CommitmentPool,
     pub hours: MemberHours,
     pub hourly: HourlyRate,
     /// What is left of its cost per month, unrounded.
@@ -102,7 +113,7 @@ pub(super) fn pooled(
             }
             Some(Pooled {
                 id: one.id.clone(),
-                key: one.key.with_type(&stage.instance_type),
+                pool: one.pool.with_type(&stage.instance_type),
                 hours: MemberHours { seen, most },
                 hourly: member.hourly,
                 monthly: member.monthly,
@@ -176,7 +187,7 @@ pub(super) fn committed_rate(
 /// The commitment that saves most on what a pool's instances still run on demand: its
 /// fees are paid, and the hours above it cost what they cost today.
 pub(super) fn purchase(
-    key: &PriceKey,
+    pool: &CommitmentPool,
     members: &[PoolMember<'_>],
     terms: &Terms<'_>,
 ) -> Option<Purchase> {
@@ -186,7 +197,7 @@ pub(super) fn purchase(
     let month = terms.hours_per_month;
     let today: Decimal = members.iter().map(|one| one.member.monthly).sum();
     let (term, count, saving) = terms
-        .sold(key)
+        .sold(pool)
         .filter_map(|term| {
             let rates = PoolRates::new(on_demand, term.effective_hourly).ok()?;
             let count = rates.best_count(&usage);
@@ -228,7 +239,8 @@ pub(super) fn purchase(
     }
     shares.retain(|share| !share.monthly_savings.amount().is_zero());
     Some(Purchase {
-        key: key.clone(),
+        key: pool.key.clone(),
+        account: pool.account.clone(),
         term: term.clone(),
         count,
         on_demand_hourly: on_demand,

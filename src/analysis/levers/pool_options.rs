@@ -3,8 +3,8 @@
 
 use crate::catalog::Prices;
 use crate::domain::{
-    Cause, CauseKind, CommitmentTerm, Gap, GapSubject, Instalments, Money, PaymentOption, Policy,
-    PriceKey, PriceOption, PriceQuote,
+    Cause, CauseKind, CommitmentPool, CommitmentTerm, Gap, GapSubject, Instalments, Money,
+    PaymentOption, Policy, PriceKey, PriceOption, PriceQuote,
 };
 use crate::savings::{
     BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolRates, TypeUsage,
@@ -49,6 +49,9 @@ pub struct PoolOption {
 pub struct ReservedPool {
     /// Region, type, platform and tenancy, on demand.
     pub key: PriceKey,
+    /// The account that has to buy, whose instances alone these are; absent where accounts
+    /// share what they buy.
+    pub account: Option<String>,
     pub on_demand: PriceQuote,
     /// Instances that ran at once and that no commitment covers.
     pub usage: ConcurrentUsage,
@@ -66,6 +69,8 @@ pub struct FamilyPool {
     pub region: String,
     /// The family, such as `p4d`.
     pub family: String,
+    /// As of a [`ReservedPool`].
+    pub account: Option<String>,
     /// Its types, ascending.
     pub instance_types: Vec<String>,
     /// Hours that were evaluated.
@@ -88,13 +93,14 @@ pub fn best_option(options: &[PoolOption]) -> Option<usize> {
         .min_by_key(|index| std::cmp::Reverse(saves(index)))
 }
 
-/// What is sold to instances of one key; `None` without an on-demand price.
+/// What is sold to instances of one pool; `None` without an on-demand price.
 pub(super) fn reserved_pool(
-    key: &PriceKey,
+    pool: &CommitmentPool,
     hourly: &[u64],
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> Option<ReservedPool> {
+    let key = &pool.key;
     let on_demand = prices.get(key).ok()?;
     let usage = ConcurrentUsage::of(hourly);
     let options = CommitmentTerm::ALL
@@ -114,6 +120,7 @@ pub(super) fn reserved_pool(
         covers_other_sizes: covers_other_sizes(key),
         capacity_block: block.filter(|quote| quote.rate.currency() == on_demand.rate.currency()),
         key: key.clone(),
+        account: pool.account.clone(),
         on_demand,
         usage,
         options,
@@ -176,22 +183,33 @@ type KeyUsage<'a> = (&'a PriceKey, &'a Vec<u64>);
 /// The pools of EC2 Instance Savings Plans; a type whose rate under a plan is
 /// not known becomes a gap.
 pub(super) fn family_pools(
-    usage: &BTreeMap<PriceKey, Vec<u64>>,
+    usage: &BTreeMap<CommitmentPool, Vec<u64>>,
     prices: &Prices<'_>,
     policy: &Policy,
     gaps: &mut Vec<Gap>,
 ) -> Vec<FamilyPool> {
-    let mut families: BTreeMap<(&str, &str), Vec<KeyUsage<'_>>> = BTreeMap::new();
-    for (key, hourly) in usage {
-        let family = families.entry((&key.region, key.family())).or_default();
-        family.push((key, hourly));
+    let mut families: BTreeMap<Family<'_>, Vec<KeyUsage<'_>>> = BTreeMap::new();
+    for (pool, hourly) in usage {
+        let family = Family {
+            region: &pool.key.region,
+            name: pool.key.family(),
+            account: pool.account.as_deref(),
+        };
+        let members = families.entry(family).or_default();
+        members.push((&pool.key, hourly));
     }
     families
         .into_iter()
-        .filter_map(|((region, family), members)| {
-            family_pool(region, family, &members, prices, policy, gaps)
-        })
+        .filter_map(|(family, members)| family_pool(family, &members, prices, policy, gaps))
         .collect()
+}
+
+/// What one EC2 Instance Savings Plan holds for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Family<'a> {
+    region: &'a str,
+    name: &'a str,
+    account: Option<&'a str>,
 }
 
 /// A type of a family, with its on-demand price and its usage.
@@ -202,8 +220,7 @@ struct Member<'a> {
 }
 
 fn family_pool(
-    region: &str,
-    family: &str,
+    family: Family<'_>,
     members: &[KeyUsage<'_>],
     prices: &Prices<'_>,
     policy: &Policy,
@@ -242,8 +259,9 @@ fn family_pool(
         .sum::<Decimal>()
         .checked_div(Decimal::from(hours));
     Some(FamilyPool {
-        region: region.to_owned(),
-        family: family.to_owned(),
+        region: family.region.to_owned(),
+        family: family.name.to_owned(),
+        account: family.account.map(str::to_owned),
         instance_types,
         hours: hours as u64,
         on_demand_peak: Money::new(costs.iter().copied().max()?, currency),

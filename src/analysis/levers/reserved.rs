@@ -9,8 +9,8 @@ use crate::analysis::plan::{Owned, unknown_rate};
 use crate::analysis::workloads::{self, Grouped, PaidHours};
 use crate::catalog::Prices;
 use crate::domain::{
-    CapacityReservation, Cause, CauseKind, Gap, GapSubject, HOUR_SECONDS, Member, Money, Policy,
-    PriceKey, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
+    CapacityReservation, Cause, CauseKind, CommitmentPool, Gap, GapSubject, HOUR_SECONDS, Member,
+    Money, Policy, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
 };
 use crate::savings::{
     Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
@@ -41,9 +41,9 @@ pub struct ReservedFleet {
     pub window: Window,
     /// Instances in scope.
     pub instances: usize,
-    /// By what the best option saves, most first; then by key.
+    /// By what the best option saves, most first; then by key and account.
     pub reserved: Vec<ReservedPool>,
-    /// By what the best option saves, most first; then by region and family.
+    /// By what the best option saves, most first; then by region, family and account.
     pub families: Vec<FamilyPool>,
     /// What is committed to, in the order of application.
     pub commitments: Vec<CommitmentUse>,
@@ -98,15 +98,22 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let usage = fleet.pooled(&groups, &mut gaps);
     let mut reserved: Vec<ReservedPool> = usage
         .iter()
-        .filter_map(|(key, hourly)| reserved_pool(key, hourly, &prices, policy))
+        .filter_map(|(pool, hourly)| reserved_pool(pool, hourly, &prices, policy))
         .collect();
-    reserved.sort_by_cached_key(|pool| (least_first(&pool.options), pool.key.clone()));
+    reserved.sort_by_cached_key(|pool| {
+        (
+            least_first(&pool.options),
+            pool.key.clone(),
+            pool.account.clone(),
+        )
+    });
     let mut families = family_pools(&usage, &prices, policy, &mut gaps);
     families.sort_by_cached_key(|pool| {
         (
             least_first(&pool.options),
             pool.region.clone(),
             pool.family.clone(),
+            pool.account.clone(),
         )
     });
     let capacity = capacity(estate, &owned.unused(&mut PriceUse::default()));
@@ -142,8 +149,13 @@ impl Fleet<'_> {
     /// Instances of each pool that ran in each hour of the window and that nothing
     /// covers, in billionths. Each is pooled by its own system and tenancy; what is idle
     /// is stopped, and committing to it would keep the waste.
-    fn pooled(&self, groups: &[Grouped], gaps: &mut Vec<Gap>) -> BTreeMap<PriceKey, Vec<u64>> {
-        let mut pools: BTreeMap<PriceKey, BTreeMap<&ResourceId, MemberHours>> = BTreeMap::new();
+    fn pooled(
+        &self,
+        groups: &[Grouped],
+        gaps: &mut Vec<Gap>,
+    ) -> BTreeMap<CommitmentPool, Vec<u64>> {
+        let mut pools: BTreeMap<CommitmentPool, BTreeMap<&ResourceId, MemberHours>> =
+            BTreeMap::new();
         for group in groups {
             let workload = &group.workload;
             let on_demand = workload.key.purchase_option == PurchaseOption::OnDemand;
@@ -159,7 +171,8 @@ impl Fleet<'_> {
                 if member.is_idle() || member.ignored.is_some() {
                     continue;
                 }
-                if let Some(plan) = self.bought.plan_of_unknown_rate(&member.price_key) {
+                let pool = self.bought.pool(workload, member.price_key.clone());
+                if let Some(plan) = self.bought.plan_of_unknown_rate(&pool) {
                     let instance_type = &member.price_key.instance_type;
                     gaps.push(unknown_rate(&plan.id, instance_type, workload));
                     continue;
@@ -169,8 +182,8 @@ impl Fleet<'_> {
                     short += 1;
                     continue;
                 }
-                let pool = pools.entry(member.price_key.clone()).or_default();
-                pool.insert(&member.id, MemberHours::of(self.uncovered(member)));
+                let pooled = pools.entry(pool).or_default();
+                pooled.insert(&member.id, MemberHours::of(self.uncovered(member)));
             }
             if short > 0 {
                 gaps.push(self.too_short(workload, short));
@@ -181,9 +194,9 @@ impl Fleet<'_> {
         let hours = (self.window.end.as_second() - first_hour).max(0) / HOUR_SECONDS;
         pools
             .into_iter()
-            .map(|(key, members)| {
+            .map(|(pool, members)| {
                 let members: Vec<MemberHours> = members.into_values().collect();
-                (key, pooled_hours(&members, hours as usize))
+                (pool, pooled_hours(&members, hours as usize))
             })
             .collect()
     }

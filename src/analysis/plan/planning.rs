@@ -4,10 +4,10 @@ use super::owned::{Owned, unknown_rate};
 use crate::analysis::PriceUse;
 use crate::analysis::workloads::Grouped;
 use crate::catalog::Prices;
-use crate::domain::{Action, Cause, CauseKind, Gap, Policy, PriceKey, Risk, Workload};
+use crate::domain::{Action, Cause, CauseKind, CommitmentPool, Gap, Policy, Risk, Workload};
 use crate::savings::{
     Alternatives, Bought, Facts, Members, Plan, Proposals, Refusal, TermOffer, Terms,
-    commitment_keys, plan, propose,
+    commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
@@ -95,7 +95,12 @@ impl Planner<'_> {
             .par_iter()
             .map(|group| {
                 let found = GroupProposals::of(group, &facts);
-                let own = Alternatives::of(&group.workload, group.working(), &found.whole);
+                let own = Alternatives::of(
+                    &group.workload,
+                    group.working(),
+                    &found.whole,
+                    bought.commitments,
+                );
                 let gaps = found.gaps(&group.workload);
                 (found, (own, gaps))
             })
@@ -104,11 +109,11 @@ impl Planner<'_> {
         for (group, found) in groups.iter().zip(&proposals) {
             prices_used.record(&group.workload, &found.whole);
         }
-        let keys = commitment_keys(&alternatives).into_iter();
-        let sold: BTreeMap<PriceKey, Vec<TermOffer>> = keys
-            .map(|key| {
-                let terms = bought.sold(&key);
-                (key, terms)
+        let pools = commitment_pools(&alternatives).into_iter();
+        let sold: BTreeMap<CommitmentPool, Vec<TermOffer>> = pools
+            .map(|pool| {
+                let terms = bought.sold(&pool);
+                (pool, terms)
             })
             .collect();
         let mut composed = plan(

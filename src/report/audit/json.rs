@@ -101,6 +101,7 @@ struct Summary {
 #[derive(Serialize)]
 struct PurchaseView {
     option: String,
+    account: Option<String>,
     count: u32,
     instance_type: String,
     region: String,
@@ -306,6 +307,7 @@ fn purchase(purchase: &Purchase) -> PurchaseView {
     let key = &purchase.key;
     PurchaseView {
         option: purchase.term.option.to_string(),
+        account: purchase.account.clone(),
         count: purchase.count,
         instance_type: key.instance_type.clone(),
         region: key.region.clone(),

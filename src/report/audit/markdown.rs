@@ -282,7 +282,7 @@ fn purchase_row(purchase: &Purchase) -> Row {
         purchase.count.to_string(),
         code(&purchase.key.instance_type),
         code(&purchase.key.region),
-        text(&purchase.term.name),
+        text(&purchase.what()),
     ])
     .worth(purchase.monthly_savings)
 }

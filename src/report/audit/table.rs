@@ -366,7 +366,7 @@ fn purchases(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
             one.count,
             safe(&one.key.instance_type),
             safe(&one.key.region),
-            one.term.name,
+            safe(&one.what()),
         );
         writeln!(out, "{}", fit(&line, style.width))?;
     }

@@ -29,6 +29,11 @@ impl Page {
             bought.term.effective_hourly.amount(),
         );
         self.note(&format!("pool: {}", bought.key));
+        if let Some(account) = &bought.account {
+            self.note(&format!(
+                "bought in account {account}, without commitment sharing: the usage is its own"
+            ));
+        }
         let term = bought.key.with_option(bought.term.option);
         if let Some(quote) = by.audit.prices.quote(&term) {
             self.note(&format!(

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 /// Columns of a pool, then those of an option, under the names that JSON has.
 const POOL_COLUMNS: &[&str] = &[
+    "account",
     "region",
     "family",
     "instance_type",

@@ -32,6 +32,7 @@ struct Document {
 
 #[derive(Serialize)]
 pub(super) struct ReservedView {
+    account: Option<String>,
     region: String,
     instance_type: String,
     operating_system: &'static str,
@@ -60,6 +61,7 @@ struct ConcurrencyView {
 
 #[derive(Serialize)]
 pub(super) struct FamilyView {
+    account: Option<String>,
     region: String,
     family: String,
     instance_types: Vec<String>,
@@ -148,6 +150,7 @@ fn share(value: Decimal) -> Option<f64> {
 pub(super) fn reserved(pool: &ReservedPool) -> ReservedView {
     let block = pool.capacity_block.as_ref();
     ReservedView {
+        account: pool.account.clone(),
         region: pool.key.region.clone(),
         instance_type: pool.key.instance_type.clone(),
         operating_system: pool.key.operating_system.name(),
@@ -176,6 +179,7 @@ pub(super) fn reserved(pool: &ReservedPool) -> ReservedView {
 
 pub(super) fn family(pool: &FamilyPool) -> FamilyView {
     FamilyView {
+        account: pool.account.clone(),
         region: pool.region.clone(),
         family: pool.family.clone(),
         instance_types: pool.instance_types.clone(),

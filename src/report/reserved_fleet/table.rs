@@ -68,6 +68,7 @@ fn reserved(pool: &ReservedPool, style: TableStyle, out: &mut String) -> Result 
         count(u64::from(pool.usage.peak())),
     );
     writeln!(out, "{}", fit(&title, style.width))?;
+    buyer(pool.account.as_deref(), style, out)?;
     let steps: Vec<String> = concurrency(&pool.usage)
         .into_iter()
         .map(|(from, to, ran)| {
@@ -125,7 +126,17 @@ fn family(pool: &FamilyPool, style: TableStyle, out: &mut String) -> Result {
         rate(pool.on_demand_peak),
     );
     writeln!(out, "{}", fit(&title, style.width))?;
+    buyer(pool.account.as_deref(), style, out)?;
     options(&pool.options, COMMIT, "no plan rate available", style, out)
+}
+
+/// The account that has to buy, where accounts share nothing.
+fn buyer(account: Option<&str>, style: TableStyle, out: &mut String) -> Result {
+    let Some(account) = account else {
+        return Ok(());
+    };
+    let line = format!("buy in account {}: sized on its own usage", safe(account));
+    writeln!(out, "  {}", fit(&line, style.width.saturating_sub(2)))
 }
 
 /// What is sold to a pool, the best marked.

@@ -3,7 +3,7 @@
 use super::hours::UsedInstance;
 use crate::catalog;
 use crate::domain::{
-    Commitments, Currency, OperatingSystem, PriceOption, ReservedInstances, ResourceId,
+    Commitments, Currency, OperatingSystem, Ownership, PriceOption, ReservedInstances, ResourceId,
     SavingsPlan, SavingsPlanKind, Tenancy, family_of, named_enum,
 };
 use jiff::Timestamp;
@@ -59,44 +59,16 @@ pub(super) struct Pool<'a> {
 /// Every commitment that covers instances, in the order of application.
 pub(super) fn pools<'a>(commitments: &'a Commitments, instances: &[UsedInstance]) -> Vec<Pool<'a>> {
     let reserved = commitments.reserved_instances.iter().map(|one| {
-        let owner = Owner::of(&one.id, commitments);
+        let owner = commitments.ownership(&one.id);
         reserved(one, owner, instances)
     });
     let plans = commitments.savings_plans.iter().filter_map(|one| {
-        let owner = Owner::of(&one.id, commitments);
+        let owner = commitments.ownership(&one.id);
         plan(one, owner, instances)
     });
     let mut pools: Vec<Pool<'a>> = reserved.chain(plans).collect();
     pools.sort_by_key(|pool| (pool.kind, pool.id));
     pools
-}
-
-/// Whose a commitment is, and whether it covers what is somebody else's.
-#[derive(Debug, Clone, Copy)]
-struct Owner<'a> {
-    account: Option<&'a str>,
-    is_shared: bool,
-}
-
-impl<'a> Owner<'a> {
-    fn of(id: &str, commitments: &'a Commitments) -> Self {
-        Self {
-            account: commitments.owner(id),
-            is_shared: !commitments.is_unshared,
-        }
-    }
-
-    /// Whether an instance is another account's. Where the account of either is unknown,
-    /// it is not.
-    fn is_of_other(self, instance: &UsedInstance) -> bool {
-        let known = self.account.filter(|account| !account.is_empty());
-        known.is_some_and(|account| !instance.account.is_empty() && instance.account != account)
-    }
-
-    /// Whether the commitment may cover an instance at all.
-    fn may_cover(self, instance: &UsedInstance) -> bool {
-        self.is_shared || !self.is_of_other(instance)
-    }
 }
 
 /// Units of a size, by which flexible reserved instances of one family cover
@@ -144,14 +116,15 @@ fn flexible_factor(one: &ReservedInstances) -> Option<Decimal> {
 
 fn reserved<'a>(
     one: &'a ReservedInstances,
-    owner: Owner<'_>,
+    owner: Ownership<'_>,
     instances: &[UsedInstance],
 ) -> Pool<'a> {
     let factor = flexible_factor(one);
     // Accounts name their zones each in its own way, so that a zone is known in its own
     // account only.
     let is_in_reach = |instance: &UsedInstance| {
-        owner.may_cover(instance) && !(one.zone.is_some() && owner.is_of_other(instance))
+        owner.may_cover(&instance.account)
+            && !(one.zone.is_some() && owner.is_of_other(&instance.account))
     };
     let matches = |instance: &UsedInstance| {
         is_in_reach(instance)
@@ -178,7 +151,7 @@ fn reserved<'a>(
             Some(Member {
                 instance: position,
                 units_per_hour: units_of(instance)?,
-                is_of_other: owner.is_of_other(instance),
+                is_of_other: owner.is_of_other(&instance.account),
             })
         })
         .collect();
@@ -213,7 +186,7 @@ fn reserved<'a>(
 /// `None` for a plan that covers no instances.
 fn plan<'a>(
     one: &'a SavingsPlan,
-    owner: Owner<'_>,
+    owner: Ownership<'_>,
     instances: &[UsedInstance],
 ) -> Option<Pool<'a>> {
     let (kind, option) = match one.kind {
@@ -230,7 +203,7 @@ fn plan<'a>(
     let matches = |instance: &UsedInstance| {
         let region = one.region.as_deref();
         let family = one.family.as_deref();
-        owner.may_cover(instance)
+        owner.may_cover(&instance.account)
             && region.is_none_or(|region| region == instance.region)
             && family.is_none_or(|family| family == family_of(&instance.instance_type))
             && Currency::of_region(&instance.region) == one.currency
@@ -245,7 +218,7 @@ fn plan<'a>(
             Some(rate) if *rate > Decimal::ZERO => members.push(Member {
                 instance: position,
                 units_per_hour: *rate,
-                is_of_other: owner.is_of_other(instance),
+                is_of_other: owner.is_of_other(&instance.account),
             }),
             _ => unrated.push(instance.id.clone()),
         }

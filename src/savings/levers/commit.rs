@@ -39,8 +39,8 @@ fn committing(
         .then(|| one_year_no_upfront(workload, facts.prices, facts.policy))
         .flatten()
         .filter(|_| {
-            let plan = facts.bought.plan_of_unknown_rate(&workload.price_key);
-            plan.is_none()
+            let pool = facts.bought.pool(workload, workload.price_key.clone());
+            facts.bought.plan_of_unknown_rate(&pool).is_none()
         });
     let (places, refused) = places(members, facts, earlier);
     let is_offered = alone.is_some() || !places.is_empty();
@@ -80,13 +80,14 @@ fn places(
             continue;
         }
         let key = member.price_key.with_option(PriceOption::OnDemand);
-        let Some(plan) = facts.bought.plan_of_unknown_rate(&key) else {
+        let pool = facts.bought.pool(workload, key);
+        let Some(plan) = facts.bought.plan_of_unknown_rate(&pool) else {
             places.push(place);
             continue;
         };
         let unknown = Refused::from(Refusal::RateUnknown {
             plan: plan.id.clone(),
-            instance_type: key.instance_type,
+            instance_type: pool.key.instance_type,
         });
         if !refused.contains(&unknown) {
             refused.push(unknown);

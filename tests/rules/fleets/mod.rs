@@ -11,6 +11,7 @@
 //! So a reserved g5.xlarge saves 271.7206 a month of one that runs around the clock, and
 //! pays from 63% of the hours on.
 
+mod accounts;
 mod capacity;
 mod members;
 mod pools;

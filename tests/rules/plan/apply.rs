@@ -83,6 +83,10 @@ fn lower_reservations(after: &mut Estate, audit: &Audit, before: &Estate) {
 /// whole window as everything else does.
 fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
     let id = format!("planned-{index}");
+    if let Some(account) = &purchase.account {
+        let owners = &mut estate.commitments.owners;
+        owners.insert(id.clone(), account.clone());
+    }
     let (term, is_reserved) = match purchase.term.option {
         PriceOption::Reserved(term) => (term, true),
         PriceOption::Ec2InstanceSavingsPlan(term) => (term, false),

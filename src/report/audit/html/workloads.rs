@@ -332,7 +332,7 @@ pub(super) fn purchases(audit: &Audit, page: &mut Page) {
         html!(
             page,
             "<tr><th scope=\"row\">",
-            cut(&one.term.name, NAME),
+            cut(&one.what(), NAME),
             "</th><td>",
             cut(&one.key.instance_type, NAME),
             "</td><td>",
