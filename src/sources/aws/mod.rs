@@ -2,6 +2,7 @@
 //! operation with the policy that `gpucost iam-policy` prints.
 
 mod account;
+mod assumed;
 mod commitments;
 mod error;
 mod inventory;

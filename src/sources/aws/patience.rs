@@ -17,7 +17,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
 impl Session {
     /// Sends a request of an action; where the service throttles it, again and again
-    /// until the deadline.
+    /// until the deadline, and once more where the credentials had expired and can be
+    /// renewed.
     ///
     /// # Errors
     /// When it fails in another way, or the deadline has passed.
@@ -65,11 +66,18 @@ impl Session {
         F: Future<Output = Result<T, Failed>>,
     {
         let mut pause = FIRST_PAUSE;
+        let mut is_renewed = false;
         loop {
             let failed = match call().await {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
+            let is_expired = failed.error.kind == FailureKind::ExpiredCredentials;
+            if is_expired && !is_renewed && self.renew() {
+                is_renewed = true;
+                self.count_as_attempt(action);
+                continue;
+            }
             let left = self
                 .patience
                 .until

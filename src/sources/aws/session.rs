@@ -1,12 +1,12 @@
 //! Credentials, clients and identity.
 
-use super::error::NO_CREDENTIALS_GIVEN;
 use super::limit::{self, RateLimiter};
 use super::meter::Meter;
-use crate::domain::{ApiUsage, FailureKind, named_enum};
+use crate::domain::{ApiUsage, named_enum};
 use crate::sources::SourceError;
 use crate::sources::secrets::Secrets;
 use crate::sources::tls::{aws_client, aws_connector};
+use aws_config::identity::IdentityCache;
 use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
@@ -15,6 +15,7 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,12 +30,6 @@ const TIME_LIMITS: TimeLimits = TimeLimits {
 
 /// A program that gives credentials may ask somebody for a code.
 const CREDENTIALS_WITHIN: Duration = Duration::from_secs(60);
-
-/// What an account's trail calls a session in it.
-const SESSION_NAME: &str = "gpucost";
-/// Roles that are assumed by a role hold no longer.
-const SESSION_SECONDS: i32 = 3_600;
-const ASSUME: &str = "sts:AssumeRole";
 
 /// The region to ask when nothing else names one.
 const DEFAULT_REGION: &str = "us-east-1";
@@ -121,6 +116,22 @@ pub struct Identity {
     pub account: String,
 }
 
+/// Whether a service refused credentials as expired, so that others have to take their
+/// place whatever the clock says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Renewal(Arc<AtomicBool>);
+
+impl Renewal {
+    fn demand(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Answered once for each demand.
+    pub(super) fn is_due(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
 /// A set of credentials with everything that is shared between its clients.
 #[derive(Debug, Clone)]
 pub struct Session {
@@ -128,6 +139,8 @@ pub struct Session {
     meter: Meter,
     limiter: Arc<RateLimiter>,
     pub(super) patience: Patience,
+    /// Where its credentials can be renewed.
+    renewal: Option<Renewal>,
     /// For services without a client; made when first used.
     connector: Arc<OnceLock<SharedHttpConnector>>,
 }
@@ -219,53 +232,44 @@ impl Session {
                 until: Instant::now() + options.deadline,
                 notice: options.notice.clone(),
             },
+            renewal: None,
             connector: Arc::default(),
         })
     }
 
-    /// A session in another account, by a role there. Its calls are counted and limited
-    /// apart, because quotas are an account's.
-    ///
-    /// # Errors
-    /// When the role may not be assumed, or STS does not answer.
-    pub(super) async fn assume(
-        &self,
-        role_arn: &str,
-        external_id: Option<&str>,
-    ) -> Result<Self, SourceError> {
-        let config = aws_sdk_sts::config::Builder::from(&self.config)
-            .interceptor(self.meter.clone())
-            .build();
-        let request = aws_sdk_sts::Client::from_conf(config)
-            .assume_role()
-            .role_arn(role_arn)
-            .role_session_name(SESSION_NAME)
-            .duration_seconds(SESSION_SECONDS)
-            .set_external_id(external_id.map(str::to_owned));
-        let answer = self.patient(ASSUME, || request.clone().send()).await?;
-        let given = answer.credentials().ok_or_else(|| {
-            let kind = FailureKind::Unsupported;
-            SourceError::own(ASSUME, kind, NO_CREDENTIALS_GIVEN, String::new())
-        })?;
-        let credentials = Credentials::new(
-            given.access_key_id(),
-            given.secret_access_key(),
-            Some(given.session_token().to_owned()),
-            None,
-            SESSION_NAME,
-        );
-        let provider = SharedCredentialsProvider::new(credentials);
-        Ok(Self {
+    /// The same with credentials of a role in another account, which their provider keeps
+    /// and renews. Its calls are counted and limited apart, because quotas are an account's.
+    pub(super) fn in_role(&self, provider: SharedCredentialsProvider, renewal: Renewal) -> Self {
+        Self {
             config: self
                 .config
                 .to_builder()
                 .credentials_provider(provider)
+                .identity_cache(IdentityCache::no_cache())
                 .build(),
             meter: Meter::default(),
             limiter: Arc::default(),
             patience: self.patience.clone(),
+            renewal: Some(renewal),
             connector: Arc::clone(&self.connector),
-        })
+        }
+    }
+
+    /// Has the next call use other credentials; whether there can be others.
+    pub(super) fn renew(&self) -> bool {
+        let Some(renewal) = &self.renewal else {
+            return false;
+        };
+        renewal.demand();
+        true
+    }
+
+    /// A client of STS in the region that the configuration names.
+    pub(super) fn sts(&self) -> aws_sdk_sts::Client {
+        let config = aws_sdk_sts::config::Builder::from(&self.config)
+            .interceptor(self.meter.clone())
+            .build();
+        aws_sdk_sts::Client::from_conf(config)
     }
 
     /// The region that the configuration names.
@@ -278,10 +282,7 @@ impl Session {
     /// # Errors
     /// When STS does not answer or refuses the credentials.
     pub async fn identity(&self) -> Result<Identity, SourceError> {
-        let config = aws_sdk_sts::config::Builder::from(&self.config)
-            .interceptor(self.meter.clone())
-            .build();
-        let request = aws_sdk_sts::Client::from_conf(config).get_caller_identity();
+        let request = self.sts().get_caller_identity();
         let answer = self
             .patient("sts:GetCallerIdentity", || request.clone().send())
             .await?;
@@ -466,6 +467,7 @@ mod tests {
                 until: Instant::now(),
                 notice: Notice::default(),
             },
+            renewal: None,
             connector: Arc::default(),
         };
         let begin = Instant::now();

@@ -1,13 +1,15 @@
 //! The accounts of an organization in one audit: each with one g5.xlarge at 1.00 per hour,
 //! which is 730.00 per month.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use super::account::{Account, another_number};
 use super::command::Gpucost;
 use super::days::Days;
 use crate::wire::fleet::{Launch, launch, launch_as};
-use crate::wire::loopback::{Fault, OwnedReserved, Price, Target, Times, access_key_in};
+use crate::wire::loopback::{Fault, OwnedReserved, Price, Sessions, Target, Times, access_key_in};
 
 /// The caller's account and two others of its organization.
 struct Company {
@@ -230,4 +232,52 @@ fn what_one_account_bought_covers_another_unless_nothing_is_shared() {
         .run()
         .json(0);
     assert_eq!(cost(&report), 1606.0);
+}
+
+/// Every call takes most of a second, and an account more than three of them, one after the
+/// other: longer than its sessions are used.
+#[test]
+fn sessions_are_renewed_before_they_end() {
+    let Some(company) = Company::open() else {
+        return;
+    };
+    let loopback = &company.own.loopback;
+    loopback.set_latency(Duration::from_millis(800));
+    let hold = SignedDuration::from_secs(3);
+    loopback.end_sessions(Sessions { hold, say: hold });
+    let report = company.audit(&["--org"]).run().json(0);
+    assert_eq!(cost(&report), 2190.0);
+    assert_eq!(gaps_of_accounts(&report), Vec::<&Value>::new());
+    assert!(loopback.calls("sts", "AssumeRole") > 2, "one each at first");
+    assert_eq!(loopback.expired(), 0);
+}
+
+/// As after a clock was set back, or a session was ended by somebody.
+#[test]
+fn a_session_that_ends_earlier_than_it_said_is_renewed() {
+    let Some(company) = Company::open() else {
+        return;
+    };
+    let loopback = &company.own.loopback;
+    loopback.set_latency(Duration::from_millis(800));
+    loopback.end_sessions(Sessions {
+        hold: SignedDuration::from_secs(2),
+        say: SignedDuration::from_secs(3_600),
+    });
+    let report = company.audit(&["--org"]).run().json(0);
+    assert_eq!(cost(&report), 2190.0);
+    assert_eq!(gaps_of_accounts(&report), Vec::<&Value>::new());
+    assert!(loopback.expired() > 0);
+    assert!(loopback.calls("sts", "AssumeRole") > 2);
+
+    // What is refused again with new credentials is a gap.
+    let [ended, _] = &company.others;
+    let once = Target::service("ec2").for_access_key(&access_key_in(ended));
+    loopback.set_latency(Duration::ZERO);
+    loopback.inject(once, Fault::ExpiredToken, Times::Always);
+    let report = company.audit(&["--org"]).run().json(0);
+    assert_eq!(cost(&report), 1460.0);
+    let gaps = report["gaps"].as_array().expect("a list");
+    let place = format!("{ended}/us-east-1");
+    assert!(gaps.iter().any(|gap| gap["where"] == json!(place)));
 }

@@ -63,7 +63,7 @@ use tokio::sync::oneshot;
 pub use calls::Operation;
 pub use faults::{Fault, Target, Times};
 pub use moto::Moto;
-pub use organization::access_key_in;
+pub use organization::{Sessions, access_key_in};
 pub use owned::{OwnedCapacity, OwnedPlan, OwnedReserved};
 pub use products::Price;
 pub use savings_plans::PlanRate;
@@ -105,6 +105,7 @@ struct Control {
     faults: Faults,
     latency: Duration,
     calls: BTreeMap<Operation, usize>,
+    expired: usize,
 }
 
 /// Everything the request handlers share with the test.
@@ -253,6 +254,16 @@ impl Loopback {
     /// Has every role ask for an external id.
     pub fn require_external_id(&self, id: &str) {
         self.state.write().organization.external_id = Some(id.to_owned());
+    }
+
+    /// Has sessions in roles end after a time, and STS say when they expire.
+    pub fn end_sessions(&self, sessions: Sessions) {
+        self.state.write().organization.sessions = Some(sessions);
+    }
+
+    /// How many calls were refused because their session had ended.
+    pub fn expired(&self) -> usize {
+        self.state.control().expired
     }
 
     /// Has the account see a capacity reservation.

@@ -2,11 +2,13 @@
 //!
 //! Imitated: pages of at most 20 accounts, the first of them empty; a role that exists in
 //! every account under any name; the external id that its trust asks for. The access key
-//! of a session holds the account, which every forwarded call is then made in.
+//! of a session holds the account, which every forwarded call is then made in. Where a test
+//! says how long sessions hold, their token says when it ends, and is refused from then on.
 //!
 //! Not imitated: who may list accounts, roles that do not exist, session policies. Faults
 //! stand in for all of them.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::Data;
@@ -23,6 +25,29 @@ pub struct Organization {
     pub accounts: Vec<(String, String)>,
     /// What every role asks for.
     pub external_id: Option<String>,
+    /// How long sessions in roles hold; absent where they do not end.
+    pub sessions: Option<Sessions>,
+}
+
+/// How long a session in a role holds.
+#[derive(Clone, Copy)]
+pub struct Sessions {
+    /// Until its token is refused.
+    pub hold: SignedDuration,
+    /// Until it expires, as STS says.
+    pub say: SignedDuration,
+}
+
+/// Stands in a token before the millisecond in which it ends.
+const UNTIL: &str = "-until-";
+
+/// Whether a token has ended.
+pub fn is_expired(token: &str) -> bool {
+    let Some((_, until)) = token.rsplit_once(UNTIL) else {
+        return false;
+    };
+    let until: i64 = until.parse().expect("a millisecond");
+    until <= Timestamp::now().as_millisecond()
 }
 
 /// The access key of a session in an account.
@@ -91,14 +116,22 @@ pub fn assume_role(data: &Data, body: &[u8]) -> Result<Vec<u8>, ApiError> {
     }
     let role = arn.rsplit('/').next().unwrap_or_default();
     let session = form.get("RoleSessionName").unwrap_or_default();
+    let mut token = format!("a-token-of-{account}");
+    let mut expiration = "2099-01-01T00:00:00Z".to_owned();
+    if let Some(sessions) = data.organization.sessions {
+        let now = Timestamp::now();
+        token.push_str(UNTIL);
+        token.push_str(&(now + sessions.hold).as_millisecond().to_string());
+        expiration = (now + sessions.say).to_string();
+    }
     Ok(format!(
         "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">\
          <AssumeRoleResult><AssumedRoleUser>\
          <Arn>arn:aws:sts::{account}:assumed-role/{}/{}</Arn>\
          <AssumedRoleId>AROATEST:{}</AssumedRoleId></AssumedRoleUser><Credentials>\
          <AccessKeyId>{}</AccessKeyId><SecretAccessKey>a-secret</SecretAccessKey>\
-         <SessionToken>a-token-of-{account}</SessionToken>\
-         <Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult>\
+         <SessionToken>{token}</SessionToken>\
+         <Expiration>{expiration}</Expiration></Credentials></AssumeRoleResult>\
          <ResponseMetadata><RequestId>again</RequestId></ResponseMetadata></AssumeRoleResponse>",
         escape_xml(role),
         escape_xml(session),

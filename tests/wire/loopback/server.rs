@@ -77,10 +77,18 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, 
         Ok(call) => call,
         Err((protocol, error)) => return Ok(error.render(protocol)),
     };
+    let token = parts.headers.get("x-amz-security-token");
+    let token = token.and_then(|token| token.to_str().ok());
+    let is_expired = token.is_some_and(organization::is_expired);
     let (fault, latency) = {
         let mut control = state.control();
         *control.calls.entry(call.operation.clone()).or_default() += 1;
-        (control.faults.take(&call), control.latency)
+        control.expired += usize::from(is_expired);
+        let expired = is_expired.then_some(Fault::ExpiredToken);
+        (
+            expired.or_else(|| control.faults.take(&call)),
+            control.latency,
+        )
     };
     tokio::time::sleep(latency).await;
     match fault {
