@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An AWS endpoint of a made-up organization, for measurements on this host.
 
-Speaks the calls of gpucost and of `sequential.py`: STS, Organizations, EC2, CloudWatch, the
-price list and savings plans. Signatures are not verified; the access key of a session holds
+Speaks the calls of gpucost and of `sequential.py`: STS, Organizations, EC2, Auto Scaling,
+CloudWatch, the price list and savings plans. Signatures are not verified; the access key of a session holds
 its account. Counts are printed as JSON at the end (SIGTERM or SIGINT) and at `/_counts`.
 """
 
@@ -27,11 +27,13 @@ METRICS_PER_PAGE = 500
 POINTS_PER_PAGE = 100_800
 PRICES_PER_PAGE = 1_000
 PRODUCTS_PER_PAGE = 100
+GROUPS_PER_PAGE = 50
 OPERATIONS = [
     "sts:GetCallerIdentity", "sts:AssumeRole", "organizations:ListAccounts",
     "ec2:DescribeRegions", "ec2:DescribeInstances", "ec2:DescribeInstanceTypes",
     "ec2:DescribeVolumes", "ec2:DescribeAddresses", "ec2:DescribeSpotPriceHistory",
     "ec2:DescribeReservedInstances", "ec2:DescribeCapacityReservations",
+    "autoscaling:DescribeAutoScalingGroups",
     "cloudwatch:ListMetrics", "cloudwatch:GetMetricData", "pricing:GetProducts",
     "savingsplans:DescribeSavingsPlans", "savingsplans:DescribeSavingsPlansOfferingRates",
     "other",
@@ -96,8 +98,8 @@ def xml(name, inner):
     return f"<{name}>{inner}</{name}>"
 
 
-def items(parts):
-    return "".join(xml("item", part) for part in parts)
+def items(parts, name="item"):
+    return "".join(xml(name, part) for part in parts)
 
 
 def fields(**values):
@@ -278,6 +280,43 @@ class Endpoint:
 
     def describe_capacity_reservations(self, call):
         return self.page(call, "capacityReservationSet", [])
+
+    # Auto Scaling
+
+    def describe_auto_scaling_groups(self, call):
+        members = {}
+        for one in self.running(call):
+            if one.group:
+                members.setdefault(one.group, []).append(one)
+        wanted = call.listed("AutoScalingGroupNames.member") or sorted(members)
+        found = [self.group(name, members[name]) for name in wanted if name in members]
+        skip = int(call.request.get("NextToken") or 0)
+        end = skip + min(GROUPS_PER_PAGE, int(call.request.get("MaxRecords", GROUPS_PER_PAGE)))
+        inner = xml("AutoScalingGroups", items(found[skip:end], "member"))
+        inner += xml("NextToken", end) if end < len(found) else ""
+        result = xml("DescribeAutoScalingGroupsResult", inner)
+        return xml("DescribeAutoScalingGroupsResponse", result)
+
+    def group(self, name, members):
+        """It may halve and double; what runs on spot does so by its policy, and the first
+        instance of every second group is kept."""
+        running = len(members)
+        mixed = xml("InstancesDistribution", fields(
+            OnDemandBaseCapacity=0, OnDemandPercentageAboveBaseCapacity=0,
+            SpotAllocationStrategy="price-capacity-optimized",
+        ))
+        types = fields(InstanceType=members[0].type)
+        template = xml("LaunchTemplate", xml("Overrides", items([types], "member")))
+        instances = [
+            fields(InstanceId=one.id, LifecycleState="InService",
+                   ProtectedFromScaleIn=str(one is members[0] and one.index % 2 == 0).lower())
+            for one in members
+        ]
+        return fields(
+            AutoScalingGroupName=name, MinSize=(running + 1) // 2, MaxSize=2 * running,
+            DesiredCapacity=running, Instances=items(instances, "member"),
+            **({"MixedInstancesPolicy": template + mixed} if members[0].spot else {}),
+        )
 
     # Prices
 
