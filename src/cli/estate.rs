@@ -20,7 +20,7 @@ use crate::sources::files::{
     CommitmentsError, EstateError, Keep, Recorder, Recording, read_commitments, read_estate,
     read_own_prices, write_estate, write_recorded, write_whole,
 };
-use crate::usage::Estate;
+use crate::usage::{Estate, Usages};
 use jiff::SignedDuration;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -387,14 +387,15 @@ fn choose_fine(
     settings: &SettingsFile,
     (scope, bought): (&Scope, &Commitments),
     partial: &BTreeSet<ResourceId>,
-) -> BTreeSet<ResourceId> {
+) -> (BTreeSet<ResourceId>, Usages) {
     scope.keep(&mut estate);
     estate.commitments.add(bought.clone());
     if add_own_prices(&mut estate.prices, settings, false).is_err() {
         // The command ends with this error once it needs the prices.
-        return partial.clone();
+        return (partial.clone(), estate.usage);
     }
-    needs_fine_grid(&estate, &settings.policy, partial)
+    let fine = needs_fine_grid(&estate, &settings.policy, partial);
+    (fine, estate.usage)
 }
 
 fn live(

@@ -9,31 +9,36 @@ use crate::usage::{Estate, Usages};
 use std::collections::BTreeSet;
 
 /// Which machines to ask for on the grid: of an estate that was measured by the hour, and
-/// of the machines in it of which an hour is not whole.
-pub type Refine<'a> = &'a dyn Fn(Estate, &BTreeSet<ResourceId>) -> BTreeSet<ResourceId>;
+/// of the machines in it of which an hour is not whole. Beside them the usage of the estate,
+/// which is most of its memory and is held once.
+pub type Refine<'a> = &'a dyn Fn(Estate, &BTreeSet<ResourceId>) -> (BTreeSet<ResourceId>, Usages);
 
 /// A region with the machines in it that are measured.
 pub(super) type Home<'a> = (&'a Place<'a>, BTreeSet<ResourceId>);
 
-/// Completes an estate that has all but the hours of what is read period by period: with
-/// these, or with a finer answer in their place.
+/// Completes an estate that was measured by the hour with finer answers, in the place of the
+/// hours that do not tell enough.
 pub(super) async fn complete(
     estate: &mut Estate,
     homes: &[Home<'_>],
-    (mut hours, partial): (Usages, BTreeSet<ResourceId>),
+    partial: &BTreeSet<ResourceId>,
     refine: Refine<'_>,
     mut recorder: Option<&mut Recorder>,
     progress: &dyn Fn(&str),
 ) {
     let (window, period_seconds) = (estate.window, estate.period_seconds);
-    let mut by_hours = estate.clone();
-    by_hours.usage.merge(hours.clone(), window, period_seconds);
-    let fine = refine(by_hours, &partial);
+    let usage = std::mem::take(&mut estate.usage);
+    let by_hours = Estate {
+        usage,
+        ..estate.clone()
+    };
+    let (fine, usage) = refine(by_hours, partial);
+    estate.usage = usage;
     progress(&format!("{} instances in finer detail", fine.len()));
-    hours.retain(|id| !fine.contains(id));
     estate
         .usage
         .retain(|id| !(fine.contains(id) && partial.contains(id)));
+    estate.usage.forget_grid(|id| fine.contains(id));
     if let Some(recorder) = &mut recorder {
         for id in &fine {
             let what = if partial.contains(id) {
@@ -44,7 +49,7 @@ pub(super) async fn complete(
             recorder.replace(id, what);
         }
     }
-    let asks = asks(estate, homes, &fine, &partial);
+    let asks = asks(estate, homes, &fine, partial);
     let shapes = &estate.shapes;
     let questions = asks.iter().flat_map(|(place, detail, instances)| {
         let ask = MetricAsk {
@@ -64,7 +69,6 @@ pub(super) async fn complete(
     let found = measured(plans, (window, period_seconds), recorder).await;
     gaps.extend(found.gaps);
     let Measured { usage, uses, .. } = found.value;
-    estate.usage.merge(hours, window, period_seconds);
     estate.usage.merge(usage, window, period_seconds);
     estate.clusters.uses.extend(uses);
     estate.clusters.sort();

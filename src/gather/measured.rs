@@ -4,7 +4,7 @@ use super::places::{PLACES_AT_ONCE, Place};
 use crate::domain::{DeviceUse, Gap, Gathered, ResourceId, Window};
 use crate::sources::files::Recorder;
 use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, Readings};
-use crate::usage::{Series, UsageBuilder, Usages};
+use crate::usage::{UsageBuilder, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
 use std::collections::BTreeSet;
@@ -72,9 +72,6 @@ fn named(place: Option<&Place<'_>>, gaps: Vec<Gap>) -> Vec<Gap> {
 /// What calls for metrics answered.
 pub(super) struct Measured {
     pub usage: Usages,
-    /// Hours of what is read period by period, apart, because a finer answer may take their
-    /// place.
-    pub hours: Usages,
     /// Machines of which hours do not tell what the grid would.
     pub partial: BTreeSet<ResourceId>,
     /// How pods used devices, in any order.
@@ -133,7 +130,6 @@ async fn in_turn(
 struct Sums {
     grid: Grid,
     usage: UsageBuilder,
-    hours: UsageBuilder,
     aggregated: Usages,
     partial: BTreeSet<ResourceId>,
     uses: Vec<DeviceUse>,
@@ -144,7 +140,6 @@ impl Sums {
         Self {
             grid: (window, period_seconds),
             usage: UsageBuilder::new(window, period_seconds),
-            hours: UsageBuilder::new(window, period_seconds),
             aggregated: Usages::default(),
             partial: BTreeSet::new(),
             uses: Vec::new(),
@@ -161,7 +156,7 @@ impl Sums {
             }
             Readings::Hours { series, partial } => {
                 self.partial.extend(partial);
-                series.iter().for_each(|one| self.add_hours(one));
+                series.iter().for_each(|one| self.usage.add(one));
                 if let Some(recorder) = recorder {
                     series.iter().for_each(|one| recorder.add_for_now(one));
                 }
@@ -174,22 +169,12 @@ impl Sums {
         }
     }
 
-    fn add_hours(&mut self, series: &Series) {
-        let sum = if series.metric.is_on_grid() {
-            &mut self.hours
-        } else {
-            &mut self.usage
-        };
-        sum.add(series);
-    }
-
     fn finish(self) -> Measured {
         let (window, period_seconds) = self.grid;
         let mut usage = self.usage.finish();
         usage.merge(self.aggregated, window, period_seconds);
         Measured {
             usage,
-            hours: self.hours.finish(),
             partial: self.partial,
             uses: self.uses,
         }

@@ -164,7 +164,6 @@ pub async fn gather(
     let mut book = priced.value;
     let Measured {
         usage,
-        hours,
         partial,
         uses,
     } = answered.value;
@@ -217,8 +216,7 @@ pub async fn gather(
         api: ApiUsage::default(),
     };
     if let Some(refine) = refine {
-        let first = (hours, partial);
-        complete(&mut estate, &homes, first, refine, recorder, progress).await;
+        complete(&mut estate, &homes, &partial, refine, recorder, progress).await;
     }
     let of_accounts = accounts.iter().map(|account| &account.meter);
     for meter in of_accounts.chain(servers.iter().map(|server| &server.meter)) {

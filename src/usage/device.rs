@@ -296,6 +296,11 @@ impl DeviceUsage {
         }
     }
 
+    /// Forgets what it took of [`Metric::GpuUtilization`].
+    pub(super) fn forget_utilization(&mut self) {
+        (self.averages, self.peaks) = (None, None);
+    }
+
     /// Adds what was measured of the same GPU at other times.
     pub(super) fn merge(&mut self, other: &Self) {
         let larger = |mine: &mut f64, theirs: &f64| *mine = mine.max(*theirs);

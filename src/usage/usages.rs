@@ -104,6 +104,16 @@ impl Usages {
         self.0.retain(|instance, _| keep(instance));
     }
 
+    /// Forgets of some instances what is read period by period, as if its series had never
+    /// been added.
+    pub fn forget_grid(&mut self, of: impl Fn(&ResourceId) -> bool) {
+        for (_, usage) in self.0.iter_mut().filter(|(instance, _)| of(instance)) {
+            usage.forget_grid();
+        }
+        self.0
+            .retain(|instance, usage| !(usage.added.is_empty() && of(instance)));
+    }
+
     /// Keeps of some instances no more than when they ran.
     pub fn keep_running(&mut self, of: impl Fn(&ResourceId) -> bool) {
         for (_, usage) in self.0.iter_mut().filter(|(instance, _)| of(instance)) {
@@ -424,6 +434,18 @@ impl Usage {
                 (Some(_), None) => {}
             }
         }
+    }
+
+    fn forget_grid(&mut self) {
+        self.added.retain(|(metric, ..), _| !metric.is_on_grid());
+        self.grids.clear();
+        self.outranked.clear();
+        (self.cpu, self.cpu_peak) = (None, None);
+        let added = &self.added;
+        self.gpus.retain(|index, gpu| {
+            gpu.forget_utilization();
+            added.keys().any(|(_, of, _)| *of == Some(*index))
+        });
     }
 
     /// The signal that it is judged on, with its best source; `None` when no average of

@@ -95,6 +95,33 @@ proptest! {
         prop_assert!(figures(&both) == figures(&part(|_, _| true)));
     }
 
+    /// What is forgotten leaves what the other series amount to, and what is read again
+    /// instead of it amounts to all of them.
+    #[test]
+    fn what_is_forgotten_can_be_read_again(
+        values in values(), with in prop::collection::vec(any::<bool>(), KEYS.len()),
+    ) {
+        let added = |keep: &dyn Fn(Metric) -> bool, places: &dyn Fn(usize) -> bool| {
+            let mut builder = UsageBuilder::new(window(), PERIOD);
+            for (place, (key, values)) in KEYS.iter().zip(&values).enumerate() {
+                if places(place) && keep(key.0) {
+                    builder.add(&series(*key, values, |_| true));
+                }
+            }
+            builder.finish()
+        };
+        let asked = |place: usize| with[place];
+        let all = added(&|_| true, &asked);
+        let mut usage = all.clone();
+        usage.forget_grid(|_| false);
+        prop_assert!(usage == all);
+        usage.forget_grid(|_| true);
+        prop_assert!(usage == added(&|metric| !metric.is_on_grid(), &asked));
+        usage.merge(added(&|metric| metric.is_on_grid(), &asked), window(), PERIOD);
+        let instance = ResourceId::named("i-1");
+        prop_assert!(figures(usage.of(&instance)) == figures(all.of(&instance)));
+    }
+
     #[test]
     fn the_order_of_series_does_not_matter(
         values in values(), order in Just((0..KEYS.len()).collect::<Vec<_>>()).prop_shuffle(),

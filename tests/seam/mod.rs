@@ -449,7 +449,7 @@ fn hours_first(
         );
         let mut fine = partial.clone();
         fine.insert(id_of("box-c"));
-        fine
+        (fine, estate.usage)
     };
     let estate = wait(gather(
         &[account],
@@ -537,10 +537,10 @@ fn gaps_of_the_grid_name_the_account_too() {
             meter: cost(1),
         }
     });
-    let refine = |_: Estate, partial: &BTreeSet<ResourceId>| {
+    let refine = |estate: Estate, partial: &BTreeSet<ResourceId>| {
         let mut fine = partial.clone();
         fine.insert(id_of("box-a"));
-        fine
+        (fine, estate.usage)
     };
     let refine = Some(&refine as Refine<'_>);
     let estate = wait(gather(&accounts, &[], &options(), None, refine, &|_| {}));
