@@ -237,9 +237,15 @@ impl CloudWatch {
         let series = queries.len();
         let calls = batches(queries, instances, window)
             .into_iter()
-            .map(|batch| match detail {
-                Detail::Hours => self.read_hours(batch, window).boxed_local(),
-                Detail::Full | Detail::Grid => self.read(batch, window).boxed_local(),
+            // What a call needs is taken once it is made: most of them wait.
+            .map(|batch| {
+                let call = async move {
+                    match detail {
+                        Detail::Hours => self.read_hours(batch, window).boxed_local().await,
+                        Detail::Full | Detail::Grid => self.read(batch, window).boxed_local().await,
+                    }
+                };
+                call.boxed_local()
             });
         Gathered {
             value: MetricCalls {

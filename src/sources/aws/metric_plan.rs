@@ -63,6 +63,7 @@ pub fn plan_metrics(
         .collect();
     let directory = Directory::of(asked.iter().copied());
     let mut plan = MetricsPlan::default();
+    let agent_namespace: Arc<str> = agent_namespace.into();
     let chosen = choose(discovered, &directory);
     for instance in asked {
         let series = resolve(instance, visible_gpus(instance), &chosen, &mut plan.gaps);
@@ -88,7 +89,7 @@ pub fn plan_metrics(
                 _ => plan.queries.extend(agent_queries(
                     &source,
                     metric,
-                    agent_namespace,
+                    &agent_namespace,
                     period_seconds,
                 )),
             }
@@ -263,7 +264,7 @@ fn power_queries(source: &QuerySource<'_>, period_seconds: u32) -> Vec<MetricQue
 fn agent_queries(
     source: &QuerySource<'_>,
     discovered: Metric,
-    namespace: &str,
+    namespace: &Arc<str>,
     period_seconds: u32,
 ) -> Vec<MetricQuery> {
     let wanted: &[(Metric, Statistic, u32)] = match discovered {
@@ -293,7 +294,7 @@ fn agent_queries(
             } else {
                 *period
             },
-            namespace: namespace.into(),
+            namespace: Arc::clone(namespace),
             name: cloudwatch_name(*metric),
             dimensions: source.dimensions.clone(),
             source: SeriesSource::CloudWatchAgent,
@@ -392,6 +393,8 @@ pub fn batches(
             }
         }
     }
+    // All of them wait until the first are answered.
+    batches.iter_mut().for_each(Vec::shrink_to_fit);
     batches
 }
 

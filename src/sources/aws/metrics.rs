@@ -9,7 +9,7 @@ use aws_sdk_cloudwatch::types::{
 };
 use aws_smithy_types::DateTime;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(crate) const EC2_NAMESPACE: &str = "AWS/EC2";
@@ -85,6 +85,8 @@ pub async fn discover(
         (EC2_NAMESPACE, Metric::GpuPowerUtilization),
     ];
     let mut found = Vec::new();
+    // The agent publishes all metrics of a GPU under the same ones.
+    let mut known: BTreeSet<Dimensions> = BTreeSet::new();
     for (namespace, metric) in wanted {
         let mut pages = Pages::of("cloudwatch:ListMetrics");
         loop {
@@ -99,18 +101,19 @@ pub async fn discover(
                 .session
                 .patient("cloudwatch:ListMetrics", || request.clone().send())
                 .await?;
-            found.extend(page.metrics().iter().map(|listed| {
-                DiscoveredMetric {
-                    metric,
-                    dimensions: Arc::new(
-                        listed
-                            .dimensions()
-                            .iter()
-                            .filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())))
-                            .collect(),
-                    ),
-                }
-            }));
+            for listed in page.metrics() {
+                let own = listed.dimensions().iter();
+                let own = own.filter_map(|d| Some((d.name()?.to_owned(), d.value()?.to_owned())));
+                let own: Dimensions = Arc::new(own.collect());
+                let dimensions = match known.get(&own) {
+                    Some(same) => Arc::clone(same),
+                    None => {
+                        known.insert(Arc::clone(&own));
+                        own
+                    }
+                };
+                found.push(DiscoveredMetric { metric, dimensions });
+            }
             if !pages.follow(page.next_token())? {
                 break;
             }
@@ -128,20 +131,17 @@ pub async fn fetch(
     queries: &[MetricQuery],
     window: Window,
 ) -> Result<Vec<MetricValues>, SourceError> {
-    let asked: Vec<MetricDataQuery> = queries
-        .iter()
-        .enumerate()
-        .map(|(index, query)| data_query(index, query))
-        .collect();
     clients.metrics_asked(queries.len());
     let mut values: Vec<MetricValues> = vec![Vec::new(); queries.len()];
     let mut pages = Pages::of("cloudwatch:GetMetricData").with_room(most_points(queries, window));
     loop {
         clients.cloudwatch_turn().await;
+        let asked = queries.iter().enumerate();
+        let asked = asked.map(|(index, query)| data_query(index, query));
         let request = clients
             .cloudwatch
             .get_metric_data()
-            .set_metric_data_queries(Some(asked.clone()))
+            .set_metric_data_queries(Some(asked.collect()))
             .start_time(DateTime::from_secs(window.start.as_second()))
             .end_time(DateTime::from_secs(window.end.as_second()))
             .scan_by(ScanBy::TimestampAscending)
