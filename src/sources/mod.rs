@@ -4,6 +4,7 @@
 //! What gathering asks of a place are the traits below, one question each. A place
 //! implements those that it can answer, and says in gaps what it could not.
 
+mod again;
 pub mod aws;
 mod error;
 pub mod files;
@@ -14,6 +15,7 @@ pub mod nvml;
 pub mod prometheus;
 mod provider_id;
 mod secrets;
+mod sigv4;
 mod tls;
 
 pub use error::{CauseLine, SourceError};

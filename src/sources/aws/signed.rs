@@ -9,15 +9,12 @@ use super::query;
 use super::session::Session;
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
+use crate::sources::again::{Again, seconds_of};
 use crate::sources::error::chain;
 use crate::sources::secrets::Secrets;
+use crate::sources::sigv4::{Header, Post};
 use aws_sdk_ec2::config::Credentials;
-use aws_sigv4::http_request::{
-    SignableBody, SignableRequest, SigningParams, SigningSettings, sign,
-};
-use aws_sigv4::sign::v4;
 use aws_smithy_runtime_api::client::http::HttpConnector;
-use aws_smithy_runtime_api::client::identity::Identity;
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
@@ -27,9 +24,7 @@ use serde_json::Value;
 use std::error::Error;
 use std::time::{Duration, SystemTime};
 
-/// Tries of one call, the first included, as the SDK's standard mode has them here.
-const ATTEMPTS: u32 = 5;
-/// The first pause between them; each further one is twice as long.
+/// The first pause between the tries of one call; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// One attempt, to the last byte of its answer.
 const ATTEMPT_WITHIN: Duration = Duration::from_secs(20);
@@ -101,7 +96,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// The headers that a service reads a request by.
-    fn headers(&self) -> Headers {
+    fn headers(&self) -> Vec<Header> {
         let content_type = self.service.protocol.content_type().to_owned();
         let target = self.target.iter().cloned();
         let target = target.map(|target| ("x-amz-target", target));
@@ -114,11 +109,8 @@ impl Call<'_> {
 /// An attempt without an answer.
 struct Missed {
     failed: Box<Failed>,
-    /// Whether another attempt may succeed.
-    is_passing: bool,
+    again: Again,
 }
-
-type Headers = Vec<(&'static str, String)>;
 
 impl Session {
     /// Asks a service in a region with a JSON document. Only an action of the policies is
@@ -210,17 +202,18 @@ impl Session {
     async fn tried(&self, call: &Call<'_>) -> Result<Vec<u8>, Failed> {
         self.signed_turn(call.service.id, call.region).await;
         self.count_call(call.action);
-        let mut pause = FIRST_PAUSE;
-        for _ in 1..ATTEMPTS {
-            match self.once(call).await {
-                Err(missed) if missed.is_passing => {
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
-                }
-                done => return done.map_err(|missed| *missed.failed),
-            }
+        let mut tries = 1;
+        loop {
+            let missed = match self.once(call).await {
+                Ok(answer) => return Ok(answer),
+                Err(missed) => missed,
+            };
+            let Some(pause) = missed.again.pause(tries, FIRST_PAUSE) else {
+                return Err(*missed.failed);
+            };
+            tokio::time::sleep(pause).await;
+            tries += 1;
         }
-        self.once(call).await.map_err(|missed| *missed.failed)
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Vec<u8>, Missed> {
@@ -230,44 +223,53 @@ impl Session {
                 error,
                 unread: None,
             }),
-            is_passing: false,
+            again: Again::Never,
         })?;
         self.keep_secret(credentials.session_token());
-        let failure = |kind, code: &str, why: &str, is_passing| Missed {
+        let failure = |kind, code: &str, why: &str, again| Missed {
             failed: Box::new(Failed {
                 error: SourceError::own(call.action, kind, code, self.secrets().blank(why)),
                 unread: None,
             }),
-            is_passing,
+            again,
         };
+        // Whatever may pass is tried as often as the SDK's standard mode tries here.
+        let passing = Again::Later(None);
         let request = request(call, &credentials, SystemTime::now()).map_err(|error| {
-            failure(FailureKind::InvalidSettings, "", &error.to_string(), false)
+            let why = error.to_string();
+            failure(FailureKind::InvalidSettings, "", &why, Again::Never)
         })?;
         let connector = self.connector();
         let exchange = async {
             let response = connector.call(request).await.map_err(|error| {
                 let why = chain(&error);
-                failure(FailureKind::Unreachable, "", &why, true)
+                failure(FailureKind::Unreachable, "", &why, passing)
             })?;
             let status = response.status();
-            let header = response.headers().get("x-amzn-errortype");
-            let error_type = header.map(str::to_owned);
+            let headers = response.headers();
+            let error_type = headers.get("x-amzn-errortype").map(str::to_owned);
+            let wait = headers.get("retry-after").and_then(seconds_of);
             let body = Limited::new(response.into_body(), MOST_BYTES_OF_AN_ANSWER);
             let body = body.collect().await.map_err(|error| {
                 let why = chain(&*error);
-                failure(FailureKind::Unreachable, "", &why, true)
+                failure(FailureKind::Unreachable, "", &why, passing)
             })?;
-            Ok::<_, Missed>((status, error_type, body.to_bytes().to_vec()))
+            Ok::<_, Missed>((status, error_type, wait, body.to_bytes().to_vec()))
         };
-        let (status, error_type, body) = tokio::time::timeout(ATTEMPT_WITHIN, exchange)
+        let (status, error_type, wait, body) = tokio::time::timeout(ATTEMPT_WITHIN, exchange)
             .await
-            .unwrap_or_else(|_| Err(failure(FailureKind::Unreachable, TIMED_OUT, "", true)))?;
+            .unwrap_or_else(|_| Err(failure(FailureKind::Unreachable, TIMED_OUT, "", passing)))?;
         if status.is_success() {
             return Ok(body);
         }
         let failed = refusal(call.action, status, error_type, body, &self.secrets());
+        let may_pass = status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled;
         Err(Missed {
-            is_passing: status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled,
+            again: if may_pass {
+                Again::Later(wait)
+            } else {
+                Again::Never
+            },
             failed: Box::new(failed),
         })
     }
@@ -342,29 +344,18 @@ fn signature(
     call: &Call<'_>,
     credentials: &Credentials,
     at: SystemTime,
-) -> Result<Headers, Box<dyn Error + Send + Sync>> {
-    let identity: Identity = credentials.clone().into();
-    let params: SigningParams<'_> = v4::SigningParams::builder()
-        .identity(&identity)
-        .region(call.region)
-        .name(call.service.signing_name)
-        .time(at)
-        .settings(SigningSettings::default())
-        .build()?
-        .into();
-    let headers = call.headers();
-    let request = SignableRequest::new(
-        "POST",
-        call.url.as_str(),
-        headers.iter().map(|(name, value)| (*name, value.as_str())),
-        SignableBody::Bytes(call.body.as_bytes()),
-    )?;
-    let (instructions, _signature) = sign(request, &params)?.into_parts();
-    let (headers, _query) = instructions.into_parts();
-    let headers = headers.iter();
-    Ok(headers
-        .map(|header| (header.name(), header.value().to_owned()))
-        .collect())
+) -> Result<Vec<Header>, Box<dyn Error + Send + Sync>> {
+    let owned = call.headers();
+    let headers = owned.iter().map(|(name, value)| (*name, value.as_str()));
+    let headers: Vec<(&str, &str)> = headers.collect();
+    let post = Post {
+        service: call.service.signing_name,
+        region: call.region,
+        url: &call.url,
+        headers: &headers,
+        body: &call.body,
+    };
+    post.signature(credentials, at)
 }
 
 #[cfg(test)]

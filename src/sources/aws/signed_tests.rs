@@ -15,7 +15,7 @@ fn at() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_794_731_400)
 }
 
-fn signed(token: Option<&str>, region: &str, url: &str, body: &str) -> Headers {
+fn signed(token: Option<&str>, region: &str, url: &str, body: &str) -> Vec<Header> {
     let token = token.map(str::to_owned);
     let credentials = Credentials::new("AKIDEXAMPLE", SECRET, token, None, "tests");
     let call = Call {

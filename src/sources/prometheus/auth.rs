@@ -2,11 +2,11 @@
 //! shows in no message.
 
 use super::address::shown;
-use super::request::Header;
-use super::signature::{Scope, signed};
+use super::request::FORM;
 use crate::domain::FailureKind;
 use crate::sources::aws::Credentials;
 use crate::sources::secrets::Secrets;
+use crate::sources::sigv4::{Header, Post};
 use crate::sources::{SourceError, aws};
 use aws_smithy_types::base64;
 use std::fmt;
@@ -190,8 +190,15 @@ impl Prover {
             }
             Auth::SigV4 { service, region } => {
                 let credentials = self.credentials().await?;
-                let scope = Scope { service, region };
-                signed(url, form, &credentials, scope, SystemTime::now()).map_err(|error| {
+                let post = Post {
+                    service,
+                    region,
+                    url,
+                    headers: &[FORM],
+                    body: form,
+                };
+                let signed = post.signature(&credentials, SystemTime::now());
+                signed.map_err(|error| {
                     let why = self.clean(&error.to_string());
                     SourceError::own(action, FailureKind::InvalidSettings, NOT_SIGNED, why)
                 })

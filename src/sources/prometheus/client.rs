@@ -6,12 +6,14 @@ use super::answer::{
 };
 use super::auth::{Prover, Server};
 use super::error::{
-    Again, Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_HEADER, INVALID_URL, invalid, malformed,
+    Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_HEADER, INVALID_URL, invalid, malformed,
 };
-use super::request::{FORM, Form, Header, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
+use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
 use super::transport::{Reply, Transport};
 use crate::domain::{ApiUsage, Window};
 use crate::sources::SourceError;
+use crate::sources::again::Again;
+use crate::sources::sigv4::Header;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::HttpError;
 use aws_smithy_types::body::SdkBody;
@@ -22,12 +24,6 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Tries of a call that a server throttles, the first included.
-const TRIES_WHEN_THROTTLED: u32 = 5;
-/// Tries of a call that meets a fault which may pass.
-const TRIES_WHEN_FAULTY: u32 = 3;
-/// A server that wants a longer pause is not asked again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Warnings that are kept of all calls.
 const MOST_WARNINGS: usize = 20;
 const USER_AGENT: &str = concat!("gpucost/", env!("CARGO_PKG_VERSION"));
@@ -224,7 +220,7 @@ impl Client {
             if again == Again::Renewed && !is_renewed {
                 is_renewed = true;
             } else {
-                let Some(pause) = self.pause(again, tries) else {
+                let Some(pause) = again.pause(tries, self.first_pause) else {
                     return Err(error);
                 };
                 tracing::debug!("{error}; again in {} ms", pause.as_millis());
@@ -250,18 +246,6 @@ impl Client {
                 noted.warnings.insert(clean);
             }
         }
-    }
-
-    /// How long to wait before the next try after some; `None` where there is none.
-    fn pause(&self, again: Again, tries: u32) -> Option<Duration> {
-        let doubled = self.first_pause.saturating_mul(1 << (tries - 1).min(16));
-        let (most, pause) = match again {
-            Again::Never | Again::Renewed => return None,
-            Again::Soon => (TRIES_WHEN_FAULTY, doubled.min(LONGEST_PAUSE)),
-            Again::Later(None) => (TRIES_WHEN_THROTTLED, doubled.min(LONGEST_PAUSE)),
-            Again::Later(Some(pause)) => (TRIES_WHEN_THROTTLED, pause),
-        };
-        (tries < most && pause <= LONGEST_PAUSE).then_some(pause)
     }
 
     async fn tried<T: DeserializeOwned>(

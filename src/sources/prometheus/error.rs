@@ -6,27 +6,15 @@ use super::auth::{COMMAND_FAILED, COMMAND_LATE, COMMAND_NOT_RUN, NO_TOKEN, NOT_S
 use super::request::CONNECT;
 use super::transport::{NotReceived, Reply};
 use crate::domain::FailureKind;
+use crate::sources::again::{Again, seconds_of};
 use crate::sources::error::{SourceError, chain};
 use serde_json::Value;
 use std::error::Error;
-use std::time::Duration;
 
 /// A try that failed.
 pub(super) struct Failed {
     pub error: SourceError,
     pub again: Again,
-}
-
-/// What may help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
-    Never,
-    /// Another try, because the fault may pass.
-    Soon,
-    /// Another try when the server has time: after as long as it says.
-    Later(Option<Duration>),
-    /// Another try at once, with another token.
-    Renewed,
 }
 
 /// Own words for failures, which name nobody.
@@ -193,8 +181,7 @@ impl Refusal {
     fn sorted(&self, reply: &Reply) -> (FailureKind, Again) {
         let said = self.said.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let wait = reply.retry_after.as_deref();
-        let wait = wait.and_then(|text| text.trim().parse().ok().map(Duration::from_secs));
+        let wait = reply.retry_after.as_deref().and_then(seconds_of);
         match reply.status {
             401 | 403 if says(&["expired"]) => (FailureKind::ExpiredCredentials, Again::Never),
             401 => (FailureKind::RejectedCredentials, Again::Never),

@@ -23,7 +23,6 @@ mod readings;
 mod request;
 #[cfg(test)]
 mod scenes;
-mod signature;
 mod source;
 mod transport;
 

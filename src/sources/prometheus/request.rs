@@ -4,9 +4,6 @@ use crate::domain::Window;
 use form_urlencoded::Serializer;
 use jiff::Timestamp;
 
-/// A header that this program sets.
-pub(super) type Header = (&'static str, String);
-
 /// The type of every body that is sent.
 pub(super) const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 

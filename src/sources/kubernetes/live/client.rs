@@ -5,9 +5,10 @@ use super::super::failure::PLUGIN_LATE;
 use super::super::options::KubernetesOptions;
 use super::super::rbac::CONNECT;
 use super::config::Target;
-use super::refusal::{Again, Refusal, not_made};
+use super::refusal::{Refusal, not_made};
 use crate::domain::{ApiUsage, FailureKind};
 use crate::sources::SourceError;
+use crate::sources::again::seconds_of;
 use crate::sources::secrets::Secrets;
 use http::header::{ACCEPT, RETRY_AFTER, USER_AGENT};
 use http_body_util::{BodyExt, Limited};
@@ -24,12 +25,6 @@ const MOST_BYTES: usize = 64 << 20;
 const MOST_BYTES_OF_CLUSTER: usize = 1 << 30;
 /// Bytes that are read of an answer without data: what went wrong fits into fewer.
 const MOST_WORDS: usize = 64 << 10;
-/// Tries of a call that a server throttles, the first included.
-const TRIES_WHEN_THROTTLED: u32 = 5;
-/// Tries of a call that meets a fault which may pass.
-const TRIES_WHEN_FAULTY: u32 = 3;
-/// A server that wants a longer pause is not asked again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const AGENT: &str = concat!("gpucost/", env!("CARGO_PKG_VERSION"));
 
 /// One API server, which is only read.
@@ -106,7 +101,8 @@ impl ApiServer {
                 Ok(body) => return Ok(body),
                 Err(refusal) => refusal,
             };
-            let Some(pause) = self.pause(refusal.again, tries) else {
+            let pause = refusal.again.pause(tries, self.first_pause);
+            let Some(pause) = pause.filter(|pause| *pause < self.left()) else {
                 return Err(refusal);
             };
             let error = &refusal.error;
@@ -125,19 +121,6 @@ impl ApiServer {
 
     fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
-    }
-
-    /// How long to wait before the next try after some; `None` where there is none.
-    fn pause(&self, again: Again, tries: u32) -> Option<Duration> {
-        let doubled = self.first_pause.saturating_mul(1 << (tries - 1).min(16));
-        let (most, pause) = match again {
-            Again::Never => return None,
-            Again::Soon => (TRIES_WHEN_FAULTY, doubled.min(LONGEST_PAUSE)),
-            Again::Later(None) => (TRIES_WHEN_THROTTLED, doubled.min(LONGEST_PAUSE)),
-            Again::Later(Some(pause)) => (TRIES_WHEN_THROTTLED, pause),
-        };
-        let is_in_time = pause <= LONGEST_PAUSE && pause < self.left();
-        (tries < most && is_in_time).then_some(pause)
     }
 
     async fn tried(
@@ -169,7 +152,7 @@ impl ApiServer {
         })?;
         let status = response.status();
         let wait = response.headers().get(RETRY_AFTER);
-        let wait: Option<u64> = wait.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let wait = wait.and_then(|value| seconds_of(value.to_str().ok()?));
         let received = self.received.get();
         let most = if status.is_success() {
             most_bytes(received)
@@ -185,7 +168,6 @@ impl ApiServer {
         }
         // What an answer that is too long or cut says is not needed.
         let words = body.map(|body| body.to_bytes()).unwrap_or_default();
-        let wait = wait.map(Duration::from_secs);
         let status = status.as_u16();
         Err(Refusal::of(action, status, wait, &words))
     }

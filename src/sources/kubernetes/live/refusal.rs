@@ -8,6 +8,7 @@ use super::super::failure::{
 use super::super::rbac::CONNECT;
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
+use crate::sources::again::Again;
 use crate::sources::error::chain;
 use crate::sources::secrets::Secrets;
 use http_body_util::LengthLimitError;
@@ -41,16 +42,6 @@ const REASONS: [&str; 14] = [
 pub(super) struct Refusal {
     pub error: SourceError,
     pub again: Again,
-}
-
-/// What may help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
-    Never,
-    /// Another try, because the fault may pass.
-    Soon,
-    /// Another try when the server has time: after as long as it says.
-    Later(Option<Duration>),
 }
 
 impl Refusal {

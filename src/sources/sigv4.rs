@@ -1,7 +1,7 @@
-//! SigV4 signatures of forms, for the Prometheus endpoints of Amazon.
+//! SigV4 signatures of requests that no SDK crate sends: of AWS services without one here,
+//! and of the Prometheus endpoints of Amazon.
 
-use super::request::{FORM, Header};
-use crate::sources::aws::Credentials;
+use aws_sdk_ec2::config::Credentials;
 use aws_sigv4::http_request::{
     SignableBody, SignableRequest, SigningParams, SigningSettings, sign,
 };
@@ -10,46 +10,51 @@ use aws_smithy_runtime_api::client::identity::Identity;
 use std::error::Error;
 use std::time::SystemTime;
 
-/// What a signature is valid for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scope<'a> {
+/// A header that this program sets.
+pub(super) type Header = (&'static str, String);
+
+/// A POST to a service in a region.
+pub(super) struct Post<'a> {
     pub service: &'a str,
     pub region: &'a str,
+    pub url: &'a str,
+    /// Headers that are signed beside the host and the time, and must be sent as they are.
+    pub headers: &'a [(&'a str, &'a str)],
+    pub body: &'a str,
 }
 
-/// The headers that sign a form which is sent to a URL at a time. The content type is
-/// signed too, so it must be [`FORM`].
-///
-/// # Errors
-/// When the URL or the credentials cannot be part of a request.
-pub(super) fn signed(
-    url: &str,
-    form: &str,
-    credentials: &Credentials,
-    scope: Scope<'_>,
-    at: SystemTime,
-) -> Result<Vec<Header>, Box<dyn Error + Send + Sync>> {
-    let identity: Identity = credentials.clone().into();
-    let params: SigningParams<'_> = v4::SigningParams::builder()
-        .identity(&identity)
-        .region(scope.region)
-        .name(scope.service)
-        .time(at)
-        .settings(SigningSettings::default())
-        .build()?
-        .into();
-    let request = SignableRequest::new(
-        "POST",
-        url,
-        [FORM].into_iter(),
-        SignableBody::Bytes(form.as_bytes()),
-    )?;
-    let (instructions, _signature) = sign(request, &params)?.into_parts();
-    let (headers, _query) = instructions.into_parts();
-    let headers = headers.iter();
-    Ok(headers
-        .map(|header| (header.name(), header.value().to_owned()))
-        .collect())
+impl Post<'_> {
+    /// The headers that sign it at a time.
+    ///
+    /// # Errors
+    /// When the URL or the credentials cannot be part of a request.
+    pub(super) fn signature(
+        &self,
+        credentials: &Credentials,
+        at: SystemTime,
+    ) -> Result<Vec<Header>, Box<dyn Error + Send + Sync>> {
+        let identity: Identity = credentials.clone().into();
+        let params: SigningParams<'_> = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(self.region)
+            .name(self.service)
+            .time(at)
+            .settings(SigningSettings::default())
+            .build()?
+            .into();
+        let request = SignableRequest::new(
+            "POST",
+            self.url,
+            self.headers.iter().copied(),
+            SignableBody::Bytes(self.body.as_bytes()),
+        )?;
+        let (instructions, _signature) = sign(request, &params)?.into_parts();
+        let (headers, _query) = instructions.into_parts();
+        let headers = headers.iter();
+        Ok(headers
+            .map(|header| (header.name(), header.value().to_owned()))
+            .collect())
+    }
 }
 
 #[cfg(test)]
@@ -62,18 +67,22 @@ mod tests {
     const BODY: &str = "query=max+by+%28UUID%29+%28DCGM_FI_DEV_GPU_UTIL%29&start=1793491200.000\
                         &end=1794700800.000&step=300";
 
+    const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
     const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 
     fn signed_with(token: Option<&str>, service: &str) -> Vec<Header> {
         let token = token.map(str::to_owned);
         let credentials = Credentials::new("AKIDEXAMPLE", SECRET, token, None, "tests");
-        let scope = Scope {
+        let post = Post {
             service,
             region: "us-east-1",
+            url: URL,
+            headers: &[FORM],
+            body: BODY,
         };
         // 2026-11-15T08:30:00Z
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_794_731_400);
-        let mut headers = signed(URL, BODY, &credentials, scope, at).expect("it can be signed");
+        let mut headers = post.signature(&credentials, at).expect("it can be signed");
         headers.sort();
         headers
     }
