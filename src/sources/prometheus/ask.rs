@@ -121,6 +121,7 @@ pub(super) async fn in_pieces<A: Ask>(
         };
         let smaller = is_too_large(&error).then(|| sizes.below(hosts.len(), span));
         if let Some(smaller) = smaller.flatten() {
+            tracing::debug!("{error}; again in smaller pieces");
             *sizes = smaller;
             open.push((hosts, span));
             let smaller = |(hosts, span): &(Vec<_>, Span)| pieces(hosts, *span, *sizes);
@@ -156,6 +157,7 @@ pub(super) async fn at_instant<A: Ask>(
             Err(error) => error,
         };
         if is_too_large(&error) && hosts.len() > 1 {
+            tracing::debug!("{error}; again in smaller pieces");
             let (first, second) = hosts.split_at(hosts.len() / 2);
             open.extend([second, first]);
             continue;

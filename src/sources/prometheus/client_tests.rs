@@ -269,6 +269,28 @@ async fn a_query_that_is_too_large_is_told_from_others() {
             "execution",
             "the query exceeded the maximum number of chunks (err-mimir-max-chunks-per-query)",
         ),
+        // As Cortex words the quotas that Amazon's page lists.
+        (
+            "422 Unprocessable Entity",
+            "execution",
+            "expanding series: the query hit the aggregated data size limit (limit: 5368709120 \
+             bytes)",
+        ),
+        (
+            "422 Unprocessable Entity",
+            "execution",
+            "expanding series: the query hit the aggregated chunks size limit (limit: 7 bytes)",
+        ),
+        (
+            "422 Unprocessable Entity",
+            "execution",
+            "expanding series: the query hit the max number of chunks limit (limit: 7 chunks)",
+        ),
+        (
+            "400 Bad Request",
+            "bad_data",
+            "query rejected: Query Samples Processed are above the threshold of 1000000",
+        ),
         (
             "400 Bad Request",
             "bad_data",

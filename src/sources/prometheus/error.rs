@@ -229,7 +229,13 @@ const LARGE: &[&str] = &[
     "err-mimir-max-",
     "max number of",
     "maximum number of",
+    "chunks size limit",
+    "data size limit",
     "time range exceeds the limit",
+    // Amazon's limit of the cost of a query, by the name of what is counted and of the
+    // parameter; how the message continues is not documented.
+    "samples processed",
+    "max_samples_processed",
 ];
 
 /// How a text begins that is not in a known format; empty where it is empty.

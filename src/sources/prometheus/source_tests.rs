@@ -453,6 +453,28 @@ fn queries_that_fail_leave_out_what_they_were_about() {
 }
 
 #[test]
+fn a_limit_that_the_smallest_query_exceeds_is_a_gap_that_names_it() {
+    let instances = [machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal")];
+    let gpu = r#"hostname="ip-10-0-0-1",gpu="0""#;
+    let answers = |_: &str, _: Timestamp, _: Timestamp| {
+        Err(SourceError {
+            said: "the query hit the aggregated data size limit (limit: 7 bytes)".to_owned(),
+            ..failure(FailureKind::TooLarge)
+        })
+    };
+    let server = Server::of(&[("DCGM_FI_DEV_GPU_UTIL", gpu)], Box::new(answers));
+    let (all, gaps) = gathered(&server, &instances, days(2));
+    assert_eq!(all, []);
+    // Of the averages two days, and one by one; of the maxima each day at once.
+    assert_eq!(server.queries().len(), 5);
+    let reasons: Vec<&str> = gaps.iter().map(|gap| gap.reason.as_str()).collect();
+    // The averages and the maxima of one GPU.
+    let named = "prometheus:query_range: HTTP 422: the query hit the aggregated data size limit \
+                 (limit: 7 bytes); 2 series are missing";
+    assert_eq!(reasons, [named]);
+}
+
+#[test]
 fn a_server_without_gpus_says_so() {
     let instances = [machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal")];
     let server = answering(&[("up", r#"job="node""#)], |_| Vec::new());
