@@ -166,8 +166,8 @@ fn obtain(
             choose_fine(estate, settings, (&scope, &bought), partial)
         };
         // Samples of hosts are joined later, and CPU may size what only they measured.
-        let is_auto = args.resolution == Resolution::Auto && args.profile_data.is_empty();
-        let refine = is_auto.then_some(&choose as Refine<'_>);
+        let may_refine = args.profile_data.is_empty();
+        let refine = may_refine.then_some(&choose as Refine<'_>);
         let (estate, recorder) = live(args, settings, (metrics, refine), recorder, io)?;
         recorded = recorder.map(Recorder::finish);
         estate
@@ -309,6 +309,7 @@ fn options(
         as_of: args.as_of.unwrap_or(io.now),
         lookback,
         metrics: args.metrics_source != MetricsSource::None,
+        hours_first: args.resolution == Resolution::Auto,
         offline: args.offline,
         max_api_cost_usd: args.max_api_cost.or(settings.max_api_cost),
         cache: PriceBook::default(),

@@ -4,7 +4,7 @@ use super::measured::{Measured, Planned, measured, planned};
 use super::places::Place;
 use crate::domain::{Instance, ResourceId};
 use crate::sources::files::{Recorder, Replaced};
-use crate::sources::{Detail, MetricAsk};
+use crate::sources::{Detail, MetricAsk, MetricServer, MetricSource};
 use crate::usage::{Estate, Usages};
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ pub type Refine<'a> = &'a dyn Fn(Estate, &BTreeSet<ResourceId>) -> (BTreeSet<Res
 pub(super) type Home<'a> = (&'a Place<'a>, BTreeSet<ResourceId>);
 
 /// Completes an estate that was measured by the hour with finer answers, in the place of the
-/// hours that do not tell enough.
+/// hours that do not tell enough, from regions and from servers.
 pub(super) async fn complete(
     estate: &mut Estate,
-    homes: &[Home<'_>],
+    (homes, servers): (&[Home<'_>], &[MetricServer]),
     partial: &BTreeSet<ResourceId>,
     refine: Refine<'_>,
     mut recorder: Option<&mut Recorder>,
@@ -35,10 +35,13 @@ pub(super) async fn complete(
     let (fine, usage) = refine(by_hours, partial);
     estate.usage = usage;
     progress(&format!("{} instances in finer detail", fine.len()));
-    estate
-        .usage
-        .retain(|id| !(fine.contains(id) && partial.contains(id)));
+    let is_replaced = |id: &ResourceId| fine.contains(id) && partial.contains(id);
+    estate.usage.retain(|id| !is_replaced(id));
     estate.usage.forget_grid(|id| fine.contains(id));
+    estate
+        .clusters
+        .uses
+        .retain(|one| !is_replaced(&one.machine));
     if let Some(recorder) = &mut recorder {
         for id in &fine {
             let what = if partial.contains(id) {
@@ -49,22 +52,23 @@ pub(super) async fn complete(
             recorder.replace(id, what);
         }
     }
-    let asks = asks(estate, homes, &fine, partial);
-    let shapes = &estate.shapes;
-    let questions = asks.iter().flat_map(|(place, detail, instances)| {
+    let again = again(estate, (homes, servers), &fine, partial);
+    let (fleet, shapes) = (estate.instances.as_slice(), &estate.shapes);
+    let questions = again.iter().flat_map(|again| {
         let ask = MetricAsk {
-            instances,
+            fleet,
+            instances: &again.instances,
             shapes,
             window,
             period_seconds,
-            detail: *detail,
+            detail: again.detail,
         };
-        let sources = place.connection.metrics.iter();
-        sources.map(move |source| (Some(*place), source.as_ref(), ask))
+        let sources = again.sources.iter();
+        sources.map(move |source| (again.place, *source, ask))
     });
     let mut gaps = Vec::new();
     let mut plans: Vec<Planned<'_>> = planned(questions, &mut gaps).await;
-    // Both details of a region are asked for in the same turns.
+    // Both details of a region, or of a server, are asked for in the same turns.
     plans.dedup_by(|later, kept| kept.takes_over(later));
     let found = measured(plans, (window, period_seconds), recorder).await;
     gaps.extend(found.gaps);
@@ -77,27 +81,50 @@ pub(super) async fn complete(
     estate.gaps.dedup();
 }
 
-/// What to ask in each region: of machines whose hours are not whole everything, of the
-/// others what is read period by period.
-fn asks<'a>(
+/// Who is asked again, and about which machines.
+struct Again<'a> {
+    /// The region that the sources are of; absent for a server.
+    place: Option<&'a Place<'a>>,
+    sources: Vec<&'a dyn MetricSource>,
+    detail: Detail,
+    instances: Vec<Instance>,
+}
+
+/// What to ask in each region and of each server: of machines whose hours are not whole
+/// everything, of the others what is read period by period.
+fn again<'a>(
     estate: &Estate,
-    homes: &[Home<'a>],
+    (homes, servers): (&[Home<'a>], &'a [MetricServer]),
     fine: &BTreeSet<ResourceId>,
     partial: &BTreeSet<ResourceId>,
-) -> Vec<(&'a Place<'a>, Detail, Vec<Instance>)> {
-    let mut asks = Vec::new();
-    for (place, own) in homes {
+) -> Vec<Again<'a>> {
+    let of_homes = homes.iter().map(|(place, own)| {
+        let sources = place.connection.metrics.iter();
+        let sources: Vec<&'a dyn MetricSource> = sources.map(|source| source.as_ref()).collect();
+        (Some(*place), sources, Some(own))
+    });
+    let of_servers = servers.iter().map(|server| {
+        let sources: Vec<&'a dyn MetricSource> = vec![server.metrics.as_ref()];
+        (None, sources, None)
+    });
+    let mut all = Vec::new();
+    for (place, sources, own) in of_homes.chain(of_servers) {
         for (detail, is_partial) in [(Detail::Full, true), (Detail::Grid, false)] {
             let instances = estate.instances.iter().filter(|one| {
-                own.contains(&one.id)
+                own.is_none_or(|own| own.contains(&one.id))
                     && fine.contains(&one.id)
                     && partial.contains(&one.id) == is_partial
             });
             let instances: Vec<Instance> = instances.cloned().collect();
             if !instances.is_empty() {
-                asks.push((*place, detail, instances));
+                all.push(Again {
+                    place,
+                    sources: sources.clone(),
+                    detail,
+                    instances,
+                });
             }
         }
     }
-    asks
+    all
 }

@@ -25,15 +25,19 @@ pub(super) type Question<'a> = (Option<&'a Place<'a>>, &'a dyn MetricSource, Met
 /// server.
 pub(super) struct Planned<'a> {
     place: Option<&'a Place<'a>>,
+    source: &'a dyn MetricSource,
     pub made: MetricCalls<'a>,
 }
 
 impl Planned<'_> {
     /// Takes over the calls of another plan if both are of one region, whose quota they
-    /// share. Returns whether they are.
+    /// share, or of one server. Returns whether they are.
     pub(super) fn takes_over(&mut self, other: &mut Self) -> bool {
-        let both = self.place.zip(other.place);
-        let is_same = both.is_some_and(|(own, others)| std::ptr::eq(own, others));
+        let is_same = match (self.place, other.place) {
+            (Some(own), Some(others)) => std::ptr::eq(own, others),
+            (None, None) => std::ptr::addr_eq(self.source, other.source),
+            _ => false,
+        };
         if is_same {
             self.made.series += other.made.series;
             self.made.cost_usd += other.made.cost_usd;
@@ -48,14 +52,17 @@ pub(super) async fn planned<'a>(
     questions: impl Iterator<Item = Question<'a>>,
     gaps: &mut Vec<Gap>,
 ) -> Vec<Planned<'a>> {
-    let plans =
-        questions.map(|(place, source, ask)| async move { (place, source.plan(ask).await) });
+    let plans = questions.map(|(place, source, ask)| async move {
+        let plan = source.plan(ask).await;
+        (place, source, plan)
+    });
     let answers: Vec<_> = stream::iter(plans).buffered(PLACES_AT_ONCE).collect().await;
     let mut planned = Vec::with_capacity(answers.len());
-    for (place, answer) in answers {
+    for (place, source, answer) in answers {
         gaps.extend(named(place, answer.gaps));
         planned.push(Planned {
             place,
+            source,
             made: answer.value,
         });
     }

@@ -9,12 +9,13 @@ use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{Asked, quotes};
+use crate::catalog::known_shape;
 use crate::domain::{
     ApiUsage, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered,
     Instance, PriceBook, TrainingJob, Window,
 };
 use crate::sources::files::Recorder;
-use crate::sources::{Account, Detail, Found, MetricAsk, MetricServer, SourceError};
+use crate::sources::{Account, ByTheHour, Detail, Found, MetricAsk, MetricServer, SourceError};
 use crate::usage::Estate;
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -35,6 +36,9 @@ pub struct GatherOptions {
     pub lookback: SignedDuration,
     /// Whether to ask how things are used at all.
     pub metrics: bool,
+    /// Whether to ask for hours first where every source of metrics answers them, and not
+    /// only where one of them needs it.
+    pub hours_first: bool,
     /// Whether to take bundled prices without asking.
     pub offline: bool,
     /// Highest accepted price of the calls, in USD.
@@ -95,6 +99,19 @@ impl<'a> Fleet<'a> {
         self.regions.push((place, range));
     }
 
+    /// GPUs of everything that may have run in a window, as far as their types are known.
+    fn gpus(&self, window: Window) -> u64 {
+        let may_have_run = |one: &&Instance| one.stopped_at().is_none_or(|at| at > window.start);
+        let instances = self.found.instances.iter().filter(may_have_run);
+        let offers = instances.filter_map(|one| {
+            let shape = known_shape(&self.found.shapes, &one.instance_type)?;
+            shape.gpu.as_ref()
+        });
+        offers
+            .map(|offer| u64::from(offer.share.visible_devices()))
+            .sum()
+    }
+
     /// Each region that has instances, with these.
     fn inhabited(&self) -> impl Iterator<Item = (&'a Place<'a>, &[Instance])> {
         let regions = self.regions.iter();
@@ -113,9 +130,9 @@ impl<'a> Fleet<'a> {
 /// Gathers an estate from accounts of any provider, and from servers that tell how
 /// machines of any account are used. Series are reduced as they arrive;
 /// with their points they go to a recorder, where one is given. `progress` is reported
-/// what is going on. Where `refine` is given and every source of metrics answers by the
-/// hour, hours are asked for first, in a window of whole hours, and the grid only of the
-/// machines that it names.
+/// what is going on. Where `refine` is given, every source of metrics answers by the hour,
+/// and the options want it or a source needs it, hours are asked for first, in a window of
+/// whole hours, and the grid only of the machines that it names.
 ///
 /// # Errors
 /// When no region could be read, or the calls would cost more than accepted.
@@ -135,15 +152,21 @@ pub async fn gather(
     let periods = periods.map(|source| source.period_seconds(options.lookback));
     let period_seconds = periods.max().unwrap_or(USUAL_PERIOD_SECONDS);
     let is_finer = options.metrics && period_seconds < HOUR_SECONDS && !sources.is_empty();
-    let refine =
-        refine.filter(|_| is_finer && sources.iter().all(|source| source.answers_by_the_hour()));
-    let whole_seconds = refine.map_or(period_seconds, |_| HOUR_SECONDS);
-    let window = Window::before(options.as_of, options.lookback, whole_seconds)
-        .map_err(GatherError::Window)?;
+    let before = |whole_seconds| {
+        let window = Window::before(options.as_of, options.lookback, whole_seconds);
+        window.map_err(GatherError::Window)
+    };
+    let mut window = before(period_seconds)?;
     let mut gaps = Vec::new();
 
     progress(&format!("instances in {} regions", places.len()));
     let fleet = inventories(&places, &mut gaps).await?;
+    let gpus = fleet.gpus(window);
+    let wishes = sources.iter().map(|source| source.by_the_hour(gpus));
+    let refine = refine.filter(|_| is_finer && come_first(wishes, options.hours_first));
+    if refine.is_some() {
+        window = before(HOUR_SECONDS)?;
+    }
     let read = fleet.regions.iter().map(|(place, _)| *place).collect();
     let jobs = training_jobs(read, window).await;
     gaps.extend(jobs.gaps);
@@ -216,13 +239,21 @@ pub async fn gather(
         api: ApiUsage::default(),
     };
     if let Some(refine) = refine {
-        complete(&mut estate, &homes, &partial, refine, recorder, progress).await;
+        let asked = (homes.as_slice(), servers);
+        complete(&mut estate, asked, &partial, refine, recorder, progress).await;
     }
     let of_accounts = accounts.iter().map(|account| &account.meter);
     for meter in of_accounts.chain(servers.iter().map(|server| &server.meter)) {
         estate.api.add(meter());
     }
     Ok(estate)
+}
+
+/// Whether hours are asked for first: where all sources answer them, and it is wished for or
+/// one of them needs it.
+fn come_first(wishes: impl Iterator<Item = ByTheHour>, is_wished: bool) -> bool {
+    let wishes: BTreeSet<ByTheHour> = wishes.collect();
+    !wishes.contains(&ByTheHour::Never) && (is_wished || wishes.contains(&ByTheHour::Needed))
 }
 
 /// Every account that is read or that owns an instance, ascending.
@@ -350,6 +381,7 @@ async fn asked<'a>(
         return Vec::new();
     }
     let ask = |instances| MetricAsk {
+        fleet: instances,
         instances,
         shapes: &fleet.found.shapes,
         window,

@@ -17,6 +17,7 @@ mod provider_id;
 mod secrets;
 mod sigv4;
 mod tls;
+mod whole_hours;
 
 pub use error::{CauseLine, SourceError};
 
@@ -104,6 +105,9 @@ pub trait JobSource {
 /// Which machines to measure, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricAsk<'a> {
+    /// Every machine that a name can be of, so that one that two have is of neither.
+    pub fleet: &'a [Instance],
+    /// Those among them that are measured.
     pub instances: &'a [Instance],
     /// Shapes by instance type, as far as inventories know them.
     pub shapes: &'a BTreeMap<String, InstanceShape>,
@@ -124,16 +128,26 @@ pub enum Detail {
     Grid,
 }
 
+/// When a source answers [`Detail::Hours`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ByTheHour {
+    /// Not at all.
+    Never,
+    /// Where it is asked to, which pays where every data point counts against a quota.
+    Possible,
+    /// First, because the grid of so many GPUs is more than it should be asked for.
+    Needed,
+}
+
 /// How machines were used. How a metric is named and joined to a machine is the
 /// source's own business.
 pub trait MetricSource {
     /// The finest grid that it keeps for a lookback, in seconds.
     fn period_seconds(&self, lookback: SignedDuration) -> u32;
 
-    /// Whether it answers [`Detail::Hours`], which pays where every data point counts
-    /// against a quota.
-    fn answers_by_the_hour(&self) -> bool {
-        false
+    /// When it answers [`Detail::Hours`] about a fleet of so many GPUs.
+    fn by_the_hour(&self, _gpus: u64) -> ByTheHour {
+        ByTheHour::Never
     }
 
     /// Finds out what can be asked, and what that costs. Nothing that costs is asked

@@ -11,6 +11,7 @@ mod expected;
 mod figures;
 mod fleet;
 mod gate;
+mod large;
 mod places;
 mod pods;
 mod proof;

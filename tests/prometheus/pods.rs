@@ -58,6 +58,7 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
     let server = connect(server, ClientOptions::default(), MetricMap::builtin()).expect("a URL");
     let shapes = BTreeMap::new();
     let ask = MetricAsk {
+        fleet: &instances,
         instances: &instances,
         shapes: &shapes,
         window: Window {

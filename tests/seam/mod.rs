@@ -12,7 +12,7 @@ use gpucost::domain::{
 use gpucost::gather::{GatherError, GatherOptions, Refine, gather};
 use gpucost::sources::files::{Recorder, parse_estate, write_recorded};
 use gpucost::sources::{
-    Account, Answer, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
+    Account, Answer, ByTheHour, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
     MetricCalls, MetricServer, MetricSource, PriceAsk, PriceSource, Readings, SourceError,
 };
 use gpucost::usage::{Estate, Points, Series, UsageBuilder};
@@ -124,6 +124,7 @@ struct Clock {
     asked: Rc<RefCell<Asked>>,
     /// Whether it complains, before and after, where it is not asked by the hour.
     is_slow: bool,
+    answers: ByTheHour,
 }
 
 impl Clock {
@@ -139,12 +140,16 @@ impl MetricSource for Clock {
         300
     }
 
-    fn answers_by_the_hour(&self) -> bool {
-        true
+    fn by_the_hour(&self, gpus: u64) -> ByTheHour {
+        // Each machine has one.
+        assert!(gpus <= 3, "{gpus}");
+        self.answers
     }
 
     fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         let call = async move {
+            let is_known = |one: &Instance| ask.fleet.contains(one);
+            assert!(ask.instances.iter().all(is_known));
             let names = ask.instances.iter().map(|one| one.id.to_string());
             self.asked.borrow_mut().push((ask.detail, names.collect()));
             let period_seconds = match ask.detail {
@@ -318,6 +323,7 @@ fn options() -> GatherOptions {
         as_of: now(),
         lookback: SignedDuration::from_hours(14 * 24),
         metrics: true,
+        hours_first: true,
         offline: false,
         max_api_cost_usd: None,
         cache: PriceBook::default(),
@@ -421,25 +427,52 @@ fn hours_first(
     recorder: Option<&mut Recorder>,
 ) -> (Asked, Result<Estate, GatherError>) {
     let asked = Rc::new(RefCell::new(Vec::new()));
-    let mut hall = connection(REGION, Box::new(Racks(vec!["box-c", "box-b", "box-a"])));
-    hall.metrics = vec![Box::new(Clock {
-        asked: Rc::clone(&asked),
+    let options = GatherOptions {
+        max_api_cost_usd: limit_usd,
+        ..half_past()
+    };
+    let hall = hall(vec![clock(&asked, ByTheHour::Possible)]);
+    let estate = two_steps(&[hall], &[], &options, recorder);
+    (asked.take(), estate)
+}
+
+/// A window of whole hours, whenever it is asked for.
+fn half_past() -> GatherOptions {
+    GatherOptions {
+        as_of: now() + SignedDuration::from_mins(40),
+        ..options()
+    }
+}
+
+fn clock(asked: &Rc<RefCell<Asked>>, answers: ByTheHour) -> Box<dyn MetricSource> {
+    Box::new(Clock {
+        asked: Rc::clone(asked),
         is_slow: false,
-    })];
-    let account = Account {
+        answers,
+    })
+}
+
+/// An account with three machines.
+fn hall(metrics: Vec<Box<dyn MetricSource>>) -> Account {
+    let mut hall = connection(REGION, Box::new(Racks(vec!["box-c", "box-b", "box-a"])));
+    hall.metrics = metrics;
+    Account {
         id: "lab".to_owned(),
         source: EstateSource::Estate,
         opinions: None,
         connections: vec![hall],
         commitments: None,
         meter: cost(1),
-    };
-    let options = GatherOptions {
-        // A window of whole hours, whenever it is asked for.
-        as_of: now() + SignedDuration::from_mins(40),
-        max_api_cost_usd: limit_usd,
-        ..options()
-    };
+    }
+}
+
+/// Gathers three machines, of which the third is always asked for again.
+fn two_steps(
+    accounts: &[Account],
+    servers: &[MetricServer],
+    options: &GatherOptions,
+    recorder: Option<&mut Recorder>,
+) -> Result<Estate, GatherError> {
     let refine = |estate: Estate, partial: &BTreeSet<ResourceId>| {
         // The prices and the hours of all three are known by then.
         let audit = audit(&estate, &Policy::default(), Risk::Low);
@@ -451,15 +484,8 @@ fn hours_first(
         fine.insert(id_of("box-c"));
         (fine, estate.usage)
     };
-    let estate = wait(gather(
-        &[account],
-        &[],
-        &options,
-        recorder,
-        Some(&refine),
-        &|_| {},
-    ));
-    (asked.take(), estate)
+    let gathered = gather(accounts, servers, options, recorder, Some(&refine), &|_| {});
+    wait(gathered)
 }
 
 fn named((letter, samples): (&str, u64)) -> (String, u64) {
@@ -487,13 +513,7 @@ fn hours_are_asked_for_first_and_the_grid_where_it_matters() {
     let mut recorder = Recorder::default();
     let (asked, estate) = hours_first(None, Some(&mut recorder));
     let estate = estate.expect("it was read");
-    let id = |name: &str| id_of(name).to_string();
-    let expected = [
-        (Detail::Hours, vec![id("box-c"), id("box-b"), id("box-a")]),
-        (Detail::Full, vec![id("box-b")]),
-        (Detail::Grid, vec![id("box-c")]),
-    ];
-    assert_eq!(asked, expected);
+    assert_eq!(asked, in_two_steps());
     assert_eq!((estate.window.end, estate.period_seconds), (now(), 300));
     // 14 days have 336 hours, and 4,032 periods of five minutes.
     let of_all = [("a", 336), ("b", 4_032), ("c", 4_032)].map(named);
@@ -507,6 +527,61 @@ fn hours_are_asked_for_first_and_the_grid_where_it_matters() {
     let read = parse_estate(file.as_slice()).expect("it was written just now");
     assert_eq!(read.metrics.len(), 9, "three series of each machine");
     assert_eq!(samples(&audit(&read, &policy, Risk::Low)), of_all);
+}
+
+/// All by the hour, then a machine with an hour that is not whole, and one that is chosen.
+fn in_two_steps() -> [(Detail, Vec<String>); 3] {
+    let id = |name: &str| id_of(name).to_string();
+    [
+        (Detail::Hours, vec![id("box-c"), id("box-b"), id("box-a")]),
+        (Detail::Full, vec![id("box-b")]),
+        (Detail::Grid, vec![id("box-c")]),
+    ]
+}
+
+#[test]
+fn a_server_that_needs_hours_is_asked_for_them_first() {
+    let options = GatherOptions {
+        hours_first: false,
+        ..half_past()
+    };
+    let gathered = |answers| {
+        let asked = Rc::new(RefCell::new(Vec::new()));
+        let server = MetricServer {
+            metrics: clock(&asked, answers),
+            meter: cost(3),
+        };
+        let estate = two_steps(&[hall(Vec::new())], &[server], &options, None);
+        (asked.take(), estate.expect("it was read"))
+    };
+    let (asked, estate) = gathered(ByTheHour::Needed);
+    assert_eq!(asked, in_two_steps());
+    assert_eq!(estate.window.end, now());
+    let audit = audit(&estate, &Policy::default(), Risk::Low);
+    let of_all = [("a", 336), ("b", 4_032), ("c", 4_032)].map(named);
+    assert_eq!(samples(&audit), of_all);
+
+    // Without a wish or a need, everything is asked for once.
+    for answers in [ByTheHour::Never, ByTheHour::Possible] {
+        let (asked, estate) = gathered(answers);
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].0, Detail::Full);
+        assert_eq!(estate.window.end, now() + SignedDuration::from_mins(40));
+    }
+}
+
+#[test]
+fn hours_are_asked_for_only_where_every_source_answers_them() {
+    let asked = Rc::new(RefCell::new(Vec::new()));
+    let server = MetricServer {
+        metrics: clock(&asked, ByTheHour::Needed),
+        meter: cost(3),
+    };
+    let hall = hall(vec![clock(&asked, ByTheHour::Never)]);
+    let estate = two_steps(&[hall], &[server], &half_past(), None);
+    assert!(estate.is_ok());
+    let details: Vec<Detail> = asked.take().iter().map(|(detail, _)| *detail).collect();
+    assert_eq!(details, [Detail::Full, Detail::Full]);
 }
 
 #[test]
@@ -527,6 +602,7 @@ fn gaps_of_the_grid_name_the_account_too() {
         hall.metrics = vec![Box::new(Clock {
             asked: Rc::default(),
             is_slow: true,
+            answers: ByTheHour::Possible,
         })];
         Account {
             id: id.to_owned(),

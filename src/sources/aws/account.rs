@@ -4,7 +4,7 @@
 use super::commitments::{has_savings_plans, region_commitments, savings_plans};
 use super::inventory::{idle_storage_resources, inventory};
 use super::meter::metric_cost_usd;
-use super::metric_plan::{MetricsPlan, are_whole, batches, in_detail, plan_metrics};
+use super::metric_plan::{MetricsPlan, batches, in_detail, plan_metrics};
 use super::metrics::{FIVE_MINUTES_KEPT, MetricQuery, MetricValues, discover, fetch};
 use super::opinions::{Hub, has_hub};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
@@ -17,8 +17,9 @@ use crate::domain::{
     Cause, CauseKind, Clusters, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered,
     Instance, InstanceShape, PriceBook, Provider, Window,
 };
+use crate::sources::whole_hours::are_whole;
 use crate::sources::{
-    Account, Answer, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
+    Account, Answer, ByTheHour, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
     MetricCalls, MetricSource, PriceAsk, PriceSource, Readings, SourceError, WantedPrices,
 };
 use crate::usage::{Points, Series};
@@ -206,6 +207,7 @@ impl CloudWatch {
             }
         };
         let MetricAsk {
+            fleet: _,
             instances,
             shapes,
             window,
@@ -295,8 +297,8 @@ impl MetricSource for CloudWatch {
         }
     }
 
-    fn answers_by_the_hour(&self) -> bool {
-        true
+    fn by_the_hour(&self, _: u64) -> ByTheHour {
+        ByTheHour::Possible
     }
 
     fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
@@ -491,22 +493,5 @@ mod tests {
             .map(|s| (s.points.len(), s.rejected.negative))
             .collect();
         assert_eq!(figures, [(0, 1), (1, 0)]);
-    }
-    #[test]
-    fn hours_with_a_hole_make_a_machine_partial() {
-        let window = Window {
-            start: Timestamp::from_second(0).expect("in range"),
-            end: Timestamp::from_second(4 * 3_600).expect("in range"),
-        };
-        let at = |hour: i64| Timestamp::from_second(hour * 3_600).expect("in range");
-        // 60 readings an hour: a period of five minutes without any would leave 55. The
-        // newest hour may have 45.
-        let counts = |found: [f64; 4]| (0..).map(at).zip(found).collect::<Vec<_>>();
-        assert!(are_whole(&counts([60.0, 59.0, 60.0, 45.0]), window));
-        assert!(!are_whole(&counts([60.0, 55.0, 60.0, 60.0]), window));
-        assert!(!are_whole(&counts([60.0, 60.0, 60.0, 44.0]), window));
-        // Four readings an hour cannot be in twelve periods.
-        assert!(!are_whole(&counts([4.0; 4]), window));
-        assert!(are_whole(&[], window));
     }
 }

@@ -7,7 +7,6 @@ use crate::domain::{
     SeriesSource, Statistic, Window,
 };
 use crate::sources::Detail;
-use jiff::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -337,29 +336,6 @@ fn with_counts(query: MetricQuery) -> Vec<MetricQuery> {
     }
     all.push(query);
     all
-}
-
-/// Readings of a whole hour, at least: one in each of its periods of five minutes.
-const LEAST_READINGS_OF_AN_HOUR: f64 = 12.0;
-/// Share of the readings of the fullest hour from which an hour is whole. Where they are
-/// spread evenly, a period without any would take a twelfth of them.
-const WHOLE_SHARE: f64 = 0.98;
-/// The same for the newest hour, whose last quarter may be delivered later.
-const NEWEST_WHOLE_SHARE: f64 = 0.75;
-
-/// Whether each hour with readings has some in each of its periods, by how many there are.
-pub fn are_whole(counts: &[(Timestamp, f64)], window: Window) -> bool {
-    let fullest = counts.iter().map(|(_, count)| *count).fold(0.0, f64::max);
-    let is_whole = |(start, count): &(Timestamp, f64)| {
-        let is_newest = start.as_second() + i64::from(HOUR_SECONDS) >= window.end.as_second();
-        let share = if is_newest {
-            NEWEST_WHOLE_SHARE
-        } else {
-            WHOLE_SHARE
-        };
-        *count >= fullest * share
-    };
-    counts.is_empty() || fullest >= LEAST_READINGS_OF_AN_HOUR && counts.iter().all(is_whole)
 }
 
 /// Splits queries so that each call fits one page: at most 500 queries and

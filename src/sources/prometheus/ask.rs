@@ -4,7 +4,7 @@ use super::answer::{Labels, Row};
 use super::client::Client;
 use super::error::is_too_large;
 use super::queries::{Span, selector};
-use crate::domain::{DAY_SECONDS, FailureKind, Window};
+use crate::domain::{Cause, CauseKind, DAY_SECONDS, FailureKind, Gap, GapSubject, Window};
 use crate::sources::SourceError;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
@@ -170,6 +170,15 @@ pub(super) async fn at_instant<A: Ask>(
         }
     }
     failures
+}
+
+/// A gap for each warning of a server so far.
+pub(super) fn warned<A: Ask>(asker: &A, server: &str) -> Vec<Gap> {
+    let gap = |warning: &String| {
+        let cause = Cause::of(CauseKind::ServerWarned, [warning.as_str()]);
+        Gap::of(GapSubject::Metrics, server, cause)
+    };
+    asker.warnings().iter().map(gap).collect()
 }
 
 /// Whether the next call would fail in the same way. A server that throttles has been

@@ -11,6 +11,7 @@ mod client_tests;
 mod devices;
 mod error;
 mod hosts;
+mod hours;
 mod labels;
 #[cfg(test)]
 mod loopback;

@@ -4,7 +4,7 @@
 //! pod of a minute as for one of a week.
 
 use super::answer::{Labels, Row};
-use super::ask::{Ask, Failure, Sizes, at_instant, ends_all, in_pieces};
+use super::ask::{Ask, Failure, Sizes, at_instant, ends_all, in_pieces, warned};
 use super::devices::Machine;
 use super::labels::PodLabels;
 use super::plan::{Chunk, DeviceKey, Division, Request};
@@ -96,11 +96,7 @@ pub(super) async fn uses<A: Ask>(
         gap(error.cause_of(CauseKind::UsesNotRead, &hosts.len().to_string()))
     });
     let mut gaps: Vec<Gap> = failed.collect();
-    let warnings = asker.warnings();
-    let warned = warnings
-        .iter()
-        .map(|warning| gap(Cause::of(CauseKind::ServerWarned, [warning])));
-    gaps.extend(warned);
+    gaps.extend(warned(asker, server));
     if invalid > 0 {
         let count = invalid.to_string();
         gaps.push(gap(Cause::of(CauseKind::UsesNotValid, [&count])));

@@ -1,5 +1,6 @@
 use super::*;
 use crate::domain::{FailureKind, Instance, ResourceId};
+use crate::sources::Detail;
 use crate::sources::prometheus::devices::{Discovery, Slice};
 use crate::sources::prometheus::hosts::Hosts;
 use crate::sources::prometheus::metric_map::MetricMap;
@@ -244,7 +245,13 @@ fn pods_that_cannot_be_read_leave_the_machine_as_it_is() {
     };
     let unknown = "how each pod used the GPUs of 1 host is unknown";
     assert!(gap.reason.ends_with(unknown), "{}", gap.reason);
-    let own = now(read(&server, SERVER, &chunk, (ten_minutes(), 300)));
+    let own = now(read(
+        &server,
+        SERVER,
+        &chunk,
+        (ten_minutes(), 300),
+        Detail::Full,
+    ));
     assert_eq!(own.gaps, []);
     assert!(matches!(own.value, Readings::Series(series) if series.len() == 2));
 }

@@ -1,15 +1,15 @@
 //! From the rows of answers to series of GPUs.
 
 use super::answer::{Labels, Row};
-use super::ask::{Ask, Sizes, ends_all, in_pieces};
-use super::devices::{Slice, slice_of};
+use super::ask::{Ask, Sizes, ends_all, in_pieces, warned};
+use super::devices::{Machine, Slice, slice_of};
 use super::metric_map::Quantity;
 use super::plan::{Chunk, DeviceKey, Division, Request, Target};
 use super::queries::{Form, Span, query};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, JoinedBy, Metric, SeriesSource, Statistic, Window,
 };
-use crate::sources::{Readings, SourceError};
+use crate::sources::{Detail, Readings, SourceError};
 use crate::usage::{Points, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const DAY_SECONDS: u32 = 86_400;
 
 /// What is wanted, and by which period at least: verdict metrics on the full grid, the
 /// rest by the hour or day, which costs a fraction of the points.
-const WANTED: [(Metric, Statistic, u32); 7] = [
+pub(super) const WANTED: [(Metric, Statistic, u32); 7] = [
     (Metric::GpuUtilization, Statistic::Average, 0),
     (Metric::GpuUtilization, Statistic::Maximum, 0),
     (Metric::GpuMemoryUsed, Statistic::Average, 0),
@@ -48,12 +48,12 @@ pub(super) enum Part {
 
 /// The values of the rows of one part in one period.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Cell {
-    sum: f64,
-    rows: u32,
+pub(super) struct Cell {
+    pub(super) sum: f64,
+    pub(super) rows: u32,
 }
 
-type Grids<'a> = BTreeMap<DeviceKey<'a>, BTreeMap<Part, Vec<Cell>>>;
+pub(super) type Grids<'a> = BTreeMap<DeviceKey<'a>, BTreeMap<Part, Vec<Cell>>>;
 
 impl Cell {
     /// Adds a row. Several are of an exporter that was replaced under other labels in the
@@ -82,12 +82,14 @@ struct Reading {
     sizes: Sizes,
 }
 
-/// Reads everything of a chunk. A call that fails leaves out what it was about.
+/// Reads everything of a chunk, or what is asked for by [`Detail::Grid`]. A call that fails
+/// leaves out what it was about.
 pub(super) async fn read<A: Ask>(
     asker: &A,
     server: &str,
     chunk: &Chunk<'_>,
     (window, period_seconds): (Window, u32),
+    detail: Detail,
 ) -> Gathered<Readings> {
     let mut reading = Reading {
         series: Vec::new(),
@@ -95,7 +97,11 @@ pub(super) async fn read<A: Ask>(
         sparse: Vec::new(),
         sizes: Sizes::default(),
     };
+    let is_asked = |metric: Metric| detail != Detail::Grid || metric.is_on_grid();
     for (metric, statistic, at_least) in WANTED {
+        if !is_asked(metric) {
+            continue;
+        }
         let span = Span::of(window, period_seconds.max(at_least));
         let mut grids = Grids::new();
         let of_metric = chunk.requests.iter().filter(|one| one.metric == metric);
@@ -109,7 +115,7 @@ pub(super) async fn read<A: Ask>(
             reading.add(chunk, device, &parts, what, (window, span));
         }
     }
-    let gaps = reading.gaps(server, asker.warnings());
+    let gaps = reading.gaps(server, warned(asker, server));
     Gathered {
         value: Readings::Series(reading.series),
         gaps,
@@ -155,52 +161,20 @@ impl Reading {
         chunk: &Chunk<'_>,
         device: DeviceKey<'_>,
         parts: &BTreeMap<Part, Vec<Cell>>,
-        (metric, statistic): (Metric, Statistic),
+        what: (Metric, Statistic),
         (window, span): (Window, Span),
     ) {
-        let (id, gpu) = device;
-        let (Some(machine), Some(division)) =
-            (chunk.machines.get(id), chunk.divisions.get(&device))
-        else {
+        let Some(values) = values_of(chunk, device, parts, what, (window, span)) else {
             return;
         };
-        let period = i64::from(span.period_seconds);
-        // Before that, another machine had its name and its address.
-        let first_seen = match machine.joined_by {
-            JoinedBy::InstanceId => window.start,
-            _ => machine.instance.first_seen(),
-        };
-        let seconds = first_seen.as_second() - window.start.as_second();
-        let others = usize::try_from(seconds.div_euclid(period)).unwrap_or(0);
-        let mut values = combined(parts, division, (metric, statistic));
-        let end = others.min(values.len());
-        values[..end].fill(None);
-        if (metric, statistic) == (Metric::GpuUtilization, Statistic::Average) {
+        if what == (Metric::GpuUtilization, Statistic::Average) {
             self.sparse.extend(spacing(&values, span.period_seconds));
         }
-        let (points, rejected) = Points::regular(
-            window.start,
-            values.into_iter().map(|value| (value, 1)),
-            (metric, statistic),
-            window,
-            span.period_seconds,
-        );
-        if points.is_empty() && rejected.total() == 0 {
-            return;
-        }
-        self.series.push(Series {
-            instance: id.clone(),
-            gpu: Some(gpu),
-            metric,
-            statistic,
-            source: SeriesSource::Prometheus,
-            joined_by: machine.joined_by,
-            points,
-            rejected,
-        });
+        let series = series_of(chunk, device, values, what, (window, span));
+        self.series.extend(series);
     }
 
-    fn gaps(&mut self, server: &str, warnings: Vec<String>) -> Vec<Gap> {
+    fn gaps(&mut self, server: &str, warned: Vec<Gap>) -> Vec<Gap> {
         let gap = |cause| Gap::of(GapSubject::Metrics, server, cause);
         let mut counts: Vec<(SourceError, usize)> = Vec::new();
         for (error, count) in self.failed.drain(..) {
@@ -212,9 +186,6 @@ impl Reading {
         let failed = counts.into_iter().map(|(error, count)| {
             gap(error.cause_of(CauseKind::SeriesNotRead, &count.to_string()))
         });
-        let warned = warnings
-            .iter()
-            .map(|warning| gap(Cause::of(CauseKind::ServerWarned, [warning])));
         let mut gaps: Vec<Gap> = failed.chain(warned).collect();
         self.sparse.sort_unstable();
         if let Some(typical) = self.sparse.get(self.sparse.len() / 2) {
@@ -227,6 +198,61 @@ impl Reading {
     }
 }
 
+/// The values of a GPU in each period of a span, by those of its parts.
+pub(super) fn values_of(
+    chunk: &Chunk<'_>,
+    device: DeviceKey<'_>,
+    parts: &BTreeMap<Part, Vec<Cell>>,
+    what: (Metric, Statistic),
+    (window, span): (Window, Span),
+) -> Option<Vec<Option<f64>>> {
+    let (machine, division) = (chunk.machines.get(device.0)?, chunk.divisions.get(&device)?);
+    let others = seconds_of_others(machine, window).div_euclid(i64::from(span.period_seconds));
+    let mut values = combined(parts, division, what);
+    let end = usize::try_from(others).unwrap_or(0).min(values.len());
+    values[..end].fill(None);
+    Some(values)
+}
+
+/// How long in a window another machine had the name and the address of this one.
+pub(super) fn seconds_of_others(machine: &Machine<'_>, window: Window) -> i64 {
+    let first_seen = match machine.joined_by {
+        JoinedBy::InstanceId => window.start,
+        _ => machine.instance.first_seen(),
+    };
+    (first_seen.as_second() - window.start.as_second()).max(0)
+}
+
+/// The series of values; `None` where they say nothing.
+pub(super) fn series_of(
+    chunk: &Chunk<'_>,
+    (id, gpu): DeviceKey<'_>,
+    values: Vec<Option<f64>>,
+    (metric, statistic): (Metric, Statistic),
+    (window, span): (Window, Span),
+) -> Option<Series> {
+    let (points, rejected) = Points::regular(
+        window.start,
+        values.into_iter().map(|value| (value, 1)),
+        (metric, statistic),
+        window,
+        span.period_seconds,
+    );
+    if points.is_empty() && rejected.total() == 0 {
+        return None;
+    }
+    Some(Series {
+        instance: id.clone(),
+        gpu: Some(gpu),
+        metric,
+        statistic,
+        source: SeriesSource::Prometheus,
+        joined_by: chunk.machines.get(id)?.joined_by,
+        points,
+        rejected,
+    })
+}
+
 /// Series that answers about some hosts make up.
 fn missing<'h>(request: &Request<'_>, hosts: impl Iterator<Item = &'h str>) -> usize {
     let targets = hosts.filter_map(|host| request.hosts.get(host));
@@ -235,7 +261,7 @@ fn missing<'h>(request: &Request<'_>, hosts: impl Iterator<Item = &'h str>) -> u
 }
 
 /// Takes the rows of an answer into the grids of the GPUs that they are of.
-fn take<'a>(
+pub(super) fn take<'a>(
     grids: &mut Grids<'a>,
     request: &Request<'a>,
     rows: Vec<Row>,
@@ -387,7 +413,10 @@ fn time_span(seconds: u64) -> String {
 }
 
 /// Which hosts are asked for in which form.
-fn forms<'r>(request: &'r Request<'_>, statistic: Statistic) -> Vec<(Form, Vec<&'r str>)> {
+pub(super) fn forms<'r>(
+    request: &'r Request<'_>,
+    statistic: Statistic,
+) -> Vec<(Form, Vec<&'r str>)> {
     let all = request.hosts.keys().map(String::as_str);
     if statistic == Statistic::Maximum {
         let form = if request.rest.is_empty() {

@@ -2,25 +2,37 @@
 
 use super::address::shown;
 use super::answer::Labels;
-use super::ask::{Ask, each_series, ends_all};
+use super::ask::{Ask, each_series, ends_all, warned};
 use super::auth::Server;
 use super::client::{Client, ClientOptions};
 use super::devices::Discovery;
 use super::hosts::Hosts;
+use super::hours::read_hours;
 use super::metric_map::{GPU_INFO, MIG_INFO, MetricMap, NODE_INFO};
 use super::plan::{Chunk, Plan, plan};
 use super::pods::{are_named, uses};
 use super::readings::read;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Window};
-use crate::sources::{Answer, MetricAsk, MetricCalls, MetricServer, MetricSource, SourceError};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, ResourceId, Window,
+};
+use crate::sources::{
+    Answer, ByTheHour, Detail, MetricAsk, MetricCalls, MetricServer, MetricSource, SourceError,
+};
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use tokio::sync::Mutex;
 
 /// As fine as CloudWatch's grid, so that rules see the same periods from any source.
 const PERIOD_SECONDS: u32 = 300;
+const HOUR_SECONDS: u32 = 3_600;
+/// GPUs of a fleet whose grid is asked for at once. The engine of Prometheus holds two
+/// samples for each of the 4,032 periods of 14 days, and its default of 50 million samples
+/// is the grid of 6,200 GPUs. Larger fleets are asked for by the hour first, which is a
+/// twelfth of the values.
+const MOST_GPUS_ON_GRID: u64 = 6_000;
 
 /// Connects to a server, without asking it anything yet.
 ///
@@ -39,6 +51,7 @@ pub fn connect(
         client: Rc::clone(&client),
         server: name,
         map,
+        listing: Mutex::default(),
     });
     Ok(MetricServer {
         metrics,
@@ -52,25 +65,34 @@ struct Prometheus {
     /// What gaps call it: its host, without credentials.
     server: String,
     map: MetricMap,
+    /// Held while series are listed: the labels of a metric can be hundreds of MiB.
+    listing: Mutex<()>,
 }
 
 impl Prometheus {
     async fn calls<'a>(&'a self, ask: MetricAsk<'a>) -> Gathered<MetricCalls<'a>> {
         let MetricAsk {
+            fleet,
             instances,
             shapes,
             window,
             period_seconds,
-            detail: _,
+            detail,
         } = ask;
         let (client, server) = (&*self.client, self.server.as_str());
-        let grid = (window, period_seconds);
-        let found = discover(client, server, &self.map, (instances, shapes), grid).await;
+        let grid = match detail {
+            Detail::Hours => (window, HOUR_SECONDS),
+            Detail::Full | Detail::Grid => (window, period_seconds),
+        };
+        let listing = self.listing.lock().await;
+        let machines = (fleet, instances);
+        let found = discover(client, server, &self.map, (machines, shapes), grid).await;
+        drop(listing);
         let Gathered { value: plan, gaps } = found;
         let chunks: Vec<Rc<Chunk<'a>>> = plan.chunks.into_iter().map(Rc::new).collect();
         let of_pods: Vec<_> = chunks
             .iter()
-            .filter(|chunk| are_named(chunk))
+            .filter(|chunk| detail != Detail::Grid && are_named(chunk))
             .cloned()
             .collect();
         // After everything else, because verdicts do not depend on it.
@@ -78,7 +100,13 @@ impl Prometheus {
             async move { uses(client, server, &chunk, window).await }.boxed_local()
         });
         let calls = chunks.into_iter().map(move |chunk| {
-            async move { read(client, server, &chunk, grid).await }.boxed_local()
+            async move {
+                match detail {
+                    Detail::Hours => read_hours(client, server, &chunk, window).await,
+                    Detail::Full | Detail::Grid => read(client, server, &chunk, grid, detail).await,
+                }
+            }
+            .boxed_local()
         });
         Gathered {
             value: MetricCalls {
@@ -100,18 +128,29 @@ impl MetricSource for Prometheus {
         PERIOD_SECONDS
     }
 
+    fn by_the_hour(&self, gpus: u64) -> ByTheHour {
+        if gpus > MOST_GPUS_ON_GRID {
+            ByTheHour::Needed
+        } else {
+            ByTheHour::Never
+        }
+    }
+
     fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         self.calls(ask).boxed_local()
     }
 }
 
-/// Finds out which series a server has of some machines, and plans what to ask of them. A
-/// server that does not answer has none, and says so in a gap.
+/// Finds out which series a server has of some machines of a fleet, and plans what to ask of
+/// them. A server that does not answer has none, and says so in a gap.
 async fn discover<'a, A: Ask>(
     asker: &A,
     server: &str,
     map: &MetricMap,
-    (instances, shapes): (&'a [Instance], &BTreeMap<String, InstanceShape>),
+    ((fleet, instances), shapes): (
+        (&'a [Instance], &[Instance]),
+        &BTreeMap<String, InstanceShape>,
+    ),
     (window, period_seconds): (Window, u32),
 ) -> Gathered<Plan<'a>> {
     let gap = |cause| Gap::of(GapSubject::Metrics, server, cause);
@@ -132,22 +171,26 @@ async fn discover<'a, A: Ask>(
     // Who stopped before the window has no series in it, and must not share a name with
     // one that has.
     let may_have_run = |one: &&Instance| one.stopped_at().is_none_or(|at| at > window.start);
-    let hosts = Hosts::of(instances.iter().filter(may_have_run), &nodes);
+    let hosts = Hosts::of(fleet.iter().filter(may_have_run), &nodes);
     let mut found = Discovery::of(hosts);
     if let Err(error) = take_all(asker, map, &mut found, window).await {
         gaps.push(failed(&error));
     }
     let is_silent = found.is_empty() && gaps.is_empty();
+    let is_part = instances.len() < fleet.len();
+    if is_part {
+        let asked: BTreeSet<&ResourceId> = instances.iter().map(|one| &one.id).collect();
+        found.machines.retain(|id, _| asked.contains(id));
+    }
     let mut planned = plan(map, found, shapes, (window, period_seconds), server);
     if is_silent {
         gaps.push(gap(Cause::of(CauseKind::NoGpuSeries, [])));
     }
-    let warnings = asker.warnings();
-    let warned = warnings
-        .iter()
-        .map(|warning| gap(Cause::of(CauseKind::ServerWarned, [warning])));
-    gaps.extend(warned);
-    gaps.append(&mut planned.gaps);
+    gaps.extend(warned(asker, server));
+    // Those of the whole fleet were reported when it was asked for.
+    if !is_part {
+        gaps.append(&mut planned.gaps);
+    }
     Gathered {
         value: planned,
         gaps,

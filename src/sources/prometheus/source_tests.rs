@@ -14,10 +14,16 @@ const SERVER: &str = "prom.example.com:9090";
 fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Series>, Vec<Gap>) {
     let (map, shapes) = (MetricMap::builtin(), BTreeMap::new());
     let grid = (window, PERIOD_SECONDS);
-    let found = now(discover(server, SERVER, &map, (instances, &shapes), grid));
+    let found = now(discover(
+        server,
+        SERVER,
+        &map,
+        ((instances, instances), &shapes),
+        grid,
+    ));
     let (mut all, mut gaps) = (Vec::new(), found.gaps);
     for chunk in &found.value.chunks {
-        let answer = now(read(server, SERVER, chunk, grid));
+        let answer = now(read(server, SERVER, chunk, grid, Detail::Full));
         gaps.extend(answer.gaps);
         match answer.value {
             Readings::Series(series) => all.extend(series),
@@ -410,7 +416,7 @@ fn a_server_that_refuses_is_a_gap() {
             &server,
             SERVER,
             &map,
-            (&instances[..], &shapes),
+            ((&instances[..], &instances[..]), &shapes),
             grid,
         ));
         assert!(found.value.chunks.is_empty());

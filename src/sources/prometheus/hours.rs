@@ -1,0 +1,212 @@
+//! Everything of a chunk by the hour: the server works out means, maxima and counts, and
+//! answers a twelfth of the values.
+//!
+//! An hour has the maximum of its periods, and their mean where their samples are spread
+//! evenly, which the counts show. Of a GPU that is made up of parts it has neither: parts
+//! come and go within an hour, and need not peak together.
+
+use super::ask::{Ask, Sizes, ends_all, in_pieces, warned};
+use super::metric_map::MappedMetric;
+use super::plan::{Chunk, DeviceKey, Request};
+use super::queries::{Form, Span, query};
+use super::readings::{
+    Cell, Grids, Part, WANTED, forms, seconds_of_others, series_of, take, values_of,
+};
+use crate::domain::{Gathered, Metric, ResourceId, Statistic, Window};
+use crate::sources::Readings;
+use crate::sources::whole_hours::are_whole;
+use jiff::SignedDuration;
+use std::collections::BTreeSet;
+
+const HOUR_SECONDS: u32 = 3_600;
+
+/// What reading a chunk has led to so far.
+struct Reading {
+    /// Machines of which hours do not tell what the grid would, or were not answered.
+    partial: BTreeSet<ResourceId>,
+    sizes: Sizes,
+    /// Whether the next call would fail as one before it.
+    has_ended: bool,
+}
+
+/// Reads everything of a chunk by the hour, and which machines have to be asked for again in
+/// full: those that hours do not tell enough of, and those that a call failed for.
+pub(super) async fn read_hours<A: Ask>(
+    asker: &A,
+    server: &str,
+    chunk: &Chunk<'_>,
+    window: Window,
+) -> Gathered<Readings> {
+    let mut reading = Reading {
+        partial: made_of_parts(chunk),
+        sizes: Sizes::default(),
+        has_ended: false,
+    };
+    let chunk = without(chunk, &reading.partial);
+    let mut series = Vec::new();
+    for (metric, statistic, at_least) in WANTED {
+        let span = Span::of(window, HOUR_SECONDS.max(at_least));
+        let mut grids = Grids::new();
+        let of_metric = || {
+            let requests = chunk.requests.iter();
+            requests.filter(move |one| one.metric == metric)
+        };
+        for request in of_metric() {
+            for (form, hosts) in forms(request, statistic) {
+                let asked = (form, hosts.as_slice());
+                let what = (statistic, span);
+                reading.ask(asker, request, asked, what, &mut grids).await;
+            }
+        }
+        let decides = metric.is_on_grid() || metric == Metric::GpuMemoryUsed;
+        if decides && statistic == Statistic::Average {
+            let mut counts = Grids::new();
+            for request in of_metric() {
+                let request = unscaled(request);
+                let hosts: Vec<&str> = request.hosts.keys().map(String::as_str).collect();
+                let asked = (Form::Count, hosts.as_slice());
+                let what = (statistic, span);
+                reading.ask(asker, &request, asked, what, &mut counts).await;
+            }
+            let open = not_whole(&chunk, (&grids, &counts), window);
+            reading.partial.extend(open);
+        }
+        let what = (metric, statistic);
+        series.extend(grids.iter().filter_map(|(device, parts)| {
+            let values = values_of(&chunk, *device, parts, what, (window, span))?;
+            series_of(&chunk, *device, values, what, (window, span))
+        }));
+    }
+    let partial = reading.partial;
+    Gathered {
+        value: Readings::Hours { series, partial },
+        gaps: warned(asker, server),
+    }
+}
+
+impl Reading {
+    /// Asks for some hosts of a request in a form.
+    async fn ask<'a, A: Ask>(
+        &mut self,
+        asker: &A,
+        request: &Request<'a>,
+        (form, hosts): (Form, &[&str]),
+        (statistic, span): (Statistic, Span),
+        grids: &mut Grids<'a>,
+    ) {
+        if self.has_ended {
+            let unasked = machines(request, hosts.iter().copied());
+            self.partial.extend(unasked);
+            return;
+        }
+        let failures = in_pieces(
+            asker,
+            (hosts, span),
+            &mut self.sizes,
+            |hosts| query(request, form, hosts, span.period_seconds),
+            |rows| take(grids, request, rows, (statistic, span)),
+        )
+        .await;
+        for failure in failures {
+            self.has_ended |= ends_all(&failure.error);
+            let hosts = failure.hosts.iter().map(String::as_str);
+            self.partial.extend(machines(request, hosts));
+        }
+    }
+}
+
+/// The machines of some hosts of a request.
+fn machines<'h>(
+    request: &Request<'_>,
+    hosts: impl Iterator<Item = &'h str>,
+) -> BTreeSet<ResourceId> {
+    let targets = hosts.filter_map(|host| request.hosts.get(host));
+    let targets = targets.flat_map(|host| host.devices.values());
+    targets.map(|target| target.device.0.clone()).collect()
+}
+
+/// The machines with a GPU that is divided, is made up of cores, or has rows of the pods that
+/// share it.
+fn made_of_parts(chunk: &Chunk<'_>) -> BTreeSet<ResourceId> {
+    let hosts = chunk.requests.iter();
+    let hosts = hosts.flat_map(|request| request.hosts.values());
+    let targets = hosts.flat_map(|host| {
+        let targets = host.devices.values();
+        targets.map(move |target| (host.has_parts, target))
+    });
+    let divided =
+        targets.filter(|(has_parts, target)| *has_parts || target.slices || target.core.is_some());
+    divided.map(|(_, target)| target.device.0.clone()).collect()
+}
+
+/// A chunk that asks nothing about some machines.
+fn without<'a>(chunk: &Chunk<'a>, left_out: &BTreeSet<ResourceId>) -> Chunk<'a> {
+    let mut chunk = chunk.clone();
+    for request in &mut chunk.requests {
+        request.hosts.retain(|_, host| {
+            let mut targets = host.devices.values();
+            !targets.any(|target| left_out.contains(target.device.0))
+        });
+    }
+    chunk.requests.retain(|request| !request.hosts.is_empty());
+    chunk
+}
+
+/// A request whose answers are not in the unit of its metric.
+fn unscaled<'a>(request: &Request<'a>) -> Request<'a> {
+    Request {
+        mapped: MappedMetric {
+            scale: 1.0,
+            ..request.mapped.clone()
+        },
+        ..request.clone()
+    }
+}
+
+/// The machines of which an hour may have a period without a sample, or has a value of
+/// several rows, or samples of another machine that had the name before.
+fn not_whole<'a>(
+    chunk: &Chunk<'a>,
+    (values, counts): (&Grids<'a>, &Grids<'a>),
+    window: Window,
+) -> BTreeSet<ResourceId> {
+    let devices: BTreeSet<DeviceKey<'a>> = values.keys().chain(counts.keys()).copied().collect();
+    let open = devices.into_iter().filter(|device| {
+        let (Some(values), Some(counts), Some(machine)) = (
+            of_gpu(values, *device),
+            of_gpu(counts, *device),
+            chunk.machines.get(device.0),
+        ) else {
+            return true;
+        };
+        let others = seconds_of_others(machine, window);
+        others % i64::from(HOUR_SECONDS) != 0 || !is_whole(values, counts, window)
+    });
+    open.map(|(id, _)| id.clone()).collect()
+}
+
+fn of_gpu<'g, 'a>(grids: &'g Grids<'a>, device: DeviceKey<'a>) -> Option<&'g [Cell]> {
+    let cells = grids.get(&device)?.get(&Part::Gpu)?;
+    Some(cells.as_slice())
+}
+
+/// Whether each hour with samples has one value and some samples in each of its periods.
+fn is_whole(values: &[Cell], counts: &[Cell], window: Window) -> bool {
+    let mut found = Vec::new();
+    for (hour, (value, count)) in (0_i64..).zip(values.iter().zip(counts)) {
+        match (value.rows, count.rows) {
+            (0, 0) => {}
+            (1, 1) => {
+                let after = SignedDuration::from_hours(hour);
+                let start = window.start.checked_add(after).unwrap_or(window.end);
+                found.push((start, count.sum));
+            }
+            _ => return false,
+        }
+    }
+    are_whole(&found, window)
+}
+
+#[cfg(test)]
+#[path = "hours_tests.rs"]
+mod tests;
