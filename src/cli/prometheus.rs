@@ -8,7 +8,7 @@ use crate::catalog::leading_region;
 use crate::domain::{safe, shell_word};
 use crate::sources::MetricServer;
 use crate::sources::prometheus::{
-    Auth, ClientOptions, Destination, MappedMetric, MetricMap, Server, connect,
+    Auth, ClientCertificate, ClientOptions, Destination, MappedMetric, MetricMap, Server, connect,
 };
 use clap::Args;
 use std::collections::BTreeSet;
@@ -34,6 +34,12 @@ pub(super) struct PrometheusArgs {
     /// PEM file of certificate authorities for these servers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
     pub prometheus_ca_file: Option<PathBuf>,
+    /// PEM file of a client certificate for these servers
+    #[arg(long, value_name = "FILE", requires = "prometheus_client_key", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
+    pub prometheus_client_cert: Option<PathBuf>,
+    /// PEM file of the private key of this certificate
+    #[arg(long, value_name = "FILE", requires = "prometheus_client_cert", conflicts_with_all = ["from", "demo"], help_heading = "Prometheus")]
+    pub prometheus_client_key: Option<PathBuf>,
 }
 
 impl PrometheusArgs {
@@ -65,14 +71,16 @@ impl PrometheusArgs {
             };
             let options = ClientOptions {
                 ca_file: self.prometheus_ca_file.clone(),
+                client_certificate: self.client_certificate(),
                 aws_profile: aws_profile.cloned(),
                 ..ClientOptions::default()
             };
             connect(server, options, map.clone()).map_err(|error| {
                 Failure::new(ExitCode::Input, error).with_hint(format!(
                     "check `--prometheus-url` (such as http://prometheus:9090, with the user and \
-                     the password in {USER} and {PASSWORD}), `--prometheus-header` and \
-                     `--prometheus-ca-file`"
+                     the password in {USER} and {PASSWORD}), `--prometheus-header`, \
+                     `--prometheus-ca-file`, `--prometheus-client-cert` and \
+                     `--prometheus-client-key`"
                 ))
             })
         });
@@ -127,10 +135,22 @@ impl PrometheusArgs {
         for url in &self.prometheus_url {
             add("--prometheus-url", url.clone(), "URL");
         }
-        if let Some(file) = &self.prometheus_ca_file {
-            let file = file.to_string_lossy().into_owned();
-            add("--prometheus-ca-file", file, "FILE");
+        for (flag, file) in [
+            ("--prometheus-ca-file", &self.prometheus_ca_file),
+            ("--prometheus-client-cert", &self.prometheus_client_cert),
+            ("--prometheus-client-key", &self.prometheus_client_key),
+        ] {
+            if let Some(file) = file {
+                add(flag, file.to_string_lossy().into_owned(), "FILE");
+            }
         }
+    }
+
+    fn client_certificate(&self) -> Option<ClientCertificate> {
+        Some(ClientCertificate {
+            certificate: self.prometheus_client_cert.clone()?,
+            key: self.prometheus_client_key.clone()?,
+        })
     }
 
     /// The flags whose values may be secret, as a shell reads them: variables stand for

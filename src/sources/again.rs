@@ -22,8 +22,8 @@ pub(super) enum Again {
 }
 
 impl Again {
-    /// How long to wait before the next try after some, which is at least one; `None` where
-    /// there is none. Each pause is twice as long as the one before, unless the server says
+    /// How long to wait before the next try after some, which is at least one; `None` after
+    /// the last one. Each pause is twice as long as the one before, unless the server says
     /// how long.
     pub(super) fn pause(self, tries: u32, first: Duration) -> Option<Duration> {
         let doubled = first.saturating_mul(1 << tries.saturating_sub(1).min(16));

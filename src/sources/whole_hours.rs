@@ -1,4 +1,4 @@
-//! Whether hours tell what their periods would, by how many readings each has.
+//! Whether hours show what their periods would, by how many readings each has.
 
 use crate::domain::{HOUR_SECONDS, Window};
 use jiff::Timestamp;

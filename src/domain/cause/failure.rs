@@ -81,7 +81,8 @@ impl FailureKind {
             }
             Self::ExpiredCredentials => "sign in again, then run again with the new token",
             Self::RejectedCredentials => {
-                "check the user, the password or the token for the Prometheus server"
+                "check the user, the password, the token or the client certificate for the \
+                 Prometheus server"
             }
             Self::Denied => {
                 "check that the credentials may query the Prometheus server, and the tenant \

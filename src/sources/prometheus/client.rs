@@ -6,10 +6,12 @@ use super::answer::{
 };
 use super::auth::{Prover, Server};
 use super::error::{
-    Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_HEADER, INVALID_URL, invalid, malformed,
+    Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_CLIENT_CERTIFICATE, INVALID_HEADER, INVALID_URL,
+    invalid, malformed,
 };
+use super::mutual_tls::ClientCertificate;
 use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
-use super::transport::{Reply, Transport};
+use super::transport::{InvalidFile, Reply, Transport};
 use crate::domain::{ApiUsage, Window};
 use crate::sources::SourceError;
 use crate::sources::again::Again;
@@ -49,6 +51,8 @@ pub struct ClientOptions {
     pub most_bytes: usize,
     /// PEM certificates of the authorities that are trusted instead of the system's.
     pub ca_file: Option<PathBuf>,
+    /// What proves who asks to a server that wants a certificate.
+    pub client_certificate: Option<ClientCertificate>,
     /// Whose credentials sign requests, where not those of the usual places.
     pub aws_profile: Option<String>,
 }
@@ -60,6 +64,7 @@ impl Default for ClientOptions {
             first_pause: SignedDuration::from_millis(500),
             most_bytes: 128 << 20,
             ca_file: None,
+            client_certificate: None,
             aws_profile: None,
         }
     }
@@ -89,8 +94,8 @@ impl Client {
     /// A client of a server. Nothing is sent yet, and no command is run.
     ///
     /// # Errors
-    /// When the URL, a header or the credentials cannot be part of a request, or the file
-    /// of authorities cannot be used.
+    /// When the URL, a header or the credentials cannot be part of a request, or a file of
+    /// certificates cannot be used.
     pub fn new(server: Server, options: ClientOptions) -> Result<Self, SourceError> {
         let Server { url, auth, headers } = server;
         let address = Address::of(&url).map_err(|why| invalid(INVALID_URL, why))?;
@@ -98,9 +103,16 @@ impl Client {
         let prover = Prover::new(auth, &headers, options.aws_profile)
             .map_err(|why| invalid(INVALID_AUTH, why))?;
         let timeout = options.timeout.unsigned_abs();
-        let file = options.ca_file.as_deref();
-        let transport = Transport::new(&address, file, timeout, options.most_bytes)
-            .map_err(|why| invalid(INVALID_CA_FILE, &why))?;
+        let files = (
+            options.ca_file.as_deref(),
+            options.client_certificate.as_ref(),
+        );
+        let transport = Transport::new(&address, files, timeout, options.most_bytes).map_err(
+            |file| match file {
+                InvalidFile::Authorities(why) => invalid(INVALID_CA_FILE, &why),
+                InvalidFile::ClientCertificate(why) => invalid(INVALID_CLIENT_CERTIFICATE, &why),
+            },
+        )?;
         let client = Self {
             is_open: !prover.is_aws() && !address.is_of_google(),
             base: address.base,

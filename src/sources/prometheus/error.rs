@@ -22,6 +22,9 @@ pub(super) const INVALID_URL: &str = "the URL of the Prometheus server is invali
 pub(super) const INVALID_AUTH: &str = "the credentials for the Prometheus server are invalid";
 pub(super) const INVALID_HEADER: &str = "a header for the Prometheus server is invalid";
 pub(super) const INVALID_CA_FILE: &str = "the CA file cannot be used";
+pub(super) const INVALID_CLIENT_CERTIFICATE: &str = "the client certificate cannot be used";
+const CERTIFICATE_WANTED: &str = "the server requires a client certificate that it accepts \
+                                  (`--prometheus-client-cert`)";
 const TIMED_OUT: &str = "no response within the time limit";
 const NOT_CONNECTED: &str = "the connection failed";
 const INCOMPLETE: &str = "the response is incomplete";
@@ -38,6 +41,8 @@ pub fn is_known_code(code: &str) -> bool {
         INVALID_AUTH,
         INVALID_HEADER,
         INVALID_CA_FILE,
+        INVALID_CLIENT_CERTIFICATE,
+        CERTIFICATE_WANTED,
         TIMED_OUT,
         NOT_CONNECTED,
         INCOMPLETE,
@@ -89,6 +94,12 @@ impl Failed {
             }
             NotReceived::Connection(error) => {
                 let cause = error.source().map_or_else(String::new, chain);
+                if CERTIFICATE_ALERTS.iter().any(|alert| cause.contains(alert)) {
+                    let kind = FailureKind::RejectedCredentials;
+                    let said = prover.clean(&cause);
+                    let error = SourceError::own(action, kind, CERTIFICATE_WANTED, said);
+                    return Self::for_good(error);
+                }
                 (NOT_CONNECTED, Again::Soon, cause)
             }
             NotReceived::Broken(error) => (INCOMPLETE, Again::Soon, chain(&**error)),
@@ -140,6 +151,9 @@ impl Failed {
         Self::for_good(SourceError::own(action, kind, TOO_LARGE, String::new()))
     }
 }
+
+/// Alerts of servers that a client has no certificate for: of TLS 1.3, and of Go's TLS 1.2.
+const CERTIFICATE_ALERTS: [&str; 2] = ["alert: CertificateRequired", "alert: BadCertificate"];
 
 /// What a server says about a call that failed.
 struct Refusal {

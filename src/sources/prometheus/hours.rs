@@ -22,7 +22,7 @@ const HOUR_SECONDS: u32 = 3_600;
 
 /// What reading a chunk has led to so far.
 struct Reading {
-    /// Machines of which hours do not tell what the grid would, or were not answered.
+    /// Machines of which hours do not show what the grid would, or were not answered.
     partial: BTreeSet<ResourceId>,
     sizes: Sizes,
     /// Whether the next call would fail as one before it.
@@ -30,7 +30,7 @@ struct Reading {
 }
 
 /// Reads everything of a chunk by the hour, and which machines have to be asked for again in
-/// full: those that hours do not tell enough of, and those that a call failed for.
+/// full: those of which hours do not show enough, and those that a call failed for.
 pub(super) async fn read_hours<A: Ask>(
     asker: &A,
     server: &str,

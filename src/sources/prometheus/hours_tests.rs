@@ -162,7 +162,7 @@ fn a_machine_with_an_hour_that_is_not_whole_is_asked_for_again() {
 }
 
 #[test]
-fn rows_of_one_hour_and_another_machine_before_are_not_told_apart_by_the_hour() {
+fn several_rows_and_another_machine_before_make_an_hour_partial() {
     let instances = instance("g5.xlarge");
     let (_, is_partial) = by_hours(&server(whole(), 2), &chunk(&instances, GPU));
     assert!(is_partial, "two rows of one GPU");

@@ -1,7 +1,7 @@
 //! A server on this host, for tests: it answers what it is told and keeps what it is asked.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 
 /// A request as it arrived.
@@ -30,6 +30,15 @@ impl Received {
 /// Answers requests one after the other, and then no longer listens. An empty answer
 /// closes the connection.
 pub(super) fn serve<const N: usize>(answers: [Vec<u8>; N]) -> (String, Receiver<Received>) {
+    let (address, requests) = serve_over(answers, |stream| stream);
+    (format!("http://{address}"), requests)
+}
+
+/// The same over what each connection becomes.
+pub(super) fn serve_over<S: Read + Write, const N: usize>(
+    answers: [Vec<u8>; N],
+    over: impl Fn(TcpStream) -> S + Send + 'static,
+) -> (SocketAddr, Receiver<Received>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener
         .local_addr()
@@ -37,9 +46,10 @@ pub(super) fn serve<const N: usize>(answers: [Vec<u8>; N]) -> (String, Receiver<
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for answer in answers {
-            let Ok((mut stream, _)) = listener.accept() else {
+            let Ok((stream, _)) = listener.accept() else {
                 return;
             };
+            let mut stream = over(stream);
             let Some(request) = received(&mut stream) else {
                 return;
             };
@@ -50,10 +60,10 @@ pub(super) fn serve<const N: usize>(answers: [Vec<u8>; N]) -> (String, Receiver<
             let _ = stream.write_all(&answer);
         }
     });
-    (format!("http://{address}"), receiver)
+    (address, receiver)
 }
 
-fn received(stream: &mut TcpStream) -> Option<Received> {
+fn received(stream: &mut impl Read) -> Option<Received> {
     let mut head: Vec<u8> = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {

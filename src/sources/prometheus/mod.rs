@@ -16,6 +16,7 @@ mod labels;
 #[cfg(test)]
 mod loopback;
 mod metric_map;
+mod mutual_tls;
 mod numbers;
 mod plan;
 mod pods;
@@ -33,5 +34,6 @@ pub use auth::{Auth, Server};
 pub use client::{Client, ClientOptions};
 pub use error::{is_known_code, is_too_large};
 pub use metric_map::{Exporter, MappedMetric, MetricMap, Quantity};
+pub use mutual_tls::ClientCertificate;
 pub use request::ACTIONS;
 pub use source::connect;

@@ -1,7 +1,9 @@
 //! Requests on their way: TLS, proxies, the time limit, and bodies with an end.
 
 use super::address::Address;
-use crate::sources::files::read_written_text;
+use super::mutual_tls::{
+    ClientCertificate, INVALID_CERTIFICATE, MutualTls, certificates, named, read,
+};
 use crate::sources::tls::PROVIDER;
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::proxy::ProxyConfig;
@@ -13,8 +15,6 @@ use aws_smithy_types::body::SdkBody;
 use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt;
 use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use std::error::Error;
 use std::io::{self, Read};
 use std::path::Path;
@@ -27,11 +27,23 @@ const MOST_WORDS: usize = 64 << 10;
 
 /// A connection to one server, with its pool.
 pub(super) struct Transport {
-    connector: Connector,
+    wire: Wire,
     /// For one request, to the last byte of its answer.
     timeout: Duration,
     /// Bytes of an answer, packed and unpacked.
     most_bytes: usize,
+}
+
+enum Wire {
+    Sdk(Connector),
+    Mutual(MutualTls),
+}
+
+/// A file that a connection cannot be set up with, and why.
+#[derive(Debug)]
+pub(super) enum InvalidFile {
+    Authorities(String),
+    ClientCertificate(String),
 }
 
 /// What came back.
@@ -60,43 +72,31 @@ pub(super) enum NotReceived {
 
 impl Transport {
     /// To a server whose certificate is one of the system's authorities, or of those in a
-    /// file of PEM certificates.
+    /// file of PEM certificates, with a certificate of its own where one is given.
     ///
     /// # Errors
-    /// Why the file cannot be used.
+    /// Why a file cannot be used.
     pub fn new(
         address: &Address,
-        ca_file: Option<&Path>,
+        (ca_file, own): (Option<&Path>, Option<&ClientCertificate>),
         timeout: Duration,
         most_bytes: usize,
-    ) -> Result<Self, String> {
-        let authorities = match ca_file {
-            Some(file) => authorities(file)?,
-            None if address.is_https => TrustStore::default(),
-            // Without TLS there is nothing to verify, and reading them takes time.
-            None => TrustStore::empty(),
+    ) -> Result<Self, InvalidFile> {
+        let authorities = ca_file.map(authorities).transpose();
+        let authorities = authorities.map_err(InvalidFile::Authorities)?;
+        let wire = match own {
+            Some(own) => {
+                let roots = authorities.map(|(roots, _)| roots);
+                let client = MutualTls::new(address, roots, own, CONNECT_WITHIN);
+                Wire::Mutual(client.map_err(InvalidFile::ClientCertificate)?)
+            }
+            None => {
+                let pem = authorities.map(|(_, pem)| pem);
+                Wire::Sdk(connector(address, pem).map_err(InvalidFile::Authorities)?)
+            }
         };
-        let context = TlsContext::builder()
-            .with_trust_store(authorities)
-            .build()
-            .map_err(|error| error.to_string())?;
-        let proxy = if address.is_loopback() {
-            ProxyConfig::disabled()
-        } else {
-            ProxyConfig::from_env()
-        };
-        let settings = HttpConnectorSettings::builder()
-            .connect_timeout(CONNECT_WITHIN)
-            .build();
-        // It follows no redirect, so that nothing secret goes to another server.
-        let connector = Connector::builder()
-            .connector_settings(settings)
-            .proxy_config(proxy)
-            .tls_provider(PROVIDER)
-            .tls_context(context)
-            .build();
         Ok(Self {
-            connector,
+            wire,
             timeout,
             most_bytes,
         })
@@ -109,7 +109,10 @@ impl Transport {
     }
 
     async fn exchange(&self, request: HttpRequest) -> Result<Reply, NotReceived> {
-        let response = self.connector.call(request).await;
+        let response = match &self.wire {
+            Wire::Sdk(connector) => connector.call(request).await,
+            Wire::Mutual(client) => client.call(request).await,
+        };
         let response = response.map_err(NotReceived::Connection)?;
         let header = |name: &str| response.headers().get(name).map(str::to_owned);
         let is_packed =
@@ -136,23 +139,49 @@ impl Transport {
     }
 }
 
-/// The authorities of a file of PEM certificates.
-fn authorities(file: &Path) -> Result<TrustStore, String> {
-    let named = |why: &str| format!("{}: {why}", file.display());
-    let pem = read_written_text(file).map_err(|error| named(&error.to_string()))?;
-    // The connector panics where one cannot be read. What the parser says could repeat
-    // a private key.
+/// The connector of the SDK, to a server whose certificate is of the authorities in a PEM
+/// text, or of those of the system.
+///
+/// # Errors
+/// Why the authorities cannot be used.
+fn connector(address: &Address, authorities: Option<String>) -> Result<Connector, String> {
+    let authorities = match authorities {
+        Some(pem) => TrustStore::empty().with_pem_certificate(pem.into_bytes()),
+        None if address.is_https => TrustStore::default(),
+        // Without TLS nothing is verified, and reading them takes time.
+        None => TrustStore::empty(),
+    };
+    let context = TlsContext::builder()
+        .with_trust_store(authorities)
+        .build()
+        .map_err(|error| error.to_string())?;
+    let proxy = if address.is_loopback() {
+        ProxyConfig::disabled()
+    } else {
+        ProxyConfig::from_env()
+    };
+    let settings = HttpConnectorSettings::builder()
+        .connect_timeout(CONNECT_WITHIN)
+        .build();
+    // It follows no redirect, so that nothing secret goes to another server.
+    Ok(Connector::builder()
+        .connector_settings(settings)
+        .proxy_config(proxy)
+        .tls_provider(PROVIDER)
+        .tls_context(context)
+        .build())
+}
+
+/// The authorities of a file of PEM certificates, with its text. The connector of the SDK
+/// panics where it cannot read one.
+fn authorities(file: &Path) -> Result<(RootCertStore, String), String> {
+    let pem = read(file)?;
     let mut store = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        let is_valid = certificate.is_ok_and(|one| store.add(one).is_ok());
-        if !is_valid {
-            return Err(named("a certificate in it is invalid"));
-        }
+    for certificate in certificates((file, &pem))? {
+        let added = store.add(certificate);
+        added.map_err(|_| named(file, INVALID_CERTIFICATE))?;
     }
-    if store.roots.is_empty() {
-        return Err(named("it has no PEM certificates"));
-    }
-    Ok(TrustStore::empty().with_pem_certificate(pem.into_bytes()))
+    Ok((store, pem))
 }
 
 /// The first bytes of a body, and whether they are all.
@@ -199,8 +228,11 @@ mod tests {
         let file = folder.path().join("ca.pem");
         std::fs::write(&file, text).expect("writable");
         let address = Address::of("https://prom").expect("an address");
-        let made = Transport::new(&address, Some(&file), Duration::from_secs(1), 1);
-        let why = made.err().expect("no certificates");
+        let files = (Some(file.as_path()), None);
+        let made = Transport::new(&address, files, Duration::from_secs(1), 1);
+        let Some(InvalidFile::Authorities(why)) = made.err() else {
+            panic!("it has no certificates");
+        };
         let start = file.display().to_string();
         why.strip_prefix(&start).expect("the file").to_owned()
     }
@@ -218,8 +250,10 @@ mod tests {
         }
         let address = Address::of("https://prom").expect("an address");
         let none = Path::new("/nonexistent/ca.pem");
-        let made = Transport::new(&address, Some(none), Duration::from_secs(1), 1);
-        let why = made.err().expect("no file");
+        let made = Transport::new(&address, (Some(none), None), Duration::from_secs(1), 1);
+        let Some(InvalidFile::Authorities(why)) = made.err() else {
+            panic!("there is a file");
+        };
         assert!(why.starts_with("/nonexistent/ca.pem: "), "{why}");
     }
 
