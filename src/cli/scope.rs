@@ -88,7 +88,9 @@ impl Scope {
             members.any(|one| group.has(one))
         });
         let is_dropped = |id: &ResourceId| dropped.contains(id.as_str());
-        estate.opinions.retain(|one| !is_dropped(&one.instance));
+        let opinions = std::mem::take(&mut estate.opinions).into_iter();
+        let kept = opinions.filter_map(|one| one.keeping(|id| !is_dropped(id)));
+        estate.opinions = kept.collect();
         out_of_scope.retain(may_be_paid_for);
         let kept: BTreeSet<String> = estate
             .instances

@@ -82,7 +82,7 @@ pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub(crate) use named::named_enum;
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
 pub use node::{Clusters, DEVICE_DECIMALS, DeviceFunnel, Node, NodeAmount, NodeDevices};
-pub use opinion::AwsOpinion;
+pub use opinion::{AdvisedResource, AwsAdvice, AwsOpinion};
 pub use part::Part;
 pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};
 pub use policy::Policy;

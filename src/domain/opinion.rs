@@ -1,19 +1,41 @@
 //! What AWS itself advises, to be shown beside the own advice. No verdict and no figure rests
 //! on it.
 
-use super::{Currency, Money, ResourceId};
+use super::{Currency, Instance, Money, Provider, ResourceId};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A recommendation of AWS's Cost Optimization Hub about an instance.
+/// A recommendation of AWS's Cost Optimization Hub about an instance, or about an Auto Scaling
+/// group as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AwsOpinion {
-    pub instance: ResourceId,
+    /// The instance, or the members of the group, ascending; never empty.
+    pub instances: Vec<ResourceId>,
     /// In AWS's words, such as `Rightsize`.
     pub action: String,
     /// What to, such as `g5.xlarge`; absent where nothing takes its place.
     pub to: Option<String>,
-    /// As AWS estimates it; absent where it gave none in a known currency.
+    /// As AWS estimates it, for all of them; absent where it gave none in a known currency.
+    pub monthly_savings: Option<Money>,
+}
+
+/// What a recommendation is about, as AWS names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdvisedResource {
+    Instance(ResourceId),
+    AutoScalingGroup {
+        account: String,
+        region: String,
+        name: String,
+    },
+}
+
+/// A recommendation before it is known which instances it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwsAdvice {
+    pub about: AdvisedResource,
+    pub action: String,
+    pub to: Option<String>,
     pub monthly_savings: Option<Money>,
 }
 
@@ -21,6 +43,45 @@ pub struct AwsOpinion {
 const MOST_SAVINGS: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
 
 impl AwsOpinion {
+    /// Advice about some instances, which are in order of id, each once: an account of an
+    /// organization may see that of another. What is about none of them is left out.
+    pub fn all_of(instances: &[Instance], advice: Vec<AwsAdvice>) -> Vec<Self> {
+        let mut groups: BTreeMap<(&str, &str, &str), Vec<ResourceId>> = BTreeMap::new();
+        let of_aws = instances.iter();
+        for one in of_aws.filter(|one| one.id.provider() == Provider::Aws) {
+            if let Some(group) = &one.auto_scaling_group {
+                let key = (one.account.as_str(), one.region.as_str(), group.as_str());
+                groups.entry(key).or_default().push(one.id.clone());
+            }
+        }
+        let members = |about: AdvisedResource| match about {
+            AdvisedResource::Instance(id) => {
+                let found = instances.binary_search_by(|one| one.id.cmp(&id));
+                found.ok().map(|_| vec![id])
+            }
+            AdvisedResource::AutoScalingGroup {
+                account,
+                region,
+                name,
+            } => {
+                let key = (account.as_str(), region.as_str(), name.as_str());
+                groups.get(&key).cloned()
+            }
+        };
+        let opinions = advice.into_iter().filter_map(|one| {
+            Some(Self {
+                instances: members(one.about)?,
+                action: one.action,
+                to: one.to,
+                monthly_savings: one.monthly_savings,
+            })
+        });
+        let mut opinions: Vec<Self> = opinions.collect();
+        opinions.sort_by(|left, right| left.key().cmp(&right.key()));
+        opinions.dedup_by(|later, first| later.key() == first.key());
+        opinions
+    }
+
     /// An estimate in whole cents; absent beyond anything that an instance costs.
     pub fn estimate(amount: Decimal, currency: Currency) -> Option<Money> {
         let estimate = Money::new(amount, currency).rounded();
@@ -28,24 +89,42 @@ impl AwsOpinion {
     }
 
     /// What opinions are sorted by.
-    pub fn key(&self) -> (&ResourceId, &str, Option<&str>) {
-        (&self.instance, &self.action, self.to.as_deref())
+    pub fn key(&self) -> (&[ResourceId], &str, Option<&str>) {
+        (&self.instances, &self.action, self.to.as_deref())
+    }
+
+    pub fn is_about(&self, instance: &ResourceId) -> bool {
+        self.instances.binary_search(instance).is_ok()
+    }
+
+    /// The same without some instances; absent where none is left. What AWS estimates is for
+    /// all of them.
+    #[must_use]
+    pub fn keeping(mut self, is_kept: impl Fn(&ResourceId) -> bool) -> Option<Self> {
+        let all = self.instances.len();
+        self.instances.retain(is_kept);
+        if self.instances.len() < all {
+            self.monthly_savings = None;
+        }
+        (!self.instances.is_empty()).then_some(self)
     }
 }
 
-/// Opinions about some of so many instances in words, each kind once, such as `Rightsize to
-/// g5.xlarge (2 of 3)`; absent without any.
-pub(super) fn in_words(all: &[AwsOpinion], instances: usize) -> Option<String> {
-    let mut kinds: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
+/// Opinions about some instances in words, each kind once, such as `Rightsize to g5.xlarge (2
+/// of 3)`; absent without any.
+pub(super) fn in_words(all: &[AwsOpinion], instances: &[ResourceId]) -> Option<String> {
+    let mut kinds: BTreeMap<(&str, Option<&str>), BTreeSet<&ResourceId>> = BTreeMap::new();
     for one in all {
-        *kinds.entry((&one.action, one.to.as_deref())).or_default() += 1;
+        let own = instances.iter().filter(|id| one.is_about(id));
+        let kind = kinds.entry((&one.action, one.to.as_deref()));
+        kind.or_default().extend(own);
     }
-    let words = kinds.into_iter().map(|((action, to), count)| {
+    let words = kinds.into_iter().map(|((action, to), own)| {
         let to = to.map_or(String::new(), |to| format!(" to {to}"));
-        if count == instances {
+        if own.len() == instances.len() {
             format!("{action}{to}")
         } else {
-            format!("{action}{to} ({count} of {instances})")
+            format!("{action}{to} ({} of {})", own.len(), instances.len())
         }
     });
     let words: Vec<String> = words.collect();
@@ -53,9 +132,16 @@ pub(super) fn in_words(all: &[AwsOpinion], instances: usize) -> Option<String> {
 }
 
 /// What AWS estimates that all of it saves; absent unless each has an estimate, in one
-/// currency.
-pub(super) fn savings(all: &[AwsOpinion]) -> Option<Money> {
-    let estimates: Option<Vec<Money>> = all.iter().map(|one| one.monthly_savings).collect();
+/// currency, and is about some of these instances alone.
+pub(super) fn savings(all: &[AwsOpinion], instances: &[ResourceId]) -> Option<Money> {
+    let is_own = |id: &ResourceId| instances.binary_search(id).is_ok();
+    let estimates: Option<Vec<Money>> = all
+        .iter()
+        .map(|one| {
+            one.monthly_savings
+                .filter(|_| one.instances.iter().all(is_own))
+        })
+        .collect();
     let mut estimates = estimates?.into_iter();
     let first = estimates.next()?;
     estimates.try_fold(first, |sum, next| sum.checked_add(next).ok())
@@ -65,9 +151,13 @@ pub(super) fn savings(all: &[AwsOpinion]) -> Option<Money> {
 mod tests {
     use super::*;
 
-    fn opinion(id: &str, action: &str, to: Option<&str>, cents: Option<i64>) -> AwsOpinion {
+    fn ids(names: &[&str]) -> Vec<ResourceId> {
+        names.iter().map(|name| ResourceId::named(*name)).collect()
+    }
+
+    fn opinion(about: &[&str], action: &str, to: Option<&str>, cents: Option<i64>) -> AwsOpinion {
         AwsOpinion {
-            instance: ResourceId::named(id),
+            instances: ids(about),
             action: action.to_owned(),
             to: to.map(str::to_owned),
             monthly_savings: cents.map(|cents| Money::new(Decimal::new(cents, 2), Currency::Usd)),
@@ -76,21 +166,49 @@ mod tests {
 
     #[test]
     fn kinds_are_named_once_with_their_number() {
+        let three = ids(&["i-1", "i-2", "i-3"]);
         let all = [
-            opinion("i-1", "Rightsize", Some("g5.xlarge"), Some(10_050)),
-            opinion("i-2", "Rightsize", Some("g5.xlarge"), Some(10_050)),
-            opinion("i-3", "Stop", None, Some(73_438)),
+            opinion(&["i-1"], "Rightsize", Some("g5.xlarge"), Some(10_050)),
+            opinion(&["i-2"], "Rightsize", Some("g5.xlarge"), Some(10_050)),
+            opinion(&["i-3"], "Stop", None, Some(73_438)),
         ];
-        let words = in_words(&all, 3);
+        let words = in_words(&all, &three);
         let expected = "Rightsize to g5.xlarge (2 of 3); Stop (1 of 3)";
         assert_eq!(words.as_deref(), Some(expected));
-        assert_eq!(in_words(&all[2..], 1).as_deref(), Some("Stop"));
-        assert_eq!(in_words(&[], 3), None);
+        let words = in_words(&all[2..], &three[2..]);
+        assert_eq!(words.as_deref(), Some("Stop"));
+        assert_eq!(in_words(&[], &three), None);
         // 100.50 × 2 + 734.38
-        let sum = savings(&all).map(Money::amount);
+        let sum = savings(&all, &three).map(Money::amount);
         assert_eq!(sum, Some(Decimal::new(93_538, 2)));
-        assert_eq!(savings(&[]), None);
-        assert_eq!(savings(&[opinion("i-1", "Stop", None, None)]), None);
+        assert_eq!(savings(&[], &three), None);
+        let unknown = opinion(&["i-1"], "Stop", None, None);
+        assert_eq!(savings(&[unknown], &three), None);
         assert_eq!(AwsOpinion::estimate(Decimal::MAX, Currency::Usd), None);
+    }
+
+    #[test]
+    fn an_opinion_about_a_group_is_one() {
+        let group = [opinion(
+            &["i-1", "i-2", "i-3"],
+            "Rightsize",
+            None,
+            Some(30_000),
+        )];
+        let three = ids(&["i-1", "i-2", "i-3"]);
+        assert_eq!(in_words(&group, &three).as_deref(), Some("Rightsize"));
+        let sum = savings(&group, &three).map(Money::amount);
+        assert_eq!(sum, Some(Decimal::new(30_000, 2)));
+        // Of another type or purchase option are two of its members, and one instance more.
+        let others = ids(&["i-2", "i-3", "i-9"]);
+        let words = in_words(&group, &others);
+        assert_eq!(words.as_deref(), Some("Rightsize (2 of 3)"));
+        assert_eq!(savings(&group, &others), None);
+        let [group] = group;
+        let kept = group.clone().keeping(|id| id.as_str() != "i-2");
+        let rest = opinion(&["i-1", "i-3"], "Rightsize", None, None);
+        assert_eq!(kept, Some(rest));
+        assert_eq!(group.clone().keeping(|_| true), Some(group.clone()));
+        assert_eq!(group.keeping(|_| false), None);
     }
 }

@@ -112,12 +112,12 @@ impl Workload {
 
     /// What AWS advises about it, in words; absent where it advises nothing.
     pub fn aws_opinion(&self) -> Option<String> {
-        opinion::in_words(&self.opinions, self.instances.len())
+        opinion::in_words(&self.opinions, &self.instances)
     }
 
     /// What AWS estimates that this saves per month.
     pub fn aws_savings(&self) -> Option<Money> {
-        opinion::savings(&self.opinions)
+        opinion::savings(&self.opinions, &self.instances)
     }
 
     /// Whether its type has an instance store, whose data a stop destroys.
@@ -228,7 +228,7 @@ impl Workload {
             opinions: self
                 .opinions
                 .iter()
-                .filter(|one| members.iter().any(|member| member.id == one.instance))
+                .filter(|one| members.iter().any(|member| one.is_about(&member.id)))
                 .cloned()
                 .collect(),
             members,

@@ -11,8 +11,8 @@ use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{Asked, quotes};
 use crate::catalog::known_shape;
 use crate::domain::{
-    ApiUsage, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject, Gathered,
-    Instance, PriceBook, TrainingJob, Window,
+    ApiUsage, AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject,
+    Gathered, Instance, PriceBook, TrainingJob, Window,
 };
 use crate::sources::files::Recorder;
 use crate::sources::{Account, ByTheHour, Detail, Found, MetricAsk, MetricServer, SourceError};
@@ -212,7 +212,7 @@ pub async fn gather(
     clusters.sort();
     gaps.sort();
     gaps.dedup();
-    let opinions = about(&instances, advised.value);
+    let opinions = AwsOpinion::all_of(&instances, advised.value);
     let mut estate = Estate {
         as_of: options.as_of,
         window,
@@ -277,18 +277,6 @@ fn region_names(places: &[Place<'_>]) -> Vec<String> {
     let names = names.filter(|name| !name.is_empty()).cloned();
     let names: BTreeSet<String> = names.collect();
     names.into_iter().collect()
-}
-
-/// Opinions about some instances, which are in order of id. An account of an organization
-/// may see those of another, so each stands once.
-fn about(instances: &[Instance], mut opinions: Vec<AwsOpinion>) -> Vec<AwsOpinion> {
-    opinions.retain(|one| {
-        let order = |instance: &Instance| instance.id.cmp(&one.instance);
-        instances.binary_search_by(order).is_ok()
-    });
-    opinions.sort_by(|left, right| left.key().cmp(&right.key()));
-    opinions.dedup_by(|later, first| later.key() == first.key());
-    opinions
 }
 
 async fn inventories<'a>(
@@ -423,7 +411,7 @@ async fn prices(
 }
 
 /// What providers advise, by account.
-async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsOpinion>> {
+async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsAdvice>> {
     let asked = accounts.iter().filter_map(|account| {
         let source = account.opinions.as_ref()?;
         Some(async move {
@@ -433,7 +421,7 @@ async fn opinions(accounts: &[Account]) -> Gathered<Vec<AwsOpinion>> {
         })
     });
     let answers = stream::iter(asked).buffered(PLACES_AT_ONCE);
-    let mut all = Gathered::<Vec<AwsOpinion>>::default();
+    let mut all = Gathered::<Vec<AwsAdvice>>::default();
     for found in answers.collect::<Vec<_>>().await {
         all.value.extend(found.value);
         all.gaps.extend(found.gaps);

@@ -22,7 +22,7 @@ mod whole_hours;
 pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
-    ApiUsage, AwsOpinion, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance,
+    ApiUsage, AwsAdvice, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance,
     InstanceShape, OperatingSystem, PriceBook, Provider, ResourceId, ScalingGroup, StorageResource,
     Tenancy, TrainingJob, Window,
 };
@@ -228,5 +228,5 @@ pub trait CommitmentSource {
 /// What a provider advises about instances.
 pub trait OpinionSource {
     /// Everything that it advises now.
-    fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsOpinion>>>;
+    fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsAdvice>>>;
 }

@@ -3,6 +3,7 @@
 use crate::cli::contract::DEMO;
 use crate::cli::estates::{one, situations};
 use crate::cli::hostile::{fleet, is_harmless};
+use crate::cli::markup;
 use crate::cli::world::World;
 use gpucost::domain::ActionKind;
 use gpucost::rules::CLUSTER_RULES;
@@ -743,4 +744,41 @@ fn what_aws_advises_is_a_line_with_the_reason_of_the_difference() {
     assert!(section(&outcome.stdout, "AWS").is_empty());
     let wide = world.run(&["audit", "--from", &path, "--format", "wide"]);
     assert!(!wide.stdout.contains("AWS SAYS"), "{}", wide.stdout);
+}
+
+#[test]
+fn what_aws_says_is_text_in_every_page() {
+    let mut estate = one();
+    let hostile = "<img src=x>|`\u{202e}\u{1b}[31m";
+    estate["opinions"] = json!([
+        {"instance": "i-one", "action": hostile, "to": "a|b", "monthly_savings": "7.00"},
+    ]);
+    let world = World::new();
+    let path = world.file("advised.json", estate.to_string());
+    let audit = |format: &str| {
+        world
+            .run(&["audit", "--from", &path, "--format", format])
+            .stdout
+    };
+    let page = audit("html");
+    markup::parse(&page);
+    let rows = markup::rows(markup::section(&page, "workloads"));
+    let last = rows[0].last().expect("a cell");
+    assert!(last.starts_with("<img src=x>|`"), "{last}");
+    assert!(markup::section(&page, "plan").contains("<dt>AWS says</dt>"));
+    let page = audit("markdown");
+    let line = |words: &str| {
+        let found = page.lines().find(|line| line.contains(words));
+        found.unwrap_or_else(|| panic!("{words}: {page}"))
+    };
+    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+    let row = line("img src=x");
+    assert_eq!(cells(row), cells(line("AWS says")), "{row}");
+    assert!(!page.contains(['\u{1b}', '\u{202e}']));
+    // Without an opinion, neither has the column.
+    let path = world.file("plain.json", one().to_string());
+    for format in ["html", "markdown"] {
+        let plain = world.run(&["audit", "--from", &path, "--format", format]);
+        assert!(!plain.stdout.contains("AWS says"), "{}", plain.stdout);
+    }
 }

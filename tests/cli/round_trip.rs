@@ -4,8 +4,8 @@ use crate::cli::contract::DEMO;
 use crate::cli::estates::{START_SECOND, one, situations};
 use crate::cli::world::World;
 use gpucost::domain::{
-    AwsOpinion, Currency, JoinedBy, Metric, ProfiledRun, SampleCounts, ScalingGroup, SeriesSource,
-    Statistic, WarmPool,
+    AwsOpinion, Currency, JoinedBy, Metric, ProfiledRun, ResourceId, SampleCounts, ScalingGroup,
+    SeriesSource, Statistic, WarmPool,
 };
 use gpucost::sources::files::{parse_estate, write_estate};
 use gpucost::usage::{Estate, Points, Series};
@@ -318,7 +318,7 @@ fn scaling_groups_and_opinions_survive_writing_and_reading() {
     ];
     estate.scaling_groups = groups;
     let opinion = |action: &str, to: Option<&str>, savings| AwsOpinion {
-        instance: estate.instances[0].id.clone(),
+        instances: vec![estate.instances[0].id.clone()],
         action: action.to_owned(),
         to: to.map(str::to_owned),
         monthly_savings: savings,
@@ -327,6 +327,10 @@ fn scaling_groups_and_opinions_survive_writing_and_reading() {
     let opinions = vec![
         opinion("Rightsize", Some("g5.xlarge"), euros),
         opinion("Stop", None, None),
+        AwsOpinion {
+            instances: vec![estate.instances[0].id.clone(), ResourceId::named("i-other")],
+            ..opinion("ScaleIn", None, euros)
+        },
     ];
     estate.opinions = opinions;
     assert_eq!(written_and_read(&estate), estate);

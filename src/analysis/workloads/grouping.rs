@@ -68,6 +68,7 @@ pub(in crate::analysis) fn group(
         policy,
         paid,
         profiles: &profiles,
+        advised: advised(&estate.opinions),
     };
     let mut groups: BTreeMap<WorkloadKey, Vec<&Instance>> = BTreeMap::new();
     for instance in &estate.instances {
@@ -136,6 +137,19 @@ struct Gather<'a> {
     policy: &'a Policy,
     paid: &'a PaidHours,
     profiles: &'a Profiles<'a>,
+    /// Where opinions about instances are.
+    advised: BTreeMap<&'a ResourceId, Vec<&'a AwsOpinion>>,
+}
+
+/// Opinions by the instances that they are about.
+fn advised(opinions: &[AwsOpinion]) -> BTreeMap<&ResourceId, Vec<&AwsOpinion>> {
+    let mut all: BTreeMap<&ResourceId, Vec<&AwsOpinion>> = BTreeMap::new();
+    for one in opinions {
+        for instance in &one.instances {
+            all.entry(instance).or_default().push(one);
+        }
+    }
+    all
 }
 
 /// Everything that was measured of a group.
@@ -296,13 +310,11 @@ impl<'a> Gather<'a> {
 
     /// What AWS advises about some instances.
     fn opinions(&self, instances: &[&Instance]) -> Vec<AwsOpinion> {
-        let all = &self.estate.opinions;
-        let about = instances.iter().flat_map(|one| {
-            let start = all.partition_point(|other| other.instance < one.id);
-            let rest = all[start..].iter();
-            rest.take_while(move |other| other.instance == one.id)
-        });
-        about.cloned().collect()
+        let about = instances.iter().filter_map(|one| self.advised.get(&one.id));
+        let mut about: Vec<&AwsOpinion> = about.flatten().copied().collect();
+        about.sort_by(|left, right| left.key().cmp(&right.key()));
+        about.dedup();
+        about.into_iter().cloned().collect()
     }
 
     /// The settings of the Auto Scaling group that some instances are in.

@@ -36,12 +36,15 @@ const ACTIONS: &[&str] = &[
 impl Masks {
     pub(super) fn opinion(&mut self, opinion: &mut AwsOpinion) {
         let AwsOpinion {
-            instance,
+            instances,
             action,
             to,
             monthly_savings: _,
         } = opinion;
-        self.instance_id(instance);
+        for instance in instances.iter_mut() {
+            self.instance_id(instance);
+        }
+        instances.sort();
         if !ACTIONS.contains(&action.as_str()) {
             self.mask(Named::Value, action);
         }

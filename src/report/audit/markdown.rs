@@ -1,6 +1,6 @@
 //! `audit --format markdown`.
 
-use super::table::evidence;
+use super::table::{evidence, is_advised};
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{Action, EstateSource, Finding, Money};
 use crate::report::groups::markdown::groups_section;
@@ -39,6 +39,7 @@ const OF_FINDINGS: &[Column] = &[
     words("why"),
     figures("individual savings"),
 ];
+/// The last one only where AWS was asked.
 const OF_WORKLOADS: &[Column] = &[
     words("workload"),
     words("region"),
@@ -50,6 +51,7 @@ const OF_WORKLOADS: &[Column] = &[
     figures("mean GPU use"),
     figures("per month"),
     figures("planned"),
+    words("AWS says"),
 ];
 const OF_UNUSED: &[Column] = &[
     words("commitment"),
@@ -66,6 +68,13 @@ pub fn audit_markdown(audit: &Audit, groups: Option<&Grouping>, invocation: &Inv
     let ignored = audit.workloads.iter().filter_map(ignored_row).collect();
     let gaps = audit.gaps.len() as u64;
     let not_seen = counted(gaps, "data gap", "data gaps");
+    let is_advised = is_advised(audit);
+    let of_workloads = match OF_WORKLOADS.split_last() {
+        Some((_, own)) if !is_advised => own,
+        _ => OF_WORKLOADS,
+    };
+    let rows = audit.workloads.iter();
+    let workloads = rows.map(|one| workload_row(one, is_advised)).collect();
     let mut sections: Vec<Section> = groups.map(groups_section).into_iter().collect();
     sections.extend([
         folded(
@@ -89,8 +98,8 @@ pub fn audit_markdown(audit: &Audit, groups: Option<&Grouping>, invocation: &Inv
         ),
         folded(
             "Workloads",
-            OF_WORKLOADS,
-            audit.workloads.iter().map(workload_row).collect(),
+            of_workloads,
+            workloads,
             ("workload", "workloads"),
         ),
         folded(
@@ -317,7 +326,7 @@ fn finding_row(finding: &Finding, name: &str) -> Row {
     ])
 }
 
-fn workload_row(audited: &AuditedWorkload) -> Row {
+fn workload_row(audited: &AuditedWorkload, is_advised: bool) -> Row {
     let workload = &audited.workload;
     let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
     let class = if workload.key.running {
@@ -326,7 +335,7 @@ fn workload_row(audited: &AuditedWorkload) -> Row {
         "stopped"
     };
     let mean = workload.utilization.as_ref();
-    Row::of_cells(&[
+    let mut cells = vec![
         code(&workload.name),
         code(&workload.key.region),
         code(&workload.key.instance_type),
@@ -337,7 +346,12 @@ fn workload_row(audited: &AuditedWorkload) -> Row {
         or_absent(mean.map(|summary| percent(summary.distribution.mean))),
         money_or_absent(workload.monthly_cost()),
         money_or_absent(audited.planned_monthly_cost()),
-    ])
+    ];
+    if is_advised {
+        let opinion = workload.aws_opinion();
+        cells.push(or_absent(opinion.map(|words| code(&words))));
+    }
+    Row::of_cells(&cells)
 }
 
 fn unused_row(one: &UnusedCommitment) -> Row {

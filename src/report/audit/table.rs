@@ -198,8 +198,7 @@ fn workloads(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
         "$/MONTH",
         "PLANNED",
     ];
-    let mut all = audit.workloads.iter();
-    let is_advised = all.any(|one| !one.workload.opinions.is_empty());
+    let is_advised = is_advised(audit);
     if is_advised {
         columns.push("AWS SAYS");
     }
@@ -213,6 +212,12 @@ fn workloads(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
         table.row(row);
     }
     indented(&table, out)
+}
+
+/// Whether AWS advises anything about a workload.
+pub(super) fn is_advised(audit: &Audit) -> bool {
+    let mut all = audit.workloads.iter();
+    all.any(|one| !one.workload.opinions.is_empty())
 }
 
 fn workload_row(audited: &AuditedWorkload) -> Vec<String> {

@@ -1,11 +1,12 @@
-//! What AWS's Cost Optimization Hub advises about instances.
+//! What AWS's Cost Optimization Hub advises about instances and Auto Scaling groups.
 
 use super::pages::Pages;
 use super::partition::partition;
 use super::session::Session;
 use super::signed::{Protocol, Service};
 use crate::domain::{
-    AwsOpinion, CauseKind, Currency, Gap, GapSubject, Gathered, Money, ResourceId,
+    AdvisedResource, AwsAdvice, AwsOpinion, CauseKind, Currency, Gap, GapSubject, Gathered, Money,
+    ResourceId,
 };
 use crate::sources::{Answer, OpinionSource, SourceError};
 use futures_util::FutureExt;
@@ -26,6 +27,9 @@ const REGION: &str = "us-east-1";
 /// The largest page.
 const RESULTS_ON_A_PAGE: usize = 1_000;
 const INSTANCE: &str = "Ec2Instance";
+const GROUP: &str = "Ec2AutoScalingGroup";
+/// What stands before the name in the ARN of a group.
+const BEFORE_NAME: &str = "autoScalingGroupName/";
 /// The recommendation to leave everything as it is.
 const NOTHING: &str = "NoAction";
 
@@ -40,7 +44,7 @@ pub(super) struct Hub {
 }
 
 impl OpinionSource for Hub {
-    fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsOpinion>>> {
+    fn opinions(&self) -> Answer<'_, Gathered<Vec<AwsAdvice>>> {
         async {
             match listed(&self.session).await {
                 Ok(found) => Gathered::whole(found),
@@ -60,7 +64,10 @@ impl OpinionSource for Hub {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Item {
+    account_id: Option<String>,
+    region: Option<String>,
     resource_id: Option<String>,
+    resource_arn: Option<String>,
     current_resource_type: Option<String>,
     recommended_resource_summary: Option<String>,
     action_type: Option<String>,
@@ -76,12 +83,12 @@ struct Page {
     next_token: Option<String>,
 }
 
-async fn listed(session: &Session) -> Result<Vec<AwsOpinion>, SourceError> {
+async fn listed(session: &Session) -> Result<Vec<AwsAdvice>, SourceError> {
     let mut all = Vec::new();
     let mut pages = Pages::of(LIST);
     loop {
         let mut body = json!({
-            "filter": { "resourceTypes": [INSTANCE] },
+            "filter": { "resourceTypes": [INSTANCE, GROUP] },
             "maxResults": RESULTS_ON_A_PAGE,
         });
         if let Some(token) = pages.token() {
@@ -90,26 +97,44 @@ async fn listed(session: &Session) -> Result<Vec<AwsOpinion>, SourceError> {
         let page: Page = session
             .ask(&HUB, REGION, "ListRecommendations", &body)
             .await?;
-        all.extend(page.items.into_iter().filter_map(opinion));
+        all.extend(page.items.into_iter().filter_map(advice));
         if !pages.follow(page.next_token.as_deref())? {
             return Ok(all);
         }
     }
 }
 
-/// A recommendation about an instance; absent for one about something else.
-fn opinion(item: Item) -> Option<AwsOpinion> {
-    if item.current_resource_type.as_deref() != Some(INSTANCE) {
-        return None;
-    }
+/// A recommendation about an instance or a group; absent for one about something else.
+fn advice(item: Item) -> Option<AwsAdvice> {
+    let about = resource(&item)?;
     let action = item.action_type.filter(|action| action != NOTHING)?;
     let to = item.recommended_resource_summary;
-    Some(AwsOpinion {
-        instance: ResourceId::named(item.resource_id.filter(|id| !id.is_empty())?),
+    Some(AwsAdvice {
+        about,
         to: to.filter(|to| !to.is_empty() && *to != action),
         action,
         monthly_savings: amount(item.estimated_monthly_savings, item.currency_code),
     })
+}
+
+fn resource(item: &Item) -> Option<AdvisedResource> {
+    let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let id = said(&item.resource_id);
+    match item.current_resource_type.as_deref()? {
+        INSTANCE => Some(AdvisedResource::Instance(ResourceId::named(id?))),
+        GROUP => {
+            // A resource ID of a group may be its name or its ARN.
+            let arn = said(&item.resource_arn).or_else(|| id.clone());
+            let named = arn.as_deref().and_then(|arn| arn.split_once(BEFORE_NAME));
+            let named = named.map(|(_, name)| name.to_owned());
+            Some(AdvisedResource::AutoScalingGroup {
+                account: said(&item.account_id)?,
+                region: said(&item.region)?,
+                name: named.or(id)?,
+            })
+        }
+        _ => None,
+    }
 }
 
 /// An amount from its digits.
@@ -125,13 +150,24 @@ fn amount(number: Option<Number>, currency: Option<String>) -> Option<Money> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<AwsOpinion> {
+    fn read(text: &str) -> Vec<AwsAdvice> {
         let page: Page = serde_json::from_str(text).expect("a page");
-        page.items.into_iter().filter_map(opinion).collect()
+        page.items.into_iter().filter_map(advice).collect()
+    }
+
+    fn about(found: &AdvisedResource) -> String {
+        match found {
+            AdvisedResource::Instance(id) => id.to_string(),
+            AdvisedResource::AutoScalingGroup {
+                account,
+                region,
+                name,
+            } => format!("{account} {region} {name}"),
+        }
     }
 
     #[test]
-    fn recommendations_about_instances_are_kept() {
+    fn recommendations_about_instances_and_groups_are_kept() {
         let found = read(
             r#"{"items": [
                 {"resourceId": "i-1", "currentResourceType": "Ec2Instance",
@@ -147,14 +183,22 @@ mod tests {
                  "actionType": "Delete", "estimatedMonthlySavings": 1},
                 {"resourceId": "i-4", "currentResourceType": "Ec2Instance",
                  "actionType": "NoAction"},
-                {"currentResourceType": "Ec2Instance", "actionType": "Stop"}
+                {"currentResourceType": "Ec2Instance", "actionType": "Stop"},
+                {"resourceId": "trainers", "currentResourceType": "Ec2AutoScalingGroup",
+                 "accountId": "1", "region": "us-east-1", "actionType": "Rightsize",
+                 "recommendedResourceSummary": "g6.xlarge", "estimatedMonthlySavings": 300.25},
+                {"resourceId": "3f0c", "currentResourceType": "Ec2AutoScalingGroup",
+                 "resourceArn": "arn:aws:autoscaling:us-east-1:1:autoScalingGroup:3f0c:autoScalingGroupName/a/b",
+                 "accountId": "1", "region": "us-east-1", "actionType": "ScaleIn"},
+                {"resourceId": "nowhere", "currentResourceType": "Ec2AutoScalingGroup",
+                 "actionType": "Rightsize"}
             ]}"#,
         );
         let rows: Vec<(String, String, Option<String>, Option<String>)> = found
             .into_iter()
             .map(|one| {
                 let savings = one.monthly_savings.map(|money| money.amount().to_string());
-                (one.instance.to_string(), one.action, one.to, savings)
+                (about(&one.about), one.action, one.to, savings)
             })
             .collect();
         let text = |text: &str| Some(text.to_owned());
@@ -162,6 +206,13 @@ mod tests {
             ("i-1", "Rightsize", text("g5.xlarge"), text("412.00")),
             ("i-2", "Stop", None, text("0.00")),
             ("i-3", "Stop", None, None),
+            (
+                "1 us-east-1 trainers",
+                "Rightsize",
+                text("g6.xlarge"),
+                text("300.25"),
+            ),
+            ("1 us-east-1 a/b", "ScaleIn", None, None),
         ];
         let expected = expected
             .map(|(id, action, to, savings)| (id.to_owned(), action.to_owned(), to, savings));

@@ -83,3 +83,36 @@ fn a_hub_that_refuses_is_a_gap() {
         "{hint}"
     );
 }
+
+#[test]
+fn advice_about_a_group_is_one_opinion_about_its_members() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let loopback = &account.loopback;
+    let tags = [("aws:autoscaling:groupName", "trainers")];
+    let member = Launch {
+        tags: &tags,
+        ..Launch::on_demand("us-east-1a", "g5.xlarge")
+    };
+    launch(loopback, &[member.clone(), member]);
+    loopback.put_price(Price::linux("g5.xlarge", "us-east-1", "1.00"));
+    for (id, region) in [("a", "us-east-1"), ("b", "us-west-2")] {
+        let arn = format!(
+            "arn:aws:autoscaling:{region}:{}:autoScalingGroup:{id}:autoScalingGroupName/trainers",
+            account.number
+        );
+        loopback.put_recommendation(json!({
+            "recommendationId": id, "accountId": account.number, "region": region,
+            "resourceId": id, "resourceArn": arn, "actionType": "Rightsize",
+            "currentResourceType": "Ec2AutoScalingGroup", "currencyCode": "USD",
+            "recommendedResourceSummary": "g4dn.xlarge", "estimatedMonthlySavings": 300.5,
+        }));
+    }
+    let document = audit(&account, &["--aws-opinion"]);
+    let workload = &document["workloads"][0];
+    assert_eq!(workload["instances"].as_array().map(Vec::len), Some(2));
+    assert_eq!(workload["aws_opinion"], "Rightsize to g4dn.xlarge");
+    // Once, not for each member.
+    assert_eq!(workload["aws_opinion_monthly_savings"], 300.5);
+}

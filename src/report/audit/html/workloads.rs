@@ -3,6 +3,7 @@
 use super::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Classification, UtilizationSummary, Workload, floored};
+use crate::report::audit::table::is_advised;
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
 };
@@ -64,11 +65,22 @@ pub(super) fn table(audit: &Audit, page: &mut Page) {
         "<th scope=\"col\" class=\"n\">p95</th><th scope=\"col\" class=\"n\">VRAM peak</th>",
         "<th scope=\"col\">State</th><th scope=\"col\">Kind</th>",
         "<th scope=\"col\" class=\"n\">Count</th><th scope=\"col\">Type</th>",
-        "<th scope=\"col\">Option</th><th scope=\"col\">Region</th></tr></thead>\n<tbody>\n"
+        "<th scope=\"col\">Option</th><th scope=\"col\">Region</th>"
     );
+    let is_advised = is_advised(audit);
+    if is_advised {
+        html!(page, "<th scope=\"col\">AWS says</th>");
+    }
+    html!(page, "</tr></thead>\n<tbody>\n");
     let share = SEARCHED / audit.workloads.len();
     for (number, audited) in audit.workloads.iter().enumerate() {
         row(page, audited, number, share);
+        if is_advised {
+            let opinion = audited.workload.aws_opinion();
+            let shown = opinion.map(|words| cut(&words, NAME));
+            html!(page, "<td>", or_absent(shown), "</td>");
+        }
+        html!(page, "</tr>\n");
     }
     html!(page, "</tbody>\n</table>\n</div>\n</section>\n");
 }
@@ -92,6 +104,7 @@ fn also(workload: &Workload, share: usize) -> String {
     words.join(" ")
 }
 
+/// A row up to its last cell.
 fn row(page: &mut Page, audited: &AuditedWorkload, number: usize, share: usize) {
     let workload = &audited.workload;
     let summary = workload.utilization.as_ref();
@@ -136,7 +149,7 @@ fn row(page: &mut Page, audited: &AuditedWorkload, number: usize, share: usize) 
         workload.key.purchase_option,
         "</td><td>",
         cut(&workload.key.region, SHORT),
-        "</td></tr>\n"
+        "</td>"
     );
 }
 
@@ -237,6 +250,17 @@ fn facts(page: &mut Page, audited: &AuditedWorkload) {
             "<dt>Useful GPU hour</dt><dd>",
             sign,
             rounded(rate, 2),
+            "</dd>"
+        );
+    }
+    if let Some(opinion) = workload.aws_opinion() {
+        let estimate = workload.aws_savings();
+        let estimate = estimate.map_or(String::new(), |saved| format!(", {}", money(saved)));
+        html!(
+            page,
+            "<dt>AWS says</dt><dd>",
+            cut(&opinion, SENTENCE),
+            estimate,
             "</dd>"
         );
     }

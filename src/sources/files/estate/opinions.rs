@@ -1,9 +1,12 @@
 //! What AWS advises, in an estate.
 
 use super::fields::{Wire, decimal, named};
+use super::wire::MOST_PARTS;
 use crate::domain::{AwsOpinion, Currency, ResourceId};
+use crate::sources::files::shared::bounded::at_most;
 use serde::de;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(
@@ -11,7 +14,12 @@ use serde::{Deserialize, Serialize};
     expecting = "a recommendation of AWS as an object"
 )]
 pub(super) struct OpinionWire {
-    instance: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instance: Option<String>,
+    /// In place of it where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    instances: Vec<String>,
     action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<String>,
@@ -28,8 +36,11 @@ fn usd() -> String {
 
 pub(super) fn to_wire(opinion: &AwsOpinion) -> OpinionWire {
     let savings = opinion.monthly_savings;
+    let mut instances: Vec<String> = opinion.instances.iter().map(ToString::to_string).collect();
+    let instance = (instances.len() == 1).then(|| instances.remove(0));
     OpinionWire {
-        instance: opinion.instance.to_string(),
+        instance,
+        instances,
         action: opinion.action.clone(),
         to: opinion.to.clone(),
         currency: savings.map_or_else(usd, |money| money.currency().code().to_owned()),
@@ -48,8 +59,13 @@ impl Wire for OpinionWire {
             AwsOpinion::estimate(amount, currency)
                 .ok_or_else(|| E::custom(format!("`monthly_savings` is too large: {amount}")))
         });
+        if self.instance.is_some() != self.instances.is_empty() {
+            return Err(E::custom("an opinion has either `instance` or `instances`"));
+        }
+        let instances = self.instance.into_iter().chain(self.instances);
+        let instances: BTreeSet<ResourceId> = instances.map(ResourceId::named).collect();
         Ok(AwsOpinion {
-            instance: ResourceId::named(self.instance),
+            instances: instances.into_iter().collect(),
             action: self.action,
             to: self.to,
             monthly_savings: amount.transpose()?,
