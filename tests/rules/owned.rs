@@ -181,6 +181,21 @@ fn a_block_that_is_paid_for_is_named_with_its_end_and_saves_nothing() {
          2026-11-03"
     );
     assert_eq!(one.evidence()[0].observed, 3.0);
+    // Two of the three have failed: only one can be launched, and no other is idle.
+    let failed = CapacityReservation {
+        available: 1,
+        ..block.clone()
+    };
+    let findings = findings_of(with_capacity(failed));
+    let [one] = findings.as_slice() else {
+        panic!("{findings:?}")
+    };
+    assert_eq!(one.evidence()[0].observed, 1.0);
+    assert!(
+        one.title.starts_with("1 of 4 × p4d.24xlarge"),
+        "{}",
+        one.title
+    );
     // What is full now has no room that could still be used.
     let full = CapacityReservation {
         available: 0,
