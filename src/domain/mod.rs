@@ -99,7 +99,7 @@ pub use reading::{
 pub use resource::{Provider, ResourceId};
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use samples::Samples;
-pub use scaling::{ScalingGroup, WarmPool};
+pub use scaling::{BatchEnvironment, ScalingGroup, WarmPool};
 pub(crate) use shape::family_of;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spelling::nearest_names;

@@ -20,6 +20,30 @@ impl WarmPool {
     }
 }
 
+/// A managed compute environment of AWS Batch: it sets the sizes of its Auto Scaling group by
+/// the jobs that wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchEnvironment {
+    pub name: String,
+    /// vCPUs that it keeps without jobs, enabled or not.
+    pub min_vcpus: u32,
+    pub desired_vcpus: u32,
+    /// Types and families, in its order.
+    pub instance_types: Vec<String>,
+    pub is_spot: bool,
+    /// Names of the enabled job queues that place jobs in it, ascending; absent where they
+    /// were not read.
+    pub queues: Option<Vec<String>>,
+}
+
+impl BatchEnvironment {
+    /// The minimum without some of its vCPUs; absent where it has fewer.
+    pub fn min_without(&self, vcpus: u32) -> Option<u32> {
+        let left = self.desired_vcpus.checked_sub(vcpus)?;
+        Some(self.min_vcpus.min(left))
+    }
+}
+
 /// An Auto Scaling group as its settings say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScalingGroup {
@@ -46,6 +70,8 @@ pub struct ScalingGroup {
     pub suspended: Vec<String>,
     /// Instances that it does not end by itself, ascending.
     pub protected: Vec<ResourceId>,
+    /// Who set it up and sets its sizes; absent unless AWS Batch was read.
+    pub batch: Option<BatchEnvironment>,
 }
 
 impl ScalingGroup {
@@ -94,6 +120,7 @@ impl ScalingGroup {
             warm_pool: None,
             suspended: Vec::new(),
             protected: Vec::new(),
+            batch: None,
         }
     }
 }
@@ -125,5 +152,19 @@ mod tests {
         };
         assert_eq!(spare("Stopped").without(1), Some((5, 4)));
         assert_eq!(spare("Running").without(1), None);
+    }
+    #[test]
+    fn the_minimum_of_an_environment_follows_its_vcpus() {
+        let environment = BatchEnvironment {
+            name: "train".to_owned(),
+            min_vcpus: 16,
+            desired_vcpus: 24,
+            instance_types: Vec::new(),
+            is_spot: false,
+            queues: None,
+        };
+        // 24 − 8 = 16 allows the minimum, 24 − 12 = 12 does not.
+        let found = [0, 8, 12, 24, 28].map(|vcpus| environment.min_without(vcpus));
+        assert_eq!(found, [Some(16), Some(16), Some(12), Some(0), None]);
     }
 }

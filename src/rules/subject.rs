@@ -249,10 +249,7 @@ impl Subject<'_> {
             return managed_stop_steps(component);
         }
         match &self.workload.key.group {
-            Group::AutoScaling(name) => {
-                let group = self.workload.scaling_group.as_deref();
-                end_steps(name, group, &self.workload.members)
-            }
+            Group::AutoScaling(name) => end_steps(name, self.workload),
             _ => vec!["stop the instances, and terminate them one week later".to_owned()],
         }
     }

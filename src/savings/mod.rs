@@ -1,6 +1,7 @@
 //! Pure arithmetic of savings, one lever a file, and the choice among them.
 
 mod alternatives;
+mod batch;
 mod bought;
 mod calculator;
 mod checkpoint;

@@ -1,15 +1,21 @@
 //! Which settings of an Auto Scaling group an action changes, with their values: the group
 //! undoes what is done to its instances alone.
 
+use super::batch;
 use crate::domain::{Member, ScalingGroup, Target, Workload, counted};
 
 const TERMINATE: &str = "terminate each with `aws autoscaling \
                          terminate-instance-in-auto-scaling-group \
                          --should-decrement-desired-capacity`";
 
-/// How to end some members of a group, so that it replaces none of them and ends no others.
-/// `group` is absent where its settings are not known.
-pub fn end_steps(name: &str, group: Option<&ScalingGroup>, ended: &[Member]) -> Vec<String> {
+/// How to end all members of a workload that is in a group, so that it replaces none of them
+/// and ends no others.
+pub fn end_steps(name: &str, workload: &Workload) -> Vec<String> {
+    let ended = workload.members.as_slice();
+    let group = workload.scaling_group.as_deref();
+    if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
+        return batch::end_steps(batch, workload, running(ended));
+    }
     let sizes = group.and_then(|group| Some((group, group.without(running(ended))?)));
     let mut steps = match sizes {
         Some((group, (desired, min))) => vec![
@@ -63,7 +69,11 @@ pub fn end_steps(name: &str, group: Option<&ScalingGroup>, ended: &[Member]) -> 
 }
 
 /// The same as a caveat of a stop that leaves other members.
-pub(super) fn end_caveat(name: &str, group: Option<&ScalingGroup>, ended: &[&Member]) -> String {
+pub(super) fn end_caveat(name: &str, workload: &Workload, ended: &[&Member]) -> String {
+    let group = workload.scaling_group.as_deref();
+    if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
+        return batch::end_caveat(batch, workload, running(ended.iter().copied()));
+    }
     let sizes = group.and_then(|group| {
         let (_, min) = group.without(running(ended.iter().copied()))?;
         Some((group.min, min))
@@ -85,6 +95,10 @@ pub(super) fn resize_steps(workload: &Workload, to: &Target) -> Vec<String> {
     let Some(group) = workload.scaling_group.as_deref() else {
         return Vec::new();
     };
+    let fewer = running(&workload.members).saturating_sub(to.count);
+    if let Some(batch) = &group.batch {
+        return batch::resize_steps(batch, workload, (to, fewer));
+    }
     let (new, old) = (&to.instance_type, &workload.key.instance_type);
     let name = &group.name;
     let mut steps = Vec::new();
@@ -108,7 +122,6 @@ pub(super) fn resize_steps(workload: &Workload, to: &Target) -> Vec<String> {
             }
         });
     }
-    let fewer = running(&workload.members).saturating_sub(to.count);
     let sizes = group.without(fewer).filter(|_| fewer > 0);
     if let Some((desired, min)) = sizes {
         let of_minimum = if min < group.min {
@@ -132,7 +145,11 @@ pub(super) fn schedule_step(workload: &Workload) -> Option<String> {
     if workload.stopped_now() > 0 {
         return None;
     }
-    let (desired, min) = group.without(running(&workload.members))?;
+    let running = running(&workload.members);
+    if let Some(batch) = &group.batch {
+        return Some(batch::schedule_step(batch, workload, running));
+    }
+    let (desired, min) = group.without(running)?;
     Some(format!(
         "add scheduled actions to the Auto Scaling group {}: minimum size {min} and desired \
          capacity {desired} when these hours begin, {} and {} when they end",
@@ -142,6 +159,9 @@ pub(super) fn schedule_step(workload: &Workload) -> Option<String> {
 
 /// What keeps a group from the spot market.
 pub(super) fn spot_caveats(group: &ScalingGroup) -> Vec<String> {
+    if let Some(batch) = &group.batch {
+        return batch::spot_caveat(batch).into_iter().collect();
+    }
     let name = &group.name;
     let Some(percent) = group.on_demand_above_base_percent else {
         return vec![format!(

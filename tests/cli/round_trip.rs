@@ -4,8 +4,8 @@ use crate::cli::contract::DEMO;
 use crate::cli::estates::{START_SECOND, one, situations};
 use crate::cli::world::World;
 use gpucost::domain::{
-    AwsOpinion, Currency, JoinedBy, Metric, ProfiledRun, ResourceId, SampleCounts, ScalingGroup,
-    SeriesSource, Statistic, WarmPool,
+    AwsOpinion, BatchEnvironment, Currency, JoinedBy, Metric, ProfiledRun, ResourceId,
+    SampleCounts, ScalingGroup, SeriesSource, Statistic, WarmPool,
 };
 use gpucost::sources::files::{parse_estate, write_estate};
 use gpucost::usage::{Estate, Points, Series};
@@ -305,6 +305,15 @@ fn scaling_groups_and_opinions_survive_writing_and_reading() {
         warm_pool,
         suspended: vec!["Launch".to_owned()],
         protected: vec![estate.instances[0].id.clone()],
+        batch: None,
+    };
+    let batch = |queues: Option<&str>| BatchEnvironment {
+        name: "nightly".to_owned(),
+        min_vcpus: 16,
+        desired_vcpus: 24,
+        instance_types: vec!["g5".to_owned()],
+        is_spot: queues.is_none(),
+        queues: queues.map(|name| vec![name.to_owned()]),
     };
     let pool = |state: Option<&str>, size| WarmPool {
         min_size: 2,
@@ -315,6 +324,14 @@ fn scaling_groups_and_opinions_survive_writing_and_reading() {
         group("a", None),
         group("b", Some(pool(None, None))),
         group("c", Some(pool(Some("Stopped"), Some(3)))),
+        ScalingGroup {
+            batch: Some(batch(None)),
+            ..group("d", None)
+        },
+        ScalingGroup {
+            batch: Some(batch(Some("q"))),
+            ..group("e", None)
+        },
     ];
     estate.scaling_groups = groups;
     let opinion = |action: &str, to: Option<&str>, savings| AwsOpinion {

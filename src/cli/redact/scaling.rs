@@ -1,7 +1,7 @@
 //! Auto Scaling groups, and what AWS advises.
 
 use super::{Masks, Named};
-use crate::domain::{AwsOpinion, ScalingGroup, WarmPool};
+use crate::domain::{AwsOpinion, BatchEnvironment, ScalingGroup, WarmPool};
 
 /// What AWS calls processes, states of warm pools, and ways to choose among spot markets.
 const WORDS: &[&str] = &[
@@ -67,6 +67,7 @@ impl Masks {
             warm_pool,
             suspended,
             protected,
+            batch,
         } = group;
         self.name(name);
         self.mask(Named::Account, account);
@@ -92,5 +93,27 @@ impl Masks {
             self.instance_id(instance);
         }
         protected.sort();
+        if let Some(batch) = batch {
+            self.environment(batch);
+        }
+    }
+
+    fn environment(&mut self, environment: &mut BatchEnvironment) {
+        let BatchEnvironment {
+            name,
+            min_vcpus: _,
+            desired_vcpus: _,
+            instance_types,
+            is_spot: _,
+            queues,
+        } = environment;
+        self.name(name);
+        for instance_type in instance_types {
+            self.mask(Named::Type, instance_type);
+        }
+        for queue in queues.iter_mut().flatten() {
+            self.name(queue);
+        }
+        queues.iter_mut().for_each(|all| all.sort());
     }
 }

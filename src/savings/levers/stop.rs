@@ -254,8 +254,7 @@ impl Ended<'_> {
         if let Group::AutoScaling(name) = &of.group.key.group
             && of.has_working_peers
         {
-            let group = of.group.scaling_group.as_deref();
-            caveats.push(end_caveat(name, group, &self.members));
+            caveats.push(end_caveat(name, of.group, &self.members));
         }
         caveats
     }

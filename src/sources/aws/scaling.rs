@@ -155,6 +155,7 @@ fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup
         }),
         suspended: suspended.into_iter().collect(),
         protected: protected.into_iter().collect(),
+        batch: None,
     })
 }
 

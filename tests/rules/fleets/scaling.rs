@@ -4,7 +4,7 @@
 use super::{HELD_MIB, declared, idle, only_stop, scaled, stopped_for, warns, working};
 use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat};
 use crate::rules::fixtures::only;
-use gpucost::domain::{ActionKind, ResourceId, ScalingGroup, Volume, WarmPool};
+use gpucost::domain::{ActionKind, BatchEnvironment, ResourceId, ScalingGroup, Volume, WarmPool};
 
 const NAME: &str = "trainers";
 const TERMINATE: &str = "then terminate each with `aws autoscaling \
@@ -27,6 +27,23 @@ fn group() -> ScalingGroup {
         warm_pool: None,
         suspended: Vec::new(),
         protected: Vec::new(),
+        batch: None,
+    }
+}
+
+/// The same of an environment of Batch: six g5.xlarge have 6 × 4 = 24 vCPUs.
+fn of_batch(min_vcpus: u32, queues: Option<&[&str]>) -> ScalingGroup {
+    let queues = queues.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+    ScalingGroup {
+        batch: Some(BatchEnvironment {
+            name: "nightly".to_owned(),
+            min_vcpus,
+            desired_vcpus: 24,
+            instance_types: vec!["g5".to_owned()],
+            is_spot: false,
+            queues,
+        }),
+        ..group()
     }
 }
 
@@ -238,4 +255,81 @@ fn storage_of_a_warm_pool_is_ended_with_the_pool() {
                     and the storage is billed: lower its minimum size, or delete it with `aws \
                     autoscaling delete-warm-pool`";
     assert_eq!(first, Some(expected), "{steps:#?}");
+}
+
+#[test]
+fn a_stop_in_an_environment_of_batch_names_its_vcpus() {
+    let estate = in_group(half_idle(), of_batch(16, Some(&["a", "b"])));
+    let steps = steps_of(&estate, "idle-gpu");
+    let text = steps.join("\n");
+    // 24 − 3 × 4 = 12, below the minimum of 16.
+    for words in [
+        "set minvCpus of the Batch compute environment nightly from 16 to 12 with `aws batch \
+         update-compute-environment`",
+        "lowers desiredvCpus (today 24) by itself",
+        "ask the owners of the job queues first: jobs of a, b then wait",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Batch would undo what is done to its group.
+    for words in ["terminate-instance", "minimum size"] {
+        assert!(!text.contains(words), "{words}: {text}");
+    }
+    let audit = audited(&estate);
+    assert!(
+        warns(only_stop(&audit), "lower its minvCpus from 16 to 12"),
+        "{text}"
+    );
+    let estate = in_group(half_idle(), of_batch(8, Some(&[])));
+    let text = steps_of(&estate, "idle-gpu").join("\n");
+    for words in [
+        "minvCpus of the Batch compute environment nightly is 8 and allows fewer",
+        "no enabled job queue places jobs in nightly: then disable and delete it",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn other_actions_in_an_environment_of_batch_name_its_settings() {
+    let by_day = |period: u32| {
+        let busy = (8..18).contains(&(period / 12 % 24));
+        Some(if busy { 70.0 } else { 0.0 })
+    };
+    let scheduled = |id: &str| {
+        let machine = Machine::new(id, "g5.xlarge").cpu(flat(5.0));
+        machine.gpu(0, by_day).vram(0, HELD_MIB, A10G_MIB)
+    };
+    let machines = vec![scheduled("i-1"), scheduled("i-2")];
+    let estate = in_group(machines, of_batch(20, None));
+    let text = steps_of(&estate, "off-hours").join("\n");
+    // 24 − 2 × 4 = 16.
+    let expected = "set minvCpus of the Batch compute environment nightly to 16 when these hours \
+                    begin, and to 20 when they end";
+    assert!(text.contains(expected), "{text}");
+
+    let large = Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
+    let large = (0..4).fold(large, |machine, gpu| {
+        machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB)
+    });
+    let audit = audited(&in_group(vec![large], of_batch(16, None)));
+    let advice = &only(&audit, "overprovisioned-gpu").recommendation;
+    let (_, to) = advice.to.split_once(" × ").expect("another type");
+    let text = advice.steps.join("\n");
+    let types = format!(
+        "add {to} and remove what stands for g5.12xlarge in the instance types of the Batch \
+         compute environment nightly (today g5)"
+    );
+    let vcpus = format!("adapt its minvCpus (today 16) to the vCPUs of {to}");
+    assert!(text.contains(&types) && text.contains(&vcpus), "{text}");
+
+    let spot = Machine::new("i-1", "g4dn.xlarge").cpu(flat(5.0));
+    let spot = spot.gpu(0, flat(70.0)).vram(0, 3_000.0, 15_360.0);
+    let spot = declared(vec![spot.tag("gpucost:restartable", "true")], "batch");
+    let audit = audited(&in_group(spot, of_batch(0, None)));
+    let actions = audit.workloads.iter().flat_map(|one| &one.actions);
+    let spot = actions.clone().find(|one| one.kind() == ActionKind::Spot);
+    let caveats = spot.expect("spot").caveats();
+    let expected = "the Batch compute environment nightly buys on demand: set its type to SPOT";
+    assert!(caveats[0].starts_with(expected), "{caveats:?}");
 }

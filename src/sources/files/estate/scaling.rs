@@ -2,10 +2,10 @@
 
 use super::fields::Wire;
 use super::wire::MOST_PARTS;
-use crate::domain::{ResourceId, ScalingGroup, WarmPool};
+use crate::domain::{BatchEnvironment, ResourceId, ScalingGroup, WarmPool};
 use crate::sources::files::shared::bounded::at_most;
 use serde::de;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an Auto Scaling group as an object")]
@@ -35,6 +35,31 @@ pub(super) struct ScalingGroupWire {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
     protected: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    batch: Option<BatchWire>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a compute environment of AWS Batch as an object"
+)]
+struct BatchWire {
+    name: String,
+    min_vcpus: u32,
+    desired_vcpus: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    instance_types: Vec<String>,
+    #[serde(default)]
+    spot: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_names")]
+    queues: Option<Vec<String>>,
+}
+
+fn some_names<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    at_most::<_, _, MOST_PARTS>(from).map(Some)
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,6 +92,14 @@ pub(super) fn to_wire(group: &ScalingGroup) -> ScalingGroupWire {
         }),
         suspended: group.suspended.clone(),
         protected: group.protected.iter().map(ToString::to_string).collect(),
+        batch: group.batch.as_ref().map(|batch| BatchWire {
+            name: batch.name.clone(),
+            min_vcpus: batch.min_vcpus,
+            desired_vcpus: batch.desired_vcpus,
+            instance_types: batch.instance_types.clone(),
+            spot: batch.is_spot,
+            queues: batch.queues.clone(),
+        }),
     }
 }
 
@@ -103,6 +136,17 @@ impl Wire for ScalingGroupWire {
             }),
             suspended: self.suspended,
             protected,
+            batch: self.batch.map(|batch| BatchEnvironment {
+                name: batch.name,
+                min_vcpus: batch.min_vcpus,
+                desired_vcpus: batch.desired_vcpus,
+                instance_types: batch.instance_types,
+                is_spot: batch.spot,
+                queues: batch.queues.map(|mut queues| {
+                    queues.sort();
+                    queues
+                }),
+            }),
         })
     }
 }
