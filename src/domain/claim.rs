@@ -68,6 +68,11 @@ impl Devices {
     }
 }
 
+/// The kind of an owner that is a service of Amazon ECS.
+pub const ECS_SERVICE: &str = "Service";
+/// The kind of one that is the definition of a task that no service started.
+pub const ECS_FAMILY: &str = "task family";
+
 /// What made a pod, such as the Deployment `ranker`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {

@@ -53,7 +53,8 @@ pub use cause::{
     ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FIGURES, FailureKind, POINT_REJECTIONS,
 };
 pub use claim::{
-    Claim, ClaimState, DeviceUnit, Devices, Holder, InitRequest, Owner, effective_request,
+    Claim, ClaimState, DeviceUnit, Devices, ECS_FAMILY, ECS_SERVICE, Holder, InitRequest, Owner,
+    effective_request,
 };
 pub use commitment::{
     CapacityReservation, CommitmentPool, Commitments, OfferingClass, Ownership, ReservedInstances,
@@ -81,7 +82,7 @@ pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub(crate) use named::named_enum;
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
-pub use node::{Clusters, DEVICE_DECIMALS, DeviceFunnel, Node, NodeAmount, NodeDevices};
+pub use node::{Clusters, DEVICE_DECIMALS, DeviceFunnel, Node, NodeAmount, NodeDevices, Scheduler};
 pub use opinion::{AdvisedResource, AwsAdvice, AwsOpinion};
 pub use part::Part;
 pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};

@@ -1,6 +1,7 @@
 //! Machines of a cluster, as its scheduler sees them.
 
 use super::claim::{Claim, DeviceUnit, Holder};
+use super::named::named_enum;
 use super::{DeviceUse, Lifecycle, ResourceId};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -26,10 +27,20 @@ pub struct NodeAmount {
     pub requested: Option<u64>,
 }
 
+named_enum! {
+    /// Who gives away the devices of a machine.
+    Scheduler {
+        Kubernetes = "kubernetes",
+        /// Amazon ECS, whose nodes are container instances, and whose pods are tasks.
+        Ecs = "ecs",
+    }
+}
+
 /// A machine with accelerators that belongs to a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     pub name: String,
+    pub scheduler: Scheduler,
     /// What the cluster says where the machine is from, such as
     /// `aws:///us-east-1a/i-0123456789abcdef0`.
     pub provider_id: Option<String>,
@@ -158,6 +169,7 @@ mod tests {
         let devices = devices.iter();
         Node {
             name: "node".to_owned(),
+            scheduler: Scheduler::Kubernetes,
             provider_id: None,
             cluster: None,
             machine: machine("i-1"),

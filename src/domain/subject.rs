@@ -61,6 +61,8 @@ subjects! {
     AutoScalingGroups = "Auto Scaling groups",
     /// What AWS advises about instances of an account.
     AwsOpinion = "AWS recommendations",
+    /// Compute environments of AWS Batch in a region.
+    BatchEnvironments = "Batch compute environments",
     /// A budget of a policy.
     Budget = "budget",
     /// Capacity reservations of a region.
@@ -157,6 +159,8 @@ subjects! {
     Sum = "sum",
     /// Tags of a planned resource.
     Tags = "tags",
+    /// Tasks of Amazon ECS in a region.
+    Tasks = "ECS tasks",
     /// The tenancy of a planned resource.
     Tenancy = "tenancy",
     /// The time zone of a log.

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         AcceleratorKind, Clusters, Instance, InstanceShape, InstanceState, Lifecycle, Node,
-        NodeAmount, OperatingSystem, Tenancy,
+        NodeAmount, OperatingSystem, Scheduler, Tenancy,
     };
     use jiff::Timestamp;
 
@@ -104,6 +104,7 @@ mod tests {
     fn node(machine: &str) -> Node {
         Node {
             name: machine.to_owned(),
+            scheduler: Scheduler::Kubernetes,
             provider_id: None,
             cluster: None,
             machine: ResourceId::named(machine),

@@ -6,7 +6,7 @@ use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{ClaimKey, Showback, ShowbackPart, ShowbackSums, audit};
 use gpucost::domain::{
     Claim, ClaimState, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Lifecycle, Money, Node,
-    NodeAmount, NodeDevices, Owner, Policy, ResourceId, Risk,
+    NodeAmount, NodeDevices, Owner, Policy, ResourceId, Risk, Scheduler,
 };
 use gpucost::usage::Estate;
 use proptest::collection::vec;
@@ -24,6 +24,7 @@ fn keys(names: &[&str]) -> Vec<ClaimKey> {
 fn node(machine: &str, physical: u32) -> Node {
     Node {
         name: format!("node-{machine}"),
+        scheduler: Scheduler::Kubernetes,
         provider_id: None,
         cluster: Some("lab".to_owned()),
         machine: ResourceId::named(machine),

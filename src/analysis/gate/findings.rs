@@ -164,7 +164,10 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
 /// Whether a gap keeps claims of a cluster away, and with them findings of any rule about
 /// clusters. Without a cause, which earlier recordings do not state, it does.
 fn hides_claims(gap: &Gap) -> bool {
-    let is_list = matches!(gap.what, GapSubject::Pods | GapSubject::Devices);
+    let is_list = matches!(
+        gap.what,
+        GapSubject::Pods | GapSubject::Devices | GapSubject::Tasks
+    );
     let kind = gap.cause.as_deref().map(Cause::kind);
     is_list
         && kind.is_none_or(|kind| {

@@ -56,6 +56,7 @@ impl Masks {
     fn node(&mut self, node: &mut Node) {
         let Node {
             name,
+            scheduler: _,
             provider_id,
             cluster,
             machine,

@@ -89,9 +89,11 @@ pub(super) fn is_owner_kind(kind: &str) -> bool {
         "RayCluster",
         "ReplicaSet",
         "ResourceClaim",
+        "Service",
         "StatefulSet",
         "TFJob",
         "Workflow",
+        "task family",
     ];
     is_among(KINDS, kind)
 }
@@ -99,6 +101,7 @@ pub(super) fn is_owner_kind(kind: &str) -> bool {
 /// Whether it is what accelerators are asked for by.
 pub(super) fn is_device_resource(name: &str) -> bool {
     const NAMES: &[&str] = &[
+        "GPU",
         "amd.com/gpu",
         "aws.amazon.com/neuron",
         "aws.amazon.com/neuroncore",

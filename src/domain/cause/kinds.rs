@@ -152,6 +152,15 @@ causes! {
         "whether {pod uses|pods use} the GPUs that they hold is unknown{?; silent: }",
         "collect metrics of dcgm-exporter with the labels of pods, and read them with \
          `--prometheus-url`";
+    /// Container instances of which it is not known what tasks hold.
+    TasksUnknown = "tasks-unknown" [Count Rules]
+        "what tasks request of {container instance|container instances} is unknown{?; silent: }",
+        "allow ecs:ListTasks and ecs:DescribeTasks; if they are allowed, run the audit again: a \
+         task that is stopping still holds its GPUs";
+    /// Tasks hold devices of which it is not known how they use them.
+    TaskUseUnknown = "task-use-unknown" [Count Rules]
+        "whether {task uses|tasks use} the GPUs that they hold is unknown{?; silent: }",
+        SET_UP_METRICS;
     /// Devices are allocated that no complete list of a node's devices has.
     DevicesNotListed = "devices-not-listed" [Count]
         "{allocated device is|allocated devices are} in no complete list of resource slices: \

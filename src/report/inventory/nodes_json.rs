@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 pub(super) struct NodeView {
     name: String,
+    scheduler: &'static str,
     cluster: Option<String>,
     instance: String,
     pool: Option<String>,
@@ -115,6 +116,7 @@ pub(super) fn node_view(listed: &ListedNode) -> NodeView {
     let offered = node.devices.iter();
     NodeView {
         name: node.name.clone(),
+        scheduler: node.scheduler.name(),
         cluster: node.cluster.clone(),
         instance: node.machine.to_string(),
         pool: node.pool.clone(),

@@ -3,7 +3,7 @@
 use super::jobs::jobs_section;
 use super::{addresses, idle_storage_monthly, volume_gib};
 use crate::analysis::{ListedInstance, ListedNode, Listing};
-use crate::domain::{ClaimState, InstanceShape};
+use crate::domain::{ClaimState, InstanceShape, Node, Scheduler};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
@@ -58,9 +58,10 @@ fn nodes_section(listing: &Listing<'_>, style: TableStyle) -> String {
     let claims = listing.claims.iter();
     let waiting = claims.filter(|claim| claim.state == ClaimState::Pending);
     let title = format!(
-        "NODES  {}, {} by pods, {} waiting",
+        "NODES  {}, {} by {}, {} waiting",
         counted(listing.nodes.len() as u64, "node", "nodes"),
         counted(listing.claims.len() as u64, "claim", "claims"),
+        holders(listing),
         waiting.count()
     );
     let header = [
@@ -74,24 +75,43 @@ fn nodes_section(listing: &Listing<'_>, style: TableStyle) -> String {
     ];
     let mut table = PlainTable::new(&header, 1..=4);
     for ListedNode { node, devices } in &listing.nodes {
-        let state = match (node.is_ready, node.is_cordoned) {
-            (Some(false), true) => "not ready, cordoned",
-            (Some(false), false) => "not ready",
-            (_, true) => "cordoned",
-            (Some(true), false) => "ready",
-            (None, false) => ABSENT,
-        };
         table.row(vec![
             fit(&node.name, 30),
             devices_or_absent(devices.physical),
             devices_or_absent(Some(devices.allocatable)),
             devices_or_absent(devices.requested),
             devices_or_absent(devices.free()),
-            state.to_owned(),
+            state(node).to_owned(),
             fit(node.pool.as_deref().unwrap_or(ABSENT), 24),
         ]);
     }
     format!("{}\n{}", style.heading(&title), table.text(style))
+}
+
+/// Who claims devices of the nodes.
+fn holders(listing: &Listing<'_>) -> &'static str {
+    let has = |scheduler| {
+        let mut nodes = listing.nodes.iter();
+        nodes.any(|one| one.node.scheduler == scheduler)
+    };
+    match (has(Scheduler::Kubernetes), has(Scheduler::Ecs)) {
+        (true, true) => "pods and tasks",
+        (false, true) => "tasks",
+        (_, false) => "pods",
+    }
+}
+
+fn state(node: &Node) -> &'static str {
+    match (node.scheduler, node.is_ready, node.is_cordoned) {
+        (Scheduler::Kubernetes, Some(false), true) => "not ready, cordoned",
+        (Scheduler::Kubernetes, Some(false), false) => "not ready",
+        (Scheduler::Kubernetes, _, true) => "cordoned",
+        (Scheduler::Ecs, Some(false), true) => "agent not connected, draining",
+        (Scheduler::Ecs, Some(false), false) => "agent not connected",
+        (Scheduler::Ecs, _, true) => "draining",
+        (_, Some(true), false) => "ready",
+        (_, None, false) => ABSENT,
+    }
 }
 
 fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {

@@ -3,7 +3,8 @@
 //! Must not be fooled by pods that go with their node (of a DaemonSet, or static), by a
 //! node that has just started, or by GPUs that work without a request.
 
-use super::facts::{FIND_OUT, Host, SCHEDULER, UNASKED, View, cost_words, fact, gpus, lowering};
+use super::facts::{Host, UNASKED, View, cost_words, fact, gpus, lowering};
+use super::words::{FIND_OUT, SCHEDULER};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, counted,
 };

@@ -1,9 +1,10 @@
 //! What the rules about clusters are asked about, and the parts that they share.
 
+use super::words::Words;
 use crate::domain::{
     Claim, ClaimState, Clusters, Comparator, DeviceFunnel, DeviceUnit, DeviceUse, Evidence, Holder,
-    InstanceUsage, Lifecycle, Money, Node, Observation, Policy, ResourceId, Window, counted,
-    floored,
+    InstanceUsage, Lifecycle, Money, Node, Observation, Policy, ResourceId, Scheduler, Window,
+    counted, floored,
 };
 use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
@@ -16,12 +17,6 @@ const NEW_HOURS: i64 = 1;
 
 /// What a title says of a node whose GPUs work though no pod requests any.
 pub(super) const UNASKED: &str = ", but GPUs were active without a request";
-/// What to do about such a node before anything else.
-pub(super) const FIND_OUT: &str = "find out who uses the GPUs first: a privileged pod, a process \
-     of the host, another scheduler, or a pod that has ended since";
-
-/// Where a scheduler's figures are from.
-pub(super) const SCHEDULER: &str = "Kubernetes API: nodes and pods";
 
 /// Clusters with everything known about their machines.
 #[derive(Debug)]
@@ -63,6 +58,10 @@ pub(super) struct Host<'a> {
 }
 
 impl Host<'_> {
+    pub fn words(&self) -> &'static Words {
+        Words::of(self.node.scheduler)
+    }
+
     /// What findings about it are about.
     pub fn subject(&self) -> &str {
         self.node.machine.as_str()
@@ -104,10 +103,11 @@ impl Host<'_> {
 
     /// Why no pod is placed on it, after its name; empty where pods are.
     pub fn state(&self) -> &'static str {
+        let words = self.words();
         match (self.node.is_cordoned, self.node.is_ready) {
-            (true, Some(false)) => " (cordoned, not ready)",
-            (true, _) => " (cordoned)",
-            (false, Some(false)) => " (not ready)",
+            (true, Some(false)) => words.cordoned_not_ready,
+            (true, _) => words.cordoned,
+            (false, Some(false)) => words.not_ready,
             (false, _) => "",
         }
     }
@@ -124,6 +124,7 @@ pub(super) struct Holding<'a> {
     pub subject: String,
     pub holder: &'a Holder,
     pub claims: Vec<&'a Claim>,
+    pub scheduler: Scheduler,
     /// Its place among the hosts.
     pub host: usize,
     /// In physical devices.
@@ -269,6 +270,7 @@ fn holdings<'a>(
         all.push(Holding {
             subject,
             holder: &first.holder,
+            scheduler: hosts[host].node.scheduler,
             host,
             devices: claims.iter().map(|claim| claim.devices.physical()).sum(),
             whole: whole.map(|claim| u64::from(claim.devices.count)).sum(),

@@ -5,12 +5,13 @@
 //! again, by a pod that has only just been created or that no repacking would help, or by
 //! nodes of other types, pools and price classes.
 
-use super::facts::{Holding, Host, SCHEDULER, View, fact, lowering};
+use super::facts::{Holding, Host, View, fact, lowering};
 use super::packing::{Bin, Packing, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
+use super::words::SCHEDULER;
 use crate::domain::{
     Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Lifecycle,
-    Money, Owner, Recommendation, Severity, counted,
+    Money, Owner, Recommendation, Scheduler, Severity, counted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,6 +102,9 @@ impl Spot<'_> {
 fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>> {
     let devices = host.node.devices.values();
     let is_whole = devices.clone().all(|one| one.unit == DeviceUnit::Whole);
+    if host.node.scheduler != Scheduler::Kubernetes {
+        return None;
+    }
     // What works without a request is not free.
     if host.is_new || !host.is_schedulable() || !is_whole || host.works_unasked() {
         return None;

@@ -1,4 +1,4 @@
-//! Catches pods that hold GPUs and compute nothing.
+//! Catches pods and tasks that hold GPUs and compute nothing.
 //!
 //! Must not be fooled by a pod that has just started, by samples of a time before that, by
 //! devices of which nothing is
@@ -7,8 +7,8 @@
 
 use super::facts::{Holding, View, cost_words, fact, gpus, span};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, GpuUsage, Judgement,
-    Recommendation, Severity, counted,
+    ACTIVE_PERCENT, Comparator, Confidence, ECS_SERVICE, Finding, FindingKind, GpuUsage, Holder,
+    Judgement, Recommendation, Scheduler, Severity, counted,
 };
 use rust_decimal::Decimal;
 
@@ -185,32 +185,26 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
             memory_mib / 1_024.0
         ));
     }
-    steps.push(match &holding.holder.owner {
-        Some(owner) => format!(
-            "ask the owners of namespace {}, then scale {} {} down or delete it",
-            holding.holder.namespace, owner.kind, owner.name
-        ),
-        None => format!(
-            "ask the owners of namespace {}, then delete the pod",
-            holding.holder.namespace
-        ),
-    });
-    steps.push(
-        "the node costs the same until it is released: give the GPUs to other pods".to_owned(),
-    );
+    steps.push(end_step(holding));
+    let words = host.words();
+    steps.push(format!(
+        "the {} costs the same until it is released: give the GPUs to other {}s",
+        words.node, words.pod
+    ));
     let judgement = Judgement {
         severity: Severity::Warning,
         confidence: idle.confidence,
         kind: FindingKind::Optimization,
         title: format!(
-            "{} holds {} of node {} and has been idle for {}{}",
+            "{} holds {} of {} {} and has been idle for {}{}",
             holding.words(),
             gpus(holding.devices),
+            words.node,
             host.node.name,
             span(idle_hours),
             cost_words(host.share(holding.devices))
         ),
-        // The node goes on without the pod.
+        // The node goes on without it.
         monthly_savings: None,
         recommendation: Recommendation {
             action: "release the GPUs".to_owned(),
@@ -234,6 +228,29 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
         "h",
     );
     Finding::new(ID, &holding.subject, judgement, decisive, vec![measured])
+}
+
+/// How to end what holds the devices, so that nothing starts it again.
+fn end_step(holding: &Holding<'_>) -> String {
+    let Holder {
+        namespace, owner, ..
+    } = holding.holder;
+    match (holding.scheduler, owner) {
+        (Scheduler::Kubernetes, Some(owner)) => format!(
+            "ask the owners of namespace {namespace}, then scale {} {} down or delete it",
+            owner.kind, owner.name
+        ),
+        (Scheduler::Kubernetes, None) => {
+            format!("ask the owners of namespace {namespace}, then delete the pod")
+        }
+        (Scheduler::Ecs, Some(owner)) if owner.kind == ECS_SERVICE => format!(
+            "ask the owners of cluster {namespace}, then lower the desired count of service {}",
+            owner.name
+        ),
+        (Scheduler::Ecs, _) => {
+            format!("ask the owners of cluster {namespace}, then stop the task")
+        }
+    }
 }
 
 /// The most memory that is in use on a device of a holding, where more is than a driver

@@ -5,7 +5,7 @@ use super::{ClusterFacts, MachineFacts, cluster_findings, cluster_silences};
 use crate::domain::{
     Claim, ClaimState, Clusters, Currency, DeviceUnit, DeviceUse, Devices, Finding, GpuUsage,
     Holder, InstanceUsage, Lifecycle, Maxima, Money, Node, NodeAmount, NodeDevices, Owner, Policy,
-    Rejected, ResourceId, RunningTime, Samples, VramSummary, Window,
+    Rejected, ResourceId, RunningTime, Samples, Scheduler, VramSummary, Window,
 };
 use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
@@ -40,6 +40,7 @@ pub(super) fn node(name: &str, gpus: u32) -> Node {
     };
     Node {
         name: name.to_owned(),
+        scheduler: Scheduler::Kubernetes,
         provider_id: None,
         cluster: Some("lab".to_owned()),
         machine: ResourceId::named(format!("i-{name}")),

@@ -1,5 +1,6 @@
 //! Findings about clusters, which belong to nodes, pods and groups of nodes: devices that
-//! are paid for and requested by no pod, or held and not used. One rule a file.
+//! are paid for and requested by no pod, or held and not used. One rule a file. Of the tasks
+//! of Amazon ECS, two rules speak.
 
 mod cpu_only_pods_on_gpu_node;
 mod facts;
@@ -10,9 +11,12 @@ mod packing;
 mod pending_gpu_pods;
 mod stranded_host;
 mod unallocated_gpus;
+mod words;
 
 #[cfg(test)]
 mod lab;
+#[cfg(test)]
+mod task_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -20,10 +24,10 @@ mod traps;
 
 pub use facts::{ClusterFacts, MachineFacts};
 
-use self::facts::{Host, View};
+use self::facts::{Holding, Host, View};
 use self::idle_claim::Use;
 use super::registry::Silence;
-use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject};
+use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Scheduler};
 
 /// Ids of the rules, ascending.
 pub const CLUSTER_RULES: [&str; 7] = [
@@ -46,6 +50,10 @@ const OF_REQUESTS: [&str; 5] = [
 ];
 /// Rules that need to know how pods use what they hold.
 const OF_USE: [&str; 2] = [idle_claim::ID, oversized_claim::ID];
+/// The one about tasks that needs to know what they request, and the one that needs to know
+/// how they use what they hold.
+const OF_TASKS: [&str; 1] = [unallocated_gpus::ID];
+const OF_TASK_USE: [&str; 1] = [idle_claim::ID];
 
 /// The place of what is missing of clusters.
 const PLACE: &str = "cluster";
@@ -67,23 +75,33 @@ pub fn cluster_findings(facts: &ClusterFacts<'_>) -> Vec<Finding> {
 /// What kept rules about clusters from speaking, one of each kind.
 pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     let view = View::of(facts);
-    let unread = count(&view, |host| host.node.pods.is_none());
+    let unread = |scheduler: Scheduler| {
+        count(&view, |host| {
+            host.node.scheduler == scheduler && host.node.pods.is_none()
+        })
+    };
     let unsorted = count(&view, |host| {
+        let is_of_pods = host.node.scheduler == Scheduler::Kubernetes;
         let is_unclaimed = host.devices.requested.is_some_and(|one| one.is_zero());
         let has_pods = host.node.pods.is_some_and(|count| count > 0);
-        is_unclaimed && has_pods && host.node.cpu_only_pods.is_none()
+        is_of_pods && is_unclaimed && has_pods && host.node.cpu_only_pods.is_none()
     });
     let uncounted = count(&view, |host| {
         host.node.pods.is_some() && host.devices.physical.is_none()
     });
     let uses = idle_claim::uses(&view);
     let is_idle_unknown = |one: &Use<'_>| matches!(one, Use::Unknown);
-    let both = uses.iter().zip(&view.holdings);
-    let unused = both
+    let both = || uses.iter().zip(&view.holdings);
+    let of_pod = |holding: &Holding<'_>| holding.scheduler == Scheduler::Kubernetes;
+    let unused = both()
+        .filter(|(_, holding)| of_pod(holding))
         .filter(|(one, holding)| is_idle_unknown(one) || oversized_claim::is_unknown(holding))
         .count();
+    let unused_by_tasks = both()
+        .filter(|(one, holding)| !of_pod(holding) && is_idle_unknown(one))
+        .count();
     let mut of_use = OF_USE.to_vec();
-    if !uses.iter().any(is_idle_unknown) {
+    if !both().any(|(one, holding)| of_pod(holding) && is_idle_unknown(one)) {
         of_use.retain(|rule| *rule != idle_claim::ID);
     }
     if !view.holdings.iter().any(oversized_claim::is_unknown) {
@@ -93,8 +111,14 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
         (
             GapSubject::Pods,
             CauseKind::PodsUnknown,
-            unread,
+            unread(Scheduler::Kubernetes),
             OF_REQUESTS.to_vec(),
+        ),
+        (
+            GapSubject::Tasks,
+            CauseKind::TasksUnknown,
+            unread(Scheduler::Ecs),
+            OF_TASKS.to_vec(),
         ),
         (
             GapSubject::Pods,
@@ -109,6 +133,12 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
             vec![unallocated_gpus::ID],
         ),
         (GapSubject::PodUse, CauseKind::PodUseUnknown, unused, of_use),
+        (
+            GapSubject::Tasks,
+            CauseKind::TaskUseUnknown,
+            unused_by_tasks,
+            OF_TASK_USE.to_vec(),
+        ),
     ];
     let missing = silences.into_iter().filter(|(_, _, count, _)| *count > 0);
     missing
@@ -133,6 +163,8 @@ pub fn keeps_silent(kind: CauseKind, rule: &str) -> bool {
         CauseKind::PodKindsUnknown => rule == cpu_only_pods_on_gpu_node::ID,
         CauseKind::PhysicalUnknown => rule == unallocated_gpus::ID,
         CauseKind::PodUseUnknown => OF_USE.contains(&rule),
+        CauseKind::TasksUnknown => OF_TASKS.contains(&rule),
+        CauseKind::TaskUseUnknown => OF_TASK_USE.contains(&rule),
         _ => false,
     }
 }

@@ -7,7 +7,7 @@ use super::facts::{Holding, View, cost_words, fact, gpus};
 use super::idle_claim::{confidence, least_hours};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, DeviceUse, Finding, FindingKind, Judgement, Recommendation,
-    Severity,
+    Scheduler, Severity,
 };
 use rust_decimal::Decimal;
 
@@ -18,9 +18,9 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
     all.filter_map(|holding| finding(view, holding)).collect()
 }
 
-/// Whether it is about a holding at all.
+/// Whether it is about a holding at all: no metrics name tasks of ECS.
 fn applies(holding: &Holding<'_>) -> bool {
-    holding.whole >= 2 && !holding.has_parts
+    holding.scheduler == Scheduler::Kubernetes && holding.whole >= 2 && !holding.has_parts
 }
 
 /// Whether it is unknown which devices of a holding are used.

@@ -3,8 +3,9 @@
 //! Must not be fooled by a pod that has only just been created, by devices of another
 //! resource, or by a cluster that is too full of work for what a pod waits for.
 
-use super::facts::{SCHEDULER, View, fact, gpus, number, span};
+use super::facts::{View, fact, gpus, number, span};
 use super::idle_claim::Use;
+use super::words::SCHEDULER;
 use crate::domain::{
     Comparator, Confidence, DEVICE_DECIMALS, Finding, FindingKind, Judgement, Recommendation,
     Severity, counted,

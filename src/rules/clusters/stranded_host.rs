@@ -4,7 +4,8 @@
 //! Must not be fooled by a node on which no pod is placed anyway, or by less than a whole
 //! free device.
 
-use super::facts::{Host, SCHEDULER, View, cost_words, fact, gpus, number};
+use super::facts::{Host, View, cost_words, fact, gpus, number};
+use super::words::SCHEDULER;
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, NodeAmount, Recommendation, Severity,
     floored,

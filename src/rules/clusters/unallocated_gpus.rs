@@ -1,12 +1,10 @@
-//! Catches GPUs that are paid for and that no pod requests.
+//! Catches GPUs that are paid for and that no pod or task requests.
 //!
 //! Must not be fooled by a node that has just started, by a node whose pods were not read,
 //! by GPUs that work without a request, or by the part of a device that a MIG layout leaves over on a full node.
 
 use super::cpu_only_pods_on_gpu_node as cpu_only;
-use super::facts::{
-    FIND_OUT, Host, SCHEDULER, UNASKED, View, cost_words, fact, gpus, lowering, number,
-};
+use super::facts::{Host, UNASKED, View, cost_words, fact, gpus, lowering, number};
 use crate::domain::{
     Comparator, Confidence, DeviceUnit, Finding, FindingKind, Judgement, Recommendation, Severity,
 };
@@ -30,16 +28,18 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     }
     let is_whole = requested.is_zero();
     let is_unasked = host.works_unasked();
-    let node = host.node;
+    let (node, words) = (host.node, host.words());
     let judgement = Judgement {
         severity: Severity::Warning,
         // One instant of the cluster.
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,
         title: format!(
-            "no pod requests {} of the {} of node {}{}{}{}",
+            "no {} requests {} of the {} of {} {}{}{}{}",
+            words.pod,
             unallocated.round_dp(2).normalize(),
             gpus(physical),
+            words.node,
             node.name,
             host.state(),
             if is_unasked { UNASKED } else { "" },
@@ -50,9 +50,9 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             action: if is_unasked {
                 "find out who uses the GPUs".to_owned()
             } else if is_whole {
-                "remove the node".to_owned()
+                format!("remove the {}", words.node)
             } else {
-                "give the GPUs to other pods".to_owned()
+                format!("give the GPUs to other {}s", words.pod)
             },
             to: String::new(),
             steps: steps(host, is_whole, unallocated, free),
@@ -60,8 +60,8 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         },
     };
     let decisive = fact(
-        "GPUs that no pod requests",
-        SCHEDULER,
+        words.unrequested,
+        words.origin,
         number(unallocated),
         (Comparator::GreaterThan, 0.0),
         "GPUs",
@@ -69,21 +69,21 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let further = vec![
         fact(
             "physical GPUs",
-            "labels of the node, device plugin or instance type",
+            words.physical_origin,
             number(physical),
             (Comparator::GreaterThan, number(requested)),
             "GPUs",
         ),
         fact(
             "allocatable GPUs",
-            SCHEDULER,
+            words.origin,
             number(host.devices.allocatable),
             (Comparator::AtLeast, 0.0),
             "GPUs",
         ),
         fact(
             "requested GPUs",
-            SCHEDULER,
+            words.origin,
             number(requested),
             (Comparator::LessThan, number(physical)),
             "GPUs",
@@ -119,26 +119,26 @@ fn is_left_over(host: &Host<'_>, free: Decimal, unallocated: Decimal) -> bool {
 }
 
 fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -> Vec<String> {
-    let node = host.node;
+    let (node, words) = (host.node, host.words());
     let mut steps = Vec::new();
     if free < unallocated {
         steps.push(format!(
-            "pods can request {} of the {} only: check the device plugin, the health of the \
+            "{}s can request {} of the {} only: check the device plugin, the health of the \
              devices and the MIG layout",
+            words.pod,
             free.round_dp(2).normalize(),
             gpus(unallocated)
         ));
     }
     if !is_whole {
-        steps.push(
-            "the node costs the same until it is released: place other pods on it, or move its \
-             pods away (see fragmented-gpus)"
-                .to_owned(),
-        );
+        steps.push(format!(
+            "the {} costs the same until it is released: {}",
+            words.node, words.fill_or_empty
+        ));
         return steps;
     }
     if host.works_unasked() {
-        steps.push(FIND_OUT.to_owned());
+        steps.push(words.find_out.to_owned());
     }
     if let Some(count) = node.cpu_only_pods.filter(|count| *count > 0) {
         steps.push(format!(
@@ -146,9 +146,9 @@ fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -
             cpu_only::ID
         ));
     }
-    steps.push("drain the node".to_owned());
+    steps.push(words.drain.to_owned());
     steps.push(match &node.pool {
-        Some(pool) => format!("lower the size of the pool {pool}, so that the machine goes"),
+        Some(pool) => format!("lower {} {pool}, so that the machine goes", words.pool),
         None => "terminate its machine".to_owned(),
     });
     steps.extend(host.reservation().map(|one| lowering(one, 1)));
@@ -156,17 +156,24 @@ fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -
 }
 
 fn caveats(host: &Host<'_>, is_whole: bool) -> Vec<String> {
+    let words = host.words();
     let mut caveats = if is_whole {
         host.release_caveats().to_vec()
     } else {
         Vec::new()
     };
     if !host.is_schedulable() {
-        caveats.push("it may be under repair: no pod is placed on it now".to_owned());
+        caveats.push(format!(
+            "it may be under repair: no {} is placed on it now",
+            words.pod
+        ));
     }
     if is_whole {
-        caveats.push("a pool with a minimum size starts it again".to_owned());
+        caveats.push(words.keeper.to_owned());
     }
-    caveats.push("this is one instant: pods of other hours are not seen".to_owned());
+    caveats.push(format!(
+        "this is one instant: {}s of other hours are not seen",
+        words.pod
+    ));
     caveats
 }

@@ -8,7 +8,7 @@ use crate::catalog::shape;
 use crate::domain::{
     AcceleratorKind, Architecture, DeviceUnit, GpuModel, GpuOffer, GpuShare, Instance,
     InstanceShape, InstanceState, Lifecycle, Node, NodeAmount, NodeDevices, OperatingSystem,
-    Provider, ResourceId, Tenancy,
+    Provider, ResourceId, Scheduler, Tenancy,
 };
 use crate::sources::provider_id::Place;
 use jiff::Timestamp;
@@ -125,6 +125,7 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
     };
     let node = Node {
         name: object.metadata.name.clone(),
+        scheduler: Scheduler::Kubernetes,
         provider_id: Some(object.spec.provider_id.clone()).filter(|id| !id.is_empty()),
         cluster: identity.cluster.clone(),
         machine: identity.machine.clone(),

@@ -3,7 +3,7 @@
 use super::fields::{Wire, decimal, named, time};
 use crate::domain::{
     Claim, ClaimState, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Lifecycle, Node,
-    NodeAmount, NodeDevices, Owner, ResourceId,
+    NodeAmount, NodeDevices, Owner, ResourceId, Scheduler,
 };
 use serde::de;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[serde(deny_unknown_fields, expecting = "a node object")]
 pub(super) struct NodeWire {
     name: String,
+    /// Kubernetes where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scheduler: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provider_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,8 +204,11 @@ impl Wire for NodeWire {
             devices.insert(resource, offered);
         }
         let price_class = self.price_class.as_deref();
+        let scheduler = self.scheduler.as_deref();
+        let scheduler = scheduler.map(|name| named("scheduler", name, Scheduler::from_name));
         Ok(Node {
             name: self.name,
+            scheduler: scheduler.transpose()?.unwrap_or(Scheduler::Kubernetes),
             provider_id: self.provider_id,
             cluster: self.cluster,
             machine: ResourceId::named(self.machine),
@@ -303,8 +309,10 @@ pub(super) fn node_wire(node: &Node) -> NodeWire {
         };
         (resource.clone(), wire)
     });
+    let is_usual = node.scheduler == Scheduler::Kubernetes;
     NodeWire {
         name: node.name.clone(),
+        scheduler: (!is_usual).then(|| node.scheduler.name().to_owned()),
         provider_id: node.provider_id.clone(),
         cluster: node.cluster.clone(),
         machine: node.machine.to_string(),
