@@ -102,7 +102,7 @@ pub(super) struct OutputArgs {
 pub(super) struct EstateArgs {
     #[command(flatten)]
     pub aws: AwsArgs,
-    /// Comma-separated services to read, `ec2` and `sagemaker` [default: ec2]
+    /// Comma-separated services to read: `ec2`, `ecs`, `batch`, `sagemaker` [default: ec2]
     #[arg(long, value_name = "NAME[,NAME]", value_parser = service, value_delimiter = ',', help_heading = "AWS")]
     pub services: Vec<AwsService>,
     /// Use bundled prices only

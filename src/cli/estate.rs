@@ -15,7 +15,7 @@ use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId};
 use crate::gather::{GatherError, GatherOptions, Refine, gather};
 use crate::sources::MetricServer;
-use crate::sources::aws::{self, AwsOptions, Notice};
+use crate::sources::aws::{self, AwsOptions, AwsService, Notice};
 use crate::sources::files::{
     CommitmentsError, EstateError, Keep, Recorder, Recording, read_commitments, read_estate,
     read_own_prices, write_estate, write_recorded, write_whole,
@@ -316,6 +316,19 @@ fn options(
     })
 }
 
+/// Fails where a service is to be read without the one whose machines it is about.
+fn check_services(services: &[AwsService]) -> Result<(), Failure> {
+    let of_ec2 = [AwsService::Ecs, AwsService::Batch];
+    let mut asked = of_ec2.iter().filter(|one| services.contains(one));
+    match asked.next() {
+        Some(one) if !services.contains(&AwsService::Ec2) => Err(Failure::input(format!(
+            "`--services {one}` needs ec2: {one} is about instances of EC2"
+        ))
+        .with_hint(format!("use `--services ec2,{one}`"))),
+        _ => Ok(()),
+    }
+}
+
 /// How AWS is reached.
 pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
     AwsOptions {
@@ -415,6 +428,7 @@ fn live(
             Err(error) => unread = Some(price_cache::gap(&error)),
         }
     }
+    check_services(&args.services)?;
     let aws = AwsOptions {
         services: args.services.clone(),
         asks_opinions: args.organization.aws_opinion,

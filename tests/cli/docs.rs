@@ -355,6 +355,7 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
     let amount = json!({"capacity": 1, "allocatable": 1, "requested": 1});
     estate["nodes"] = json!([{
         "name": "gpu-1",
+        "scheduler": "ecs",
         "provider_id": "aws:///us-east-1a/i-one",
         "cluster": "search",
         "machine": "i-one",
@@ -370,6 +371,28 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "ready": true,
         "cordoned": true,
     }]);
+    estate["scaling_groups"] = json!([{
+        // The group of the instance above.
+        "name": "2026-09-01T00:00:00Z",
+        "account": "111122223333",
+        "region": "us-east-1",
+        "desired": 1,
+        "min": 1,
+        "max": 2,
+        "instance_types": ["g5.xlarge"],
+        "on_demand_base": 1,
+        "on_demand_above_base_percent": 0,
+        "spot_allocation": "lowest-price",
+        "warm_pool": {"min_size": 0, "state": "Stopped", "size": 0},
+        "suspended": ["Launch"],
+        "protected": ["i-one"],
+        "batch": {"name": "nightly", "min_vcpus": 4, "desired_vcpus": 4,
+                  "instance_types": ["g5"], "spot": true, "queues": ["a"]},
+    }]);
+    estate["opinions"] = json!([
+        {"instance": "i-one", "action": "Stop", "monthly_savings": "7.00"},
+        {"instances": ["i-one", "i-two"], "action": "Rightsize", "to": "g6.xlarge"},
+    ]);
     estate["jobs"] = json!([{
         "name": "ranker-7",
         "account": "111122223333",

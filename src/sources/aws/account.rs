@@ -1,7 +1,9 @@
 //! An AWS account as a place that is read: EC2, CloudWatch, the price list, and what
 //! was committed to; and beside it, where it is asked for, what SageMaker runs.
 
+use super::batch::attach_environments;
 use super::commitments::{has_savings_plans, region_commitments, savings_plans};
+use super::ecs::claimed;
 use super::inventory::{idle_storage_resources, inventory};
 use super::meter::metric_cost_usd;
 use super::metric_plan::{MetricsPlan, batches, in_detail, plan_metrics};
@@ -63,7 +65,11 @@ pub(super) async fn connected(
         Connection {
             provider: Some(Provider::Aws),
             region: name.clone(),
-            inventory: Box::new(Ec2(clients.clone())),
+            inventory: Box::new(Ec2 {
+                clients: clients.clone(),
+                reads_ecs: options.reads(AwsService::Ecs),
+                reads_batch: options.reads(AwsService::Batch),
+            }),
             metrics: vec![Box::new(CloudWatch {
                 clients: clients.clone(),
                 agent_namespace: agent_namespace.to_owned(),
@@ -136,11 +142,15 @@ pub async fn region_names(
     }
 }
 
-struct Ec2(RegionClients);
+struct Ec2 {
+    clients: RegionClients,
+    reads_ecs: bool,
+    reads_batch: bool,
+}
 
 impl Ec2 {
     async fn found(&self) -> Result<Gathered<Found>, SourceError> {
-        let Self(clients) = self;
+        let Self { clients, .. } = self;
         let mut listed = inventory(clients).await?;
         idle_storage_resources(clients, &mut listed).await;
         let mut gaps = listed.gaps;
@@ -158,18 +168,29 @@ impl Ec2 {
             Vec::new()
         });
         let groups = scaling_groups(clients, &listed.instances).await;
-        let scaling_groups = groups.unwrap_or_else(|error| {
+        let mut scaling_groups = groups.unwrap_or_else(|error| {
             let cause = error.cause_of(CauseKind::CallFailed, "");
             let place = &clients.region;
             gaps.push(Gap::of(GapSubject::AutoScalingGroups, place, cause));
             Vec::new()
         });
+        if self.reads_batch {
+            let asked = attach_environments(clients, &listed.instances, &mut scaling_groups);
+            gaps.extend(asked.await);
+        }
+        let clusters = if self.reads_ecs {
+            let found = claimed(clients, &listed.instances).await;
+            gaps.extend(found.gaps);
+            found.value
+        } else {
+            Clusters::default()
+        };
         let by_type = |shape: InstanceShape| (shape.instance_type.clone(), shape);
         Ok(Gathered {
             value: Found {
                 instances: listed.instances,
                 shapes: shapes.into_iter().map(by_type).collect(),
-                clusters: Clusters::default(),
+                clusters,
                 scaling_groups,
             },
             gaps,

@@ -3,7 +3,9 @@
 
 mod account;
 mod assumed;
+mod batch;
 mod commitments;
+mod ecs;
 mod error;
 mod inventory;
 mod limit;

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 /// Every action that the program may call in an account, in order.
 pub const ACTIONS: &[&str] = &[
     "autoscaling:DescribeAutoScalingGroups",
+    "batch:DescribeComputeEnvironments",
+    "batch:DescribeJobQueues",
     "cloudwatch:GetMetricData",
     "cloudwatch:ListMetrics",
     "cost-optimization-hub:ListRecommendations",
@@ -17,6 +19,11 @@ pub const ACTIONS: &[&str] = &[
     "ec2:DescribeReservedInstances",
     "ec2:DescribeSpotPriceHistory",
     "ec2:DescribeVolumes",
+    "ecs:DescribeContainerInstances",
+    "ecs:DescribeTasks",
+    "ecs:ListClusters",
+    "ecs:ListContainerInstances",
+    "ecs:ListTasks",
     "pricing:GetProducts",
     "sagemaker:DescribeCluster",
     "sagemaker:DescribeEndpoint",

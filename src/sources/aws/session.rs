@@ -79,9 +79,13 @@ pub(super) struct Patience {
 }
 
 named_enum! {
-    /// What rents out machines.
+    /// What rents out machines, or gives them away.
     AwsService {
         Ec2 = "ec2",
+        /// Who holds GPUs of instances of EC2.
+        Ecs = "ecs",
+        /// What keeps instances of EC2 up for jobs.
+        Batch = "batch",
         SageMaker = "sagemaker",
     }
 }

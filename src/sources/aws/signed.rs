@@ -1,6 +1,6 @@
 //! Calls of services that have no SDK crate here: a JSON document or a form in a signed
-//! POST, in the protocols that AWS calls `awsJson1_0`, `awsJson1_1` and `awsQuery`. Retries,
-//! time limits and the bound of an answer are those of the other clients.
+//! POST, in the protocols that AWS calls `awsJson1_0`, `awsJson1_1`, `awsQuery` and
+//! `restJson1`. Retries, time limits and the bound of an answer are those of the other clients.
 
 use super::error::{Failed, NOT_IN_POLICY, TIMED_OUT, UNREADABLE, kind_of_code};
 use super::partition::dns_suffix;
@@ -40,6 +40,8 @@ pub(super) enum Protocol {
     Json10(&'static str),
     /// A form that is answered in XML, with the version of the interface.
     Query(&'static str),
+    /// JSON at a path that names the operation, with how paths begin, such as `v1/`.
+    Rest(&'static str),
 }
 
 impl Protocol {
@@ -48,6 +50,7 @@ impl Protocol {
             Self::Json(_) => "application/x-amz-json-1.1",
             Self::Json10(_) => "application/x-amz-json-1.0",
             Self::Query(_) => "application/x-www-form-urlencoded; charset=utf-8",
+            Self::Rest(_) => "application/json",
         }
     }
 
@@ -55,7 +58,15 @@ impl Protocol {
     fn target(self, operation: &str) -> Option<String> {
         match self {
             Self::Json(prefix) | Self::Json10(prefix) => Some(format!("{prefix}.{operation}")),
-            Self::Query(_) => None,
+            Self::Query(_) | Self::Rest(_) => None,
+        }
+    }
+
+    /// The path of the operation behind the host, where it has one.
+    fn path(self, operation: &str) -> String {
+        match self {
+            Self::Rest(prefix) => format!("{prefix}{}", operation.to_ascii_lowercase()),
+            Self::Json(_) | Self::Json10(_) | Self::Query(_) => String::new(),
         }
     }
 
@@ -175,7 +186,7 @@ impl Session {
             service,
             action,
             region,
-            url: self.url_of(service, region),
+            url: self.url_of(service, region, operation),
             target: service.protocol.target(operation),
             body,
         };
@@ -187,11 +198,12 @@ impl Session {
     }
 
     /// The endpoint that the configuration names, else that of AWS.
-    fn url_of(&self, service: &Service, region: &str) -> String {
+    fn url_of(&self, service: &Service, region: &str, operation: &str) -> String {
+        let path = service.protocol.path(operation);
         match self.endpoint_url() {
-            Some(url) => format!("{}/", url.trim_end_matches('/')),
+            Some(url) => format!("{}/{path}", url.trim_end_matches('/')),
             None => format!(
-                "https://{}.{region}.{}/",
+                "https://{}.{region}.{}/{path}",
                 service.host_prefix,
                 dns_suffix(region)
             ),

@@ -9,6 +9,7 @@ mod signals;
 
 mod bad_days;
 mod commitments;
+mod containers;
 mod explained;
 mod fleet;
 mod hostile;

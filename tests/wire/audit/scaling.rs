@@ -54,14 +54,16 @@ fn fleet(account: &Account) {
         .put_price(Price::linux("g5.xlarge", REGION, "1.00"));
 }
 
-/// The group with its settings. Its own instances have no GPU.
-fn group(account: &Account) {
+/// A group with its settings. Its own instances have no GPU.
+pub fn group(account: &Account, name: &str) {
     let template = "LaunchConfigurationName=small&ImageId=ami-1e749f67&InstanceType=t2.micro";
     make(account, "CreateLaunchConfiguration", template);
-    let sizes = "AutoScalingGroupName=trainers&LaunchConfigurationName=small\
-                 &MinSize=1&MaxSize=5&DesiredCapacity=3\
-                 &AvailabilityZones.member.1=us-east-1a";
-    make(account, "CreateAutoScalingGroup", sizes);
+    let sizes = format!(
+        "AutoScalingGroupName={name}&LaunchConfigurationName=small\
+         &MinSize=1&MaxSize=5&DesiredCapacity=3\
+         &AvailabilityZones.member.1=us-east-1a"
+    );
+    make(account, "CreateAutoScalingGroup", &sizes);
 }
 
 /// An audit, with the estate that it saved.
@@ -84,7 +86,7 @@ fn groups_of_instances_are_read_with_their_settings() {
         return;
     };
     fleet(&account);
-    group(&account);
+    group(&account, "trainers");
     account.loopback.reset_calls();
     let (run, estate) = audit(&account);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -102,7 +104,7 @@ fn a_denied_call_is_a_gap_and_nothing_else_changes() {
         return;
     };
     fleet(&account);
-    group(&account);
+    group(&account, "trainers");
     let target = Target::operation(CALL.0, CALL.1);
     let loopback = &account.loopback;
     loopback.inject(target, Fault::AccessDenied, Times::Always);

@@ -49,6 +49,10 @@ impl Call {
             protocol = Protocol::RestJson;
             operation = parts.uri.path().strip_prefix('/').map(str::to_owned);
         }
+        if scope.service == "batch" {
+            protocol = Protocol::RestJson;
+            operation = batch_operation(parts.uri.path()).map(str::to_owned);
+        }
         let Some(operation) = operation else {
             let unknown = ApiError::invalid_action(&format!("{} {}", parts.method, parts.uri));
             return Err((protocol, unknown));
@@ -78,6 +82,15 @@ fn operation(parts: &Parts, body: &[u8]) -> (Protocol, Option<String>) {
     }
     let operation = Form::parse(body).get("Action").map(str::to_owned);
     (Protocol::Query, operation)
+}
+
+/// The operation of a path of Batch, in which it is lower case.
+fn batch_operation(path: &str) -> Option<&'static str> {
+    match path {
+        "/v1/describecomputeenvironments" => Some("DescribeComputeEnvironments"),
+        "/v1/describejobqueues" => Some("DescribeJobQueues"),
+        _ => None,
+    }
 }
 
 /// The parts of `Credential=KEY/DATE/REGION/SERVICE/aws4_request`.

@@ -14,6 +14,8 @@
 //! | Savings Plans | `DescribeSavingsPlans`, `DescribeSavingsPlansOfferingRates` | REST JSON |
 //! | Organizations | `ListAccounts` | AWS JSON 1.1 |
 //! | Cost Optimization Hub | `ListRecommendations` | AWS JSON 1.0 |
+//! | ECS | lists and descriptions of clusters, container instances and tasks | AWS JSON 1.1 |
+//! | Batch | `DescribeComputeEnvironments`, `DescribeJobQueues` | REST JSON |
 //! | STS | `AssumeRole` | AWS query |
 //! | EC2 | `DescribeSpotPriceHistory`, `DescribeReservedInstances`, `DescribeCapacityReservations` | EC2 query |
 //!
@@ -35,6 +37,7 @@
 mod calls;
 mod cbor;
 mod cloudwatch;
+mod containers;
 mod ec2;
 mod error;
 mod faults;
@@ -69,6 +72,7 @@ pub use products::Price;
 pub use savings_plans::PlanRate;
 pub use terms::Reserved;
 
+use containers::cluster_arn;
 use faults::Faults;
 use metrics::MetricStore;
 use products::Catalogue;
@@ -83,6 +87,7 @@ struct Data {
     owned: owned::Owned,
     organization: organization::Organization,
     training_jobs: jobs::TrainingJobs,
+    containers: containers::Containers,
     /// What AWS advises, as the hub words it.
     recommendations: Vec<serde_json::Value>,
     launched_types: ec2::LaunchedTypes,
@@ -249,6 +254,30 @@ impl Loopback {
     /// Has the hub advise something.
     pub fn put_recommendation(&self, one: serde_json::Value) {
         self.state.write().recommendations.push(one);
+    }
+
+    /// Has ECS describe a container instance of a cluster in a region with these words.
+    pub fn put_container_instance(&self, region: &str, cluster: &str, one: serde_json::Value) {
+        let one = (region.to_owned(), cluster_arn(region, cluster), one);
+        self.state.write().containers.instances.push(one);
+    }
+
+    /// Has ECS describe a task of a cluster in a region with these words.
+    pub fn put_task(&self, region: &str, cluster: &str, one: serde_json::Value) {
+        let one = (region.to_owned(), cluster_arn(region, cluster), one);
+        self.state.write().containers.tasks.push(one);
+    }
+
+    /// Has Batch describe a compute environment in a region with these words.
+    pub fn put_compute_environment(&self, region: &str, one: serde_json::Value) {
+        let one = (region.to_owned(), one);
+        self.state.write().containers.environments.push(one);
+    }
+
+    /// Has Batch describe a job queue in a region with these words.
+    pub fn put_job_queue(&self, region: &str, one: serde_json::Value) {
+        let one = (region.to_owned(), one);
+        self.state.write().containers.queues.push(one);
     }
 
     /// Has every role ask for an external id.

@@ -17,7 +17,8 @@ use super::calls::Call;
 use super::error::{ApiError, Protocol, Reply};
 use super::faults::{PAGE, same_page};
 use super::{
-    Fault, State, cloudwatch, ec2, hub, jobs, organization, owned, pricing, savings_plans,
+    Fault, State, cloudwatch, containers, ec2, hub, jobs, organization, owned, pricing,
+    savings_plans,
 };
 
 /// Serves until `stopped` resolves. Requests under way are then abandoned.
@@ -202,6 +203,7 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
         ("sagemaker", "ListTrainingJobs" | "DescribeTrainingJob") => {
             jobs::answer(&state.read(), operation, region, &body)
         }
+        ("ecs" | "batch", _) => containers::answer(&state.read(), operation, region, &body),
         ("cost-optimization-hub", "ListRecommendations") => {
             hub::list_recommendations(&state.read(), region, &body)
         }

@@ -1,0 +1,292 @@
+//! Compute environments of AWS Batch, which set the sizes of Auto Scaling groups.
+
+use super::pages::Pages;
+use super::session::RegionClients;
+use super::signed::{Protocol, Service};
+use crate::domain::{BatchEnvironment, CauseKind, Gap, GapSubject, Instance, ScalingGroup};
+use crate::sources::SourceError;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const BATCH: Service = Service {
+    signing_name: "batch",
+    host_prefix: "batch",
+    protocol: Protocol::Rest("v1/"),
+    id: "batch",
+};
+
+const ENVIRONMENTS: &str = "batch:DescribeComputeEnvironments";
+const QUEUES: &str = "batch:DescribeJobQueues";
+const RESULTS_ON_A_PAGE: usize = 100;
+
+/// The tag that instances of an environment have; it may come late.
+const TAG: &str = "aws:batch:compute-environment";
+/// What stands around the name of an environment in that of its group.
+const AROUND_NAME: (&str, &str) = ("AWSBatch-", "-asg-");
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Environment {
+    compute_environment_name: String,
+    compute_environment_arn: String,
+    /// Absent where it is not managed.
+    compute_resources: Option<Resources>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resources {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    minv_cpus: Option<u32>,
+    desiredv_cpus: Option<u32>,
+    #[serde(default)]
+    instance_types: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Environments {
+    #[serde(default)]
+    compute_environments: Vec<Environment>,
+    next_token: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Queue {
+    job_queue_name: String,
+    state: Option<String>,
+    #[serde(default)]
+    compute_environment_order: Vec<Order>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Order {
+    /// Its ARN.
+    compute_environment: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Queues {
+    #[serde(default)]
+    job_queues: Vec<Queue>,
+    next_token: Option<String>,
+}
+
+impl Environment {
+    /// Whether it set up a group with some members.
+    fn made(&self, group: &ScalingGroup, members: &[&Instance]) -> bool {
+        let own = self.compute_environment_name.as_str();
+        let tagged = members.iter().find_map(|one| one.tags.get(TAG));
+        if let Some(name) = tagged {
+            return name == own;
+        }
+        let (before, after) = AROUND_NAME;
+        let rest = group.name.strip_prefix(before);
+        let rest = rest.and_then(|rest| rest.strip_prefix(own));
+        rest.is_some_and(|rest| rest.starts_with(after))
+    }
+
+    /// Its settings; absent where it runs no instances of its own choice.
+    fn settings(&self, queues: Option<&[Queue]>) -> Option<BatchEnvironment> {
+        let resources = self.compute_resources.as_ref()?;
+        let is_spot = match resources.kind.as_deref() {
+            Some("EC2") => false,
+            Some("SPOT") => true,
+            _ => return None,
+        };
+        let queues = queues.map(|all| {
+            let own = all.iter().filter(|queue| queue.feeds(self));
+            let mut names: Vec<String> = own.map(|queue| queue.job_queue_name.clone()).collect();
+            names.sort();
+            names
+        });
+        Some(BatchEnvironment {
+            name: self.compute_environment_name.clone(),
+            min_vcpus: resources.minv_cpus?,
+            desired_vcpus: resources.desiredv_cpus?,
+            instance_types: resources.instance_types.clone(),
+            is_spot,
+            queues,
+        })
+    }
+}
+
+impl Queue {
+    /// Whether it places jobs in an environment.
+    fn feeds(&self, environment: &Environment) -> bool {
+        let mut order = self.compute_environment_order.iter();
+        let arn = Some(environment.compute_environment_arn.as_str());
+        self.state.as_deref() != Some("DISABLED")
+            && order.any(|one| one.compute_environment.as_deref() == arn)
+    }
+}
+
+/// Adds the environments that set up some groups to these. Without a group, nothing is asked,
+/// and without an environment of one, no queue.
+pub(super) async fn attach_environments(
+    clients: &RegionClients,
+    instances: &[Instance],
+    groups: &mut [ScalingGroup],
+) -> Vec<Gap> {
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let gap = |error: SourceError| {
+        let cause = error.cause_of(CauseKind::CallFailed, "");
+        Gap::of(GapSubject::BatchEnvironments, &clients.region, cause)
+    };
+    let environments = match environments(clients).await {
+        Ok(found) => found,
+        Err(error) => return vec![gap(error)],
+    };
+    let found: Vec<Option<&Environment>> = groups
+        .iter()
+        .map(|group| maker(group, instances, &environments))
+        .collect();
+    if found.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let (queues, gaps) = match queues(clients).await {
+        Ok(queues) => (Some(queues), Vec::new()),
+        Err(error) => (None, vec![gap(error)]),
+    };
+    for (group, environment) in groups.iter_mut().zip(found) {
+        group.batch = environment.and_then(|one| one.settings(queues.as_deref()));
+    }
+    gaps
+}
+
+/// The environment that set up a group; of several whose names begin alike, the longest.
+fn maker<'a>(
+    group: &ScalingGroup,
+    instances: &[Instance],
+    environments: &'a [Environment],
+) -> Option<&'a Environment> {
+    let members: Vec<&Instance> = instances.iter().filter(|one| group.has(one)).collect();
+    environments
+        .iter()
+        .filter(|one| one.made(group, &members))
+        .max_by_key(|one| one.compute_environment_name.len())
+}
+
+async fn environments(clients: &RegionClients) -> Result<Vec<Environment>, SourceError> {
+    let RegionClients {
+        session, region, ..
+    } = clients;
+    let mut found = Vec::new();
+    let mut pages = Pages::of(ENVIRONMENTS);
+    loop {
+        let body = body(&pages);
+        let page: Environments = session
+            .ask(&BATCH, region, "DescribeComputeEnvironments", &body)
+            .await?;
+        found.extend(page.compute_environments);
+        if !pages.follow(page.next_token.as_deref())? {
+            return Ok(found);
+        }
+    }
+}
+
+async fn queues(clients: &RegionClients) -> Result<Vec<Queue>, SourceError> {
+    let RegionClients {
+        session, region, ..
+    } = clients;
+    let mut found = Vec::new();
+    let mut pages = Pages::of(QUEUES);
+    loop {
+        let body = body(&pages);
+        let page: Queues = session
+            .ask(&BATCH, region, "DescribeJobQueues", &body)
+            .await?;
+        found.extend(page.job_queues);
+        if !pages.follow(page.next_token.as_deref())? {
+            return Ok(found);
+        }
+    }
+}
+
+fn body(pages: &Pages) -> Value {
+    let mut body = json!({ "maxResults": RESULTS_ON_A_PAGE });
+    if let Some(token) = pages.token() {
+        body["nextToken"] = token.into();
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(name: &str, kind: &str) -> Environment {
+        let text = json!({
+            "computeEnvironmentName": name,
+            "computeEnvironmentArn": format!("arn:{name}"),
+            "type": "MANAGED", "state": "ENABLED", "containerOrchestrationType": "ECS",
+            "computeResources": {
+                "type": kind, "minvCpus": 16, "maxvCpus": 256, "desiredvCpus": 24,
+                "instanceTypes": ["g5", "optimal"], "subnets": [], "instanceRole": "r",
+            },
+        });
+        serde_json::from_value(text).expect("as botocore describes it")
+    }
+
+    fn group(name: &str) -> ScalingGroup {
+        ScalingGroup {
+            name: name.to_owned(),
+            ..ScalingGroup::sample()
+        }
+    }
+
+    #[test]
+    fn a_group_belongs_to_the_environment_whose_whole_name_it_has() {
+        let all = ["train", "train-asg-x", "serve"].map(|name| environment(name, "EC2"));
+        let made_by = |name: &str| {
+            let found = maker(&group(name), &[], &all);
+            found.map(|one| one.compute_environment_name.as_str())
+        };
+        assert_eq!(made_by("AWSBatch-train-asg-640012bd"), Some("train"));
+        assert_eq!(made_by("AWSBatch-train-asg-x-asg-1"), Some("train-asg-x"));
+        assert_eq!(made_by("AWSBatch-training-asg-640012bd"), None);
+        assert_eq!(made_by("train-asg-640012bd"), None);
+    }
+
+    #[test]
+    fn settings_are_those_of_environments_with_instances() {
+        let queues: Queues = serde_json::from_value(json!({ "jobQueues": [
+            { "jobQueueName": "b", "state": "ENABLED", "priority": 1,
+              "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:train" }] },
+            { "jobQueueName": "a", "state": "ENABLED",
+              "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:other" },
+                                          { "order": 2, "computeEnvironment": "arn:train" }] },
+            { "jobQueueName": "off", "state": "DISABLED",
+              "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "arn:train" }] },
+        ]}))
+        .expect("as botocore describes it");
+        let expected = BatchEnvironment {
+            name: "train".to_owned(),
+            min_vcpus: 16,
+            desired_vcpus: 24,
+            instance_types: vec!["g5".to_owned(), "optimal".to_owned()],
+            is_spot: false,
+            queues: Some(vec!["a".to_owned(), "b".to_owned()]),
+        };
+        let found = environment("train", "EC2").settings(Some(&queues.job_queues));
+        assert_eq!(found, Some(expected.clone()));
+        let unread = BatchEnvironment {
+            is_spot: true,
+            queues: None,
+            ..expected
+        };
+        assert_eq!(environment("train", "SPOT").settings(None), Some(unread));
+        assert_eq!(environment("train", "FARGATE").settings(None), None);
+        let unmanaged = Environment {
+            compute_resources: None,
+            ..environment("own", "EC2")
+        };
+        assert_eq!(unmanaged.settings(None), None);
+    }
+}

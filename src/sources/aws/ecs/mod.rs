@@ -1,0 +1,188 @@
+//! Amazon ECS: which tasks hold which GPUs of which instances. A container instance is the
+//! node of its EC2 instance, and a task holds GPUs as a pod does.
+
+mod claims;
+mod listed;
+
+use super::pages::Pages;
+use super::session::RegionClients;
+use super::signed::{Protocol, Service};
+use crate::domain::{
+    CauseKind, Clusters, Gap, GapSubject, Gathered, Instance, Provider, ResourceId,
+};
+use crate::sources::SourceError;
+use claims::{Host, joined};
+use listed::{ContainerInstance, ContainerInstances, Failure, Task, Tasks};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const ECS: Service = Service {
+    signing_name: "ecs",
+    host_prefix: "ecs",
+    protocol: Protocol::Json("AmazonEC2ContainerServiceV20141113"),
+    id: "ecs",
+};
+
+const CLUSTERS: &str = "ecs:ListClusters";
+const INSTANCES: &str = "ecs:ListContainerInstances";
+const DESCRIBED: &str = "ecs:DescribeContainerInstances";
+const TASKS: &str = "ecs:ListTasks";
+const DESCRIBED_TASKS: &str = "ecs:DescribeTasks";
+
+/// Results on a page, and what one call describes, at most.
+const AT_ONCE: usize = 100;
+
+/// The instances that run, by the ids that ECS names them by.
+type Running<'a> = BTreeMap<&'a str, &'a ResourceId>;
+
+/// What ECS knows of instances of a region. Without any that runs, nothing is asked. What
+/// cannot be read is a gap: a node without its tasks, or no node.
+pub(super) async fn claimed(clients: &RegionClients, instances: &[Instance]) -> Gathered<Clusters> {
+    let running = instances.iter().filter(|one| one.state.is_running());
+    let running: Running<'_> = running
+        .filter(|one| one.id.provider() == Provider::Aws)
+        .map(|one| (one.id.native(), &one.id))
+        .collect();
+    if running.is_empty() {
+        return Gathered::default();
+    }
+    let mut gaps = Vec::new();
+    let mut miss = |error: SourceError, instead: &str| {
+        let cause = error.cause_of(CauseKind::CallFailed, instead);
+        gaps.push(Gap::of(GapSubject::Tasks, &clients.region, cause));
+    };
+    let mut hosts = Vec::new();
+    match clusters(clients).await {
+        Ok(names) => {
+            for cluster in &names {
+                match hosts_of(clients, cluster, &running).await {
+                    Ok(found) => hosts.extend(found),
+                    Err(error) => miss(error, "they are omitted"),
+                }
+            }
+        }
+        Err(error) => miss(error, "they are omitted"),
+    }
+    for host in &mut hosts {
+        match tasks_of(clients, host).await {
+            Ok(tasks) => host.add(tasks),
+            Err(error) => miss(error, "what is requested of each node is unknown"),
+        }
+    }
+    Gathered {
+        value: joined(hosts),
+        gaps,
+    }
+}
+
+/// The ARNs of the clusters.
+async fn clusters(clients: &RegionClients) -> Result<Vec<String>, SourceError> {
+    let RegionClients {
+        session, region, ..
+    } = clients;
+    names(CLUSTERS, "clusterArns", json!({}), async |body: Value| {
+        session.ask(&ECS, region, "ListClusters", &body).await
+    })
+    .await
+}
+
+/// The container instances of a cluster that are some instances and have GPUs.
+async fn hosts_of(
+    clients: &RegionClients,
+    cluster: &str,
+    running: &Running<'_>,
+) -> Result<Vec<Host>, SourceError> {
+    let RegionClients {
+        session, region, ..
+    } = clients;
+    let wanted = json!({ "cluster": cluster });
+    let all = names(
+        INSTANCES,
+        "containerInstanceArns",
+        wanted,
+        async |body: Value| {
+            session
+                .ask(&ECS, region, "ListContainerInstances", &body)
+                .await
+        },
+    )
+    .await?;
+    let mut hosts = Vec::new();
+    for some in all.chunks(AT_ONCE) {
+        let body = json!({ "cluster": cluster, "containerInstances": some });
+        let answer: ContainerInstances = session
+            .ask(&ECS, region, "DescribeContainerInstances", &body)
+            .await?;
+        complete(clients, DESCRIBED, &answer.failures)?;
+        let found = answer.container_instances.into_iter();
+        hosts.extend(found.filter_map(|one: ContainerInstance| {
+            let machine = running.get(one.ec2_instance_id.as_deref()?)?;
+            Host::of(one, cluster, machine)
+        }));
+    }
+    Ok(hosts)
+}
+
+/// The tasks of a container instance that are to run.
+async fn tasks_of(clients: &RegionClients, host: &Host) -> Result<Vec<Task>, SourceError> {
+    let RegionClients {
+        session, region, ..
+    } = clients;
+    let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
+    let all = names(TASKS, "taskArns", wanted, async |body: Value| {
+        session.ask(&ECS, region, "ListTasks", &body).await
+    })
+    .await?;
+    let mut tasks = Vec::new();
+    for some in all.chunks(AT_ONCE) {
+        let body = json!({ "cluster": host.cluster, "tasks": some });
+        let answer: Tasks = session.ask(&ECS, region, "DescribeTasks", &body).await?;
+        complete(clients, DESCRIBED_TASKS, &answer.failures)?;
+        tasks.extend(answer.tasks);
+    }
+    Ok(tasks)
+}
+
+/// # Errors
+/// When something of what was to be described is there and was not.
+fn complete(
+    clients: &RegionClients,
+    action: &'static str,
+    failures: &[Failure],
+) -> Result<(), SourceError> {
+    // What ended since it was listed holds nothing.
+    let mut others = failures.iter().filter_map(Failure::unless_gone);
+    match others.next() {
+        Some(reason) => Err(clients.session.unreadable(action, reason)),
+        None => Ok(()),
+    }
+}
+
+/// Every name that a list under a key has, page by page.
+///
+/// # Errors
+/// When a page cannot be asked for or read.
+async fn names(
+    action: &'static str,
+    key: &str,
+    wanted: Value,
+    ask: impl AsyncFn(Value) -> Result<Value, SourceError>,
+) -> Result<Vec<String>, SourceError> {
+    let mut found = Vec::new();
+    let mut pages = Pages::of(action);
+    loop {
+        let mut body = wanted.clone();
+        body["maxResults"] = AT_ONCE.into();
+        if let Some(token) = pages.token() {
+            body["nextToken"] = token.into();
+        }
+        let page = ask(body).await?;
+        let rows = page.get(key).and_then(Value::as_array);
+        let rows = rows.into_iter().flatten();
+        found.extend(rows.filter_map(Value::as_str).map(str::to_owned));
+        let next = page.get("nextToken").and_then(Value::as_str);
+        if !pages.follow(next)? {
+            return Ok(found);
+        }
+    }
+}
