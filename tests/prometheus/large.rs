@@ -273,7 +273,8 @@ fn gathered(unmeasured: usize) -> (Estate, Asked) {
         cache: PriceBook::default(),
     };
     let refine = |estate: Estate, partial: &BTreeSet<ResourceId>| {
-        needs_fine_grid(&estate, &Policy::default(), partial)
+        let fine = needs_fine_grid(&estate, &Policy::default(), partial);
+        (fine, estate.usage)
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

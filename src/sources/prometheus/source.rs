@@ -12,16 +12,14 @@ use super::metric_map::{GPU_INFO, MIG_INFO, MetricMap, NODE_INFO};
 use super::plan::{Chunk, Plan, plan};
 use super::pods::{are_named, uses};
 use super::readings::read;
-use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, ResourceId, Window,
-};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, Gathered, Instance, ResourceId, Window};
 use crate::sources::{
     Answer, ByTheHour, Detail, MetricAsk, MetricCalls, MetricServer, MetricSource, SourceError,
 };
 use futures_util::FutureExt;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use tokio::sync::Mutex;
 
@@ -71,22 +69,19 @@ struct Prometheus {
 
 impl Prometheus {
     async fn calls<'a>(&'a self, ask: MetricAsk<'a>) -> Gathered<MetricCalls<'a>> {
-        let MetricAsk {
-            fleet,
-            instances,
-            shapes,
-            window,
-            period_seconds,
-            detail,
-        } = ask;
+        let MetricAsk { window, detail, .. } = ask;
         let (client, server) = (&*self.client, self.server.as_str());
-        let grid = match detail {
-            Detail::Hours => (window, HOUR_SECONDS),
-            Detail::Full | Detail::Grid => (window, period_seconds),
+        let period_seconds = match detail {
+            Detail::Hours => HOUR_SECONDS,
+            Detail::Full | Detail::Grid => ask.period_seconds,
         };
+        let grid = (window, period_seconds);
         let listing = self.listing.lock().await;
-        let machines = (fleet, instances);
-        let found = discover(client, server, &self.map, (machines, shapes), grid).await;
+        let ask = MetricAsk {
+            period_seconds,
+            ..ask
+        };
+        let found = discover(client, server, &self.map, ask).await;
         drop(listing);
         let Gathered { value: plan, gaps } = found;
         let chunks: Vec<Rc<Chunk<'a>>> = plan.chunks.into_iter().map(Rc::new).collect();
@@ -147,12 +142,16 @@ async fn discover<'a, A: Ask>(
     asker: &A,
     server: &str,
     map: &MetricMap,
-    ((fleet, instances), shapes): (
-        (&'a [Instance], &[Instance]),
-        &BTreeMap<String, InstanceShape>,
-    ),
-    (window, period_seconds): (Window, u32),
+    ask: MetricAsk<'a>,
 ) -> Gathered<Plan<'a>> {
+    let MetricAsk {
+        fleet,
+        instances,
+        shapes,
+        window,
+        period_seconds,
+        ..
+    } = ask;
     let gap = |cause| Gap::of(GapSubject::Metrics, server, cause);
     let failed = |error: &SourceError| gap(error.cause_of(CauseKind::CallFailed, ""));
     let mut gaps = Vec::new();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{FailureKind, JoinedBy, Metric, SeriesSource, Statistic};
+use crate::domain::{FailureKind, InstanceShape, JoinedBy, Metric, SeriesSource, Statistic};
 use crate::sources::Readings;
 use crate::sources::prometheus::answer::Row;
 use crate::sources::prometheus::scenes::{
@@ -7,10 +7,26 @@ use crate::sources::prometheus::scenes::{
 };
 use crate::usage::Series;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 const SERVER: &str = "prom.example.com:9090";
 
-/// What a server tells of some machines.
+fn ask<'a>(
+    instances: &'a [Instance],
+    shapes: &'a BTreeMap<String, InstanceShape>,
+    (window, period_seconds): (Window, u32),
+) -> MetricAsk<'a> {
+    MetricAsk {
+        fleet: instances,
+        instances,
+        shapes,
+        window,
+        period_seconds,
+        detail: Detail::Full,
+    }
+}
+
+/// What a server reports of some machines.
 fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Series>, Vec<Gap>) {
     let (map, shapes) = (MetricMap::builtin(), BTreeMap::new());
     let grid = (window, PERIOD_SECONDS);
@@ -18,8 +34,7 @@ fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Ser
         server,
         SERVER,
         &map,
-        ((instances, instances), &shapes),
-        grid,
+        ask(instances, &shapes, grid),
     ));
     let (mut all, mut gaps) = (Vec::new(), found.gaps);
     for chunk in &found.value.chunks {
@@ -416,8 +431,7 @@ fn a_server_that_refuses_is_a_gap() {
             &server,
             SERVER,
             &map,
-            ((&instances[..], &instances[..]), &shapes),
-            grid,
+            ask(&instances, &shapes, grid),
         ));
         assert!(found.value.chunks.is_empty());
         let kinds: Vec<Option<CauseKind>> = found

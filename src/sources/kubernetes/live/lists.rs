@@ -6,8 +6,9 @@ use super::super::objects::Object;
 use super::super::rbac::Resource;
 use super::client::ApiServer;
 use super::page::{NotRead, read_page};
-use super::refusal::{Again, Refusal};
+use super::refusal::Refusal;
 use crate::domain::FailureKind;
+use crate::sources::again::Again;
 use form_urlencoded::Serializer;
 
 /// Objects of a page, as kubectl asks for them.
