@@ -1,7 +1,7 @@
 //! SigV4 signatures of requests that no SDK crate sends: of AWS services without one here,
 //! and of the Prometheus endpoints of Amazon.
 
-use aws_sdk_ec2::config::Credentials;
+use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{
     SignableBody, SignableRequest, SigningParams, SigningSettings, sign,
 };

@@ -76,9 +76,8 @@ impl AssumedRole {
     }
 
     async fn assumed(&self) -> Result<Lease, SourceError> {
-        let request = self
-            .caller
-            .sts()
+        let sts = self.caller.sts();
+        let request = sts
             .assume_role()
             .role_arn(&self.arn)
             .role_session_name(SESSION_NAME)

@@ -286,7 +286,8 @@ impl Session {
     /// # Errors
     /// When STS does not answer or refuses the credentials.
     pub async fn identity(&self) -> Result<Identity, SourceError> {
-        let request = self.sts().get_caller_identity();
+        let sts = self.sts();
+        let request = sts.get_caller_identity();
         let answer = self
             .patient("sts:GetCallerIdentity", || request.clone().send())
             .await?;
