@@ -167,19 +167,15 @@ pub async fn gather(
     if refine.is_some() {
         window = before(HOUR_SECONDS)?;
     }
-    let read = fleet.regions.iter().map(|(place, _)| *place).collect();
-    let jobs = training_jobs(read, window).await;
-    gaps.extend(jobs.gaps);
-    let jobs = jobs.value;
     progress("shapes and metrics");
     let grid = (window, period_seconds);
     let (plans, refine) = accepted(&fleet, servers, options, (grid, refine), &mut gaps).await?;
 
     let series: usize = plans.iter().map(|plan| plan.made.series).sum();
     progress(&format!("{series} metrics and prices"));
-    let (answered, priced, committed, advised) = tokio::join!(
+    let (answered, (jobs, priced), committed, advised) = tokio::join!(
         measured(plans, grid, recorder.as_deref_mut()),
-        prices(&fleet, &jobs, options, window),
+        jobs_and_prices(&fleet, options, window),
         commitments(accounts, &fleet),
         opinions(accounts)
     );
@@ -191,6 +187,7 @@ pub async fn gather(
         uses,
     } = answered.value;
     gaps.extend(answered.gaps);
+    gaps.extend(jobs.gaps);
     gaps.extend(priced.gaps);
     gaps.extend(committed.gaps);
     gaps.extend(advised.gaps);
@@ -205,7 +202,7 @@ pub async fn gather(
         gaps.extend(prices_not_asked_for(&book, &instances));
     }
     instances.sort_by(|left, right| left.id.cmp(&right.id));
-    let mut jobs: Vec<TrainingJob> = jobs.into_iter().flat_map(|(_, own)| own).collect();
+    let mut jobs = jobs.value;
     TrainingJob::sort(&mut jobs);
     scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
     clusters.uses.extend(uses);
@@ -388,6 +385,19 @@ async fn asked<'a>(
 
 fn cost_usd(planned: &[Planned<'_>]) -> Decimal {
     planned.iter().map(|plan| plan.made.cost_usd).sum()
+}
+
+/// Training jobs of every region, and prices of their types and of those of instances.
+async fn jobs_and_prices(
+    fleet: &Fleet<'_>,
+    options: &GatherOptions,
+    window: Window,
+) -> (Gathered<Vec<TrainingJob>>, Gathered<PriceBook>) {
+    let read = fleet.regions.iter().map(|(place, _)| *place).collect();
+    let Gathered { value: jobs, gaps } = training_jobs(read, window).await;
+    let priced = prices(fleet, &jobs, options, window).await;
+    let jobs = jobs.into_iter().flat_map(|(_, own)| own).collect();
+    (Gathered { value: jobs, gaps }, priced)
 }
 
 /// Prices of every region's types; what could not be read becomes gaps.

@@ -60,7 +60,7 @@ const MUTATING: &[&str] = &[
 const FIELDS: &[&str] = &["start_date", "attach_time", "tag_name"];
 
 /// Beginnings of operations that only read.
-const READING: &[&str] = &["describe", "get", "list"];
+const READING: &[&str] = &["describe", "get", "list", "search"];
 
 /// `ec2:DescribeInstances` as the SDK spells it: `describe_instances`.
 fn method_of(action: &str) -> String {

@@ -35,6 +35,7 @@ pub const ACTIONS: &[&str] = &[
     "sagemaker:ListEndpoints",
     "sagemaker:ListNotebookInstances",
     "sagemaker:ListTrainingJobs",
+    "sagemaker:Search",
     "savingsplans:DescribeSavingsPlans",
     "savingsplans:DescribeSavingsPlansOfferingRates",
     "sts:GetCallerIdentity",

@@ -236,7 +236,7 @@ fn recorded_jobs_cost_the_same_and_no_total_of_an_audit_has_them() {
 }
 
 #[test]
-fn the_newest_jobs_are_described_and_the_others_counted() {
+fn a_search_gives_a_hundred_jobs_a_call_and_without_it_the_newest_are_described() {
     let Some(account) = Account::open() else {
         return;
     };
@@ -247,6 +247,19 @@ fn the_newest_jobs_are_described_and_the_others_counted() {
         let job = ended(&name, days.at(index), of_type("ml.p3.2xlarge", 1), [60, 60]);
         account.loopback.put_training_job(REGION, job);
     }
+    let calls = |operation| account.loopback.calls("sagemaker", operation);
+    let document = inventory(&account, days, &["--format", "json"]).json(0);
+    assert_eq!(jobs(&document).len(), 203);
+    assert_eq!(gaps(&document), [] as [&Value; 0]);
+    // 100, 100 and 3 names, and as many jobs.
+    assert_eq!(calls("ListTrainingJobs"), 3);
+    assert_eq!(calls("Search"), 3);
+    assert_eq!(calls("DescribeTrainingJob"), 0);
+
+    let target = Target::operation("sagemaker", "Search");
+    account
+        .loopback
+        .inject(target, Fault::AccessDenied, Times::Always);
     let document = inventory(&account, days, &["--format", "json"]).json(0);
     let all = jobs(&document);
     assert_eq!(all.len(), 200);
@@ -263,9 +276,6 @@ fn the_newest_jobs_are_described_and_the_others_counted() {
         gap["reason"],
         "only the newest 200 training jobs are read; 3 older ones are omitted"
     );
-    // 100, 100 and 3 names.
-    let calls = |operation| account.loopback.calls("sagemaker", operation);
-    assert_eq!(calls("ListTrainingJobs"), 3);
     assert_eq!(calls("DescribeTrainingJob"), 200);
 }
 
@@ -283,9 +293,12 @@ fn denied_jobs_are_one_gap_of_the_region() {
     ] {
         account.loopback.clear_faults();
         let target = Target::operation("sagemaker", operation);
-        account
-            .loopback
-            .inject(target, Fault::AccessDenied, Times::Always);
+        let search = Target::operation("sagemaker", "Search");
+        for target in [target, search] {
+            account
+                .loopback
+                .inject(target, Fault::AccessDenied, Times::Always);
+        }
         let document = inventory(&account, days, &["--format", "json"]).json(0);
         assert_eq!(jobs(&document), [] as [Value; 0]);
         let [gap] = gaps(&document)[..] else {

@@ -1,5 +1,5 @@
-//! Training jobs of SageMaker: `ListTrainingJobs` and `DescribeTrainingJob`. moto describes
-//! none with the seconds that it is billed for.
+//! Training jobs of SageMaker: `ListTrainingJobs`, `Search` and `DescribeTrainingJob`. moto
+//! describes none with the seconds that it is billed for.
 //!
 //! Imitated: the bounds of the last change, the order by creation, newest first, pages.
 //! What a test puts is what `DescribeTrainingJob` answers, unchanged.
@@ -37,6 +37,8 @@ pub fn answer(
             .iter()
             .find(|job| job["TrainingJobName"] == request["TrainingJobName"]);
         (*found.ok_or_else(|| refuse("Requested resource not found."))?).clone()
+    } else if operation == "Search" {
+        searched(data, own, &request)?
     } else {
         listed(data, own, &request)?
     };
@@ -46,6 +48,51 @@ pub fn answer(
 /// An instant of a job, in epoch seconds.
 fn time(job: &Value, key: &str) -> f64 {
     job[key].as_f64().unwrap_or_default()
+}
+
+/// Jobs between two bounds of the last change, newest first.
+fn searched(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiError> {
+    let filters = request["SearchExpression"]["Filters"].as_array();
+    let [from, to] = filters.map(Vec::as_slice).unwrap_or_default() else {
+        return Err(refuse("not imitated"));
+    };
+    let is_imitated = request["Resource"] == "TrainingJob"
+        && request["SortBy"] == "CreationTime"
+        && request["SortOrder"] == "Descending"
+        && from["Operator"] == "GreaterThanOrEqualTo"
+        && to["Operator"] == "LessThanOrEqualTo"
+        && [from, to]
+            .iter()
+            .all(|one| one["Name"] == "LastModifiedTime");
+    let bound = |filter: &Value| {
+        let text = format!("{}Z", filter["Value"].as_str().unwrap_or_default());
+        let time: Result<jiff::Timestamp, _> = text.parse();
+        time.map(|time| time.as_second() as f64)
+            .map_err(|_| refuse("not a time"))
+    };
+    if !is_imitated {
+        return Err(refuse("not imitated"));
+    }
+    let list = json!({
+        "LastModifiedTimeAfter": bound(from)?,
+        "LastModifiedTimeBefore": bound(to)?,
+        "SortBy": request["SortBy"],
+        "SortOrder": request["SortOrder"],
+        "MaxResults": request["MaxResults"],
+        "NextToken": request["NextToken"],
+    });
+    let page = listed(data, own.clone(), &list)?;
+    let rows = page["TrainingJobSummaries"].as_array();
+    let rows = rows.into_iter().flatten().filter_map(|row| {
+        let mut own = own.iter();
+        own.find(|job| job["TrainingJobName"] == row["TrainingJobName"])
+    });
+    let results: Vec<Value> = rows.map(|job| json!({ "TrainingJob": job })).collect();
+    let mut answer = json!({ "Results": results });
+    if let Some(token) = page.get("NextToken") {
+        answer["NextToken"] = token.clone();
+    }
+    Ok(answer)
 }
 
 fn listed(data: &Data, own: Vec<&Value>, request: &Value) -> Result<Value, ApiError> {

@@ -200,7 +200,7 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
         ("pricing", _) => pricing::answer(&state.read(), operation, region, &body),
         ("savingsplans", _) => savings_plans::answer(&state.read(), operation, region, &body),
         ("organizations", "ListAccounts") => organization::list_accounts(&state.read(), &body),
-        ("sagemaker", "ListTrainingJobs" | "DescribeTrainingJob") => {
+        ("sagemaker", "ListTrainingJobs" | "DescribeTrainingJob" | "Search") => {
             jobs::answer(&state.read(), operation, region, &body)
         }
         ("ecs" | "batch", _) => containers::answer(&state.read(), operation, region, &body),

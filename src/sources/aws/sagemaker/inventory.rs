@@ -2,7 +2,7 @@
 
 use super::listed::{
     App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
-    NotebookInstance, Variant, instant, listed,
+    NotebookInstance, SAGEMAKER, Variant, instant, listed,
 };
 use crate::catalog::shape;
 use crate::domain::{
@@ -11,19 +11,11 @@ use crate::domain::{
 };
 use crate::sources::aws::inventory::ACCELERATED_TYPES;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::aws::signed::{Protocol, Service};
 use crate::sources::{Answer, Found, Inventory, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-pub(super) const SAGEMAKER: Service = Service {
-    signing_name: "sagemaker",
-    host_prefix: "api.sagemaker",
-    protocol: Protocol::Json("SageMaker"),
-    id: "sagemaker",
-};
 
 /// Endpoints that are described at once.
 const AT_ONCE: usize = 4;

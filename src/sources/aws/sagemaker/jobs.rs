@@ -1,18 +1,29 @@
-//! Training jobs: what each was billed for is known to the second once it has ended.
+//! Training jobs: what each was billed for is known to the second once it has ended. A search
+//! gives a hundred of them in one call; what it does not give is described one by one.
 
-use super::inventory::{SAGEMAKER, is_accelerated};
-use super::listed::{instant, listed};
+use super::inventory::is_accelerated;
+use super::listed::{SAGEMAKER, instant, listed, rows};
 use crate::domain::{
     Cause, CauseKind, Component, Gap, GapSubject, Gathered, JobStatus, TrainingJob, Window,
 };
+use crate::sources::aws::pages::Pages;
 use crate::sources::aws::session::RegionClients;
 use crate::sources::{Answer, JobSource, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-/// Jobs of a region that are described, the newest: each takes a call.
+/// Jobs of a region that are described, the newest of those that the search did not give: each
+/// takes a call.
 const MOST_DESCRIBED: usize = 200;
+
+/// Jobs of a region that are searched for, the newest.
+const MOST_FOUND: usize = 10_000;
+
+/// Jobs on a page, the most that the search gives.
+const ON_A_PAGE: u32 = 100;
 
 /// Jobs that are described at once.
 const AT_ONCE: usize = 4;
@@ -32,6 +43,15 @@ impl JobSource for TrainingJobs {
 #[serde(rename_all = "PascalCase")]
 struct JobSummary {
     training_job_name: String,
+    training_job_status: Option<String>,
+    warm_pool_status: Option<WarmPool>,
+}
+
+/// A result of the search.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct SearchResult {
+    training_job: Option<Described>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -86,19 +106,39 @@ impl TrainingJobs {
                 };
             }
         };
+        let mut found = if names.is_empty() {
+            BTreeMap::new()
+        } else {
+            // Whatever the search does not give, the same jobs are described.
+            self.searched(window, names.len()).await.unwrap_or_default()
+        };
+        let mut jobs = Vec::new();
+        let mut unfound = Vec::new();
+        for one in &names {
+            let job = found.remove(&one.training_job_name);
+            // The search may be behind the list.
+            match job.filter(|job| job.training_job_status == one.training_job_status) {
+                Some(mut job) => {
+                    if one.warm_pool_status.is_some() {
+                        job.warm_pool_status.clone_from(&one.warm_pool_status);
+                    }
+                    jobs.extend(job.job(&self.account, &self.clients.region));
+                }
+                None => unfound.push(one.training_job_name.as_str()),
+            }
+        }
         let mut gaps = Vec::new();
-        let older = names.len().saturating_sub(MOST_DESCRIBED);
+        let older = unfound.len().saturating_sub(MOST_DESCRIBED);
         if older > 0 {
-            let counts = [MOST_DESCRIBED, older].map(|count| count.to_string());
+            let counts = [names.len() - older, older].map(|count| count.to_string());
             let counts = counts.each_ref().map(String::as_str);
             gaps.push(self.gap(Cause::of(CauseKind::OlderJobsOmitted, counts)));
         }
-        let answers: Vec<_> = stream::iter(names.iter().take(MOST_DESCRIBED))
-            .map(|one| async move { self.described(&one.training_job_name).await })
+        let answers: Vec<_> = stream::iter(unfound.into_iter().take(MOST_DESCRIBED))
+            .map(|name| async move { self.described(name).await })
             .buffered(AT_ONCE)
             .collect()
             .await;
-        let mut jobs = Vec::new();
         let mut failed = Vec::new();
         for answer in answers {
             match answer {
@@ -111,6 +151,54 @@ impl TrainingJobs {
             gaps.push(self.gap(first.cause_of(CauseKind::JobsNotRead, &count)));
         }
         Gathered { value: jobs, gaps }
+    }
+
+    /// Jobs that last changed in the window as the search has them, by name: the newest, until
+    /// there are so many. A job without what it is billed for is left out.
+    async fn searched(
+        &self,
+        window: Window,
+        wanted: usize,
+    ) -> Result<BTreeMap<String, Described>, SourceError> {
+        let RegionClients {
+            session, region, ..
+        } = &self.clients;
+        let action = "sagemaker:Search";
+        let bound = |operator: &str, time: Timestamp| {
+            json!({
+                "Name": "LastModifiedTime", "Operator": operator,
+                "Value": time.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+            })
+        };
+        let bounds = [
+            bound("GreaterThanOrEqualTo", window.start),
+            bound("LessThanOrEqualTo", window.end),
+        ];
+        let mut found = BTreeMap::new();
+        let mut seen = 0;
+        let mut pages = Pages::of(action);
+        loop {
+            let mut body = json!({
+                "Resource": "TrainingJob",
+                "SearchExpression": { "Filters": bounds },
+                "SortBy": "CreationTime",
+                "SortOrder": "Descending",
+                "MaxResults": ON_A_PAGE,
+            });
+            if let Some(token) = pages.token() {
+                body["NextToken"] = token.into();
+            }
+            let mut page: Value = session.ask(&SAGEMAKER, region, "Search", &body).await?;
+            let results: Vec<SearchResult> = rows(action, &mut page, "Results")?;
+            seen += results.len();
+            let jobs = results.into_iter().filter_map(|one| one.training_job);
+            let whole = jobs.filter(Described::is_whole);
+            found.extend(whole.map(|job| (job.training_job_name.clone(), job)));
+            let next = page.get("NextToken").and_then(Value::as_str);
+            if !pages.follow(next)? || seen >= wanted.min(MOST_FOUND) {
+                return Ok(found);
+            }
+        }
     }
 
     /// Jobs that last changed in the window, newest first: a job that ended in it did.
@@ -149,6 +237,16 @@ impl TrainingJobs {
 }
 
 impl Described {
+    /// Whether it says what it ran on and, once it has ended, what it is billed for.
+    fn is_whole(&self) -> bool {
+        let status = self.training_job_status.as_deref().and_then(status);
+        let is_over = matches!(
+            status,
+            Some(JobStatus::Completed | JobStatus::Failed | JobStatus::Stopped)
+        );
+        self.resource_config.is_some() && (!is_over || self.billable_time_in_seconds.is_some())
+    }
+
     fn job(self, account: &str, region: &str) -> Option<TrainingJob> {
         let config = self.resource_config?;
         let groups = config.instance_groups.unwrap_or_default();
@@ -247,6 +345,27 @@ mod tests {
         assert_eq!(job.status, Some(JobStatus::Completed));
         let ended = job.ended.map(|time| time.as_second());
         assert_eq!(ended, Some(1_790_010_100));
+    }
+
+    #[test]
+    fn a_search_result_is_whole_with_what_an_ended_job_is_billed_for() {
+        let is_whole = |status: &str, seconds: Value, config: Value| {
+            let found: SearchResult = serde_json::from_value(json!({ "TrainingJob": {
+                "TrainingJobName": "fit",
+                "TrainingJobStatus": status,
+                "ResourceConfig": config,
+                "BillableTimeInSeconds": seconds,
+            } }))
+            .expect("as AWS describes it");
+            found.training_job.is_some_and(|job| job.is_whole())
+        };
+        let config = json!({ "InstanceType": "ml.g5.xlarge", "InstanceCount": 1 });
+        assert!(is_whole("Completed", json!(60), config.clone()));
+        assert!(is_whole("InProgress", Value::Null, config.clone()));
+        for status in ["Completed", "Failed", "Stopped"] {
+            assert!(!is_whole(status, Value::Null, config.clone()), "{status}");
+        }
+        assert!(!is_whole("Completed", json!(60), Value::Null));
     }
 
     #[test]

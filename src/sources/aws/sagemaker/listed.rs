@@ -4,10 +4,18 @@ use crate::domain::{Component, FailureKind, Lifecycle};
 use crate::sources::SourceError;
 use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::pages::Pages;
+use crate::sources::aws::signed::{Protocol, Service};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+pub(super) const SAGEMAKER: Service = Service {
+    signing_name: "sagemaker",
+    host_prefix: "api.sagemaker",
+    protocol: Protocol::Json("SageMaker"),
+    id: "sagemaker",
+};
 
 /// Results on a page, the most that each of these lists gives.
 const ON_A_PAGE: u32 = 100;
@@ -225,21 +233,33 @@ pub(super) async fn listed<T: DeserializeOwned>(
             body["NextToken"] = token.into();
         }
         let mut page = ask(body).await?;
-        let rows = page.get_mut(key).map_or(Value::Null, Value::take);
-        let rows: Option<Vec<T>> = serde_json::from_value(rows).map_err(|error| {
-            SourceError::own(
-                action,
-                FailureKind::Unsupported,
-                UNREADABLE,
-                error.to_string(),
-            )
-        })?;
-        found.extend(rows.into_iter().flatten());
+        found.extend(rows::<T>(action, &mut page, key)?);
         let next = page.get("NextToken").and_then(Value::as_str);
         if !pages.follow(next)? {
             return Ok(found);
         }
     }
+}
+
+/// What a page has under a key.
+///
+/// # Errors
+/// When it is something else.
+pub(super) fn rows<T: DeserializeOwned>(
+    action: &'static str,
+    page: &mut Value,
+    key: &str,
+) -> Result<Vec<T>, SourceError> {
+    let rows = page.get_mut(key).map_or(Value::Null, Value::take);
+    let rows: Option<Vec<T>> = serde_json::from_value(rows).map_err(|error| {
+        SourceError::own(
+            action,
+            FailureKind::Unsupported,
+            UNREADABLE,
+            error.to_string(),
+        )
+    })?;
+    Ok(rows.unwrap_or_default())
 }
 
 #[cfg(test)]
