@@ -1,6 +1,7 @@
 //! The instances one by one: what each is, what its hours cost while it runs,
 //! and what it keeps costing once stopped.
 
+use super::hosts::{ListedHost, Machine, listed_hosts};
 use super::jobs::{ListedJob, listed_jobs};
 use super::workloads::{idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
@@ -42,6 +43,8 @@ pub struct Listing<'a> {
     pub nodes: Vec<ListedNode>,
     /// Who holds devices of them or waits for some, in order of namespace and pod.
     pub claims: Vec<Claim>,
+    /// Endpoints that inference components share, in order of account, region and name.
+    pub hosts: Vec<ListedHost<'a>>,
     /// Training jobs, the most expensive first.
     pub jobs: Vec<ListedJob<'a>>,
     /// What could not be seen, in order.
@@ -70,6 +73,8 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
         let one = listed.instance;
         (&one.account, &one.region, &one.instance_type, &one.id)
     });
+    let machines: Vec<Machine<'a>> = instances.iter().map(machine).collect();
+    let hosts = listed_hosts(&estate.managed.hosts, &machines);
     let jobs = listed_jobs(&estate.jobs, &prices, &mut gaps);
     gaps.sort();
     gaps.dedup();
@@ -85,8 +90,17 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
         instances,
         nodes: listed_nodes(nodes, &claims),
         claims,
+        hosts,
         jobs,
         gaps,
+    }
+}
+
+fn machine<'a>(listed: &ListedInstance<'a>) -> Machine<'a> {
+    Machine {
+        instance: listed.instance,
+        shape: listed.shape,
+        rate: listed.quote.as_ref().map(|quote| quote.rate),
     }
 }
 

@@ -4,6 +4,7 @@
 mod audited;
 mod diff;
 pub mod gate;
+mod hosts;
 mod inventory;
 mod jobs;
 mod levers;
@@ -21,6 +22,7 @@ pub use audited::AuditedWorkload;
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
 };
+pub use hosts::ListedHost;
 pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};
 pub use jobs::ListedJob;
 pub use levers::{

@@ -82,7 +82,12 @@ impl Scope {
             .uses
             .retain(|one| !dropped.contains(one.machine.as_str()));
         estate.jobs.retain(|job| of_region(&job.region));
+        estate.managed.plans.retain(|plan| of_region(&plan.region));
         let instances = &estate.instances;
+        estate
+            .managed
+            .hosts
+            .retain(|host| instances.iter().any(|one| host.has(one)));
         estate.scaling_groups.retain(|group| {
             let mut members = instances.iter();
             members.any(|one| group.has(one))

@@ -1,6 +1,8 @@
-//! Instance types that a managed service rents out under names and prices of its own.
+//! Instance types that a managed service rents out under names and prices of its own, and
+//! what it knows of them beside.
 
 use super::named::named_enum;
+use super::{ComponentHost, TrainingPlan};
 
 named_enum! {
     /// What a managed machine is rented for: each has a price of its own.
@@ -35,6 +37,30 @@ impl Component {
         let (_, component) = size.split_once('-')?;
         let inside = rest.strip_suffix(component)?.strip_suffix('-')?;
         Some((inside, Self::from_name(component)?))
+    }
+}
+
+/// What a managed service knows beside its machines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Managed {
+    pub hosts: Vec<ComponentHost>,
+    /// Those that have not ended.
+    pub plans: Vec<TrainingPlan>,
+}
+
+impl Managed {
+    /// Adds what another place knows.
+    pub fn add(&mut self, other: Self) {
+        self.hosts.extend(other.hosts);
+        self.plans.extend(other.plans);
+    }
+
+    /// Puts hosts in order of their groups, and plans in order of their ids.
+    pub fn sort(&mut self) {
+        self.hosts
+            .sort_by(|left, right| left.key().cmp(&right.key()));
+        self.plans
+            .sort_by(|left, right| left.key().cmp(&right.key()));
     }
 }
 

@@ -13,6 +13,7 @@ mod gathered;
 mod gathering;
 mod gpu;
 mod hours;
+mod inference;
 mod instance;
 mod job;
 mod managed;
@@ -41,6 +42,7 @@ mod subject;
 mod tags;
 mod terraform;
 mod time;
+mod training_plan;
 mod usage;
 mod utilization;
 mod verdict;
@@ -72,11 +74,12 @@ pub use gathered::Gathered;
 pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourCell, HourlyActivity};
+pub use inference::{ComponentHost, Copies, InferenceComponent};
 pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
 pub use job::{JobStatus, TrainingJob};
-pub use managed::Component;
+pub use managed::{Component, Managed};
 pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
@@ -113,6 +116,7 @@ pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
 };
 pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period};
+pub use training_plan::{PlanStatus, TrainingPlan};
 pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
 pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,

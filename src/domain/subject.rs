@@ -91,6 +91,8 @@ subjects! {
     HourlyGpuUtilizationMaxima = "hourly GPU utilization maxima",
     /// The indices of GPUs in a log.
     Index = "index",
+    /// Inference components of a region.
+    InferenceComponents = "inference components",
     Instance = "instance",
     /// How many instances a planned resource runs.
     InstanceCount = "number of instances",
@@ -171,6 +173,8 @@ subjects! {
     Timestamp = "timestamp",
     /// Training jobs of a region.
     TrainingJobs = "training jobs",
+    /// Training plans of a region.
+    TrainingPlans = "training plans",
     /// How many hours instances were observed.
     Usage = "usage",
     UtilizationPerGpu = "utilization per GPU",

@@ -3,10 +3,10 @@
 use super::named::named_enum;
 use super::opinion;
 use super::{
-    AwsOpinion, CommittedCost, GpuUsage, HourlyActivity, IdleStorageCosts, InstanceShape,
-    InstanceUsage, Measured, Member, Money, Policy, PriceKey, ProfileBasis, PurchaseOption,
-    ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary, VramSummary, WorkloadCost,
-    WorkloadKey,
+    AwsOpinion, CommittedCost, ComponentHost, GpuUsage, HourlyActivity, IdleStorageCosts,
+    InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey, ProfileBasis,
+    PurchaseOption, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary, VramSummary,
+    WorkloadCost, WorkloadKey,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -74,6 +74,9 @@ pub struct Workload {
     /// The settings of the Auto Scaling group that they are in; absent where they are in none,
     /// and where it was not read.
     pub scaling_group: Option<Arc<ScalingGroup>>,
+    /// What inference components reserve of them; absent where none are placed on them, and
+    /// where that was not read.
+    pub component_host: Option<Arc<ComponentHost>>,
     /// What AWS advises about them, sorted; empty unless it was asked.
     pub opinions: Vec<AwsOpinion>,
     /// Tags that all of them share.

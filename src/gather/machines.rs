@@ -130,7 +130,7 @@ mod tests {
             },
             instances: machines,
             shapes: BTreeMap::from([shape(2)]),
-            scaling_groups: Vec::new(),
+            ..Found::default()
         }
     }
 
@@ -143,8 +143,7 @@ mod tests {
                 instance("i-9", "us-east-1", Lifecycle::OnDemand, &[]),
             ],
             shapes: BTreeMap::from([shape(96)]),
-            clusters: Clusters::default(),
-            scaling_groups: Vec::new(),
+            ..Found::default()
         };
         let labels = [("Name", "ip-10-0-1-10"), ("team", "ml"), ("stage", "test")];
         let mut east = cluster(vec![

@@ -4,7 +4,7 @@ use super::prices::accelerated_types;
 use super::run::GatherError;
 use crate::domain::{
     Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject, Gathered, HourlyRate,
-    OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
+    Managed, OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
 };
 use crate::sources::aws::{self, AwsOptions, RegionClients, Session, region_names};
 use crate::sources::{SourceError, WantedPrices};
@@ -113,6 +113,7 @@ pub async fn refresh_prices(
         metrics: Vec::new(),
         profiles: Vec::new(),
         clusters: Clusters::default(),
+        managed: Managed::default(),
         jobs: Vec::new(),
         prices,
         commitments: Commitments::default(),

@@ -95,6 +95,7 @@ impl<'a> Fleet<'a> {
         self.found.shapes.extend(found.shapes);
         self.found.clusters.add(found.clusters);
         self.found.scaling_groups.extend(found.scaling_groups);
+        self.found.managed.add(found.managed);
         let range = first..self.found.instances.len();
         self.regions.push((place, range));
     }
@@ -196,6 +197,7 @@ pub async fn gather(
         shapes,
         mut clusters,
         mut scaling_groups,
+        mut managed,
     } = fleet.found;
     add_known_prices(&mut book, &options.cache, &instances);
     if options.offline {
@@ -204,6 +206,7 @@ pub async fn gather(
     instances.sort_by(|left, right| left.id.cmp(&right.id));
     let mut jobs = jobs.value;
     TrainingJob::sort(&mut jobs);
+    managed.sort();
     scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
     clusters.uses.extend(uses);
     clusters.sort();
@@ -229,6 +232,7 @@ pub async fn gather(
         metrics: Vec::new(),
         profiles: Vec::new(),
         clusters,
+        managed,
         jobs,
         prices: book,
         commitments: committed.value,

@@ -19,6 +19,7 @@ mod shareable_gpu;
 mod steady_on_demand;
 mod stopped_with_storage;
 mod underutilized_gpu;
+mod unreserved_gpus;
 mod unused_gpus;
 
 pub use classification::{SATURATED_HOURS_SHARE, classify};

@@ -15,6 +15,7 @@ pub const RULES: &[&dyn Rule] = &[
     &super::steady_on_demand::SteadyOnDemand,
     &super::stopped_with_storage::StoppedWithStorage,
     &super::underutilized_gpu::UnderutilizedGpu,
+    &super::unreserved_gpus::UnreservedGpus,
     &super::unused_gpus::UnusedGpus,
 ];
 

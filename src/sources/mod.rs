@@ -23,8 +23,8 @@ pub use error::{CauseLine, SourceError};
 
 use crate::domain::{
     ApiUsage, AwsAdvice, Clusters, Commitments, DeviceUse, EstateSource, Gathered, Instance,
-    InstanceShape, OperatingSystem, PriceBook, Provider, ResourceId, ScalingGroup, StorageResource,
-    Tenancy, TrainingJob, Window,
+    InstanceShape, Managed, OperatingSystem, PriceBook, Provider, ResourceId, ScalingGroup,
+    StorageResource, Tenancy, TrainingJob, Window,
 };
 use crate::usage::{Series, Usages};
 use futures_util::future::LocalBoxFuture;
@@ -85,6 +85,8 @@ pub struct Found {
     pub clusters: Clusters,
     /// The Auto Scaling groups that instances are in, in any order.
     pub scaling_groups: Vec<ScalingGroup>,
+    /// What a managed service knows beside its machines.
+    pub managed: Managed,
 }
 
 /// Which machines there are.

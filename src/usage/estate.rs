@@ -3,7 +3,7 @@
 use super::{Series, UsageBuilder, Usages};
 use crate::domain::{
     ApiUsage, AwsOpinion, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape,
-    PriceBook, ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window,
+    Managed, PriceBook, ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window,
 };
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -42,6 +42,8 @@ pub struct Estate {
     pub profiles: Vec<ProfiledRun>,
     /// Machines as the schedulers of their clusters see them, and who holds their devices.
     pub clusters: Clusters,
+    /// What managed services know beside their machines, sorted.
+    pub managed: Managed,
     /// Training jobs that last changed in the window, in order of account, region and name.
     pub jobs: Vec<TrainingJob>,
     pub prices: PriceBook,

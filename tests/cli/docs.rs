@@ -393,6 +393,32 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         {"instance": "i-one", "action": "Stop", "monthly_savings": "7.00"},
         {"instances": ["i-one", "i-two"], "action": "Rightsize", "to": "g6.xlarge"},
     ]);
+    estate["component_hosts"] = json!([{
+        "account": "111122223333",
+        "region": "us-east-1",
+        "group": "endpoint/chat/main",
+        "components": [{
+            "name": "llama",
+            "desired_copies": 1,
+            "copies": [{
+                "instance_type": "ml.g5.12xlarge-hosting", "count": 1, "gpus_each": "1",
+            }],
+        }],
+    }]);
+    estate["training_plans"] = json!([{
+        "id": "plan",
+        "account": "111122223333",
+        "region": "us-east-1",
+        "status": "active",
+        "instances": [{"instance_type": "ml.p5.48xlarge", "count": 1}],
+        "total": 1,
+        "in_use": 1,
+        "start": "2026-10-20T00:00:00Z",
+        "end": "2026-10-21T00:00:00Z",
+        "duration_minutes": 1440,
+        "currency": "USD",
+        "upfront_fee": "100",
+    }]);
     estate["jobs"] = json!([{
         "name": "ranker-7",
         "account": "111122223333",

@@ -116,6 +116,22 @@ fn estate() -> Value {
             "memory_mib": {"capacity": 16384, "allocatable": 16000, "requested": 100},
             "pods": 1,
         }],
+        "component_hosts": [{
+            "account": "falcon account", "region": "falcon region", "group": "falcon group",
+            "components": [{
+                "name": "falcon component", "desired_copies": 1,
+                "copies": [{
+                    "instance_type": "ml.falcon.xlarge-hosting", "count": 1, "gpus_each": "1",
+                }],
+            }],
+        }],
+        "training_plans": [{
+            "id": "falcon plan", "account": "falcon account", "region": "falcon region",
+            "status": "active",
+            "instances": [{"instance_type": "ml.falcon.xlarge", "count": 2}],
+            "total": 2, "in_use": 1, "duration_minutes": 60,
+            "currency": "USD", "upfront_fee": "100",
+        }],
         "jobs": [{
             "name": "falcon job", "account": "falcon account", "region": "falcon region",
             "instances": [{"instance_type": "ml.falcon.xlarge-training", "count": 2}],

@@ -216,6 +216,7 @@ pub fn estate(machines: Vec<Machine>) -> Estate {
         metrics: series.into_iter().flatten().collect(),
         profiles: Vec::new(),
         clusters: gpucost::domain::Clusters::default(),
+        managed: gpucost::domain::Managed::default(),
         jobs: Vec::new(),
         prices: PriceBook::default(),
         commitments: Commitments::default(),

@@ -389,6 +389,40 @@ fn unused_gpus_fires_and_counts_them() {
 }
 
 #[test]
+fn unreserved_gpus_fires_and_states_a_share_that_is_no_saving() {
+    let audit = audit_of("unreserved-gpus", "fires");
+    let finding = only(&audit, "unreserved-gpus");
+    // Two instances of four GPUs, of which two are reserved.
+    assert_decisive(
+        finding,
+        &Decisive {
+            observed: 6.0,
+            comparator: Comparator::GreaterThan,
+            threshold: 0.0,
+            unit: "GPUs",
+        },
+    );
+    assert_eq!(further(finding), [8.0, 2.0]);
+    // 2 × 7 × 730 = 10,220, of which 6 of 8 are 7,665.
+    assert_eq!(
+        finding.title,
+        "no inference component reserves 6 of the 8 GPUs of 2 × ml.g5.12xlarge-hosting: \
+         USD 7665.00 per month"
+    );
+    assert_eq!(dollars(finding), None);
+    assert_eq!(finding.kind, FindingKind::Optimization);
+    assert_eq!(finding.confidence, Confidence::Derived);
+    let [reserved, needed] = finding.recommendation.steps.as_slice() else {
+        panic!("{:?}", finding.recommendation.steps);
+    };
+    assert_eq!(reserved, "reserved are guard (1 GPU), llama (1 GPU)");
+    // Two GPUs are on one instance of four.
+    assert!(needed.contains("at least 1 of the 2 instances"), "{needed}");
+    // No dollar of it is in the plan.
+    assert_eq!(planned(&audit), []);
+}
+
+#[test]
 fn what_fires_has_evidence_that_holds_and_the_severity_of_its_rule() {
     for rule in gpucost::rules::RULES {
         let meta = rule.meta();
@@ -427,6 +461,7 @@ fn a_rule_without_its_data_is_silent_and_says_so() {
         ("shareable-gpu", "VRAM use", "not reported"),
         ("steady-on-demand", "price", "no price for"),
         ("underutilized-gpu", "GPU utilization", "29.0 h of samples"),
+        ("unreserved-gpus", "price", "no price for"),
         ("unused-gpus", "utilization per GPU", "not reported"),
     ];
     for (id, what, reason) in expected {

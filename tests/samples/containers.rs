@@ -173,6 +173,7 @@ fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> E
         metrics,
         profiles: Vec::new(),
         clusters: gpucost::domain::Clusters::default(),
+        managed: gpucost::domain::Managed::default(),
         jobs: Vec::new(),
         prices: prices(),
         commitments: Commitments::default(),

@@ -7,11 +7,11 @@ use super::parts::{PartSum, PartSums};
 use super::profiled::Profiles;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    AwsOpinion, Cause, CauseKind, Classification, CommittedHours, Gap, GapSubject, GpuOffer, Group,
-    HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape, InstanceState,
-    InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy, PriceKey, Provider,
-    Rejected, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict,
-    Workload, WorkloadCost, WorkloadKey, is_restartable,
+    AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
+    GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
+    InstanceState, InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy,
+    PriceKey, Provider, Rejected, ResourceId, ScalingGroup, Unpriced, UsageState,
+    UtilizationSummary, Verdict, Workload, WorkloadCost, WorkloadKey, is_restartable,
 };
 use crate::rules;
 use crate::usage::{Estate, Timeline, Usages, WeekUsage};
@@ -275,6 +275,7 @@ impl<'a> Gather<'a> {
                 .then(|| members.iter().find_map(|member| member.ignored.clone()))
                 .flatten(),
             scaling_group: self.scaling_group(instances),
+            component_host: self.component_host(instances),
             opinions: self.opinions(instances),
             restartable: is_restartable(&tags),
             tags,
@@ -322,6 +323,13 @@ impl<'a> Gather<'a> {
         let first = instances.first()?;
         let mut all = self.estate.scaling_groups.iter();
         all.find(|group| group.has(first)).cloned().map(Arc::new)
+    }
+
+    /// What inference components reserve of some instances.
+    fn component_host(&self, instances: &[&Instance]) -> Option<Arc<ComponentHost>> {
+        let first = instances.first()?;
+        let mut all = self.estate.managed.hosts.iter();
+        all.find(|host| host.has(first)).cloned().map(Arc::new)
     }
 
     /// The verdict on a group: its class over all GPUs, its state from the members.

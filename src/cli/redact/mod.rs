@@ -5,6 +5,7 @@
 
 mod clusters;
 mod jobs;
+mod managed;
 mod reveal;
 mod scaling;
 mod vocabulary;
@@ -199,6 +200,7 @@ impl Masks {
             metrics,
             profiles,
             clusters,
+            managed,
             jobs,
             prices,
             commitments,
@@ -260,6 +262,7 @@ impl Masks {
             self.instance_id(instance);
         }
         self.clusters(clusters);
+        self.managed(managed);
         for job in jobs {
             self.job(job);
         }

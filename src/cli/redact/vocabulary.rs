@@ -55,7 +55,8 @@ pub(super) fn is_family(name: &str) -> bool {
 /// Whether it is an instance type's name as AWS gives them, such as `g5.xlarge` or
 /// `ml.g5.xlarge-hosting`.
 pub(super) fn is_type(name: &str) -> bool {
-    let name = Component::of_type(name).map_or(name, |(inside, _)| inside);
+    let of_sagemaker = || name.strip_prefix("ml.").unwrap_or(name);
+    let name = Component::of_type(name).map_or_else(of_sagemaker, |(inside, _)| inside);
     let family = name.split_once('.').map(|(family, _)| family);
     family.is_some_and(is_family) && has_form_of_type(name)
 }
@@ -296,7 +297,12 @@ mod tests {
         for name in ["us-east-1", "us-east-1-falcon-1a", "us-east-1ab", "rack-7"] {
             assert!(!is_zone(name), "{name}");
         }
-        for name in ["p4d.24xlarge", "u-6tb1.metal", "g6f.large", "trn2.48xlarge"] {
+        for name in [
+            "p4d.24xlarge",
+            "u-6tb1.metal",
+            "g6f.large",
+            "ml.p5.48xlarge",
+        ] {
             assert!(is_type(name), "{name}");
         }
         for name in [

@@ -1,6 +1,7 @@
 //! `gpucost inventory` for programs: JSON.
 
 use super::jobs::{JobView, job_view};
+use super::managed::{HostView, PlanView, host_view, plan_view};
 use super::nodes_json::{ClaimView, NodeView, claim_view, node_view};
 use super::{currency, idle_storage_monthly, known};
 use crate::analysis::{ListedInstance, Listing};
@@ -24,7 +25,11 @@ struct Document {
     nodes: Vec<NodeView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<ClaimView>,
-    /// Absent where none was read.
+    /// Absent where none was read, as are the next two.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    component_hosts: Vec<HostView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    training_plans: Vec<PlanView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     training_jobs: Vec<JobView>,
     gaps: Vec<GapView>,
@@ -86,6 +91,8 @@ pub fn inventory_json(listing: &Listing<'_>) -> Result<String, serde_json::Error
         instances: listing.instances.iter().map(view).collect(),
         nodes: listing.nodes.iter().map(node_view).collect(),
         claims: listing.claims.iter().map(claim_view).collect(),
+        component_hosts: listing.hosts.iter().map(host_view).collect(),
+        training_plans: listing.estate.managed.plans.iter().map(plan_view).collect(),
         training_jobs: listing.jobs.iter().map(job_view).collect(),
         gaps: GapView::list(&listing.gaps),
     })

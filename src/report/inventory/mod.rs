@@ -4,6 +4,7 @@
 mod csv;
 mod jobs;
 mod json;
+mod managed;
 mod nodes_json;
 mod table;
 

@@ -1,6 +1,7 @@
 //! `gpucost inventory` for people.
 
 use super::jobs::jobs_section;
+use super::managed::{hosts_section, plans_section};
 use super::{addresses, idle_storage_monthly, volume_gib};
 use crate::analysis::{ListedInstance, ListedNode, Listing};
 use crate::domain::{ClaimState, InstanceShape, Node, Scheduler};
@@ -39,6 +40,13 @@ pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
     let mut out = table.text(style);
     if !listing.nodes.is_empty() {
         out.push_str(&nodes_section(listing, style));
+    }
+    if !listing.hosts.is_empty() {
+        out.push_str(&hosts_section(&listing.hosts, style));
+    }
+    let plans = &listing.estate.managed.plans;
+    if !plans.is_empty() {
+        out.push_str(&plans_section(plans, style));
     }
     if !listing.jobs.is_empty() {
         out.push_str(&jobs_section(&listing.jobs, style));

@@ -17,7 +17,7 @@ use super::shapes::shapes;
 use crate::catalog::known_shape;
 use crate::domain::{
     Cause, CauseKind, Clusters, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered,
-    Instance, InstanceShape, PriceBook, Provider, Window,
+    Instance, InstanceShape, Managed, PriceBook, Provider, Window,
 };
 use crate::sources::whole_hours::are_whole;
 use crate::sources::{
@@ -192,6 +192,7 @@ impl Ec2 {
                 shapes: shapes.into_iter().map(by_type).collect(),
                 clusters,
                 scaling_groups,
+                managed: Managed::default(),
             },
             gaps,
         })

@@ -33,7 +33,7 @@ pub use options::KubernetesOptions;
 pub use rbac::{ACTIONS, RESOURCES, Resource, cluster_role};
 pub use reading::Reading;
 
-use crate::domain::{Clusters, EstateSource, Gathered, Instance};
+use crate::domain::{Clusters, EstateSource, Gathered, Instance, Managed};
 use crate::sources::{Account, Answer, Connection, Found, Inventory, SourceError};
 use futures_util::FutureExt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,6 +90,7 @@ pub fn account(reading: Reading) -> Account {
             },
             instances,
             scaling_groups: Vec::new(),
+            managed: Managed::default(),
         };
         Connection {
             provider: None,

@@ -193,6 +193,102 @@ fn endpoints_and_notebooks_cost_what_their_own_prices_say() {
     // Metrics of three variants: five each.
     assert_eq!(account.loopback.calls("sagemaker", "ListEndpoints"), 1);
     assert_eq!(account.loopback.calls("sagemaker", "DescribeEndpoint"), 4);
+    // Each has a model of its own.
+    let asked = account.loopback.actions();
+    assert!(!asked.contains(&"sagemaker:ListInferenceComponents".to_owned()));
+}
+
+/// A component on an endpoint, with so many copies of so many GPUs.
+fn component(account: &Account, name: &str, endpoint: &str, [copies, gpus]: [u32; 2]) {
+    let component = json!({
+        "InferenceComponentName": name,
+        "EndpointName": endpoint,
+        "VariantName": "main",
+        "Specification": {
+            "ModelName": name,
+            "ComputeResourceRequirements": {
+                "NumberOfAcceleratorDevicesRequired": f64::from(gpus),
+                "MinMemoryRequiredInMb": 4096,
+            },
+        },
+        "RuntimeConfig": { "DesiredCopyCount": copies, "CurrentCopyCount": copies },
+        "InferenceComponentStatus": "InService",
+    });
+    account.loopback.put_inference_component(REGION, component);
+}
+
+#[test]
+fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let days = Days::ahead();
+    put_prices(&account);
+    endpoint(&account, "chat", "ml.g4dn.12xlarge", 2);
+    account.loopback.drop_models("chat");
+    component(&account, "llama", "chat", [1, 2]);
+    component(&account, "guard", "chat", [2, 1]);
+    // Of an endpoint that is gone.
+    component(&account, "other", "gone", [9, 9]);
+    let findings = |document: &Value| -> Vec<Value> {
+        let all = document["findings"].as_array().expect("a list").iter();
+        all.filter(|one| one["rule"] == "unreserved-gpus")
+            .cloned()
+            .collect()
+    };
+    let document = audit(&account, days, "sagemaker").json(0);
+    let found = findings(&document);
+    let [finding] = found.as_slice() else {
+        panic!("{}", document["findings"]);
+    };
+    // 1 × 2 and 2 × 1 of 2 × 4 GPUs are reserved. The instances cost 4.89 × 730 = 3,569.70
+    // each: 7,139.40 × 4 ÷ 8.
+    assert_eq!(
+        finding["title"],
+        "no inference component reserves 4 of the 8 GPUs of 2 × ml.g4dn.12xlarge-hosting: \
+         USD 3569.70 per month"
+    );
+    assert_eq!(finding["monthly_savings"], Value::Null);
+    assert_eq!(figure(&document["summary"]["monthly_cost"]), 7_139.4);
+
+    let listed = |further: &[&str]| {
+        Gpucost::new(&["inventory", "--format", "json"])
+            .of(&account)
+            .args(&["--as-of", &days.as_of(), "--region", REGION])
+            .args(&["--services", "sagemaker"])
+            .args(further)
+            .run()
+            .json(0)
+    };
+    let document = listed(&[]);
+    let host = &document["component_hosts"][0];
+    assert_eq!(host["group"], "endpoint/chat/main");
+    let keys = ["gpus", "reserved_gpus", "unreserved_gpus"];
+    let gpus: Vec<f64> = keys.iter().map(|key| figure(&host[*key])).collect();
+    assert_eq!(gpus, [8.0, 4.0, 4.0]);
+    // 2 × 4.89 × 4 ÷ 8
+    assert_eq!(figure(&host["unreserved_hourly_cost"]), 4.89);
+    let names = host["components"].as_array().expect("a list").iter();
+    let names: Vec<&str> = names
+        .map(|one| one["name"].as_str().expect("text"))
+        .collect();
+    assert_eq!(names, ["guard", "llama"]);
+    let masked = listed(&["--redact"]).to_string();
+    for name in ["chat", "guard", "llama"] {
+        assert!(!masked.contains(name), "{name}: {masked}");
+    }
+
+    // A component that cannot be read leaves nothing to say.
+    let target = Target::operation("sagemaker", "DescribeInferenceComponent");
+    let target = target.asking_for("guard");
+    account
+        .loopback
+        .inject(target, Fault::AccessDenied, Times::Always);
+    let document = audit(&account, days, "sagemaker").json(0);
+    assert_eq!(findings(&document), [] as [Value; 0]);
+    let all = document["gaps"].as_array().expect("a list").iter();
+    let about = all.filter(|gap| gap["what"] == "inference components");
+    assert_eq!(about.count(), 1);
 }
 
 #[test]

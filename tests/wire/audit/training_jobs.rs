@@ -316,3 +316,88 @@ fn denied_jobs_are_one_gap_of_the_region() {
         assert!(reason.contains(others), "{reason}");
     }
 }
+
+#[test]
+fn a_training_plan_is_listed_with_what_was_paid_ahead() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let days = Days::ahead();
+    let plan = |name: &str, status: &str| {
+        json!({
+            "TrainingPlanArn":
+                format!("arn:aws:sagemaker:{REGION}:111122223333:training-plan/{name}"),
+            "TrainingPlanName": name,
+            "Status": status,
+            "DurationHours": 240,
+            "DurationMinutes": 0,
+            "StartTime": days.at(0),
+            "EndTime": days.at(0) + 10 * 86_400,
+            "UpfrontFee": "30240.00",
+            "CurrencyCode": "USD",
+            "TotalInstanceCount": 4,
+            "AvailableInstanceCount": 1,
+            "InUseInstanceCount": 3,
+            "ReservedCapacitySummaries": [{
+                "ReservedCapacityArn":
+                    format!("arn:aws:sagemaker:{REGION}:111122223333:reserved-capacity/{name}"),
+                "InstanceType": "ml.p5.48xlarge",
+                "TotalInstanceCount": 4,
+                "Status": status,
+            }],
+        })
+    };
+    for (name, status) in [("spring", "Active"), ("winter", "Expired")] {
+        account
+            .loopback
+            .put_training_plan(REGION, plan(name, status));
+    }
+    let document = inventory(&account, days, &["--format", "json"]).json(0);
+    let plans = document["training_plans"].as_array().expect("a list");
+    let [one] = plans.as_slice() else {
+        panic!("{plans:?}");
+    };
+    // 240 hours of 4 instances are 960: 30,240 ÷ 960 = 31.5.
+    let keys = [
+        "status",
+        "total",
+        "in_use",
+        "upfront_fee",
+        "effective_hourly",
+    ];
+    let figures: Vec<Value> = keys.iter().map(|key| one[key].clone()).collect();
+    assert_eq!(
+        figures,
+        [
+            json!("active"),
+            json!(4),
+            json!(3),
+            json!(30_240.0),
+            json!(31.5),
+        ]
+    );
+    let expected = json!([{ "instance_type": "ml.p5.48xlarge", "count": 4 }]);
+    assert_eq!(one["instances"], expected);
+    assert_eq!(gaps(&document), [] as [&Value; 0]);
+
+    let table = inventory(&account, days, &["--format", "wide"]);
+    let section = table.stdout.split("TRAINING PLANS").nth(1);
+    let lines: Vec<&str> = section.expect("a section").lines().collect();
+    let words: Vec<&str> = lines[2].split_whitespace().take(6).collect();
+    assert_eq!(words, ["spring", "$30,240.00", "$31.50", "3", "of", "4"]);
+
+    let masked = inventory(&account, days, &["--format", "json", "--redact"]).json(0);
+    assert_eq!(masked["training_plans"][0]["upfront_fee"], 30_240.0);
+    assert!(!masked.to_string().contains("spring"), "{masked}");
+
+    let target = Target::operation("sagemaker", "ListTrainingPlans");
+    account
+        .loopback
+        .inject(target, Fault::AccessDenied, Times::Always);
+    let document = inventory(&account, days, &["--format", "json"]).json(0);
+    let [gap] = gaps(&document)[..] else {
+        panic!("{}", document["gaps"]);
+    };
+    assert_eq!(gap["what"], "training plans");
+    assert_eq!(document.get("training_plans"), None);
+}

@@ -119,6 +119,7 @@ impl<'a> Scope<'a> {
 fn iam_prefix(signing_name: &str) -> &str {
     match signing_name {
         "monitoring" => "cloudwatch",
+        "tagging" => "tag",
         same => same,
     }
 }

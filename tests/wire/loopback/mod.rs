@@ -16,6 +16,8 @@
 //! | Cost Optimization Hub | `ListRecommendations` | AWS JSON 1.0 |
 //! | ECS | lists and descriptions of clusters, container instances and tasks | AWS JSON 1.1 |
 //! | Batch | `DescribeComputeEnvironments`, `DescribeJobQueues` | REST JSON |
+//! | SageMaker | `ListTrainingJobs`, `DescribeTrainingJob`, `Search`, `ListTrainingPlans`, `ListInferenceComponents`, `DescribeInferenceComponent` | AWS JSON 1.1 |
+//! | Resource Groups Tagging | `GetResources` | AWS JSON 1.1 |
 //! | STS | `AssumeRole` | AWS query |
 //! | EC2 | `DescribeSpotPriceHistory`, `DescribeReservedInstances`, `DescribeCapacityReservations` | EC2 query |
 //!
@@ -44,6 +46,7 @@ mod faults;
 mod form;
 mod hub;
 mod jobs;
+mod managed;
 mod metrics;
 mod moto;
 mod organization;
@@ -88,6 +91,7 @@ struct Data {
     organization: organization::Organization,
     training_jobs: jobs::TrainingJobs,
     containers: containers::Containers,
+    managed: managed::Managed,
     /// What AWS advises, as the hub words it.
     recommendations: Vec<serde_json::Value>,
     launched_types: ec2::LaunchedTypes,
@@ -333,6 +337,37 @@ impl Loopback {
     pub fn put_training_job(&self, region: &str, job: serde_json::Value) {
         let job = (region.to_owned(), job);
         self.state.write().training_jobs.push(job);
+    }
+
+    /// Has SageMaker describe an inference component in a region with these words.
+    pub fn put_inference_component(&self, region: &str, component: serde_json::Value) {
+        let component = (region.to_owned(), component);
+        self.state.write().managed.components.push(component);
+    }
+
+    /// Has the variants of an endpoint configuration have no model of their own.
+    pub fn drop_models(&self, endpoint_config: &str) {
+        let name = endpoint_config.to_owned();
+        self.state.write().managed.without_model.push(name);
+    }
+
+    /// Has SageMaker list a training plan in a region with these words.
+    pub fn put_training_plan(&self, region: &str, plan: serde_json::Value) {
+        let plan = (region.to_owned(), plan);
+        self.state.write().managed.plans.push(plan);
+    }
+
+    /// Has a resource of a region have tags.
+    pub fn put_tags(&self, region: &str, arn: &str, tags: &[(&str, &str)]) {
+        let tags = tags.iter();
+        let tags = tags.map(|(key, value)| serde_json::json!({ "Key": key, "Value": value }));
+        let tags: Vec<serde_json::Value> = tags.collect();
+        let row = serde_json::json!({ "ResourceARN": arn, "Tags": tags });
+        self.state
+            .write()
+            .managed
+            .tagged
+            .push((region.to_owned(), row));
     }
 
     /// Publishes the hourly price of a public IPv4 address, in use and idle.

@@ -17,7 +17,7 @@ use super::calls::Call;
 use super::error::{ApiError, Protocol, Reply};
 use super::faults::{PAGE, same_page};
 use super::{
-    Fault, State, cloudwatch, containers, ec2, hub, jobs, organization, owned, pricing,
+    Fault, State, cloudwatch, containers, ec2, hub, jobs, managed, organization, owned, pricing,
     savings_plans,
 };
 
@@ -172,6 +172,18 @@ async fn spoilt(answer: Reply, protocol: Protocol, id: &str) -> Reply {
     protocol.ok(text.into_bytes())
 }
 
+/// A described endpoint configuration, without models where a test wants it so.
+async fn modelless(state: &State, answer: Reply, protocol: Protocol) -> Reply {
+    let (parts, body) = answer.into_parts();
+    let body = body.collect().await;
+    let body = body.expect("a body in memory can be read").to_bytes();
+    let stripped = managed::without_models(&state.read(), &body);
+    match stripped {
+        Some(body) => protocol.ok(body),
+        None => Response::from_parts(parts, Full::from(body).boxed()),
+    }
+}
+
 /// An answer in which every instance was launched at a time, and what hangs on it attached.
 async fn backdated(answer: Reply, protocol: Protocol, time: Timestamp) -> Reply {
     let body = answer.into_body().collect().await;
@@ -204,6 +216,15 @@ async fn respond(state: &State, call: &Call, parts: Parts, body: Bytes) -> Resul
             jobs::answer(&state.read(), operation, region, &body)
         }
         ("ecs" | "batch", _) => containers::answer(&state.read(), operation, region, &body),
+        (
+            "sagemaker",
+            "ListInferenceComponents" | "DescribeInferenceComponent" | "ListTrainingPlans",
+        )
+        | ("tag", "GetResources") => managed::answer(&state.read(), operation, region, &body),
+        ("sagemaker", "DescribeEndpointConfig") => {
+            let answer = forward(state, call, parts, body).await?;
+            return Ok(modelless(state, answer, call.protocol).await);
+        }
         ("cost-optimization-hub", "ListRecommendations") => {
             hub::list_recommendations(&state.read(), region, &body)
         }

@@ -1,13 +1,16 @@
 //! Machines with accelerators of a region, by the names of what they are rented for.
 
+use super::components::{OpenGroups, hosts};
 use super::listed::{
     App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
     NotebookInstance, SAGEMAKER, Variant, instant, listed,
 };
+use super::plans::plans;
 use crate::catalog::shape;
 use crate::domain::{
-    AcceleratorKind, CauseKind, Clusters, Component, Gap, GapSubject, Gathered, Instance,
-    InstanceShape, InstanceState, Lifecycle, OperatingSystem, Provider, ResourceId, Tenancy,
+    AcceleratorKind, CauseKind, Component, Gap, GapSubject, Gathered, Instance, InstanceShape,
+    InstanceState, Lifecycle, Managed, OperatingSystem, Provider, ResourceId, Tenancy,
+    TrainingPlan,
 };
 use crate::sources::aws::inventory::ACCELERATED_TYPES;
 use crate::sources::aws::session::RegionClients;
@@ -15,7 +18,7 @@ use crate::sources::{Answer, Found, Inventory, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Endpoints that are described at once.
 const AT_ONCE: usize = 4;
@@ -38,6 +41,14 @@ impl Inventory for Machines {
     fn resources(&self) -> Answer<'_, Result<Gathered<Found>, SourceError>> {
         self.found().boxed_local()
     }
+}
+
+/// The instances of an endpoint.
+#[derive(Debug, Default)]
+struct OfEndpoint {
+    instances: Vec<Instance>,
+    /// Groups of them without a model of their own.
+    open: Vec<String>,
 }
 
 /// What one machine is, beside where it is.
@@ -66,6 +77,61 @@ impl Machines {
     /// # Errors
     /// When endpoints cannot be listed.
     async fn found(&self) -> Result<Gathered<Found>, SourceError> {
+        let (endpoints, plans) = tokio::join!(self.of_endpoints(), self.plans());
+        let (
+            OfEndpoint {
+                mut instances,
+                open,
+            },
+            mut gaps,
+        ) = endpoints?;
+        let open = open_groups(open, &instances);
+        let (hosts, notebooks, apps, clusters) = tokio::join!(
+            hosts(&self.clients, &self.place.account, &open),
+            self.notebooks(),
+            self.apps(),
+            self.cluster_nodes()
+        );
+        for answer in [notebooks, apps, clusters] {
+            match answer {
+                Ok(found) => instances.extend(found),
+                Err(error) => gaps.push(self.gap(GapSubject::Region, &error)),
+            }
+        }
+        gaps.extend(hosts.gaps);
+        gaps.extend(plans.gaps);
+        let found = Found {
+            shapes: shapes(&instances),
+            instances,
+            managed: Managed {
+                hosts: hosts.value,
+                plans: plans.value,
+            },
+            ..Found::default()
+        };
+        Ok(Gathered { value: found, gaps })
+    }
+
+    fn gap(&self, what: GapSubject, error: &SourceError) -> Gap {
+        let cause = error.cause_of(CauseKind::CallFailed, "");
+        Gap::of(what, &self.place.region, cause)
+    }
+
+    async fn plans(&self) -> Gathered<Vec<TrainingPlan>> {
+        match plans(&self.clients, &self.place.account).await {
+            Ok(found) => Gathered::whole(found),
+            Err(error) => Gathered {
+                value: Vec::new(),
+                gaps: vec![self.gap(GapSubject::TrainingPlans, &error)],
+            },
+        }
+    }
+
+    /// The instances of every endpoint; one that cannot be described is a gap.
+    ///
+    /// # Errors
+    /// When endpoints cannot be listed.
+    async fn of_endpoints(&self) -> Result<(OfEndpoint, Vec<Gap>), SourceError> {
         let endpoints = self.endpoints().await?;
         let running = endpoints.iter().filter(|one| one.is_running());
         let answers: Vec<_> = stream::iter(running)
@@ -73,11 +139,14 @@ impl Machines {
             .buffered(AT_ONCE)
             .collect()
             .await;
-        let mut instances = Vec::new();
+        let mut all = OfEndpoint::default();
         let mut gaps = Vec::new();
         for (endpoint, answer) in answers {
             match answer {
-                Ok(found) => instances.extend(found),
+                Ok(found) => {
+                    all.instances.extend(found.instances);
+                    all.open.extend(found.open);
+                }
                 Err(error) => {
                     let native = format!("endpoint/{}", endpoint.endpoint_name);
                     let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
@@ -89,27 +158,7 @@ impl Machines {
                 }
             }
         }
-        let others = [
-            self.notebooks().await,
-            self.apps().await,
-            self.cluster_nodes().await,
-        ];
-        for answer in others {
-            match answer {
-                Ok(found) => instances.extend(found),
-                Err(error) => {
-                    let cause = error.cause_of(CauseKind::CallFailed, "");
-                    gaps.push(Gap::of(GapSubject::Region, &self.place.region, cause));
-                }
-            }
-        }
-        let found = Found {
-            shapes: shapes(&instances),
-            instances,
-            clusters: Clusters::default(),
-            scaling_groups: Vec::new(),
-        };
-        Ok(Gathered { value: found, gaps })
+        Ok((all, gaps))
     }
 
     async fn endpoints(&self) -> Result<Vec<EndpointSummary>, SourceError> {
@@ -129,7 +178,7 @@ impl Machines {
     }
 
     /// The instances of every variant of an endpoint.
-    async fn instances_of(&self, one: &EndpointSummary) -> Result<Vec<Instance>, SourceError> {
+    async fn instances_of(&self, one: &EndpointSummary) -> Result<OfEndpoint, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
@@ -138,13 +187,19 @@ impl Machines {
             .ask(&SAGEMAKER, region, "DescribeEndpoint", &body)
             .await?;
         let Some(name) = &endpoint.endpoint_config_name else {
-            return Ok(Vec::new());
+            return Ok(OfEndpoint::default());
         };
         let body = json!({ "EndpointConfigName": name });
         let config: EndpointConfig = session
             .ask(&SAGEMAKER, region, "DescribeEndpointConfig", &body)
             .await?;
-        Ok(self.place.of_variants(one, &endpoint, &config))
+        let open = config.variants().filter(|one| one.model_name.is_none());
+        Ok(OfEndpoint {
+            instances: self.place.of_variants(one, &endpoint, &config),
+            open: open
+                .map(|variant| group_of(&one.endpoint_name, &variant.variant_name))
+                .collect(),
+        })
     }
 
     async fn notebooks(&self) -> Result<Vec<Instance>, SourceError> {
@@ -193,12 +248,16 @@ impl Machines {
             let owner = one.space_name.as_ref().or(one.user_profile_name.as_ref());
             let owner = owner.map_or("", String::as_str);
             let kind = &one.app_type;
+            let spec = one.resource_spec.as_ref()?;
             self.place.instance(Machine {
                 native: format!("app/{}/{owner}/{kind}/{}", one.domain_id, one.app_name),
-                named_type: one.resource_spec.as_ref()?.instance_type.as_deref()?,
+                named_type: spec.instance_type.as_deref()?,
                 component: one.component()?,
                 group: None,
-                lifecycle: Lifecycle::OnDemand,
+                lifecycle: match spec.training_plan_arn {
+                    Some(_) => Lifecycle::CapacityBlock,
+                    None => Lifecycle::OnDemand,
+                },
                 host: None,
                 launched: instant(one.creation_time)?,
                 created: None,
@@ -219,7 +278,8 @@ impl Machines {
             })
             .await?;
         let mut instances = Vec::new();
-        for ClusterSummary { cluster_name } in &clusters {
+        for summary in clusters {
+            let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
             let cluster: Cluster = session
                 .ask(&SAGEMAKER, region, "DescribeCluster", &body)
@@ -227,7 +287,7 @@ impl Machines {
             let action = "sagemaker:ListClusterNodes";
             let nodes: Vec<ClusterNode> =
                 listed(action, "ClusterNodeSummaries", async |mut body: Value| {
-                    body["ClusterName"] = cluster_name.as_str().into();
+                    body["ClusterName"] = cluster_name.into();
                     session
                         .ask(&SAGEMAKER, region, "ListClusterNodes", &body)
                         .await
@@ -273,7 +333,7 @@ impl Place {
         let shadows = endpoint.shadow_production_variants.iter().flatten();
         let mut instances = Vec::new();
         for variant in variants.chain(shadows) {
-            let group = format!("endpoint/{}/{}", one.endpoint_name, variant.variant_name);
+            let group = group_of(&one.endpoint_name, &variant.variant_name);
             let reserved = variant.capacity_reservation_config.as_ref();
             let lifecycle = if reserved.is_some_and(|one| one.ml_reservation_arn.is_some()) {
                 Lifecycle::CapacityBlock
@@ -330,6 +390,27 @@ impl Place {
             addresses: Vec::new(),
         })
     }
+}
+
+/// What the instances of a variant are grouped by.
+fn group_of(endpoint: &str, variant: &str) -> String {
+    format!("endpoint/{endpoint}/{variant}")
+}
+
+/// Groups without a model of their own that have instances.
+fn open_groups(names: Vec<String>, instances: &[Instance]) -> OpenGroups {
+    let mut types: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for instance in instances {
+        if let Some(group) = &instance.auto_scaling_group {
+            let own = types.entry(group).or_default();
+            own.insert(instance.instance_type.clone());
+        }
+    }
+    let open = names.into_iter().filter_map(|name| {
+        let own = types.remove(name.as_str())?;
+        Some((name, own))
+    });
+    open.collect()
 }
 
 /// How many instances a variant has today, by type; none where it is serverless.

@@ -87,15 +87,21 @@ pub(super) struct EndpointConfig {
 pub(super) struct ConfigVariant {
     pub variant_name: String,
     pub instance_type: Option<String>,
+    /// Absent where inference components are placed on its instances.
+    pub model_name: Option<String>,
 }
 
 impl EndpointConfig {
     pub fn type_of(&self, variant: &str) -> Option<&str> {
-        let all = self.production_variants.iter().flatten();
-        let mut all = all.chain(self.shadow_production_variants.iter().flatten());
+        let mut all = self.variants();
         all.find(|one| one.variant_name == variant)?
             .instance_type
             .as_deref()
+    }
+
+    pub fn variants(&self) -> impl Iterator<Item = &ConfigVariant> {
+        let all = self.production_variants.iter().flatten();
+        all.chain(self.shadow_production_variants.iter().flatten())
     }
 }
 
@@ -127,6 +133,8 @@ pub(super) struct App {
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ResourceSpec {
     pub instance_type: Option<String>,
+    /// Paid for ahead.
+    pub training_plan_arn: Option<String>,
 }
 
 impl App {

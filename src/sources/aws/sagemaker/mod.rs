@@ -2,10 +2,12 @@
 //! HyperPod clusters and training jobs. They are in no answer of EC2, and their prices are
 //! not those of EC2.
 
+mod components;
 mod inventory;
 mod jobs;
 mod listed;
 mod metrics;
+mod plans;
 mod prices;
 
 use super::session::RegionClients;

@@ -7,6 +7,7 @@ mod commitments;
 mod demo;
 mod fields;
 mod jobs;
+mod managed;
 mod opinions;
 mod read;
 mod recording;

@@ -5,6 +5,7 @@ use super::clusters::{self, ClaimWire, NodeWire, UseWire};
 use super::commitments;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::jobs::JobWire;
+use super::managed::{self, HostWire, PlanWire};
 use super::opinions::OpinionWire;
 use super::scaling::{self, ScalingGroupWire};
 use super::wire::{
@@ -13,7 +14,8 @@ use super::wire::{
 };
 use crate::domain::{
     ApiUsage, AwsOpinion, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape,
-    PriceBook, ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window, shown,
+    Managed, PriceBook, ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window,
+    shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -200,6 +202,7 @@ struct Parts {
     cells: usize,
     profiles: Vec<ProfiledRun>,
     clusters: Clusters,
+    managed: Managed,
     jobs: Vec<TrainingJob>,
     prices: PriceBook,
     commitments: Commitments,
@@ -295,6 +298,16 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                     let all = map.next_value::<AtMost<Of<UseWire>, MOST_INSTANCES>>()?;
                     let all = all.0.into_iter().map(|one| one.0);
                     parts.clusters.uses.extend(all);
+                }
+                "component_hosts" => {
+                    let all = map.next_value::<AtMost<Of<HostWire>, MOST_INSTANCES>>()?;
+                    let all = all.0.into_iter().map(|one| one.0);
+                    parts.managed.hosts.extend(all);
+                }
+                "training_plans" => {
+                    let all = map.next_value::<AtMost<Of<PlanWire>, MOST_NAMES>>()?;
+                    let all = all.0.into_iter().map(|one| one.0);
+                    parts.managed.plans.extend(all);
                 }
                 "jobs" => {
                     let all = map.next_value::<AtMost<Of<JobWire>, MOST_INSTANCES>>()?;
@@ -528,6 +541,7 @@ impl Parts {
             metrics: self.metrics,
             profiles: self.profiles,
             clusters: self.clusters,
+            managed: managed::sorted(self.managed)?,
             jobs: self.jobs,
             prices: self.prices,
             commitments: Commitments {

@@ -3,6 +3,7 @@
 use super::clusters::{claim_wire, node_wire, use_wire};
 use super::commitments;
 use super::jobs::job_wire;
+use super::managed;
 use super::opinions;
 use super::recording::{Recording, series_wire};
 use super::scaling;
@@ -103,6 +104,24 @@ impl Serialize for Document<'_> {
         let uses: Vec<_> = estate.clusters.uses.iter().map(use_wire).collect();
         if !uses.is_empty() {
             map.serialize_entry("uses", &uses)?;
+        }
+        let hosts: Vec<_> = estate
+            .managed
+            .hosts
+            .iter()
+            .map(managed::host_wire)
+            .collect();
+        if !hosts.is_empty() {
+            map.serialize_entry("component_hosts", &hosts)?;
+        }
+        let plans: Vec<_> = estate
+            .managed
+            .plans
+            .iter()
+            .map(managed::plan_wire)
+            .collect();
+        if !plans.is_empty() {
+            map.serialize_entry("training_plans", &plans)?;
         }
         let jobs: Vec<_> = estate.jobs.iter().map(job_wire).collect();
         if !jobs.is_empty() {

@@ -1,0 +1,168 @@
+//! Training plans: capacity that is paid for ahead, with what of it is in use.
+
+use super::listed::{SAGEMAKER, instant, listed};
+use crate::domain::{Currency, Money, PlanStatus, TrainingPlan};
+use crate::sources::SourceError;
+use crate::sources::aws::session::RegionClients;
+use rust_decimal::Decimal;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Plans that hold nothing any more.
+const OVER: [&str; 2] = ["Expired", "Failed"];
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Summary {
+    training_plan_arn: String,
+    status: String,
+    duration_hours: Option<u64>,
+    duration_minutes: Option<u64>,
+    start_time: Option<f64>,
+    end_time: Option<f64>,
+    upfront_fee: Option<String>,
+    currency_code: Option<String>,
+    total_instance_count: Option<u32>,
+    in_use_instance_count: Option<u32>,
+    reserved_capacity_summaries: Option<Vec<Capacity>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Capacity {
+    instance_type: String,
+    total_instance_count: u32,
+}
+
+/// Plans that have not ended.
+///
+/// # Errors
+/// When they cannot be listed.
+pub(super) async fn plans(
+    clients: &RegionClients,
+    account: &str,
+) -> Result<Vec<TrainingPlan>, SourceError> {
+    let RegionClients {
+        session, region, ..
+    } = clients;
+    let action = "sagemaker:ListTrainingPlans";
+    let found: Vec<Summary> = listed(action, "TrainingPlanSummaries", async |body: Value| {
+        session
+            .ask(&SAGEMAKER, region, "ListTrainingPlans", &body)
+            .await
+    })
+    .await?;
+    let lasting = found
+        .into_iter()
+        .filter(|one| !OVER.contains(&one.status.as_str()));
+    Ok(lasting.map(|one| one.plan(account, region)).collect())
+}
+
+impl Summary {
+    fn plan(self, account: &str, region: &str) -> TrainingPlan {
+        let capacities = self.reserved_capacity_summaries.unwrap_or_default();
+        let mut instances: BTreeMap<String, u32> = BTreeMap::new();
+        // Capacity in several parts, one after the other, is that of the largest: the total
+        // of the plan says how many instances there are.
+        for one in capacities {
+            let count = instances.entry(one.instance_type).or_default();
+            *count = (*count).max(one.total_instance_count);
+        }
+        let minutes = self.duration_minutes.unwrap_or_default();
+        let hours = self.duration_hours;
+        TrainingPlan {
+            id: self.training_plan_arn,
+            account: account.to_owned(),
+            region: region.to_owned(),
+            status: status(&self.status),
+            instances: instances.into_iter().collect(),
+            total: self.total_instance_count,
+            in_use: self.in_use_instance_count,
+            start: instant(self.start_time),
+            end: instant(self.end_time),
+            duration_minutes: hours.and_then(|hours| hours.checked_mul(60)?.checked_add(minutes)),
+            upfront_fee: self
+                .upfront_fee
+                .and_then(|fee| fee.parse::<Decimal>().ok())
+                .filter(|fee| !fee.is_sign_negative())
+                .zip(match &self.currency_code {
+                    Some(code) => Currency::from_code(code),
+                    None => Some(Currency::of_region(region)),
+                })
+                .map(|(fee, currency)| Money::new(fee, currency)),
+        }
+    }
+}
+
+fn status(name: &str) -> Option<PlanStatus> {
+    match name {
+        "Pending" => Some(PlanStatus::Pending),
+        "Active" => Some(PlanStatus::Active),
+        "Scheduled" => Some(PlanStatus::Scheduled),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(answer: Value) -> TrainingPlan {
+        let summary: Summary = serde_json::from_value(answer).expect("as botocore has it");
+        summary.plan("111122223333", "us-east-1")
+    }
+
+    #[test]
+    fn a_plan_has_its_fee_its_window_and_its_instances() {
+        let capacity = |count: u32| {
+            json!({
+                "ReservedCapacityArn": "arn:aws:sagemaker:us-east-1:111122223333:reserved-capacity/a",
+                "InstanceType": "ml.p5.48xlarge", "TotalInstanceCount": count, "Status": "Active",
+            })
+        };
+        let plan = read(json!({
+            "TrainingPlanArn": "arn:aws:sagemaker:us-east-1:111122223333:training-plan/spring",
+            "TrainingPlanName": "spring",
+            "Status": "Active",
+            "DurationHours": 240,
+            "DurationMinutes": 30,
+            "StartTime": 1_790_000_000,
+            "EndTime": 1_790_865_800,
+            "UpfrontFee": "30303.00",
+            "CurrencyCode": "USD",
+            "TotalInstanceCount": 4,
+            "AvailableInstanceCount": 1,
+            "InUseInstanceCount": 3,
+            // Two weeks with a pause between them.
+            "ReservedCapacitySummaries": [capacity(4), capacity(4)],
+        }));
+        assert_eq!(plan.name(), "spring");
+        assert_eq!(plan.instances, [("ml.p5.48xlarge".to_owned(), 4)]);
+        assert_eq!((plan.total, plan.in_use), (Some(4), Some(3)));
+        // 240.5 hours of 4 instances are 962: 30,303 ÷ 962 = 31.5.
+        assert_eq!(plan.duration_minutes, Some(14_430));
+        let hourly = plan
+            .effective_hourly()
+            .map(|rate| rate.amount().round_dp(6));
+        assert_eq!(hourly, Some(Decimal::new(315, 1)));
+    }
+
+    #[test]
+    fn a_fee_that_is_not_readable_is_absent() {
+        let with = |fee: Value, currency: Value| {
+            let plan = read(json!({
+                "TrainingPlanArn": "arn:a/b", "Status": "Frozen",
+                "UpfrontFee": fee, "CurrencyCode": currency,
+            }));
+            (plan.status, plan.upfront_fee.map(|fee| fee.to_string()))
+        };
+        let shown = |text: &str| (None, Some(text.to_owned()));
+        assert_eq!(with(json!("1.5"), Value::Null), shown("$1.50"));
+        assert_eq!(with(json!("much"), Value::Null), (None, None));
+        assert_eq!(with(json!("-1"), json!("USD")), (None, None));
+        assert_eq!(with(json!("1"), json!("XAU")), (None, None));
+        assert_eq!(with(Value::Null, Value::Null), (None, None));
+    }
+}
