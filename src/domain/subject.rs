@@ -159,7 +159,7 @@ subjects! {
     StoragePrices = "storage prices",
     /// A cost in the sums.
     Sum = "sum",
-    /// Tags of a planned resource.
+    /// Tags of the resources of a region, or of a planned one.
     Tags = "tags",
     /// Tasks of Amazon ECS in a region.
     Tasks = "ECS tasks",

@@ -235,6 +235,7 @@ fn errors_name_the_actions_of_the_policy() {
                     "sagemaker",
                     "savingsplans",
                     "sts",
+                    "tag",
                 ];
                 services.contains(&service)
                     && operation.starts_with(|c: char| c.is_ascii_uppercase())

@@ -42,6 +42,7 @@ pub const ACTIONS: &[&str] = &[
     "savingsplans:DescribeSavingsPlans",
     "savingsplans:DescribeSavingsPlansOfferingRates",
     "sts:GetCallerIdentity",
+    "tag:GetResources",
 ];
 
 /// Those beside them of a caller who reads an organization, in order.

@@ -292,6 +292,56 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
 }
 
 #[test]
+fn tags_of_endpoints_select_and_group_them() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let days = Days::ahead();
+    put_prices(&account);
+    endpoint(&account, "Chat", "ml.g4dn.xlarge", 1);
+    endpoint(&account, "rank", "ml.g4dn.xlarge", 2);
+    let arn = |end: &str| format!("arn:aws:sagemaker:{REGION}:111122223333:{end}");
+    // An ARN has the name in lower case.
+    let search = [("team", "search")];
+    account
+        .loopback
+        .put_tags(REGION, &arn("endpoint/chat"), &search);
+    let ads = [("team", "ads")];
+    account
+        .loopback
+        .put_tags(REGION, &arn("endpoint/rank"), &ads);
+    // Of something that is not asked for.
+    account
+        .loopback
+        .put_tags(REGION, &arn("model/rank"), &search);
+
+    let document = audit(&account, days, "sagemaker").json(0);
+    let team = |name: &str| workload(&document, name)["tags"]["team"].clone();
+    assert_eq!(team("endpoint/Chat/main"), "search");
+    assert_eq!(team("endpoint/rank/main"), "ads");
+    assert_eq!(account.loopback.calls("tag", "GetResources"), 1);
+
+    let selected = Gpucost::audit(days)
+        .of(&account)
+        .args(&["--region", REGION, "--services", "sagemaker"])
+        .args(&["--tag", "team=ads"])
+        .run()
+        .json(0);
+    // 2 × 0.7364 × 730 = 1,075.144; each is rounded to cents: 537.57 twice.
+    assert_eq!(figure(&selected["summary"]["monthly_cost"]), 1_075.14);
+
+    account.loopback.inject(
+        Target::operation("tag", "GetResources"),
+        Fault::AccessDenied,
+        Times::Always,
+    );
+    let document = audit(&account, days, "sagemaker").json(0);
+    let gaps = document["gaps"].as_array().expect("a list");
+    assert!(gaps.iter().any(|gap| gap["what"] == "tags"), "{gaps:?}");
+    assert_eq!(workload(&document, "endpoint/Chat/main")["tags"], json!({}));
+}
+
+#[test]
 fn what_the_price_list_does_not_have_is_unpriced_and_never_costs_what_ec2_does() {
     let Some(account) = Account::open() else {
         return;

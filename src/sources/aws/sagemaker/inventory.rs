@@ -6,6 +6,7 @@ use super::listed::{
     NotebookInstance, SAGEMAKER, Variant, instant, listed,
 };
 use super::plans::plans;
+use super::tags::{apply, end_of, tags};
 use crate::catalog::shape;
 use crate::domain::{
     AcceleratorKind, CauseKind, Component, Gap, GapSubject, Gathered, Instance, InstanceShape,
@@ -51,6 +52,14 @@ struct OfEndpoint {
     open: Vec<String>,
 }
 
+/// The nodes of clusters.
+#[derive(Debug, Default)]
+struct OfClusters {
+    nodes: Vec<Instance>,
+    /// What the ARN of each cluster ends with, by its name.
+    ends: BTreeMap<String, String>,
+}
+
 /// What one machine is, beside where it is.
 struct Machine<'a> {
     /// The provider's own id.
@@ -92,10 +101,21 @@ impl Machines {
             self.apps(),
             self.cluster_nodes()
         );
+        let mut ends = BTreeMap::new();
+        let clusters = clusters.map(|found| {
+            ends = found.ends;
+            found.nodes
+        });
         for answer in [notebooks, apps, clusters] {
             match answer {
                 Ok(found) => instances.extend(found),
                 Err(error) => gaps.push(self.gap(GapSubject::Region, &error)),
+            }
+        }
+        if !instances.is_empty() {
+            match tags(&self.clients).await {
+                Ok(tags) => apply(&mut instances, &tags, &ends),
+                Err(error) => gaps.push(self.gap(GapSubject::Tags, &error)),
             }
         }
         gaps.extend(hosts.gaps);
@@ -267,7 +287,7 @@ impl Machines {
     }
 
     /// The nodes of every HyperPod cluster.
-    async fn cluster_nodes(&self) -> Result<Vec<Instance>, SourceError> {
+    async fn cluster_nodes(&self) -> Result<OfClusters, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
@@ -277,7 +297,7 @@ impl Machines {
                 session.ask(&SAGEMAKER, region, "ListClusters", &body).await
             })
             .await?;
-        let mut instances = Vec::new();
+        let mut found = OfClusters::default();
         for summary in clusters {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
@@ -293,9 +313,13 @@ impl Machines {
                         .await
                 })
                 .await?;
-            instances.extend(self.place.of_nodes(cluster_name, &cluster, nodes));
+            let nodes = self.place.of_nodes(cluster_name, &cluster, nodes);
+            found.nodes.extend(nodes);
+            if let Some(end) = summary.cluster_arn.as_deref().and_then(end_of) {
+                found.ends.insert(summary.cluster_name, end);
+            }
         }
-        Ok(instances)
+        Ok(found)
     }
 }
 

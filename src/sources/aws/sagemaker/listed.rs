@@ -153,6 +153,8 @@ impl App {
 #[serde(rename_all = "PascalCase")]
 pub(super) struct ClusterSummary {
     pub cluster_name: String,
+    /// It ends with an id in place of the name.
+    pub cluster_arn: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -9,6 +9,7 @@ mod listed;
 mod metrics;
 mod plans;
 mod prices;
+mod tags;
 
 use super::session::RegionClients;
 use crate::domain::Provider;

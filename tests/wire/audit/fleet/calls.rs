@@ -56,7 +56,13 @@ const PLANNED: &[(&str, &str, usize)] = &[
 ];
 
 /// Services of which nothing is asked without a flag.
-const OPTIONAL: [&str; 4] = ["batch:", "cost-optimization-hub:", "ecs:", "sagemaker:"];
+const OPTIONAL: [&str; 5] = [
+    "batch:",
+    "cost-optimization-hub:",
+    "ecs:",
+    "sagemaker:",
+    "tag:",
+];
 
 /// Queries: 3 an instance, 8 a GPU with an agent, 2 a power metric: 59 × 3 +
 /// 82 × 8 + 3 × 2 = 839, at 0.01 a thousand.
