@@ -78,6 +78,7 @@ fn estate(jobs: &[Job], seed: u64) -> Estate {
         metrics,
         profiles: Vec::new(),
         clusters: gpucost::domain::Clusters::default(),
+        managed: gpucost::domain::Managed::default(),
         jobs: Vec::new(),
         opinions: Vec::new(),
         scaling_groups: Vec::new(),
