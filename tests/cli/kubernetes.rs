@@ -422,6 +422,23 @@ fn the_inventory_shows_how_far_devices_are_given_away_and_to_whom() {
 }
 
 #[test]
+fn parts_of_gpus_are_rounded_alike_in_title_and_evidence() {
+    let world = world();
+    let (files, id) = (files(), "unallocated-gpus:i-0aaaaaaaaaaaaaaa2");
+    let text = world
+        .run(&["explain", id, "--from-kubectl", &files, "--as-of", AS_OF])
+        .stdout;
+    // Three replicas of a quarter of a T4 are held: 4 − 0.75.
+    for words in [
+        "requests 3.25 of the 4 GPUs",
+        "requests: 3.25 > 0",
+        "requested GPUs: 0.75 < 4",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
 fn hostile_names_of_nodes_and_pools_are_harmless() {
     let name = "a\u{1b}[2J\u{202e}b";
     let node = json!({

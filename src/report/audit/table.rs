@@ -464,6 +464,11 @@ fn finding(
 
 pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
     let decimals = decimals_apart(evidence.observed, evidence.threshold);
+    // Parts of GPUs are rounded as in titles.
+    let decimals = match evidence.unit {
+        "GPUs" => decimals.max(2),
+        _ => decimals,
+    };
     let number = |value: f64| {
         if value.fract() == 0.0 {
             format!("{value:.0}")

@@ -1,9 +1,10 @@
 //! Catches GPU nodes that only pods without GPUs keep from being removed.
 //!
 //! Must not be fooled by pods that go with their node (of a DaemonSet, or static), by a
-//! node that has just started, or by GPUs that work without a request.
+//! node that has just started, or by GPUs that work without a request. What the node costs
+//! is in the finding of `unallocated-gpus` about it, and is not stated twice.
 
-use super::facts::{Host, UNASKED, View, cost_words, fact, gpus, lowering};
+use super::facts::{Host, UNASKED, View, fact, gpus};
 use super::words::{FIND_OUT, SCHEDULER};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, counted,
@@ -31,15 +32,15 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,
         title: format!(
-            "node {}{} has {} and runs {} none{}{}",
+            "node {}{} has {} and runs {} none{}",
             host.node.name,
             host.state(),
             gpus(physical),
             counted(pods, "pod that requests", "pods that request"),
-            if is_unasked { UNASKED } else { "" },
-            cost_words(host.share(physical))
+            if is_unasked { UNASKED } else { "" }
         ),
-        monthly_savings: host.release(),
+        // Another finding about the node has it.
+        monthly_savings: None,
         recommendation: Recommendation {
             action: if is_unasked {
                 "find out who uses the GPUs"
@@ -49,7 +50,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             .to_owned(),
             to: String::new(),
             steps: steps(host),
-            caveats: caveats(host),
+            caveats: caveats(),
         },
     };
     let decisive = fact(
@@ -80,19 +81,17 @@ fn steps(host: &Host<'_>) -> Vec<String> {
     let mut steps: Vec<String> = first.into_iter().collect();
     let own = [
         "taint GPU nodes, so that only pods that request GPUs tolerate them",
-        "drain the node: an autoscaler removes it when no such pod is left",
+        "drain the node: an autoscaler removes it when no such pod is left (unallocated-gpus \
+         states what that saves)",
     ];
     steps.extend(own.map(str::to_owned));
-    steps.extend(host.reservation().map(|one| lowering(one, 1)));
     steps
 }
 
-fn caveats(host: &Host<'_>) -> Vec<String> {
-    let mut caveats = host.release_caveats().to_vec();
+fn caveats() -> Vec<String> {
     let own = [
         "other nodes must have the CPU and memory that these pods request",
         "this is one instant: pods of other hours are not seen",
     ];
-    caveats.extend(own.map(str::to_owned));
-    caveats
+    own.map(str::to_owned).into()
 }

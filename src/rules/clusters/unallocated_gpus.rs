@@ -23,10 +23,12 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let requested = host.devices.requested?;
     let unallocated = host.devices.unallocated()?;
     let free = host.devices.free()?;
-    if host.is_new || unallocated.is_zero() || is_left_over(host, free, unallocated) {
+    let is_whole = requested.is_zero();
+    // Beside requests alone: of a node without any, all is free or cannot be requested.
+    let is_left_over = !is_whole && is_left_over(host, free, unallocated);
+    if host.is_new || unallocated.is_zero() || is_left_over {
         return None;
     }
-    let is_whole = requested.is_zero();
     let is_unasked = host.works_unasked();
     let (node, words) = (host.node, host.words());
     let judgement = Judgement {
