@@ -80,6 +80,21 @@ pub struct Owner {
     pub name: String,
 }
 
+/// What moving a pod to another node of the same pool and type takes, beside its devices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// Requested CPU, in thousandths of a core.
+    pub cpu_millicores: u64,
+    /// Requested memory.
+    pub memory_mib: u64,
+    /// Whether something keeps it where it is, or from one of these nodes: a selector or an
+    /// affinity that one does not meet, a taint that it does not tolerate, pods that it must
+    /// be beside or apart from, or an annotation.
+    pub is_bound: bool,
+    /// Whether it keeps data on the disk of its node, which a move leaves behind.
+    pub has_local_data: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub namespace: String,
@@ -87,7 +102,10 @@ pub struct Holder {
     pub pod: Option<String>,
     /// The last one of the chain that is known; absent for a pod that nothing made.
     pub owner: Option<Owner>,
+    /// Those of the pod, and where it has none those of its namespace.
     pub labels: BTreeMap<String, String>,
+    /// Absent where the pod was not read, and for tasks.
+    pub placement: Option<Placement>,
 }
 
 /// Devices that somebody holds, or waits for.

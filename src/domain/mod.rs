@@ -56,7 +56,7 @@ pub use cause::{
 };
 pub use claim::{
     Claim, ClaimState, DeviceUnit, Devices, ECS_FAMILY, ECS_SERVICE, Holder, InitRequest, Owner,
-    effective_request,
+    Placement, effective_request,
 };
 pub use commitment::{
     CapacityReservation, CommitmentPool, Commitments, OfferingClass, Ownership, ReservedInstances,
@@ -85,7 +85,9 @@ pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub(crate) use named::named_enum;
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
-pub use node::{Clusters, DEVICE_DECIMALS, DeviceFunnel, Node, NodeAmount, NodeDevices, Scheduler};
+pub use node::{
+    Clusters, DEVICE_DECIMALS, DeviceFunnel, Node, NodeAmount, NodeDevices, PoolMaker, Scheduler,
+};
 pub use opinion::{AdvisedResource, AwsAdvice, AwsOpinion};
 pub use part::Part;
 pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};

@@ -36,6 +36,17 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// What adds and removes the nodes of a pool of Kubernetes.
+    PoolMaker {
+        Karpenter = "karpenter",
+        EksNodeGroup = "eks-node-group",
+        Eksctl = "eksctl",
+        Gke = "gke",
+        Aks = "aks",
+    }
+}
+
 /// A machine with accelerators that belongs to a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
@@ -55,6 +66,8 @@ pub struct Node {
     pub price_class: Option<Lifecycle>,
     /// The group of nodes that it belongs to.
     pub pool: Option<String>,
+    /// Absent where no label tells.
+    pub pool_maker: Option<PoolMaker>,
     /// In thousandths of a core.
     pub cpu_millicores: NodeAmount,
     pub memory_mib: NodeAmount,
@@ -143,6 +156,7 @@ impl Clusters {
                 pod,
                 owner,
                 labels: _,
+                placement: _,
             } = claim.holder.clone();
             let devices = claim.devices.clone();
             (namespace, pod, owner, devices.resource, devices.unit)
@@ -179,6 +193,7 @@ mod tests {
                 .collect(),
             price_class: None,
             pool: None,
+            pool_maker: None,
             cpu_millicores: NodeAmount::default(),
             memory_mib: NodeAmount::default(),
             pods: Some(1),
@@ -195,6 +210,7 @@ mod tests {
                 pod: Some("pod".to_owned()),
                 owner: None,
                 labels: BTreeMap::new(),
+                placement: None,
             },
             devices: Devices {
                 resource: "nvidia.com/gpu".to_owned(),

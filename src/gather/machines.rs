@@ -112,6 +112,7 @@ mod tests {
             devices: BTreeMap::new(),
             price_class: None,
             pool: None,
+            pool_maker: None,
             cpu_millicores: NodeAmount::default(),
             memory_mib: NodeAmount::default(),
             pods: None,

@@ -364,6 +364,7 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "devices": {"resource": {"unit": slice, "capacity": 1, "allocatable": 1}},
         "price_class": "spot",
         "pool": "trainers",
+        "pool_maker": "karpenter",
         "cpu_millicores": amount,
         "memory_mib": amount,
         "pods": 1,
@@ -445,6 +446,9 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "state": "running",
         "since": "2026-10-01T00:00:00Z",
         "machine": "i-one",
+        "placement": {
+            "cpu_millicores": 1, "memory_mib": 1, "bound": true, "local_data": true,
+        },
     }]);
     estate["uses"] = json!([{
         "machine": "i-one",

@@ -428,6 +428,8 @@ fn parts_of_gpus_are_rounded_alike_in_title_and_evidence() {
     let text = world
         .run(&["explain", id, "--from-kubectl", &files, "--as-of", AS_OF])
         .stdout;
+    // Lines are wrapped.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Three replicas of a quarter of a T4 are held: 4 − 0.75.
     for words in [
         "requests 3.25 of the 4 GPUs",

@@ -30,6 +30,7 @@ mod installed;
 mod interrupts;
 mod json_schemas;
 mod kubernetes;
+mod kubernetes_pods;
 mod listings;
 mod markers;
 mod markup;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 const TIME: &str = "2026-10-20T08:00:00Z";
 
 /// A machine with 8 H100, by its type. `offered` is what device plugins add.
-fn node(name: &str, offered: &Value) -> Value {
+pub fn node(name: &str, offered: &Value) -> Value {
     let mut capacity = json!({"cpu": "192", "memory": "2048Gi"});
     for (resource, amount) in offered.as_object().expect("resources") {
         capacity[resource] = amount.clone();
@@ -28,7 +28,7 @@ fn node(name: &str, offered: &Value) -> Value {
     })
 }
 
-fn pod(namespace: &str, name: &str, spec: &Value) -> Value {
+pub fn pod(namespace: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": namespace, "creationTimestamp": TIME},
@@ -37,19 +37,19 @@ fn pod(namespace: &str, name: &str, spec: &Value) -> Value {
 }
 
 /// A pod of the system, which no recording of a whole cluster is without.
-fn proxy(on: &str) -> Value {
+pub fn proxy(on: &str) -> Value {
     let spec = json!({"nodeName": on, "containers": [{}]});
     pod("kube-system", &format!("proxy-{on}"), &spec)
 }
 
-fn read(objects: &[Value]) -> Gathered<Found> {
+pub fn read(objects: &[Value]) -> Gathered<Found> {
     let world = World::new();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     let path = PathBuf::from(world.file("cluster.json", list.to_string()));
     read_kubectl(&[path]).expect("a cluster")
 }
 
-fn reasons(found: &Gathered<Found>) -> Vec<String> {
+pub fn reasons(found: &Gathered<Found>) -> Vec<String> {
     let gaps = found.gaps.iter();
     gaps.map(|gap| format!("{} of {}: {}", gap.what, gap.place, gap.reason))
         .collect()

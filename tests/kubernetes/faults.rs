@@ -165,6 +165,12 @@ fn a_right_that_is_missing_is_a_gap_that_names_it() {
             "what is requested of each node is unknown",
         ),
         (
+            "namespaces",
+            "namespaces",
+            "owners of pods",
+            "labels of namespaces are unknown",
+        ),
+        (
             "replicasets",
             "replicasets.apps",
             "owners of pods",

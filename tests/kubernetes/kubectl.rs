@@ -99,7 +99,7 @@ fn what_kubectl_records_is_the_cluster_that_is_asked() {
         return;
     };
     // The commands of docs/kubernetes.md.
-    let kinds = "nodes,pods,replicasets.apps,jobs.batch";
+    let kinds = "nodes,pods,namespaces,replicasets.apps,jobs.batch";
     kubectl.record(
         "cluster.json",
         &["get", kinds, "--all-namespaces", "-o", "json"],

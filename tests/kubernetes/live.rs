@@ -88,21 +88,22 @@ fn every_page_is_one_call_and_none_is_in_vain() {
     let expected = json!({
         "kubernetes:nodes": pages(NODES),
         "kubernetes:pods": pages(PODS),
+        "kubernetes:namespaces": 1,
         "kubernetes:replicasets.apps": 1,
         "kubernetes:jobs.batch": 1,
         "kubernetes:resourceslices.resource.k8s.io": 1,
         "kubernetes:resourceclaims.resource.k8s.io": 1,
     });
     assert_eq!(audit["api"]["by_operation"], expected);
-    // 3 + 11 + 4.
-    assert_eq!(audit["api"]["calls"], 18);
+    // 3 + 11 + 5.
+    assert_eq!(audit["api"]["calls"], 19);
     assert_eq!(audit["api"]["retries"], 0);
-    assert_eq!(server.listed().len(), 18);
+    assert_eq!(server.listed().len(), 19);
     assert_eq!(audit["scope"]["source"], "kubernetes");
-    // In pages of 500, as the program asks, it is 1 + 3 + 4.
+    // In pages of 500, as the program asks, it is 1 + 3 + 5.
     let server = ApiServer::start(&objects(), 500);
     let audit = Lab::of(&server).read("audit", &[]).json();
-    assert_eq!(audit["api"]["calls"], 8);
+    assert_eq!(audit["api"]["calls"], 9);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn the_role_is_the_one_that_is_documented() {
          apiVersion: rbac.authorization.k8s.io/v1\n\
          kind: ClusterRole\n\
          metadata:\n  name: gpucost-read-only\n\
-         rules:\n  - apiGroups: [\"\"]\n    resources: [\"nodes\", \"pods\"]\n    verbs: [\"list\"]\n  \
+         rules:\n  - apiGroups: [\"\"]\n    resources: [\"nodes\", \"pods\", \"namespaces\"]\n    verbs: [\"list\"]\n  \
          - apiGroups: [\"apps\"]\n    resources: [\"replicasets\"]\n    verbs: [\"list\"]\n  \
          - apiGroups: [\"batch\"]\n    resources: [\"jobs\"]\n    verbs: [\"list\"]\n  \
          - apiGroups: [\"resource.k8s.io\"]\n    resources: [\"resourceslices\", \

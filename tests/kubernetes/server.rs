@@ -24,9 +24,10 @@ pub const TOKEN: &str = "gpucost-kubernetes-token-that-must-not-be-printed";
 
 /// Every kind that is served: group, version, plural, kind, and whether it is in
 /// namespaces.
-const SERVED: [(&str, &str, &str, &str, bool); 6] = [
+const SERVED: [(&str, &str, &str, &str, bool); 7] = [
     ("", "v1", "nodes", "Node", false),
     ("", "v1", "pods", "Pod", true),
+    ("", "v1", "namespaces", "Namespace", false),
     ("apps", "v1", "replicasets", "ReplicaSet", true),
     ("batch", "v1", "jobs", "Job", true),
     (

@@ -32,6 +32,7 @@ fn node(machine: &str, physical: u32) -> Node {
         devices: BTreeMap::new(),
         price_class: None,
         pool: None,
+        pool_maker: None,
         cpu_millicores: NodeAmount::default(),
         memory_mib: NodeAmount::default(),
         cpu_only_pods: None,
@@ -58,6 +59,7 @@ fn claim(machine: &str, holder: &str, unit: DeviceUnit, count: u32) -> Claim {
     let (namespace, pod) = holder.split_once('/').expect("a namespace and a pod");
     Claim {
         holder: Holder {
+            placement: None,
             namespace: namespace.to_owned(),
             pod: Some(pod.to_owned()).filter(|pod| !pod.is_empty()),
             owner: None,

@@ -64,6 +64,7 @@ impl Masks {
             devices,
             price_class: _,
             pool,
+            pool_maker: _,
             cpu_millicores: _,
             memory_mib: _,
             pods: _,
@@ -101,6 +102,7 @@ impl Masks {
             pod,
             owner,
             labels,
+            placement: _,
         } = holder;
         self.name(namespace);
         if let Some(pod) = pod {

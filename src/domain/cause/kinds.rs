@@ -177,6 +177,12 @@ causes! {
          there is unknown",
         "record them as well: `kubectl get resourceslices.resource.k8s.io,\
          resourceclaims.resource.k8s.io --all-namespaces -o json`";
+    /// Pods wait for claims of devices of which nothing tells how many they are.
+    ClaimsUnclear = "claims-unclear" [Count Foreign]
+        "{pod waits|pods wait} for resource claims of unknown devices{?, of device classes such \
+         as }",
+        "record the claims: `kubectl get resourceclaims.resource.k8s.io --all-namespaces -o \
+         json`; docs/kubernetes.md lists the device classes that are understood";
     /// An answer describes a commitment without a field that can be read.
     CommitmentNotReadable = "commitment-not-readable" [Field]
         "the response has no readable {}; it is omitted",

@@ -77,6 +77,7 @@ pub const ANSWER_FIELDS: &[&str] = &[
 pub const FALLBACKS: &[&str] = &[
     "",
     "it is omitted",
+    "labels of namespaces are unknown",
     "none are assumed",
     "owners beyond these are unknown",
     "previous prices are kept",

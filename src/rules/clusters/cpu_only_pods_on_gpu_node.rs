@@ -5,6 +5,7 @@
 //! is in the finding of `unallocated-gpus` about it, and is not stated twice.
 
 use super::facts::{Host, UNASKED, View, fact, gpus};
+use super::pool::{Pool, resource_of};
 use super::words::{FIND_OUT, SCHEDULER};
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, counted,
@@ -79,12 +80,15 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
 fn steps(host: &Host<'_>) -> Vec<String> {
     let first = host.works_unasked().then(|| FIND_OUT.to_owned());
     let mut steps: Vec<String> = first.into_iter().collect();
+    let values = Pool::of(host.node).and_then(|pool| pool.reserved_for(resource_of(host.node)));
     let own = [
         "taint GPU nodes, so that only pods that request GPUs tolerate them",
         "drain the node: an autoscaler removes it when no such pod is left (unallocated-gpus \
          states what that saves)",
     ];
-    steps.extend(own.map(str::to_owned));
+    let [taint, drain] = own.map(str::to_owned);
+    steps.push(values.map_or(taint.clone(), |values| format!("{taint}: {values}")));
+    steps.push(drain);
     steps
 }
 

@@ -2,16 +2,18 @@
 //! and pods that share fewer nodes would leave whole ones to be released.
 //!
 //! Must not be fooled by pods that go with their node, by pods that nothing would create
-//! again, by a pod that has only just been created or that no repacking would help, or by
+//! again, by pods that are kept where they are, by nodes without the CPU or memory for more,
+//! by a pod that has only just been created or that no repacking would help, or by
 //! nodes of other types, pools and price classes.
 
 use super::facts::{Holding, Host, View, fact, lowering};
-use super::packing::{Bin, Packing, can_gather, pack};
+use super::packing::{Bin, Packing, Size, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
+use super::pool::shrinking;
 use super::words::SCHEDULER;
 use crate::domain::{
     Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Lifecycle,
-    Money, Owner, Recommendation, Scheduler, Severity, counted,
+    Money, Node, Placement, Recommendation, Scheduler, Severity, counted,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,11 +57,17 @@ impl GroupKey<'_> {
 struct Spot<'a> {
     host: &'a Host<'a>,
     bin: Bin,
-    /// Who made each pod that can move.
-    makers: Vec<&'a Owner>,
+    /// Each pod that can move.
+    movable: Vec<Movable<'a>>,
     /// Devices that are free.
     free: u64,
     is_claimed: bool,
+}
+
+/// A pod that can move: the kind of what made it, and what moving it takes.
+struct Movable<'a> {
+    maker: &'a str,
+    placement: Placement,
 }
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
@@ -88,7 +96,7 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
         free.map(|spot| spot.free).max().unwrap_or_default()
     });
     let all = groups.iter();
-    all.filter_map(|(key, spots)| finding(*key, spots, &waiting))
+    all.filter_map(|(key, spots)| finding(view, *key, spots, &waiting))
         .collect()
 }
 
@@ -110,77 +118,123 @@ fn spot<'a>(host: &'a Host<'a>, holdings: &[&'a Holding<'a>]) -> Option<Spot<'a>
         return None;
     }
     host.devices.requested?;
-    let mut bin = Bin {
-        capacity: devices.map(|one| u64::from(one.allocatable)).sum(),
-        ..Bin::default()
-    };
-    let mut makers = Vec::new();
-    let mut is_claimed = false;
+    let (cpu, memory) = (host.node.cpu_millicores, host.node.memory_mib);
+    let mut devices: u64 = devices.map(|one| u64::from(one.allocatable)).sum();
+    let mut pinned_devices = 0;
+    let (mut movable, mut sizes) = (Vec::new(), Vec::new());
     for holding in holdings {
         if holding.has_parts {
             return None;
         }
-        is_claimed = true;
-        match &holding.holder.owner {
-            Some(owner) if owner.kind == "DaemonSet" => {
-                bin.capacity = bin.capacity.checked_sub(holding.whole)?;
+        let owner = holding.holder.owner.as_ref();
+        if owner.is_some_and(|owner| owner.kind == "DaemonSet") {
+            devices = devices.checked_sub(holding.whole)?;
+            continue;
+        }
+        let placement = holding.holder.placement.filter(|one| !one.is_bound);
+        match maker(holding).zip(placement) {
+            Some((maker, placement)) => {
+                movable.push(Movable { maker, placement });
+                sizes.push(size(holding.whole, placement));
             }
-            Some(owner) if holding.holder.pod.is_some() && owner.kind != "Node" => {
-                bin.movable.push(holding.whole);
-                makers.push(owner);
-            }
-            _ => bin.pinned += holding.whole,
+            None => pinned_devices += holding.whole,
         }
     }
-    let held: u64 = bin.movable.iter().sum::<u64>() + bin.pinned;
+    let moving = Size::sum(&sizes);
     Some(Spot {
         host,
         // More is held than there is where a device has failed.
-        free: bin.capacity.checked_sub(held)?,
-        bin,
-        makers,
-        is_claimed,
+        free: devices.checked_sub(moving.devices + pinned_devices)?,
+        bin: Bin {
+            capacity: Size {
+                devices,
+                cpu_millicores: cpu.allocatable,
+                memory_mib: memory.allocatable,
+            },
+            // Whatever else is on the node stays.
+            pinned: Size {
+                devices: pinned_devices,
+                cpu_millicores: cpu.requested?.saturating_sub(moving.cpu_millicores),
+                memory_mib: memory.requested?.saturating_sub(moving.memory_mib),
+            },
+            movable: sizes,
+        },
+        movable,
+        is_claimed: !holdings.is_empty(),
     })
+}
+
+fn size(devices: u64, placement: Placement) -> Size {
+    Size {
+        devices,
+        cpu_millicores: placement.cpu_millicores,
+        memory_mib: placement.memory_mib,
+    }
+}
+
+/// The kind of what would create a pod again on another node; absent where nothing would.
+fn maker<'a>(holding: &Holding<'a>) -> Option<&'a str> {
+    let holder = holding.holder;
+    let kind = holder.owner.as_ref()?.kind.as_str();
+    let goes_with_node = ["DaemonSet", "Node"].contains(&kind);
+    (holder.pod.is_some() && !goes_with_node).then_some(kind)
+}
+
+/// Nodes of Kubernetes with a pod that something would create again, and of which nothing
+/// tells where else it could be.
+pub(super) fn unplaced(view: &View<'_>) -> usize {
+    let all = view.holdings.iter();
+    let own = all.filter(|holding| holding.scheduler == Scheduler::Kubernetes);
+    let unknown = own.filter(|holding| {
+        let is_read = view.host(holding).node.pods.is_some();
+        is_read && maker(holding).is_some() && holding.holder.placement.is_none()
+    });
+    let hosts: BTreeSet<usize> = unknown.map(|holding| holding.host).collect();
+    hosts.len()
 }
 
 /// Whole devices that a pod has waited for long enough, where that is more than any node has free, by
 /// resource.
-fn waiting<'a>(view: &View<'a>, largest: impl Fn(&str) -> u64) -> BTreeSet<(&'a str, u64)> {
-    let mut pods: BTreeMap<(&str, &str, &'a str), u64> = BTreeMap::new();
+fn waiting<'a>(view: &View<'a>, largest: impl Fn(&str) -> u64) -> BTreeSet<(&'a str, Size)> {
+    let mut pods: BTreeMap<(&str, &str, &'a str), Size> = BTreeMap::new();
     let pending = view.pending();
     for (claim, _) in pending.filter(|(_, minutes)| *minutes >= LEAST_WAIT_MINUTES) {
         let (holder, devices) = (&claim.holder, &claim.devices);
         if devices.unit == DeviceUnit::Whole {
             let pod = holder.pod.as_deref().unwrap_or_default();
             let key = (holder.namespace.as_str(), pod, devices.resource.as_str());
-            *pods.entry(key).or_default() += u64::from(devices.count);
+            // Its CPU and memory are those of the pod, whatever else it waits for.
+            let pod = pods.entry(key).or_default();
+            let count = pod.devices + u64::from(devices.count);
+            *pod = size(count, holder.placement.unwrap_or_default());
         }
     }
     let asked = pods
         .into_iter()
-        .map(|((_, _, resource), count)| (resource, count));
+        .map(|((_, _, resource), size)| (resource, size));
     asked
-        .filter(|(resource, count)| *count > largest(resource))
+        .filter(|(resource, size)| size.devices > largest(resource))
         .collect()
 }
 
 fn finding(
+    view: &View<'_>,
     key: GroupKey<'_>,
     spots: &[Spot<'_>],
-    waiting: &BTreeSet<(&str, u64)>,
+    waiting: &BTreeSet<(&str, Size)>,
 ) -> Option<Finding> {
     let claimed: Vec<&Spot<'_>> = spots.iter().filter(|spot| spot.is_claimed).collect();
     let bins: Vec<Bin> = claimed.iter().map(|spot| spot.bin.clone()).collect();
     let packing = pack(&bins);
     let free: u64 = spots.iter().map(|spot| spot.free).sum();
-    let is_scattered = |resource: &str, count: u64| {
+    let is_scattered = |resource: &str, size: Size| {
         let own = spots.iter().filter(|spot| spot.offers(resource));
         let bins: Vec<Bin> = own.map(|spot| spot.bin.clone()).collect();
-        can_gather(&bins, count)
+        can_gather(&bins, size)
     };
     let mut waiting = waiting.iter();
-    let blocked = waiting.find(|(name, count)| is_scattered(name, *count));
-    let blocked = blocked.map(|(_, count)| *count);
+    let blocked = waiting.find(|(name, size)| is_scattered(name, *size));
+    let blocked = blocked.map(|(_, size)| size.devices);
     if packing.freed.is_empty() && blocked.is_none() {
         return None;
     }
@@ -211,7 +265,7 @@ fn finding(
         kind: FindingKind::Optimization,
         title: title(key, spots, (claimed.len(), packing.freed.len()), blocked),
         monthly_savings: savings(&claimed, &packing),
-        recommendation: advice(&claimed, &packing),
+        recommendation: advice(view, &claimed, &packing),
     };
     Some(Finding::new(
         ID,
@@ -265,14 +319,16 @@ fn savings(claimed: &[&Spot<'_>], packing: &Packing) -> Option<Money> {
     freed.try_fold(first, |sum, next| sum.checked_add(next?).ok())
 }
 
-fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
-    let name = |place: &usize| claimed[*place].host.node.name.as_str();
-    let freed: Vec<&str> = packing.freed.iter().map(name).collect();
+fn advice(view: &View<'_>, claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
+    let nodes = packing.freed.iter().map(|place| claimed[*place].host.node);
+    let freed: Vec<&Node> = nodes.collect();
     let mut steps = Vec::new();
     if !freed.is_empty() {
         let pods = counted(packing.moves.len(), "pod moves", "pods move");
-        steps.push(format!("cordon and drain {}: {pods}", names(&freed)));
-        steps.push("lower the size of the pool by as many nodes".to_owned());
+        let named: Vec<&str> = freed.iter().map(|node| node.name.as_str()).collect();
+        steps.push(format!("cordon and drain {}: {pods}", names(&named)));
+        let plain = || "lower the size of the pool by as many nodes".to_owned();
+        steps.push(shrinking(view, &freed).unwrap_or_else(plain));
         let mut lowered: BTreeMap<&str, usize> = BTreeMap::new();
         let freed = packing.freed.iter().map(|place| claimed[*place].host);
         for id in freed.filter_map(Host::reservation) {
@@ -285,28 +341,6 @@ fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
          `MostAllocated`"
             .to_owned(),
     );
-    let makers = packing
-        .moves
-        .iter()
-        .map(|one| claimed[one.from].makers[one.pod].kind.as_str());
-    let losing: BTreeSet<&str> = makers.filter(|kind| !REPLACING.contains(kind)).collect();
-    let released = packing.freed.iter();
-    let released = released.flat_map(|place| claimed[*place].host.release_caveats());
-    // Many nodes share them.
-    let released: BTreeSet<&String> = released.collect();
-    let mut caveats: Vec<String> = released.into_iter().cloned().collect();
-    if !losing.is_empty() {
-        let kinds: Vec<&str> = losing.into_iter().collect();
-        caveats.push(format!(
-            "pods of {} are among those that move: they lose work since their last checkpoint",
-            kinds.join(", ")
-        ));
-    }
-    caveats.push(
-        "only GPUs are counted: CPU, memory, affinity, zones, volumes and disruption budgets are \
-         not checked"
-            .to_owned(),
-    );
     Recommendation {
         action: if freed.is_empty() {
             "move pods together".to_owned()
@@ -315,8 +349,45 @@ fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
         },
         to: String::new(),
         steps,
-        caveats,
+        caveats: caveats(claimed, packing),
     }
+}
+
+fn caveats(claimed: &[&Spot<'_>], packing: &Packing) -> Vec<String> {
+    let released = packing.freed.iter();
+    let released = released.flat_map(|place| claimed[*place].host.release_caveats());
+    // Many nodes share them.
+    let released: BTreeSet<&String> = released.collect();
+    let mut caveats: Vec<String> = released.into_iter().cloned().collect();
+    let moving = packing.moves.iter();
+    let moving = moving.map(|one| &claimed[one.from].movable[one.pod]);
+    let makers = moving.clone().map(|one| one.maker);
+    let losing: BTreeSet<&str> = makers.filter(|kind| !REPLACING.contains(kind)).collect();
+    if !losing.is_empty() {
+        let kinds: Vec<&str> = losing.into_iter().collect();
+        caveats.push(format!(
+            "pods of {} are among those that move: they lose work since their last checkpoint",
+            kinds.join(", ")
+        ));
+    }
+    let local = moving.filter(|one| one.placement.has_local_data).count();
+    if local > 0 {
+        let pods = counted(local, "pod that moves keeps", "pods that move keep");
+        caveats.push(format!(
+            "{pods} data on the disk of the node (emptyDir or hostPath), which stays behind"
+        ));
+    }
+    let beside = packing.freed.iter();
+    let beside = beside.filter_map(|place| claimed[*place].host.node.cpu_only_pods);
+    let beside: u64 = beside.map(u64::from).sum();
+    if beside > 0 {
+        let pods = counted(beside, "pod", "pods");
+        caveats.push(format!(
+            "{pods} without GPUs on the released nodes must fit elsewhere too"
+        ));
+    }
+    caveats.push("disruption budgets and the zones of volumes are not checked".to_owned());
+    caveats
 }
 
 /// Names in order, the first of many.

@@ -4,8 +4,8 @@
 use super::{ClusterFacts, MachineFacts, cluster_findings, cluster_silences};
 use crate::domain::{
     Claim, ClaimState, Clusters, Currency, DeviceUnit, DeviceUse, Devices, Finding, GpuUsage,
-    Holder, InstanceUsage, Lifecycle, Maxima, Money, Node, NodeAmount, NodeDevices, Owner, Policy,
-    Rejected, ResourceId, RunningTime, Samples, Scheduler, VramSummary, Window,
+    Holder, InstanceUsage, Lifecycle, Maxima, Money, Node, NodeAmount, NodeDevices, Owner,
+    Placement, Policy, Rejected, ResourceId, RunningTime, Samples, Scheduler, VramSummary, Window,
 };
 use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
@@ -48,6 +48,7 @@ pub(super) fn node(name: &str, gpus: u32) -> Node {
         devices: BTreeMap::from([(GPU.to_owned(), offered(DeviceUnit::Whole, gpus))]),
         price_class: None,
         pool: Some("train".to_owned()),
+        pool_maker: None,
         cpu_millicores: amount,
         memory_mib: amount,
         pods: Some(1),
@@ -76,6 +77,11 @@ pub(super) fn claim(pod: &str, unit: &DeviceUnit, count: u32, on: &str) -> Claim
                 name: "ranker".to_owned(),
             }),
             labels: BTreeMap::new(),
+            placement: Some(Placement {
+                cpu_millicores: 1,
+                memory_mib: 1,
+                ..Placement::default()
+            }),
         },
         devices: Devices {
             resource: GPU.to_owned(),

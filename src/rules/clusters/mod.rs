@@ -9,6 +9,7 @@ mod idle_claim;
 mod oversized_claim;
 mod packing;
 mod pending_gpu_pods;
+mod pool;
 mod stranded_host;
 mod unallocated_gpus;
 mod words;
@@ -50,6 +51,8 @@ const OF_REQUESTS: [&str; 5] = [
 ];
 /// Rules that need to know how pods use what they hold.
 const OF_USE: [&str; 2] = [idle_claim::ID, oversized_claim::ID];
+/// Rules that need to know what pods wait for.
+const OF_PENDING: [&str; 2] = [fragmented_gpus::ID, pending_gpu_pods::ID];
 /// The one about tasks that needs to know what they request, and the one that needs to know
 /// how they use what they hold.
 const OF_TASKS: [&str; 1] = [unallocated_gpus::ID];
@@ -115,6 +118,12 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
             OF_REQUESTS.to_vec(),
         ),
         (
+            GapSubject::Pods,
+            CauseKind::PodsUnknown,
+            fragmented_gpus::unplaced(&view),
+            vec![fragmented_gpus::ID],
+        ),
+        (
             GapSubject::Tasks,
             CauseKind::TasksUnknown,
             unread(Scheduler::Ecs),
@@ -165,6 +174,7 @@ pub fn keeps_silent(kind: CauseKind, rule: &str) -> bool {
         CauseKind::PodUseUnknown => OF_USE.contains(&rule),
         CauseKind::TasksUnknown => OF_TASKS.contains(&rule),
         CauseKind::TaskUseUnknown => OF_TASK_USE.contains(&rule),
+        CauseKind::ClaimsUnclear => OF_PENDING.contains(&rule),
         _ => false,
     }
 }

@@ -1,25 +1,70 @@
-//! Onto how few nodes pods fit that hold whole devices.
+//! Onto how few nodes pods fit that hold whole devices, with their CPU and memory.
 
 use std::cmp::Reverse;
 
 /// Bins that are tried as the one to be emptied; each try places every pod.
 const MOST_TARGETS: usize = 32;
 
+/// What a pod takes, or a node has. Sums and differences stay within what can be counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Size {
+    pub devices: u64,
+    pub cpu_millicores: u64,
+    pub memory_mib: u64,
+}
+
+impl Size {
+    pub fn plus(self, other: Self) -> Self {
+        self.each(other, u64::saturating_add)
+    }
+
+    pub fn less(self, other: Self) -> Self {
+        self.each(other, u64::saturating_sub)
+    }
+
+    pub fn sum(all: &[Self]) -> Self {
+        all.iter().fold(Self::default(), |sum, one| sum.plus(*one))
+    }
+
+    pub fn fits(self, room: Self) -> bool {
+        self.devices <= room.devices
+            && self.cpu_millicores <= room.cpu_millicores
+            && self.memory_mib <= room.memory_mib
+    }
+
+    fn each(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            devices: of(self.devices, other.devices),
+            cpu_millicores: of(self.cpu_millicores, other.cpu_millicores),
+            memory_mib: of(self.memory_mib, other.memory_mib),
+        }
+    }
+}
+
 /// A node as far as pods hold whole devices of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Bin {
-    /// Devices for pods that a scheduler places: those of pods that go with their node are
-    /// not among them.
-    pub capacity: u64,
-    /// Devices of pods that cannot move.
-    pub pinned: u64,
-    /// Devices of each pod that can.
-    pub movable: Vec<u64>,
+    /// For pods that a scheduler places: devices of pods that go with their node are not
+    /// among these.
+    pub capacity: Size,
+    /// What cannot move takes; a bin in which that has devices is not emptied.
+    pub pinned: Size,
+    /// Each pod that can.
+    pub movable: Vec<Size>,
 }
 
 impl Bin {
-    fn moving(&self) -> u64 {
-        self.movable.iter().sum()
+    fn moving(&self) -> Size {
+        Size::sum(&self.movable)
+    }
+
+    /// Devices that are held.
+    fn held(&self) -> u64 {
+        self.pinned.plus(self.moving()).devices
+    }
+
+    fn can_be_emptied(&self) -> bool {
+        self.pinned.devices == 0
     }
 }
 
@@ -40,21 +85,22 @@ pub(super) struct Packing {
 }
 
 /// Empties as many bins as first fit by decreasing size does. The fullest bins stay, and
-/// pods on them stay where they are if that suffices. Every bin must have
-/// room for what is on it.
+/// pods on them stay where they are if that suffices. Every bin must have devices for what
+/// is on it.
 pub(super) fn pack(bins: &[Bin]) -> Packing {
     let mut order: Vec<usize> = (0..bins.len()).collect();
     order.sort_by_key(|place| {
         let bin = &bins[*place];
-        let held = bin.pinned + bin.moving();
-        let fullest = (Reverse(held), Reverse(bin.capacity));
-        (bin.pinned == 0, fullest, *place)
+        let room = bin.capacity.less(bin.pinned);
+        let fullest = (Reverse(bin.held()), Reverse(room));
+        (bin.can_be_emptied(), fullest, *place)
     });
-    let all: u64 = bins.iter().map(Bin::moving).sum();
-    let fixed = bins.iter().filter(|bin| bin.pinned > 0).count();
-    let mut room: u64 = 0;
+    let all = bins.iter().map(Bin::moving);
+    let all = all.fold(Size::default(), Size::plus);
+    let fixed = bins.iter().filter(|bin| !bin.can_be_emptied()).count();
+    let mut room = Size::default();
     for keep in 0..bins.len() {
-        if keep >= fixed && room >= all {
+        if keep >= fixed && all.fits(room) {
             let found = placed(bins, &order, keep, true);
             if let Some(moves) = found.or_else(|| placed(bins, &order, keep, false)) {
                 let mut freed = order[keep..].to_vec();
@@ -63,30 +109,33 @@ pub(super) fn pack(bins: &[Bin]) -> Packing {
             }
         }
         let bin = &bins[order[keep]];
-        room += bin.capacity - bin.pinned;
+        room = room.plus(bin.capacity.less(bin.pinned));
     }
     Packing::default()
 }
 
-/// Whether pods can move so that one bin has so many devices free. As first fit by
-/// decreasing size does not find every way, some answers are wrongly no, and none wrongly yes.
-pub(super) fn can_gather(bins: &[Bin], wanted: u64) -> bool {
+/// Whether pods can move so that one bin has so much free. As first fit by decreasing size
+/// does not find every way, some answers are wrongly no, and none wrongly yes.
+pub(super) fn can_gather(bins: &[Bin], wanted: Size) -> bool {
     let mut targets: Vec<usize> = (0..bins.len()).collect();
-    targets.retain(|place| bins[*place].capacity >= bins[*place].pinned + wanted);
+    targets.retain(|place| {
+        let bin = &bins[*place];
+        bin.pinned.plus(wanted).fits(bin.capacity)
+    });
     // Where least has to move.
     targets.sort_by_key(|place| {
         let bin = &bins[*place];
-        (bin.pinned + bin.moving()).saturating_sub(bin.capacity - wanted)
+        bin.held().saturating_sub(bin.capacity.less(wanted).devices)
     });
     let mut targets = targets.into_iter().take(MOST_TARGETS);
     targets.any(|target| {
         // Its pods are placed again, on what is left of it and on the others.
         let mut changed = bins.to_vec();
         let movable = std::mem::take(&mut changed[target].movable);
-        changed[target].pinned += wanted;
+        changed[target].pinned = changed[target].pinned.plus(wanted);
         changed.push(Bin {
-            capacity: movable.iter().sum(),
-            pinned: 0,
+            capacity: Size::sum(&movable),
+            pinned: Size::default(),
             movable,
         });
         let order: Vec<usize> = (0..changed.len()).collect();
@@ -103,9 +152,10 @@ fn placed(bins: &[Bin], order: &[usize], keep: usize, stays: bool) -> Option<Vec
     let (kept, emptied) = order.split_at(keep);
     let room = |place: &usize| {
         let bin = &bins[*place];
-        bin.capacity - bin.pinned - if stays { bin.moving() } else { 0 }
+        let free = bin.capacity.less(bin.pinned);
+        if stays { free.less(bin.moving()) } else { free }
     };
-    let mut free: Vec<u64> = kept.iter().map(room).collect();
+    let mut free: Vec<Size> = kept.iter().map(room).collect();
     let sources = if stays { emptied } else { order };
     let mut pods = Vec::new();
     for from in sources {
@@ -115,15 +165,15 @@ fn placed(bins: &[Bin], order: &[usize], keep: usize, stays: bool) -> Option<Vec
     pods.sort_unstable();
     let mut moves = Vec::new();
     // What does not fit a size now never will.
-    let (mut first, mut last_size) = (0, u64::MAX);
+    let (mut first, mut last_size) = (0, None);
     for (Reverse(size), from, pod) in pods {
-        if size != last_size {
-            (first, last_size) = (0, size);
+        if last_size != Some(size) {
+            (first, last_size) = (0, Some(size));
         }
-        while *free.get(first)? < size {
+        while !size.fits(*free.get(first)?) {
             first += 1;
         }
-        free[first] -= size;
+        free[first] = free[first].less(size);
         let to = kept[first];
         if to != from {
             moves.push(Move { from, pod, to });
@@ -137,11 +187,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// So many devices, of which each has a core and a GiB.
+    fn of(devices: u64) -> Size {
+        Size {
+            devices,
+            cpu_millicores: devices * 1_000,
+            memory_mib: devices * 1_024,
+        }
+    }
+
     fn bin(capacity: u64, movable: &[u64]) -> Bin {
         Bin {
-            capacity,
-            pinned: 0,
-            movable: movable.to_vec(),
+            capacity: of(capacity),
+            pinned: Size::default(),
+            movable: movable.iter().map(|devices| of(*devices)).collect(),
         }
     }
 
@@ -169,8 +228,8 @@ mod tests {
     #[test]
     fn what_cannot_move_keeps_its_node() {
         let pinned = Bin {
-            capacity: 8,
-            pinned: 1,
+            capacity: of(8),
+            pinned: of(1),
             movable: Vec::new(),
         };
         // The node of five goes to the one of the pod that stays.
@@ -181,25 +240,64 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_moves_only_where_its_cpu_and_memory_fit() {
+        // A pod with one device on each of two nodes with three cores and 4 GiB.
+        let size = |cpu_millicores, memory_mib| Size {
+            devices: 1,
+            cpu_millicores,
+            memory_mib,
+        };
+        let node = |pod| Bin {
+            capacity: Size {
+                devices: 8,
+                cpu_millicores: 3_000,
+                memory_mib: 4_096,
+            },
+            pinned: Size::default(),
+            movable: vec![pod],
+        };
+        let freed = |one, other| pack(&[node(one), node(other)]).freed.len();
+        assert_eq!(freed(size(1_500, 2_048), size(1_500, 2_048)), 1);
+        assert_eq!(freed(size(1_500, 2_048), size(1_501, 2_048)), 0);
+        assert_eq!(freed(size(1_500, 2_048), size(1_500, 2_049)), 0);
+        // What has no device stays: of the first node 2,500 millicores are left for 3,000,
+        // of the other all 3,000.
+        let mut beside = node(size(1_500, 2_048));
+        beside.pinned.cpu_millicores = 500;
+        let both = [beside, node(size(1_500, 2_048))];
+        assert_eq!(pack(&both).freed, [0]);
+        // Seven devices are free, and of 3,000 millicores 1,500.
+        let wanted = |cpu_millicores| Size {
+            devices: 7,
+            cpu_millicores,
+            memory_mib: 0,
+        };
+        let one = [node(size(1_500, 2_048))];
+        assert!(can_gather(&one, wanted(1_500)) && !can_gather(&one, wanted(1_501)));
+    }
+
+    #[test]
     fn devices_are_gathered_by_moving_what_can_move() {
         // Nothing beside a five fits elsewhere.
         let fives = [bin(8, &[5]), bin(8, &[5]), bin(8, &[5])];
-        assert!(can_gather(&fives, 3) && !can_gather(&fives, 4) && !can_gather(&fives, 8));
+        assert!(
+            can_gather(&fives, of(3)) && !can_gather(&fives, of(4)) && !can_gather(&fives, of(8))
+        );
         // The one goes to the second: 3 free beside the five.
         let mixed = [bin(8, &[5, 1]), bin(8, &[6])];
-        assert!(can_gather(&mixed, 3) && !can_gather(&mixed, 4));
+        assert!(can_gather(&mixed, of(3)) && !can_gather(&mixed, of(4)));
         // Only if the two change places: six beside the one that stays, five beside three.
         let stays = |pinned, movable: &[u64]| Bin {
-            pinned,
+            pinned: of(pinned),
             ..bin(8, movable)
         };
-        assert!(can_gather(&[stays(1, &[5]), bin(8, &[6])], 3));
-        assert!(can_gather(&[stays(4, &[]), bin(8, &[4])], 8));
-        assert!(!can_gather(&[stays(4, &[]), stays(4, &[])], 8));
+        assert!(can_gather(&[stays(1, &[5]), bin(8, &[6])], of(3)));
+        assert!(can_gather(&[stays(4, &[]), bin(8, &[4])], of(8)));
+        assert!(!can_gather(&[stays(4, &[]), stays(4, &[])], of(8)));
         // The four has a place on an empty node, of which four are left.
-        assert!(can_gather(&[bin(8, &[4]), bin(4, &[])], 8));
-        assert!(!can_gather(&[bin(8, &[4]), bin(3, &[])], 8));
-        assert!(!can_gather(&[], 1));
+        assert!(can_gather(&[bin(8, &[4]), bin(4, &[])], of(8)));
+        assert!(!can_gather(&[bin(8, &[4]), bin(3, &[])], of(8)));
+        assert!(!can_gather(&[], of(1)));
     }
 
     /// The fewest bins of a capacity that sizes fit into, by trying all.
@@ -229,9 +327,8 @@ mod tests {
         let one = (0..=2_u64, prop::collection::vec(1..=8_u64, 0..4), 0..=4_u64);
         prop::collection::vec(one, 1..7).prop_map(|all| {
             let bins = all.into_iter().map(|(pinned, movable, spare)| Bin {
-                capacity: pinned + movable.iter().sum::<u64>() + spare,
-                pinned,
-                movable,
+                pinned: of(pinned),
+                ..bin(pinned + movable.iter().sum::<u64>() + spare, &movable)
             });
             bins.collect()
         })
@@ -241,19 +338,20 @@ mod tests {
         #[test]
         fn nothing_is_lost_and_no_node_is_overfull(bins in fleet()) {
             let found = pack(&bins);
-            let mut held: Vec<u64> = bins.iter().map(|bin| bin.pinned + bin.moving()).collect();
-            let before: u64 = held.iter().sum();
+            let all = |bin: &Bin| bin.pinned.plus(bin.moving());
+            let mut held: Vec<Size> = bins.iter().map(all).collect();
+            let before = Size::sum(&held);
             for one in &found.moves {
                 let size = bins[one.from].movable[one.pod];
-                held[one.from] -= size;
-                held[one.to] += size;
+                held[one.from] = held[one.from].less(size);
+                held[one.to] = held[one.to].plus(size);
                 prop_assert!(!found.freed.contains(&one.to));
             }
-            prop_assert_eq!(held.iter().sum::<u64>(), before);
+            prop_assert_eq!(Size::sum(&held), before);
             for (place, bin) in bins.iter().enumerate() {
-                prop_assert!(held[place] <= bin.capacity);
+                prop_assert!(held[place].fits(bin.capacity));
                 if found.freed.contains(&place) {
-                    prop_assert_eq!((held[place], bin.pinned), (0, 0));
+                    prop_assert_eq!((held[place], bin.pinned), (of(0), of(0)));
                 }
             }
         }
@@ -263,7 +361,7 @@ mod tests {
             nodes in prop::collection::vec(prop::collection::vec(1..=8_u64, 0..3), 1..5),
         ) {
             let bins: Vec<Bin> = nodes.iter().filter(|one| fits(one)).map(|one| bin(8, one)).collect();
-            let sizes: Vec<u64> = bins.iter().flat_map(|bin| bin.movable.clone()).collect();
+            let sizes: Vec<u64> = nodes.iter().filter(|one| fits(one)).flatten().copied().collect();
             let best = fewest(&sizes, &mut Vec::new(), 8);
             let kept = bins.len() - pack(&bins).freed.len();
             prop_assert!(kept >= best);

@@ -5,6 +5,7 @@
 //! free device.
 
 use super::facts::{Host, View, cost_words, fact, gpus, number};
+use super::pool::Pool;
 use super::words::SCHEDULER;
 use crate::domain::{
     Comparator, Confidence, Finding, FindingKind, Judgement, NodeAmount, Recommendation, Severity,
@@ -42,6 +43,10 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     if most < FULL_PERCENT {
         return None;
     }
+    let machine = host.machine.map(|machine| machine.instance_type);
+    let pool = Pool::of(host.node).zip(machine);
+    let values = pool.and_then(|(pool, own)| pool.with_more(name, own));
+    let another = format!("choose a type with more {name} per GPU for this pool");
     let judgement = Judgement {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
@@ -61,7 +66,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             steps: vec![
                 format!("lower requests for {name} that pods of the node do not use"),
                 "move pods that request no GPU to nodes without GPUs".to_owned(),
-                format!("choose a type with more {name} per GPU for this pool"),
+                values.map_or(another.clone(), |values| format!("{another}: {values}")),
             ],
             caveats: vec!["this is one instant: pods of other hours are not seen".to_owned()],
         },

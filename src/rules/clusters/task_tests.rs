@@ -15,7 +15,10 @@ fn host(name: &str, tasks: u32) -> Node {
 }
 
 fn of_service(task: &str, count: u32, on: &str) -> Claim {
-    of(ECS_SERVICE, whole(task, count, on))
+    let mut claim = of(ECS_SERVICE, whole(task, count, on));
+    // Where else a task could run is not read.
+    claim.holder.placement = None;
+    claim
 }
 
 fn advice(lab: &Lab, rule: &str) -> String {

@@ -5,6 +5,7 @@
 
 use super::cpu_only_pods_on_gpu_node as cpu_only;
 use super::facts::{Host, UNASKED, View, cost_words, fact, gpus, lowering, number};
+use super::pool::shrinking;
 use crate::domain::{
     Comparator, Confidence, DeviceUnit, Finding, FindingKind, Judgement, Recommendation, Severity,
 };
@@ -13,10 +14,11 @@ use rust_decimal::Decimal;
 pub(super) const ID: &str = "unallocated-gpus";
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
-    view.hosts.iter().filter_map(finding).collect()
+    let all = view.hosts.iter();
+    all.filter_map(|host| finding(view, host)).collect()
 }
 
-fn finding(host: &Host<'_>) -> Option<Finding> {
+fn finding(view: &View<'_>, host: &Host<'_>) -> Option<Finding> {
     // What the inventory does not show cannot be removed, and may be gone.
     host.machine?;
     let physical = host.devices.physical?;
@@ -57,7 +59,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
                 format!("give the GPUs to other {}s", words.pod)
             },
             to: String::new(),
-            steps: steps(host, is_whole, unallocated, free),
+            steps: steps(view, host, is_whole, (unallocated, free)),
             caveats: caveats(host, is_whole),
         },
     };
@@ -120,7 +122,12 @@ fn is_left_over(host: &Host<'_>, free: Decimal, unallocated: Decimal) -> bool {
     free.is_zero() && unallocated < divided.max(Decimal::ONE)
 }
 
-fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -> Vec<String> {
+fn steps(
+    view: &View<'_>,
+    host: &Host<'_>,
+    is_whole: bool,
+    (unallocated, free): (Decimal, Decimal),
+) -> Vec<String> {
     let (node, words) = (host.node, host.words());
     let mut steps = Vec::new();
     if free < unallocated {
@@ -149,9 +156,10 @@ fn steps(host: &Host<'_>, is_whole: bool, unallocated: Decimal, free: Decimal) -
         ));
     }
     steps.push(words.drain.to_owned());
-    steps.push(match &node.pool {
-        Some(pool) => format!("lower {} {pool}, so that the machine goes", words.pool),
-        None => "terminate its machine".to_owned(),
+    steps.push(match (shrinking(view, &[node]), &node.pool) {
+        (Some(values), _) => values,
+        (None, Some(pool)) => format!("lower {} {pool}, so that the machine goes", words.pool),
+        (None, None) => "terminate its machine".to_owned(),
     });
     steps.extend(host.reservation().map(|one| lowering(one, 1)));
     steps

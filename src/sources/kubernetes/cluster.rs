@@ -1,15 +1,17 @@
 //! A cluster put together: nodes with what they are, and pods with what they hold of them.
 
 use super::dra::{self, Held, Listed};
+use super::holders::Holders;
 use super::nodes::{Described, described};
 use super::objects::{DeviceClaimObject, NodeObject, Object, PodObject, SliceObject};
 use super::owners::Makers;
 use super::pods::{self, Taken};
-use super::resources::unit_by_name;
+use super::resources::{Labels, unit_by_name};
 use super::unclear::Unclear;
+use super::waiting::Waiting;
 use crate::domain::{
     Cause, CauseKind, Claim, ClaimState, DeviceUnit, Devices, Gap, GapSubject, Gathered, GpuOffer,
-    Holder, Owner,
+    Holder,
 };
 use crate::sources::Found;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +32,8 @@ struct Objects {
     makers: Makers,
     slices: Vec<SliceObject>,
     device_claims: Vec<DeviceClaimObject>,
+    /// Labels of namespaces by name.
+    namespaces: BTreeMap<String, Labels>,
 }
 
 impl Objects {
@@ -54,6 +58,9 @@ impl Objects {
                     let metadata = &claim.metadata;
                     let name = (metadata.namespace.clone(), metadata.name.clone());
                     claims.insert(name, claim);
+                }
+                Object::Namespace(metadata) => {
+                    objects.namespaces.insert(metadata.name, metadata.labels);
                 }
                 Object::Other => {}
             }
@@ -103,7 +110,10 @@ pub(super) fn found(objects: Vec<Object>, pods: PodList) -> Gathered<Found> {
     );
     let causes = unclear.causes.iter().cloned();
     gaps.extend(causes.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
-    let (claims, missing) = claims(&objects, &nodes, &held);
+    let waiting = Waiting::of(&objects.pods, &objects.device_claims);
+    let cause = waiting.cause.iter().cloned();
+    gaps.extend(cause.map(|cause| Gap::of(GapSubject::Devices, PLACE, cause)));
+    let (claims, missing) = claims(&objects, &nodes, &held, &waiting);
     gaps.extend(missing.into_iter().map(|name| {
         let cause = Cause::of(CauseKind::NodeNotRecorded, []);
         Gap::of(GapSubject::Instance, name, cause)
@@ -136,7 +146,12 @@ fn claims<'a>(
     objects: &'a Objects,
     nodes: &BTreeMap<&str, Described>,
     held: &[Held<'a>],
+    waiting: &Waiting<'_>,
 ) -> (Vec<Claim>, BTreeSet<&'a str>) {
+    let Objects {
+        makers, namespaces, ..
+    } = objects;
+    let mut holders = Holders::of(makers, namespaces, &objects.nodes);
     let mut claims = Vec::new();
     let mut missing = BTreeSet::new();
     let mut allocated = BTreeSet::new();
@@ -145,7 +160,7 @@ fn claims<'a>(
             missing.insert(one.node);
             continue;
         };
-        let (holder, pod) = holder_of(one.claim, objects);
+        let (holder, pod) = holder_of(one.claim, objects, &mut holders);
         let metadata = &one.claim.metadata;
         let created = metadata.creation_timestamp.map(|time| time.0);
         if let Some(pod) = &holder.pod {
@@ -180,7 +195,7 @@ fn claims<'a>(
                 continue;
             }
             claims.push(Claim {
-                holder: pods::holder(pod, &objects.makers),
+                holder: holders.pod(pod),
                 devices: Devices {
                     resource: resource.to_owned(),
                     unit: node
@@ -196,6 +211,17 @@ fn claims<'a>(
             });
         }
     }
+    claims.extend(waiting.devices.iter().map(|one| Claim {
+        holder: holders.pod(one.pod),
+        devices: Devices {
+            resource: one.driver.to_owned(),
+            unit: DeviceUnit::Whole,
+            count: one.count,
+        },
+        state: ClaimState::Pending,
+        since: pods::since(one.pod),
+        machine: None,
+    }));
     (claims, missing)
 }
 
@@ -211,22 +237,15 @@ fn usual_unit(resource: &str, nodes: &BTreeMap<&str, Described>) -> DeviceUnit {
 fn holder_of<'a>(
     claim: &DeviceClaimObject,
     objects: &'a Objects,
+    holders: &mut Holders<'a>,
 ) -> (Holder, Option<&'a PodObject>) {
     let metadata = &claim.metadata;
     let first = dra::consumers(claim).min();
     let name = first.map(|name| (metadata.namespace.clone(), name.to_owned()));
     let pod = name.as_ref().and_then(|name| objects.pods.get(name));
     let holder = match pod {
-        Some(pod) => pods::holder(pod, &objects.makers),
-        None => Holder {
-            namespace: metadata.namespace.clone(),
-            pod: first.map(str::to_owned),
-            owner: Some(Owner {
-                kind: "ResourceClaim".to_owned(),
-                name: metadata.name.clone(),
-            }),
-            labels: metadata.labels.clone(),
-        },
+        Some(pod) => holders.pod(pod),
+        None => holders.claim(claim, first),
     };
     (holder, pod)
 }

@@ -1,7 +1,8 @@
 //! Devices that are allocated one by one (dynamic resource allocation): what a node has,
 //! and who holds which of them.
 
-use super::objects::{Device, DeviceClaimObject, SliceObject};
+use super::devices::Device;
+use super::objects::{DeviceClaimObject, SliceObject};
 use super::resources::{model_of_product, slices_of, slices_of_card};
 use crate::domain::{DeviceUnit, GpuModel};
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,6 +94,11 @@ impl Listed {
 
 fn is_accelerator(driver: &str) -> bool {
     DRIVERS.contains(&driver)
+}
+
+/// The driver whose whole cards are those of a device class: it installs one of its name.
+pub(super) fn driver_of_class(class: &str) -> Option<&'static str> {
+    DRIVERS.into_iter().find(|driver| *driver == class)
 }
 
 /// What a device is; `None` for one that stands for a whole card in another form.

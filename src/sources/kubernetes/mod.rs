@@ -8,8 +8,10 @@
 #[cfg(not(feature = "kubernetes"))]
 mod absent;
 mod cluster;
+mod devices;
 mod dra;
 mod failure;
+mod holders;
 mod kubectl;
 #[cfg(feature = "kubernetes")]
 mod live;
@@ -17,11 +19,14 @@ mod nodes;
 mod objects;
 mod options;
 mod owners;
+mod placement;
 mod pods;
 mod rbac;
 mod reading;
 mod resources;
 mod unclear;
+mod values;
+mod waiting;
 
 #[cfg(not(feature = "kubernetes"))]
 pub use absent::LiveCluster;

@@ -2,13 +2,14 @@
 //! scheduler can give away.
 
 use super::dra::NodeCards;
-use super::objects::{Amounts, NodeObject, Quantity};
+use super::objects::NodeObject;
 use super::resources::{Labelled, Labels, is_second_name, kind_of, label, offered_devices};
+use super::values::{Amounts, Quantity};
 use crate::catalog::shape;
 use crate::domain::{
     AcceleratorKind, Architecture, DeviceUnit, GpuModel, GpuOffer, GpuShare, Instance,
     InstanceShape, InstanceState, Lifecycle, Node, NodeAmount, NodeDevices, OperatingSystem,
-    Provider, ResourceId, Scheduler, Tenancy,
+    PoolMaker, Provider, ResourceId, Scheduler, Tenancy,
 };
 use crate::sources::provider_id::Place;
 use jiff::Timestamp;
@@ -33,18 +34,29 @@ const ZONE: &[&str] = &[
     "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/zone",
 ];
-const POOL: &[&str] = &[
-    "karpenter.sh/nodepool",
-    "eks.amazonaws.com/nodegroup",
-    "alpha.eksctl.io/nodegroup-name",
-    "cloud.google.com/gke-nodepool",
-    "kubernetes.azure.com/agentpool",
-    "agentpool",
+const POOL: &[(&str, PoolMaker)] = &[
+    ("karpenter.sh/nodepool", PoolMaker::Karpenter),
+    ("eks.amazonaws.com/nodegroup", PoolMaker::EksNodeGroup),
+    ("alpha.eksctl.io/nodegroup-name", PoolMaker::Eksctl),
+    ("cloud.google.com/gke-nodepool", PoolMaker::Gke),
+    ("kubernetes.azure.com/agentpool", PoolMaker::Aks),
+    ("agentpool", PoolMaker::Aks),
 ];
 /// Labels without a domain that say nothing about whose a node is.
 const OF_PROVIDERS: &[&str] = &["agentpool", "storageprofile", "storagetier"];
 /// Where a label begins that stands for a tag: labels have no colons.
 const OWN: (&str, &str) = ("gpucost/", "gpucost:");
+
+/// Pool and type of a node, as its labels name them.
+pub(super) fn kind_of_node(labels: &Labels) -> (Option<&str>, Option<&str>) {
+    (pool(labels).map(|(name, _)| name), label(labels, TYPE))
+}
+
+/// The pool of a node, and what makes its nodes.
+fn pool(labels: &Labels) -> Option<(&str, PoolMaker)> {
+    let mut known = POOL.iter();
+    known.find_map(|(name, maker)| Some((label(labels, &[*name])?, *maker)))
+}
 
 /// A node, and the machine that it is.
 #[derive(Debug)]
@@ -131,7 +143,8 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
         machine: identity.machine.clone(),
         physical,
         price_class: price_class(labels),
-        pool: label(labels, POOL).map(str::to_owned),
+        pool: pool(labels).map(|(name, _)| name.to_owned()),
+        pool_maker: pool(labels).map(|(_, maker)| maker),
         cpu_millicores: amount(object, "cpu", |one| one.in_units(1_000)),
         memory_mib: amount(object, "memory", |one| one.in_units(1) >> 20),
         pods: None,

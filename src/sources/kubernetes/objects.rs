@@ -1,9 +1,10 @@
 //! Objects of Kubernetes as its API writes them: the fields that are read, whatever else
 //! an object has.
 
+use super::devices::{DeviceClaimSpec, DeviceClaimStatus, SliceSpec};
+use super::placement::{Affinity, SpreadConstraint, Taint, Toleration, Volume};
+use super::values::{Amounts, Parts, Quantity, Time, or_default};
 use crate::sources::files::{AtMost, InvalidJson, read_json};
-use jiff::Timestamp;
-use rust_decimal::Decimal;
 use serde::de::{DeserializeOwned, Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -12,94 +13,6 @@ use std::marker::PhantomData;
 
 /// Objects of one list.
 pub(super) const MOST_OBJECTS: usize = 1_000_000;
-/// Parts of one object, such as containers of a pod.
-const MOST_PARTS: usize = 10_000;
-
-pub(super) type Parts<T> = AtMost<T, MOST_PARTS>;
-pub(super) type Amounts = BTreeMap<String, Quantity>;
-
-/// What may be absent or `null`.
-pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Time(pub Timestamp);
-
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let time = text.parse::<Timestamp>().map_err(|error| {
-            D::Error::custom(format!("`{text}` is not an RFC 3339 time: {error}"))
-        })?;
-        Ok(Self(time))
-    }
-}
-
-/// An amount such as `500m` or `16Gi`; never negative.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Quantity(pub Decimal);
-
-impl Quantity {
-    fn parse(text: &str) -> Option<Self> {
-        let is_of_number = |c: char| c.is_ascii_digit() || "+-.".contains(c);
-        let end = text.find(|c: char| !is_of_number(c)).unwrap_or(text.len());
-        let (number, suffix) = text.split_at(end);
-        let number: Decimal = number.parse().ok()?;
-        let factor = match suffix {
-            "n" => Decimal::new(1, 9),
-            "u" => Decimal::new(1, 6),
-            "m" => Decimal::new(1, 3),
-            "" => Decimal::ONE,
-            "k" => power_of_ten(3)?,
-            "M" => power_of_ten(6)?,
-            "G" => power_of_ten(9)?,
-            "T" => power_of_ten(12)?,
-            "P" => power_of_ten(15)?,
-            "E" => power_of_ten(18)?,
-            "Ki" => Decimal::from(1_u64 << 10),
-            "Mi" => Decimal::from(1_u64 << 20),
-            "Gi" => Decimal::from(1_u64 << 30),
-            "Ti" => Decimal::from(1_u64 << 40),
-            "Pi" => Decimal::from(1_u64 << 50),
-            "Ei" => Decimal::from(1_u64 << 60),
-            exponent => power_of_ten(exponent.strip_prefix(['e', 'E'])?.parse().ok()?)?,
-        };
-        let amount = number.checked_mul(factor)?;
-        (!amount.is_sign_negative()).then_some(Self(amount))
-    }
-
-    /// In units of which there are so many in one, rounded up.
-    pub(super) fn in_units(self, per_one: u32) -> u64 {
-        let units = self.0.checked_mul(Decimal::from(per_one));
-        units.map_or(u64::MAX, |units| {
-            u64::try_from(units.ceil()).unwrap_or(u64::MAX)
-        })
-    }
-}
-
-fn power_of_ten(power: i32) -> Option<Decimal> {
-    let of = |power: i32| 10_u64.checked_pow(u32::try_from(power).ok()?);
-    if power < 0 {
-        Decimal::ONE.checked_div(Decimal::from(of(-power)?))
-    } else {
-        of(power).map(Decimal::from)
-    }
-}
-
-impl<'de> Deserialize<'de> for Quantity {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| {
-            D::Error::custom(format!("`{text}` is not a quantity such as 500m or 16Gi"))
-        })
-    }
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -127,6 +40,12 @@ pub(super) struct Annotations {
     /// Set on what a cluster shows of a static pod.
     #[serde(rename = "kubernetes.io/config.mirror")]
     pub static_pod: Option<String>,
+    /// `false` keeps the cluster autoscaler from moving a pod.
+    #[serde(rename = "cluster-autoscaler.kubernetes.io/safe-to-evict")]
+    pub safe_to_evict: Option<String>,
+    /// `true` keeps Karpenter from moving a pod.
+    #[serde(rename = "karpenter.sh/do-not-disrupt")]
+    pub do_not_disrupt: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -145,6 +64,8 @@ pub(super) struct NodeSpec {
     pub provider_id: String,
     #[serde(deserialize_with = "or_default")]
     pub unschedulable: bool,
+    #[serde(deserialize_with = "or_default")]
+    pub taints: Parts<Taint>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -177,7 +98,18 @@ pub(super) struct PodSpec {
     pub init_containers: Parts<Container>,
     /// Devices that are allocated one by one.
     #[serde(deserialize_with = "or_default")]
-    pub resource_claims: Parts<IgnoredAny>,
+    pub resource_claims: Parts<PodClaim>,
+    /// Labels that its node must have.
+    #[serde(deserialize_with = "or_default")]
+    pub node_selector: BTreeMap<String, String>,
+    #[serde(deserialize_with = "or_default")]
+    pub affinity: Affinity,
+    #[serde(deserialize_with = "or_default")]
+    pub tolerations: Parts<Toleration>,
+    #[serde(deserialize_with = "or_default")]
+    pub topology_spread_constraints: Parts<SpreadConstraint>,
+    #[serde(deserialize_with = "or_default")]
+    pub volumes: Parts<Volume>,
     /// What keeps the pod from its scheduler, such as a queue.
     #[serde(deserialize_with = "or_default")]
     pub scheduling_gates: Parts<IgnoredAny>,
@@ -187,6 +119,20 @@ pub(super) struct PodSpec {
     /// CPU and memory of all containers together, where the pod states them.
     #[serde(deserialize_with = "or_default")]
     pub resources: Requests,
+}
+
+/// A claim of devices of a pod: one that stands by itself, or one that a template makes
+/// for the pod, whose name is in the status of the pod.
+#[derive(Debug, Default, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    default,
+    expecting = "a claim of a pod with `name`"
+)]
+pub(super) struct PodClaim {
+    pub name: String,
+    #[serde(deserialize_with = "or_default")]
+    pub resource_claim_name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -221,119 +167,8 @@ pub(super) struct PodStatus {
     #[serde(deserialize_with = "or_default")]
     pub phase: String,
     pub start_time: Option<Time>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "the spec of a resource slice"
-)]
-pub(super) struct SliceSpec {
-    pub driver: String,
     #[serde(deserialize_with = "or_default")]
-    pub node_name: String,
-    pub pool: Pool,
-    #[serde(deserialize_with = "or_default")]
-    pub devices: Parts<Device>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "a pool with `name`, `generation` and `resourceSliceCount`"
-)]
-pub(super) struct Pool {
-    pub name: String,
-    pub generation: i64,
-    pub resource_slice_count: u64,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a device with `name` and `attributes`")]
-pub(super) struct Device {
-    pub name: String,
-    #[serde(deserialize_with = "or_default")]
-    attributes: BTreeMap<String, Attribute>,
-    /// Where the first version of the API has the attributes.
-    #[serde(deserialize_with = "or_default")]
-    basic: BasicDevice,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a device with `attributes`")]
-struct BasicDevice {
-    #[serde(deserialize_with = "or_default")]
-    attributes: BTreeMap<String, Attribute>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an attribute with its type and value")]
-struct Attribute {
-    string: Option<String>,
-}
-
-impl Device {
-    /// A text that its driver says of it, whether the name has the driver's domain or not.
-    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        let all = self.attributes.iter().chain(&self.basic.attributes);
-        let mut named = all.filter(|(key, _)| {
-            let plain = key
-                .rsplit_once('/')
-                .map_or(key.as_str(), |(_, plain)| plain);
-            plain == name
-        });
-        named.find_map(|(_, attribute)| attribute.string.as_deref())
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "the status of a resource claim"
-)]
-pub(super) struct DeviceClaimStatus {
-    #[serde(deserialize_with = "or_default")]
-    pub allocation: Allocation,
-    #[serde(deserialize_with = "or_default")]
-    pub reserved_for: Parts<Consumer>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "an allocation with `devices`")]
-pub(super) struct Allocation {
-    #[serde(deserialize_with = "or_default")]
-    pub devices: AllocatedDevices,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "allocated devices with `results`")]
-pub(super) struct AllocatedDevices {
-    #[serde(deserialize_with = "or_default")]
-    pub results: Parts<AllocatedDevice>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    default,
-    expecting = "a device with `driver`, `pool` and `device`"
-)]
-pub(super) struct AllocatedDevice {
-    pub driver: String,
-    pub pool: String,
-    pub device: String,
-    #[serde(deserialize_with = "or_default")]
-    pub admin_access: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "a consumer with `resource` and `name`")]
-pub(super) struct Consumer {
-    pub resource: String,
-    pub name: String,
+    pub resource_claim_statuses: Parts<PodClaim>,
 }
 
 /// An object with what it should be and what it is.
@@ -347,7 +182,7 @@ pub(super) struct Body<S, T> {
 pub(super) type NodeObject = Body<NodeSpec, NodeStatus>;
 pub(super) type PodObject = Body<PodSpec, PodStatus>;
 pub(super) type SliceObject = Body<SliceSpec, ()>;
-pub(super) type DeviceClaimObject = Body<(), DeviceClaimStatus>;
+pub(super) type DeviceClaimObject = Body<DeviceClaimSpec, DeviceClaimStatus>;
 
 #[derive(Debug)]
 pub(super) enum Object {
@@ -357,6 +192,7 @@ pub(super) enum Object {
     Maker(&'static str, Metadata),
     Slice(SliceObject),
     DeviceClaim(DeviceClaimObject),
+    Namespace(Metadata),
     Other,
 }
 
@@ -435,6 +271,7 @@ impl ObjectWire {
                 spec: part("spec", self.spec)?,
                 status: part("status", self.status)?,
             })),
+            ("", "Namespace") => Object::Namespace(metadata),
             ("apps", "ReplicaSet") => Object::Maker("ReplicaSet", metadata),
             ("batch", "Job") => Object::Maker("Job", metadata),
             ("resource.k8s.io", "ResourceSlice") => Object::Slice(Body {
@@ -444,7 +281,7 @@ impl ObjectWire {
             }),
             ("resource.k8s.io", "ResourceClaim") => Object::DeviceClaim(Body {
                 metadata,
-                spec: (),
+                spec: part("spec", self.spec)?,
                 status: part("status", self.status)?,
             }),
             _ => Object::Other,
@@ -506,34 +343,6 @@ impl<'de> Deserialize<'de> for Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantities_have_suffixes_of_ten_and_of_two() {
-        for (text, amount) in [
-            ("0", "0"),
-            ("8", "8"),
-            ("500m", "0.5"),
-            ("1.5", "1.5"),
-            ("100n", "0.0000001"),
-            ("2k", "2000"),
-            ("16Gi", "17179869184"),
-            ("1Ki", "1024"),
-            ("1E", "1000000000000000000"),
-            ("12e3", "12000"),
-            ("5E-1", "0.5"),
-        ] {
-            let found = Quantity::parse(text).map(|one| one.0.normalize().to_string());
-            assert_eq!(found.as_deref(), Some(amount), "{text}");
-        }
-        for text in ["", "-1", "much", "1 Gi", "1Gib", "1e99", "1e", "Gi", "1i"] {
-            assert!(Quantity::parse(text).is_none(), "{text}");
-        }
-        let units = |text: &str, per_one| Quantity::parse(text).expect("valid").in_units(per_one);
-        assert_eq!(units("1500m", 1_000), 1_500);
-        // A fraction of a unit takes a whole one.
-        assert_eq!(units("1u", 1_000), 1);
-        assert_eq!(units("79228162514264337593543950335", 1_000), u64::MAX);
-    }
 
     #[test]
     fn an_object_or_a_list_of_several_kinds_is_read() {

@@ -1,6 +1,7 @@
 //! Who made a pod: the last one of the chain of controllers that is known.
 
-use super::objects::{Metadata, OwnerReference, Parts};
+use super::objects::{Metadata, OwnerReference};
+use super::values::Parts;
 use crate::domain::Owner;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! Pods: what each holds, and what it takes of its node.
 
-use super::objects::{Container, PodObject, PodSpec, Quantity, Requests};
+use super::objects::{Container, PodObject, PodSpec, Requests};
 use super::owners::Makers;
 use super::resources::{is_foreign, kind_of};
-use crate::domain::{Holder, InitRequest, effective_request};
+use super::values::Quantity;
+use crate::domain::{InitRequest, effective_request};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +21,7 @@ pub(super) struct Taken {
 impl Taken {
     /// `is_tied` is whether the pod belongs to its node.
     pub(super) fn add(&mut self, pod: &PodObject, is_tied: bool) {
-        let spec = &pod.spec;
-        let cpu = amount(spec, "cpu", |one| one.in_units(1_000));
-        let memory = amount(spec, "memory", |one| one.in_units(1));
+        let (cpu, memory) = host_requests(&pod.spec);
         self.pods = self.pods.saturating_add(1);
         let is_cpu_only = !is_tied && devices(pod).is_empty() && !uses_device_claims(pod);
         self.cpu_only_pods = self.cpu_only_pods.saturating_add(u32::from(is_cpu_only));
@@ -43,6 +42,11 @@ pub(super) fn has_ended(pod: &PodObject) -> bool {
 /// Whether a pod is kept from its scheduler: it waits for something else than devices.
 pub(super) fn is_held_back(pod: &PodObject) -> bool {
     pod.spec.node_name.is_empty() && !pod.spec.scheduling_gates.0.is_empty()
+}
+
+/// Whether a pod waits for its scheduler to place it.
+pub(super) fn waits(pod: &PodObject) -> bool {
+    pod.spec.node_name.is_empty() && !has_ended(pod) && !is_held_back(pod)
 }
 
 /// Whether a pod belongs to its node and goes with it: a DaemonSet made it, or the node
@@ -91,6 +95,15 @@ fn requested(pod: &PodObject, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str,
         .collect()
 }
 
+/// What a pod requests beside devices: thousandths of a core, and bytes of memory.
+pub(super) fn host_requests(spec: &PodSpec) -> (u64, u64) {
+    let cpu_millicores = amount(spec, "cpu", |one| one.in_units(1_000));
+    (
+        cpu_millicores,
+        amount(spec, "memory", |one| one.in_units(1)),
+    )
+}
+
 /// CPU or memory: what the pod states for all of its containers, else what they add up to,
 /// with what it takes beside them.
 fn amount(spec: &PodSpec, name: &str, units: impl Fn(Quantity) -> u64) -> u64 {
@@ -110,15 +123,6 @@ fn effective(spec: &PodSpec, amount: impl Fn(&Requests) -> u64) -> u64 {
     });
     let init: Vec<InitRequest> = init.collect();
     effective_request(&containers, &init)
-}
-
-pub(super) fn holder(pod: &PodObject, makers: &Makers) -> Holder {
-    Holder {
-        namespace: pod.metadata.namespace.clone(),
-        pod: Some(pod.metadata.name.clone()),
-        owner: makers.owner_of(&pod.metadata),
-        labels: pod.metadata.labels.clone(),
-    }
 }
 
 /// Since when a pod holds what it asked for, or waits for it.

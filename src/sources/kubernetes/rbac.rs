@@ -17,7 +17,7 @@ pub struct Resource {
     pub kind: &'static str,
     /// Which objects are sent at all; empty for all.
     pub field_selector: &'static str,
-    /// Whether names and owners are enough.
+    /// Whether names, labels and owners are enough.
     pub is_metadata_only: bool,
 }
 
@@ -37,6 +37,14 @@ pub(super) const PODS: Resource = Resource {
     kind: "Pod",
     // The others hold nothing any more.
     field_selector: "status.phase!=Succeeded,status.phase!=Failed",
+    ..NODES
+};
+
+pub(super) const NAMESPACES: Resource = Resource {
+    action: "kubernetes:namespaces",
+    name: "namespaces",
+    kind: "Namespace",
+    is_metadata_only: true,
     ..NODES
 };
 
@@ -75,7 +83,15 @@ pub(super) const DEVICE_CLAIMS: Resource = Resource {
 };
 
 /// Every list that is asked for, in order.
-pub const RESOURCES: &[Resource] = &[NODES, PODS, REPLICA_SETS, JOBS, SLICES, DEVICE_CLAIMS];
+pub const RESOURCES: &[Resource] = &[
+    NODES,
+    PODS,
+    NAMESPACES,
+    REPLICA_SETS,
+    JOBS,
+    SLICES,
+    DEVICE_CLAIMS,
+];
 
 /// What fails before the first list.
 pub(super) const CONNECT: &str = "kubernetes:connect";
@@ -85,6 +101,7 @@ pub const ACTIONS: &[&str] = &[
     CONNECT,
     NODES.action,
     PODS.action,
+    NAMESPACES.action,
     REPLICA_SETS.action,
     JOBS.action,
     SLICES.action,

@@ -1,6 +1,6 @@
 //! What accelerators are asked for by, and what the labels of a node say of them.
 
-use super::objects::Amounts;
+use super::values::Amounts;
 use crate::catalog::mig_profiles;
 use crate::domain::{AcceleratorKind, DeviceUnit, GpuModel, GpuOffer, GpuShare, NodeDevices};
 use rust_decimal::Decimal;

@@ -53,6 +53,7 @@ impl Host {
             devices: BTreeMap::from([(GPU.to_owned(), offered)]),
             price_class: None,
             pool: found.capacity_provider_name,
+            pool_maker: None,
             cpu_millicores: registered_amount(whole("CPU").saturating_mul(MILLICORES) / CPU_UNITS),
             memory_mib: registered_amount(whole("MEMORY")),
             pods: None,
@@ -106,6 +107,7 @@ impl Host {
                 pod: Some(last_of(&task.task_arn).to_owned()),
                 owner: owner(task),
                 labels: BTreeMap::new(),
+                placement: None,
             },
             devices: Devices {
                 resource: GPU.to_owned(),

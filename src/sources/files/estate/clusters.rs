@@ -3,7 +3,7 @@
 use super::fields::{Wire, decimal, named, time};
 use crate::domain::{
     Claim, ClaimState, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Lifecycle, Node,
-    NodeAmount, NodeDevices, Owner, ResourceId, Scheduler,
+    NodeAmount, NodeDevices, Owner, Placement, PoolMaker, ResourceId, Scheduler,
 };
 use serde::de;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,8 @@ pub(super) struct NodeWire {
     price_class: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pool: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pool_maker: Option<String>,
     cpu_millicores: AmountWire,
     memory_mib: AmountWire,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,6 +104,22 @@ pub(super) struct ClaimWire {
     since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     machine: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    placement: Option<PlacementWire>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a placement with `cpu_millicores` and `memory_mib`"
+)]
+struct PlacementWire {
+    cpu_millicores: u64,
+    memory_mib: u64,
+    #[serde(default)]
+    bound: bool,
+    #[serde(default)]
+    local_data: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -206,6 +224,7 @@ impl Wire for NodeWire {
         let price_class = self.price_class.as_deref();
         let scheduler = self.scheduler.as_deref();
         let scheduler = scheduler.map(|name| named("scheduler", name, Scheduler::from_name));
+        let pool_maker = self.pool_maker.as_deref();
         Ok(Node {
             name: self.name,
             scheduler: scheduler.transpose()?.unwrap_or(Scheduler::Kubernetes),
@@ -218,6 +237,9 @@ impl Wire for NodeWire {
                 .map(|name| named("price class", name, Lifecycle::from_name))
                 .transpose()?,
             pool: self.pool,
+            pool_maker: pool_maker
+                .map(|name| named("pool maker", name, PoolMaker::from_name))
+                .transpose()?,
             cpu_millicores: amount(self.cpu_millicores),
             memory_mib: amount(self.memory_mib),
             pods: self.pods,
@@ -247,6 +269,12 @@ impl Wire for ClaimWire {
                     name: owner.name,
                 }),
                 labels: self.labels,
+                placement: self.placement.map(|one| Placement {
+                    cpu_millicores: one.cpu_millicores,
+                    memory_mib: one.memory_mib,
+                    is_bound: one.bound,
+                    has_local_data: one.local_data,
+                }),
             },
             devices: Devices {
                 resource: self.resource,
@@ -320,6 +348,7 @@ pub(super) fn node_wire(node: &Node) -> NodeWire {
         devices: devices.collect(),
         price_class: node.price_class.map(|class| class.name().to_owned()),
         pool: node.pool.clone(),
+        pool_maker: node.pool_maker.map(|maker| maker.name().to_owned()),
         cpu_millicores: amount_wire(node.cpu_millicores),
         memory_mib: amount_wire(node.memory_mib),
         pods: node.pods,
@@ -335,6 +364,7 @@ pub(super) fn claim_wire(claim: &Claim) -> ClaimWire {
         pod,
         owner,
         labels,
+        placement,
     } = &claim.holder;
     ClaimWire {
         namespace: namespace.clone(),
@@ -350,6 +380,12 @@ pub(super) fn claim_wire(claim: &Claim) -> ClaimWire {
         state: claim.state.name().to_owned(),
         since: claim.since.map(|time| time.to_string()),
         machine: claim.machine.as_ref().map(ToString::to_string),
+        placement: placement.map(|one| PlacementWire {
+            cpu_millicores: one.cpu_millicores,
+            memory_mib: one.memory_mib,
+            bound: one.is_bound,
+            local_data: one.has_local_data,
+        }),
     }
 }
 
@@ -400,6 +436,7 @@ mod tests {
             },
             "price_class": "spot",
             "pool": "trainers",
+            "pool_maker": "karpenter",
             "cpu_millicores": {"capacity": 96_000, "allocatable": 95_000, "requested": 1_500},
             "memory_mib": {"capacity": 1_000, "allocatable": 900},
             "pods": 3,
@@ -421,6 +458,9 @@ mod tests {
             "state": "running",
             "since": "2026-10-01T00:00:00Z",
             "machine": "i-1",
+            "placement": {
+                "cpu_millicores": 4_000, "memory_mib": 16_384, "bound": true, "local_data": true,
+            },
         })
     }
 

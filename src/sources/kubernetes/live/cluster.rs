@@ -5,7 +5,7 @@ use super::super::cluster::{PLACE, PodList, found};
 use super::super::failure::OpenError;
 use super::super::objects::Object;
 use super::super::options::KubernetesOptions;
-use super::super::rbac::{DEVICE_CLAIMS, JOBS, NODES, PODS, REPLICA_SETS, SLICES};
+use super::super::rbac::{DEVICE_CLAIMS, JOBS, NAMESPACES, NODES, PODS, REPLICA_SETS, SLICES};
 use super::super::reading::Reading;
 use super::client::ApiServer;
 use super::config::{Target, address_of_credentials};
@@ -65,11 +65,15 @@ impl LiveCluster {
             }
         };
         progress("owners of Kubernetes pods");
-        for resource in [REPLICA_SETS, JOBS] {
+        let unknown = "owners beyond these are unknown";
+        for (resource, fallback) in [
+            (NAMESPACES, "labels of namespaces are unknown"),
+            (REPLICA_SETS, unknown),
+            (JOBS, unknown),
+        ] {
             match list(&server, &resource, V1).await {
                 Ok(owners) => objects.extend(owners),
                 Err(refusal) => {
-                    let fallback = "owners beyond these are unknown";
                     gaps.push(gap(GapSubject::Owners, &refusal, fallback));
                 }
             }

@@ -1,7 +1,8 @@
 //! One page of a list as an API server sends it: its items do not state their kind.
 
-use super::super::objects::{Item, MOST_OBJECTS, Object, or_default};
+use super::super::objects::{Item, MOST_OBJECTS, Object};
 use super::super::rbac::Resource;
+use super::super::values::or_default;
 use crate::sources::files::{AtMost, InvalidJson, at, read_json};
 use serde::Deserialize;
 use std::marker::PhantomData;

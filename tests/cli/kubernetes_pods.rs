@@ -1,0 +1,223 @@
+//! Pods of a cluster from the output of kubectl: what they wait for, whose they are, and where
+//! they could be as well.
+
+use crate::cli::unread_clusters::{node, pod, proxy, read, reasons};
+use crate::cli::world::World;
+use gpucost::domain::ClaimState;
+use serde_json::{Value, json};
+
+const AS_OF: &str = "2026-11-01T00:00:00Z";
+
+/// The findings of a rule about some objects.
+fn findings(objects: &[Value], rule: &str) -> Vec<Value> {
+    let world = World::new();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    let path = world.file("cluster.json", list.to_string());
+    let audit = [
+        "audit",
+        "--from-kubectl",
+        &path,
+        "--as-of",
+        AS_OF,
+        "--format",
+        "json",
+    ];
+    let report = world.run(&audit).json();
+    let all = report["findings"].as_array().expect("a list").iter();
+    all.filter(|one| one["rule"] == rule).cloned().collect()
+}
+
+/// A claim of devices that is not allocated, with one request.
+fn claim(name: &str, request: &Value) -> Value {
+    json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {"devices": {"requests": [request]}},
+    })
+}
+
+fn whole(count: u32) -> Value {
+    json!({"name": "gpus", "exactly": {
+        "deviceClassName": "gpu.nvidia.com", "allocationMode": "ExactCount", "count": count,
+    }})
+}
+
+/// A pod that waits for a claim by its name.
+fn waiting(name: &str, claim: &str) -> Value {
+    let own = json!([{"name": "gpu", "resourceClaimName": claim}]);
+    pod(
+        "ml",
+        name,
+        &json!({"containers": [{}], "resourceClaims": own}),
+    )
+}
+
+/// A node whose eight devices a driver lists.
+fn listed() -> Vec<Value> {
+    let devices: Vec<Value> = (0..8)
+        .map(|number| {
+            let id = json!({"string": format!("GPU-{number}")});
+            json!({"name": format!("gpu-{number}"), "attributes": {"uuid": id}})
+        })
+        .collect();
+    let slice = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+        "metadata": {"name": "a-gpu"},
+        "spec": {
+            "driver": "gpu.nvidia.com", "nodeName": "a", "devices": devices,
+            "pool": {"name": "a", "generation": 1, "resourceSliceCount": 1},
+        },
+    });
+    let web = pod("web", "page", &json!({"nodeName": "a", "containers": [{}]}));
+    vec![node("a", &json!({})), proxy("a"), web, slice]
+}
+
+#[test]
+fn pods_that_wait_for_resource_claims_wait_for_their_devices() {
+    let mut objects = listed();
+    // Three devices for two pods that share them, and one for a pod of a template.
+    objects.extend([claim("shared", &whole(3)), waiting("p-0", "shared")]);
+    objects.push(waiting("p-1", "shared"));
+    let mut made = pod(
+        "ml",
+        "q",
+        &json!({
+            "containers": [{}],
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}],
+        }),
+    );
+    made["status"]["resourceClaimStatuses"] =
+        json!([{"name": "gpu", "resourceClaimName": "q-gpu-x7"}]);
+    objects.extend([made, claim("q-gpu-x7", &whole(1))]);
+    let found = read(&objects);
+    assert_eq!(reasons(&found), Vec::<String>::new());
+    let claims = found.value.clusters.claims.iter();
+    let mut rows: Vec<(&str, &str, u32)> = claims
+        .map(|one| {
+            assert_eq!(one.state, ClaimState::Pending);
+            let pod = one.holder.pod.as_deref().expect("a pod");
+            (pod, one.devices.resource.as_str(), one.devices.count)
+        })
+        .collect();
+    rows.sort_unstable();
+    let expected = [("p-0", "gpu.nvidia.com", 3), ("q", "gpu.nvidia.com", 1)];
+    assert_eq!(rows, expected);
+    let [one] = &findings(&objects, "pending-gpu-pods")[..] else {
+        panic!("one finding");
+    };
+    let title = one["title"].as_str().expect("text");
+    // Eight are listed, and none is allocated.
+    assert!(title.starts_with("2 pods wait for 4 GPUs"), "{title}");
+    assert!(title.contains("free: 8 GPUs"), "{title}");
+}
+
+#[test]
+fn what_a_claim_asks_for_in_words_that_are_not_understood_is_a_gap() {
+    let mut objects = listed();
+    let slice = json!({"name": "part", "exactly": {"deviceClassName": "mig.nvidia.com"}});
+    objects.extend([
+        claim("part", &slice),
+        waiting("p", "part"),
+        waiting("q", "none"),
+    ]);
+    let found = read(&objects);
+    assert!(found.value.clusters.claims.is_empty());
+    let expected = "devices of cluster: 2 pods wait for resource claims of unknown devices, of \
+                    device classes such as mig.nvidia.com";
+    assert_eq!(reasons(&found), [expected]);
+    // A policy that forbids pods that wait does not pass.
+    let world = World::new();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    let path = world.file("cluster.json", list.to_string());
+    for (rule, code) in [("pending-gpu-pods", 3), ("stranded-host", 0)] {
+        let policy = format!("[[forbid]]\nrule = \"{rule}\"\n");
+        world.file("gpucost-policy.toml", policy);
+        let check = ["check", "--from-kubectl", &path, "--as-of", AS_OF];
+        let outcome = world.run(&check);
+        assert_eq!(outcome.code, code, "{rule}: {}", outcome.all());
+    }
+}
+
+#[test]
+fn a_label_of_the_namespace_is_that_of_pods_without_it() {
+    let asking = |namespace: &str, name: &str, labels: Value| {
+        let container = json!({"resources": {"limits": {"nvidia.com/gpu": "2"}}});
+        let spec = json!({"nodeName": "a", "containers": [container]});
+        let mut pod = pod(namespace, name, &spec);
+        pod["metadata"]["labels"] = labels;
+        pod
+    };
+    let namespace = |name: &str, team: &str| {
+        let labels = json!({"team": team, "kubernetes.io/metadata.name": name});
+        json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "labels": labels},
+        })
+    };
+    let objects = [
+        node("a", &json!({"nvidia.com/gpu": "8"})),
+        proxy("a"),
+        namespace("ml", "research"),
+        asking("ml", "p", json!({})),
+        asking("ml", "q", json!({"team": "platform"})),
+        asking("web", "r", json!({})),
+    ];
+    let world = World::new();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    let path = world.file("cluster.json", list.to_string());
+    let audit = ["audit", "--from-kubectl", &path, "--as-of", AS_OF];
+    let by = ["--group-by", "label:team", "--format", "json"];
+    let report = world.run(&[&audit[..], &by].concat()).json();
+    let rows = report["showback"]["rows"].as_array().expect("a list");
+    let held = rows.iter().filter(|row| row["part"] == "requested");
+    let mut teams: Vec<String> = held
+        .map(|row| row["values"]["label:team"].to_string())
+        .collect();
+    teams.sort();
+    assert_eq!(teams, ["\"platform\"", "\"research\"", "null"]);
+}
+
+/// A pod of a Deployment with four GPUs on a node of 192 cores, with more in its spec.
+fn ranker(on: &str, cpu: &str, more: &Value) -> Value {
+    let requests = json!({"nvidia.com/gpu": "4", "cpu": cpu});
+    let mut spec = json!({
+        "nodeName": on, "containers": [{"resources": {"requests": requests}}],
+    });
+    for (key, value) in more.as_object().expect("a spec") {
+        spec[key] = value.clone();
+    }
+    let mut pod = pod("ml", &format!("ranker-{on}"), &spec);
+    let owner = json!({"kind": "Deployment", "name": "ranker", "controller": true});
+    pod["metadata"]["ownerReferences"] = json!([owner]);
+    pod
+}
+
+#[test]
+fn nodes_are_repacked_only_if_cpu_memory_and_rules_for_placing_allow_it() {
+    let plugin = json!({"nvidia.com/gpu": "8"});
+    let fleet = |one: Value, other: Value| {
+        let nodes = [node("a", &plugin), node("b", &plugin)];
+        let mut objects = nodes.to_vec();
+        objects.extend([proxy("a"), proxy("b"), one, other]);
+        findings(&objects, "fragmented-gpus")
+    };
+    let none = json!({});
+    let alike = |cpu| fleet(ranker("a", cpu, &none), ranker("b", cpu, &none));
+    // 96 + 96 of 192 cores, and 97 + 97.
+    let [one] = &alike("96")[..] else {
+        panic!("one finding");
+    };
+    let title = one["title"].as_str().expect("text");
+    assert!(title.ends_with("the pods of 2 nodes fit on 1"), "{title}");
+    assert_eq!(alike("97"), Vec::<Value>::new());
+    // Each is kept where it is.
+    let here = |name: &str| json!({"nodeSelector": {"kubernetes.io/hostname": name}});
+    let kept = fleet(ranker("a", "1", &here("a")), ranker("b", "1", &here("b")));
+    assert_eq!(kept, Vec::<Value>::new());
+    let disk = json!({"volumes": [{"name": "scratch", "emptyDir": {}}]});
+    let [one] = &fleet(ranker("a", "1", &disk), ranker("b", "1", &disk))[..] else {
+        panic!("one finding");
+    };
+    let caveats = one["recommendation"]["caveats"].to_string();
+    assert!(caveats.contains("1 pod that moves keeps data"), "{caveats}");
+}
