@@ -6,7 +6,7 @@ use super::redact::Masks;
 use super::{Io, audit, estate, output};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
 use crate::catalog::Prices;
-use crate::domain::Policy;
+use crate::domain::{Clusters, Policy};
 use crate::report::text::fit;
 use crate::report::{
     Derivation, NotFound, commitment_explanation, explainable_ids, explanation, find_explained,
@@ -29,8 +29,8 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
         output::document(&text, &args.estate.out, io)?;
         return Ok(ExitCode::Done);
     }
-    let explained =
-        find_explained(&audited, &id).map_err(|reason| not_found(&id, &reason, &audited))?;
+    let explained = find_explained(&audited, &estate.clusters, &id)
+        .map_err(|reason| not_found(&id, &reason, &audited, &estate.clusters))?;
     let derivation = Derivation {
         audit: &audited,
         policy: &settings.policy,
@@ -44,6 +44,10 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
 fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> String {
     let mut known = explainable_ids(audited);
     known.extend(estate.commitments.ids().map(str::to_owned));
+    let nodes = estate.clusters.nodes.iter();
+    known.extend(nodes.map(|node| node.name.clone()));
+    let findings = audited.findings.iter();
+    known.extend(findings.map(|finding| finding.workload().to_owned()));
     for AuditedWorkload { workload, .. } in &audited.workloads {
         for instance in &workload.instances {
             known.extend([instance.as_str(), instance.native()].map(str::to_owned));
@@ -75,11 +79,12 @@ fn commitment(id: &str, estate: &Estate, policy: &Policy) -> Option<String> {
     commitment_explanation(estate, used, policy)
 }
 
-fn not_found(id: &str, reason: &NotFound, audited: &Audit) -> Failure {
+fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) -> Failure {
     let id = fit(id, SHOWN_COLUMNS);
     match reason {
         NotFound::Unknown => {
             let mut known = explainable_ids(audited);
+            known.extend(clusters.nodes.iter().map(|node| node.name.clone()));
             known.sort_by_cached_key(|known| {
                 let likeness = strsim::jaro_winkler(known, &id);
                 std::cmp::Reverse((likeness * 1e6) as u64)
@@ -98,6 +103,8 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit) -> Failure {
             Failure::input(format!("{} workloads are named `{id}`", ids.len()))
                 .with_hint(format!("use an id instead: {}", listed(ids)))
         }
+        NotFound::Several(ids) => Failure::input(format!("`{id}` matches {} ids", ids.len()))
+            .with_hint(format!("use one of them: {}", listed(ids))),
     }
 }
 

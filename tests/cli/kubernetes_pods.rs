@@ -2,9 +2,10 @@
 //! they could be as well.
 
 use crate::cli::unread_clusters::{node, pod, proxy, read, reasons};
-use crate::cli::world::World;
+use crate::cli::world::{Outcome, World};
 use gpucost::domain::ClaimState;
 use serde_json::{Value, json};
+use std::path::Path;
 
 const AS_OF: &str = "2026-11-01T00:00:00Z";
 
@@ -220,4 +221,54 @@ fn nodes_are_repacked_only_if_cpu_memory_and_rules_for_placing_allow_it() {
     };
     let caveats = one["recommendation"]["caveats"].to_string();
     assert!(caveats.contains("1 pod that moves keeps data"), "{caveats}");
+}
+
+/// What `explain` prints of an id in a situation of a rule, whose machines have other names
+/// than their nodes.
+fn explained(rule: &str, id: &str) -> Outcome {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+    let text = std::fs::read_to_string(path.join(rule).join("fires.json")).expect("a fixture");
+    let mut estate: Value = serde_json::from_str(&text).expect("JSON");
+    for instance in estate["instances"].as_array_mut().expect("a list") {
+        instance["tags"] = json!({});
+    }
+    let world = World::new();
+    let path = world.estate("estate.json", &estate);
+    world.run(&["explain", id, "--from", &path])
+}
+
+#[test]
+fn findings_about_a_cluster_go_by_node_by_pod_and_by_the_start_of_an_id() {
+    let same = |rule: &str, id: &str, others: &[&str]| {
+        let text = explained(rule, id);
+        assert_eq!(text.code, 0, "{}", text.stderr);
+        for other in others {
+            let found = explained(rule, other);
+            assert_eq!(found.stdout, text.stdout, "{other}: {}", found.stderr);
+        }
+    };
+    let rule = "unallocated-gpus";
+    let others = ["unallocated-gpus:gpu-1", "unallocated-gpus:i-", "unalloc"];
+    same(rule, "unallocated-gpus:i-gpu-1", &others);
+    // A node is its machine, and that is a workload.
+    same(rule, "i-gpu-1", &["gpu-1"]);
+    same(rule, "plan:i-gpu-1", &["plan:gpu-1"]);
+    let others = ["search/notebook-0", "idle-claim:search/note"];
+    same("idle-claim", "idle-claim:search/notebook-0", &others);
+    let rule = "fragmented-gpus";
+    let others = ["lab/train/p4d.24xlarge", "fragmented-gpus:lab"];
+    same(rule, "fragmented-gpus:lab/train/p4d.24xlarge", &others);
+    let several = explained(rule, "i-gpu");
+    assert_eq!(
+        several.all(),
+        "exit code 2\n--- stdout\n--- stderr\nerror: `i-gpu` matches 2 ids\n\
+         hint: use one of them: i-gpu-1, i-gpu-2\n"
+    );
+    let unknown = explained("idle-claim", "search/notebok-0");
+    assert_eq!(unknown.code, 2);
+    assert!(
+        unknown.stderr.contains("idle-claim:search/notebook-0"),
+        "{}",
+        unknown.stderr
+    );
 }

@@ -3,7 +3,9 @@
 
 use crate::rules::builder::audited;
 use crate::rules::fixtures::{SITUATIONS, audit_of, decimal, dollars, holds, of, only, silence};
-use gpucost::domain::{CapacityReservation, Finding, FindingKind, Policy, Risk, Severity};
+use gpucost::domain::{
+    CapacityReservation, Clusters, Finding, FindingKind, Policy, Risk, Severity,
+};
 use gpucost::report::{Derivation, Explained, explainable_ids, explanation, find_explained};
 use gpucost::rules::CLUSTER_RULES;
 
@@ -175,7 +177,7 @@ fn each_finding_is_explained_by_its_id() {
         let audit = audit_of(rule, "fires");
         let id = only(&audit, rule).id();
         assert!(explainable_ids(&audit).contains(&id));
-        let found = find_explained(&audit, &id).expect("it is found");
+        let found = find_explained(&audit, &Clusters::default(), &id).expect("it is found");
         let Explained::Finding(finding, _) = found else {
             panic!("{found:?}");
         };

@@ -1,8 +1,9 @@
 //! What an id stands for.
 
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::Finding;
+use crate::domain::{Clusters, Finding};
 use crate::savings::UnusedCommitment;
+use std::collections::BTreeSet;
 
 /// Before the id of a workload: its part of the plan alone.
 const PLAN: &str = "plan:";
@@ -27,63 +28,150 @@ pub enum NotFound {
     Unknown,
     /// Several workloads have this name; their ids, ascending.
     Ambiguous(Vec<String>),
+    /// It is the start, or the subject, of several ids; these, ascending.
+    Several(Vec<String>),
 }
 
-/// Finds what an id names: a finding, also by the name of its workload, an unused commitment, a workload, one of its
-/// instances, or a workload's name where only one has it; `plan:` before one of the last three
-/// names the workload's part of the plan.
+type Found<T> = Result<T, NotFound>;
+
+/// Finds what an id names: a finding, also by the name of its workload or node, or by its
+/// pod, pool or cluster alone; an unused commitment; a workload, one of its instances, a
+/// node, or a workload's name where only one has it; `plan:` before one of the last four
+/// names the workload's part of the plan. The start of an id is enough where only one id
+/// begins with it.
 ///
 /// # Errors
-/// When nothing has the id, or several workloads have the name.
-pub fn find_explained<'a>(audit: &'a Audit, id: &str) -> Result<Explained<'a>, NotFound> {
+/// When nothing has the id, or several have the name or the start.
+pub fn find_explained<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Found<Explained<'a>> {
+    match by_name(audit, clusters, id) {
+        Err(NotFound::Unknown) => {
+            let whole = only_start(audit, id)?;
+            by_name(audit, clusters, &whole)
+        }
+        found => found,
+    }
+}
+
+fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Found<Explained<'a>> {
     if let Some(finding) = audit.findings.iter().find(|finding| finding.id() == id) {
-        let of = finding.workload();
-        let mut workloads = audit.workloads.iter();
-        let audited = workloads.find(|one| one.workload.id() == of);
-        return Ok(Explained::Finding(finding, audited));
+        return Ok(explained(audit, finding));
     }
     if let Some(unused) = audit.unused.iter().find(|one| one.id == id) {
         return Ok(Explained::Unused(unused));
     }
-    match workload(audit, id) {
+    match workload_or_node(audit, clusters, id) {
         Err(NotFound::Unknown) => {
-            if let Some(found) = finding_by_name(audit, id) {
+            if let Some(found) = finding_by_name(audit, clusters, id) {
+                return found;
+            }
+            if let Some(found) = finding_by_subject(audit, id) {
                 return found;
             }
             let planned = id.strip_prefix(PLAN).ok_or(NotFound::Unknown)?;
-            workload(audit, planned).map(Explained::Plan)
+            workload_or_node(audit, clusters, planned).map(Explained::Plan)
         }
         found => found.map(Explained::Workload),
     }
 }
 
-/// The finding of `RULE:NAME`, where the name is that of a workload; `None` where no
-/// workload of that name has a finding of that rule.
-fn finding_by_name<'a>(audit: &'a Audit, id: &str) -> Option<Result<Explained<'a>, NotFound>> {
-    let (rule, name) = id.split_once(':')?;
-    let of = |finding: &Finding| {
-        let mut workloads = audit.workloads.iter();
-        workloads.find(|one| one.workload.id() == finding.workload())
-    };
-    let found: Vec<(&Finding, &AuditedWorkload)> = audit
-        .findings
-        .iter()
-        .filter(|finding| finding.rule() == rule)
-        .filter_map(|finding| Some((finding, of(finding)?)))
-        .filter(|(_, one)| one.workload.name == name)
-        .collect();
-    match found.as_slice() {
-        [] => None,
-        [(finding, one)] => Some(Ok(Explained::Finding(finding, Some(one)))),
-        several => {
-            let mut ids: Vec<String> = several.iter().map(|(finding, _)| finding.id()).collect();
-            ids.sort();
-            Some(Err(NotFound::Ambiguous(ids)))
-        }
+/// A finding with the workload that it is about, where it is about one.
+fn explained<'a>(audit: &'a Audit, finding: &'a Finding) -> Explained<'a> {
+    let mut workloads = audit.workloads.iter();
+    let audited = workloads.find(|one| one.workload.id() == finding.workload());
+    Explained::Finding(finding, audited)
+}
+
+/// The only id of a finding, a workload, an instance or an unused commitment that begins
+/// in a way.
+fn only_start(audit: &Audit, start: &str) -> Found<String> {
+    let workloads = audit.workloads.iter();
+    let instances = workloads.flat_map(|one| &one.workload.instances);
+    let instances = instances.map(ToString::to_string);
+    let all = explainable_ids(audit).into_iter().chain(instances);
+    let begun = all.filter(|id| !start.is_empty() && id.starts_with(start));
+    let begun: BTreeSet<String> = begun.collect();
+    one_of(begun.into_iter().collect())
+}
+
+/// The only one of some ids, which are ascending.
+fn one_of(mut ids: Vec<String>) -> Found<String> {
+    match ids.len() {
+        0 => Err(NotFound::Unknown),
+        1 => ids.pop().ok_or(NotFound::Unknown),
+        _ => Err(NotFound::Several(ids)),
     }
 }
 
-fn workload<'a>(audit: &'a Audit, id: &str) -> Result<&'a AuditedWorkload, NotFound> {
+/// A workload by its id, its name or one of its instances, also by the name of its node.
+fn workload_or_node<'a>(
+    audit: &'a Audit,
+    clusters: &Clusters,
+    id: &str,
+) -> Found<&'a AuditedWorkload> {
+    match workload(audit, id) {
+        Err(NotFound::Unknown) => {
+            let nodes = clusters.nodes.iter().filter(|node| node.name == id);
+            let machines: BTreeSet<String> = nodes.map(|node| node.machine.to_string()).collect();
+            workload(audit, &one_of(machines.into_iter().collect())?)
+        }
+        found => found,
+    }
+}
+
+/// The finding of `RULE:NAME`, where the name is that of a workload, a node, or a pod on one
+/// of several nodes; `None` where none of that name has a finding of that rule.
+fn finding_by_name<'a>(
+    audit: &'a Audit,
+    clusters: &Clusters,
+    id: &str,
+) -> Option<Found<Explained<'a>>> {
+    let (rule, name) = id.split_once(':')?;
+    let of_node = |finding: &Finding| {
+        let mut nodes = clusters.nodes.iter().filter(|node| node.name == name);
+        nodes.any(|node| node.machine.as_str() == finding.workload())
+    };
+    let of_workload = |finding: &Finding| {
+        let mut workloads = audit.workloads.iter();
+        let one = workloads.find(|one| one.workload.id() == finding.workload());
+        one.is_some_and(|one| one.workload.name == name)
+    };
+    let found: Vec<&Finding> = audit
+        .findings
+        .iter()
+        .filter(|finding| finding.rule() == rule)
+        .filter(|one| of_workload(one) || of_node(one) || is_pod_of(one, name))
+        .collect();
+    match found.as_slice() {
+        [] => None,
+        [finding] => Some(Ok(explained(audit, finding))),
+        several => Some(Err(NotFound::Ambiguous(ids(several)))),
+    }
+}
+
+/// The finding about a pod, a pool or a cluster; `None` where none is about it.
+fn finding_by_subject<'a>(audit: &'a Audit, subject: &str) -> Option<Found<Explained<'a>>> {
+    let is_about = |one: &&Finding| one.workload() == subject || is_pod_of(one, subject);
+    let found: Vec<&Finding> = audit.findings.iter().filter(is_about).collect();
+    match found.as_slice() {
+        [] => None,
+        [finding] => Some(Ok(explained(audit, finding))),
+        several => Some(Err(NotFound::Several(ids(several)))),
+    }
+}
+
+/// Whether a finding is about one of several pods of a name, each on a node of its own.
+fn is_pod_of(finding: &Finding, pod: &str) -> bool {
+    let rest = finding.workload().strip_prefix(pod);
+    pod.contains('/') && rest.is_some_and(|rest| rest.starts_with('@'))
+}
+
+fn ids(findings: &[&Finding]) -> Vec<String> {
+    let mut ids: Vec<String> = findings.iter().map(|finding| finding.id()).collect();
+    ids.sort();
+    ids
+}
+
+fn workload<'a>(audit: &'a Audit, id: &str) -> Found<&'a AuditedWorkload> {
     let holds = |one: &&AuditedWorkload| {
         let mut instances = one.workload.instances.iter();
         instances.any(|instance| instance.as_str() == id)

@@ -153,13 +153,12 @@ pub(super) fn shrinking(view: &View<'_>, nodes: &[&Node]) -> Option<String> {
     Some(pool.released(rest, resource_of(first), only.unwrap_or("INSTANCE")))
 }
 
-/// What pods request to have a device of a node.
+/// What pods request to have a device of a node. Names of drivers of DRA have no `/`: no
+/// taint and no limit is by these.
 pub(super) fn resource_of(node: &Node) -> &str {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "./-".contains(c);
     let mut resources = node.devices.keys();
-    let plain = resources.find(|name| {
-        name.chars()
-            .all(|c| c.is_ascii_alphanumeric() || "./-".contains(c))
-    });
+    let plain = resources.find(|name| name.contains('/') && name.chars().all(is_word));
     plain.map_or("nvidia.com/gpu", String::as_str)
 }
 
