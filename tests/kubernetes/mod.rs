@@ -8,3 +8,4 @@ mod plugins;
 mod rights;
 mod run;
 pub mod server;
+mod tls;

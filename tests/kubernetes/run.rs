@@ -69,8 +69,14 @@ impl Lab {
 
     /// Runs the program with nothing of this environment but the kubeconfig.
     pub fn run(&self, arguments: &[&str]) -> Run {
+        self.run_with(&[], arguments)
+    }
+
+    /// The same with further variables.
+    pub fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Run {
         let output = program(self.folder())
             .env("KUBECONFIG", &self.kubeconfig)
+            .envs(variables.iter().copied())
             .args(arguments)
             .output()
             .expect("the program starts");

@@ -2,22 +2,17 @@
 //! discovery that kubectl needs, and fails where a test says so.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER};
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
-use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+
+use crate::support::http::{Reply, Server, Unanswered};
 
 /// Who asks, unless a plugin says otherwise.
 pub const TOKEN: &str = "gpucost-kubernetes-token-that-must-not-be-printed";
@@ -112,10 +107,9 @@ impl State {
 
 /// A server that answers until it is dropped.
 pub struct ApiServer {
-    address: SocketAddr,
     state: Arc<State>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    server: Server,
+    has_tls: bool,
 }
 
 impl ApiServer {
@@ -126,15 +120,25 @@ impl ApiServer {
 
     /// The same for clients with a token.
     pub fn with_token(objects: &[Value], page: usize, token: &str) -> Self {
-        Self::serve(objects, page, Some(token))
+        Self::serve(objects, page, Some(token), None)
+    }
+
+    /// The same with TLS.
+    pub fn with_tls(objects: &[Value], token: Option<&str>, tls: ServerConfig) -> Self {
+        Self::serve(objects, 500, token, Some(Arc::new(tls)))
     }
 
     /// The same for anybody: kubectl sends no token to a server without TLS.
     pub fn open(objects: &[Value], page: usize) -> Self {
-        Self::serve(objects, page, None)
+        Self::serve(objects, page, None, None)
     }
 
-    fn serve(objects: &[Value], page: usize, token: Option<&str>) -> Self {
+    fn serve(
+        objects: &[Value],
+        page: usize,
+        token: Option<&str>,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> Self {
         let of_kind = |kind: &str| -> Vec<Value> {
             let own = objects.iter().filter(|one| one["kind"] == kind);
             own.cloned().collect()
@@ -146,24 +150,19 @@ impl ApiServer {
             token: token.map(str::to_owned),
             control: Mutex::default(),
         });
-        let listener =
-            std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
-        let address = listener
-            .local_addr()
-            .expect("a bound socket has an address");
-        let (stop, stopped) = oneshot::channel();
-        let of_thread = Arc::clone(&state);
-        let thread = std::thread::spawn(move || run(listener, of_thread, stopped));
+        let shared = Arc::clone(&state);
+        let has_tls = tls.is_some();
+        let server = Server::start(tls, move |request| answered(Arc::clone(&shared), request));
         Self {
-            address,
             state,
-            stop: Some(stop),
-            thread: Some(thread),
+            server,
+            has_tls,
         }
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.has_tls { "https" } else { "http" };
+        format!("{scheme}://{}", self.server.address())
     }
 
     /// Lets requests for a resource fail: after some that go well, so many.
@@ -188,18 +187,6 @@ impl ApiServer {
     }
 }
 
-impl Drop for ApiServer {
-    fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            // An error means that it has ended already.
-            let _ = stop.send(());
-        }
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 /// A kubeconfig with one context, `lab`. JSON is YAML.
 pub fn kubeconfig(url: &str, user: &Value) -> Value {
     json!({
@@ -210,43 +197,7 @@ pub fn kubeconfig(url: &str, user: &Value) -> Value {
     })
 }
 
-type Reply = Response<BoxBody<Bytes, Infallible>>;
-
-fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("a runtime can be started");
-    runtime.block_on(async {
-        tokio::select! {
-            () = accept(listener, state) => {}
-            _ = stopped => {}
-        }
-    });
-    runtime.shutdown_background();
-}
-
-async fn accept(listener: std::net::TcpListener, state: Arc<State>) {
-    listener
-        .set_nonblocking(true)
-        .expect("a socket can be made non-blocking");
-    let listener = TcpListener::from_std(listener).expect("a runtime is running");
-    loop {
-        let (stream, _) = listener.accept().await.expect("the listener is open");
-        tokio::spawn(serve(stream, Arc::clone(&state)));
-    }
-}
-
-async fn serve(stream: TcpStream, state: Arc<State>) {
-    let service = service_fn(|request| answered(Arc::clone(&state), request));
-    // Clients hang up when they please.
-    let _ = hyper::server::conn::http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-}
-
-async fn answered(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, Infallible> {
+async fn answered(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, Unanswered> {
     Ok(answer(&state, &request).await)
 }
 

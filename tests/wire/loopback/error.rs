@@ -1,17 +1,12 @@
 //! AWS error answers, in the shape of each wire protocol.
 
-use std::convert::Infallible;
-
-use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::Response;
-use hyper::body::Bytes;
 
 use super::cbor;
 use super::form::escape_xml;
 
-/// What every handler returns.
-pub type Reply = Response<BoxBody<Bytes, Infallible>>;
+pub use crate::support::http::Reply;
 
 /// How a service talks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,13 +58,10 @@ mod server;
 mod terms;
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::oneshot;
 
 pub use calls::Operation;
 pub use faults::{Fault, Target, Times};
@@ -75,6 +72,7 @@ pub use products::Price;
 pub use savings_plans::PlanRate;
 pub use terms::Reserved;
 
+use crate::support::http::Server;
 use containers::cluster_arn;
 use faults::Faults;
 use metrics::MetricStore;
@@ -144,10 +142,8 @@ impl State {
 
 /// A running endpoint; dropping it stops the server and closes its sockets.
 pub struct Loopback {
-    address: SocketAddr,
     state: Arc<State>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    server: Server,
 }
 
 impl Loopback {
@@ -165,11 +161,6 @@ impl Loopback {
     }
 
     fn serve(moto_url: Option<String>, account: Option<String>) -> Self {
-        let listener =
-            std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
-        let address = listener
-            .local_addr()
-            .expect("a bound socket has an address");
         let state = Arc::new(State {
             upstream: moto_url.map(|url| {
                 url.trim_start_matches("http://")
@@ -179,23 +170,17 @@ impl Loopback {
             account,
             ..State::default()
         });
-        let (stop, stopped) = oneshot::channel();
         let shared = Arc::clone(&state);
-        let thread = std::thread::Builder::new()
-            .name("loopback".to_owned())
-            .spawn(move || server::run(listener, shared, stopped))
-            .expect("a thread can be started");
+        let answer = move |request| server::answer(Arc::clone(&shared), request);
         Self {
-            address,
+            server: Server::start(None, answer),
             state,
-            stop: Some(stop),
-            thread: Some(thread),
         }
     }
 
     /// The endpoint address, for `AWS_ENDPOINT_URL`.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.server.address())
     }
 
     /// Adds raw datums (epoch seconds, value) to one metric. The dimensions
@@ -445,17 +430,5 @@ impl Loopback {
     /// Starts counting anew, for example after a fleet has been launched.
     pub fn reset_calls(&self) {
         self.state.control().calls.clear();
-    }
-}
-
-impl Drop for Loopback {
-    fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            // An error means that the server has already ended.
-            let _ = stop.send(());
-        }
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }

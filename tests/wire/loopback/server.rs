@@ -1,4 +1,4 @@
-//! The HTTP server: connections, routing, forwarding.
+//! What is answered: routing, forwarding.
 
 use std::sync::Arc;
 
@@ -6,12 +6,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use hyper::http::request::Parts;
-use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+use tokio::net::TcpStream;
 
 use super::calls::Call;
 use super::error::{ApiError, Protocol, Reply};
@@ -20,57 +18,9 @@ use super::{
     Fault, State, cloudwatch, containers, ec2, hub, jobs, managed, organization, owned, pricing,
     savings_plans,
 };
+use crate::support::http::Unanswered;
 
-/// Serves until `stopped` resolves. Requests under way are then abandoned.
-pub fn run(listener: std::net::TcpListener, state: Arc<State>, stopped: oneshot::Receiver<()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("a runtime can be started");
-    runtime.block_on(async {
-        tokio::select! {
-            () = accept(listener, state) => {}
-            _ = stopped => {}
-        }
-    });
-    runtime.shutdown_background();
-}
-
-async fn accept(listener: std::net::TcpListener, state: Arc<State>) {
-    listener
-        .set_nonblocking(true)
-        .expect("a socket can be made non-blocking");
-    let listener = TcpListener::from_std(listener).expect("a runtime is running");
-    loop {
-        let (stream, _) = listener.accept().await.expect("the listener is open");
-        stream
-            .set_nodelay(true)
-            .expect("a connected socket takes options");
-        let state = Arc::clone(&state);
-        tokio::spawn(async move {
-            let service = service_fn(|request| answer(Arc::clone(&state), request));
-            // Clients hang up when they please, and faults hang up on them.
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-        });
-    }
-}
-
-/// Why a request gets no answer at all; hyper then closes the connection.
-#[derive(Debug)]
-struct Unanswered;
-
-impl std::fmt::Display for Unanswered {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the connection is to be closed without an answer")
-    }
-}
-
-impl std::error::Error for Unanswered {}
-
-async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, Unanswered> {
+pub async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Reply, Unanswered> {
     let (parts, body) = request.into_parts();
     // The client hung up in the middle of its request.
     let body = body.collect().await.map_err(|_| Unanswered)?.to_bytes();
