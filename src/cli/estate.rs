@@ -12,8 +12,8 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, output, price_cache, profile_data};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId};
-use crate::gather::{GatherError, GatherOptions, Refine, gather};
+use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, shown};
+use crate::gather::{GatherError, GatherOptions, Refine, add_cluster, gather};
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, AwsService, Notice};
 use crate::sources::files::{
@@ -158,7 +158,18 @@ fn obtain(
         } else {
             Keep::Usage
         };
-        read_estate(path, keep).map_err(unreadable)?
+        let mut estate = read_estate(path, keep).map_err(unreadable)?;
+        if let Some(cluster) = args.kubernetes.recorded()? {
+            if estate.clusters.has_kubernetes() {
+                let path = shown(path);
+                return Err(Failure::input(format!(
+                    "`--from-kubectl` cannot add a cluster to {path}, which has one already"
+                ))
+                .with_hint("pass one of both, or an estate of the account alone"));
+            }
+            add_cluster(&mut estate, cluster);
+        }
+        estate
     } else {
         let is_kept = metrics && !args.no_cache;
         let recorder = (is_kept || args.save.is_some()).then(Recorder::default);

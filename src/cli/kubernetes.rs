@@ -2,12 +2,12 @@
 
 use super::exit::{ExitCode, Failure};
 use super::io::Io;
-use crate::domain::safe;
+use crate::domain::{Gathered, safe};
 use crate::sources::kubernetes::{
     KubectlError, KubernetesOptions, LiveCluster, OpenError, Reading, account, read_kubectl,
 };
 use crate::sources::prometheus::Destination;
-use crate::sources::{Account, SourceError};
+use crate::sources::{Account, Found, SourceError};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -36,12 +36,17 @@ pub(super) struct KubernetesArgs {
         group = "cluster",
         value_name = "FILE[,FILE…]",
         value_delimiter = ',',
-        conflicts_with_all = ["from", "demo", "kubernetes"],
+        conflicts_with_all = ["demo", "kubernetes"],
         help_heading = "Kubernetes"
     )]
     pub from_kubectl: Vec<PathBuf>,
     /// Also read the AWS account of the nodes, with its metrics and prices
-    #[arg(long, requires = "cluster", help_heading = "Kubernetes")]
+    #[arg(
+        long,
+        requires = "cluster",
+        conflicts_with = "from",
+        help_heading = "Kubernetes"
+    )]
     pub with_aws: bool,
 }
 
@@ -107,6 +112,21 @@ impl KubernetesArgs {
             let cluster = LiveCluster::open(options).map_err(unusable)?;
             return Ok(Some(Cluster::Live(Box::new(cluster))));
         }
+        let recorded = self.recorded()?;
+        Ok(recorded.map(|found| {
+            let reading = Reading {
+                found,
+                ..Reading::default()
+            };
+            Cluster::Recorded(account(reading))
+        }))
+    }
+
+    /// What kubectl printed of a cluster, if it did.
+    ///
+    /// # Errors
+    /// When its files cannot be used.
+    pub(super) fn recorded(&self) -> Result<Option<Gathered<Found>>, Failure> {
         if self.from_kubectl.is_empty() {
             return Ok(None);
         }
@@ -122,11 +142,7 @@ impl KubernetesArgs {
             };
             Failure::new(ExitCode::Input, error).with_hint(hint)
         })?;
-        let reading = Reading {
-            found,
-            ..Reading::default()
-        };
-        Ok(Some(Cluster::Recorded(account(reading))))
+        Ok(Some(found))
     }
 }
 

@@ -4,7 +4,7 @@ use super::claim::{Claim, DeviceUnit, Holder};
 use super::named::named_enum;
 use super::{DeviceUse, Lifecycle, ResourceId};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Decimals of a number of devices: sums of sevenths are whole again.
 pub const DEVICE_DECIMALS: u32 = 6;
@@ -138,6 +138,20 @@ impl Clusters {
         self.nodes.is_empty() && self.claims.is_empty() && self.uses.is_empty()
     }
 
+    /// Whether a part of it is of Kubernetes, and not all of it of Amazon ECS.
+    pub fn has_kubernetes(&self) -> bool {
+        let (own, of_tasks): (Vec<&Node>, Vec<&Node>) = self
+            .nodes
+            .iter()
+            .partition(|node| node.scheduler == Scheduler::Kubernetes);
+        let of_tasks: BTreeSet<&ResourceId> = of_tasks.iter().map(|node| &node.machine).collect();
+        let is_of_pod = |claim: &Claim| {
+            let machine = claim.machine.as_ref();
+            machine.is_none_or(|id| !of_tasks.contains(id))
+        };
+        !own.is_empty() || self.claims.iter().any(is_of_pod)
+    }
+
     /// Adds what another place knows.
     pub fn add(&mut self, other: Self) {
         self.nodes.extend(other.nodes);
@@ -264,6 +278,36 @@ mod tests {
             shown(&found),
             ["1.714286", "1.428571", "0.285715", "0.571429"]
         );
+    }
+
+    #[test]
+    fn container_instances_and_their_tasks_are_no_kubernetes() {
+        let whole = DeviceUnit::Whole;
+        let of = |scheduler| Node {
+            scheduler,
+            ..node(1, &[])
+        };
+        let has_kubernetes = |nodes: &[Node], claims: &[Claim]| {
+            let clusters = Clusters {
+                nodes: nodes.to_vec(),
+                claims: claims.to_vec(),
+                uses: Vec::new(),
+            };
+            clusters.has_kubernetes()
+        };
+        let task_host = of(Scheduler::Ecs);
+        let task = claim(&whole, 1, Some("i-1"));
+        assert!(!has_kubernetes(&[], &[]));
+        assert!(!has_kubernetes(
+            std::slice::from_ref(&task_host),
+            std::slice::from_ref(&task)
+        ));
+        let waiting = claim(&whole, 1, None);
+        assert!(has_kubernetes(
+            std::slice::from_ref(&task_host),
+            &[task, waiting]
+        ));
+        assert!(has_kubernetes(&[task_host, of(Scheduler::Kubernetes)], &[]));
     }
 
     #[test]

@@ -8,9 +8,11 @@ mod measured;
 mod places;
 mod prices;
 mod quotes;
+mod recorded;
 mod refresh;
 mod run;
 
 pub use finer::Refine;
+pub use recorded::add_cluster;
 pub use refresh::{RefreshOptions, refresh_prices};
 pub use run::{GatherError, GatherOptions, gather};

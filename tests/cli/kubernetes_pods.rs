@@ -1,6 +1,7 @@
 //! Pods of a cluster from the output of kubectl: what they wait for, whose they are, and where
 //! they could be as well.
 
+use crate::cli::estates::one;
 use crate::cli::unread_clusters::{node, pod, proxy, read, reasons};
 use crate::cli::world::{Outcome, World};
 use gpucost::domain::ClaimState;
@@ -271,4 +272,55 @@ fn findings_about_a_cluster_go_by_node_by_pod_and_by_the_start_of_an_id() {
         "{}",
         unknown.stderr
     );
+}
+
+#[test]
+fn a_cluster_joins_a_recorded_estate_of_its_account() {
+    let world = World::new();
+    let account = world.estate("account.json", &one());
+    let plugin = json!({"nvidia.com/gpu": "8"});
+    let mut own = node("hall", &plugin);
+    own["spec"] = json!({});
+    own["metadata"]["labels"] = json!({"topology.kubernetes.io/region": "hall"});
+    let web = pod(
+        "web",
+        "page",
+        &json!({"nodeName": "one", "containers": [{}]}),
+    );
+    // One that the account has, one that it does not show, and one of another place.
+    let nodes = [node("one", &plugin), node("gone", &plugin), own];
+    let objects = [&nodes[..], &[proxy("one"), web]].concat();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    let files = world.file("cluster.json", list.to_string());
+    let inventory = ["inventory", "--from", &account, "--from-kubectl", &files];
+    let json = ["--format", "json", "--save", &world.path("both.json")];
+    let document = world.run(&[&inventory[..], &json].concat()).json();
+    let rows = document["instances"].as_array().expect("a list");
+    let told: Vec<(&Value, &Value)> = rows
+        .iter()
+        .map(|row| (&row["id"], &row["instance_type"]))
+        .collect();
+    // The facts of the account are used, and a machine counts once.
+    let ids = [json!("i-one"), json!("on-premises/on-premises/hall/hall")];
+    let mut found: Vec<&Value> = told.iter().map(|(id, _)| *id).collect();
+    found.sort_by_key(|id| id.to_string());
+    assert_eq!(found, [&ids[0], &ids[1]]);
+    assert!(told.contains(&(&ids[0], &json!("g5.xlarge"))), "{told:?}");
+    assert_eq!(document["nodes"].as_array().map(Vec::len), Some(3));
+    let gaps = document["gaps"].as_array().expect("a list");
+    let gone = gaps.iter().filter(|gap| gap["where"] == "i-gone");
+    assert_eq!(gone.count(), 1, "{gaps:?}");
+    // What was saved is the same, and has a cluster.
+    let saved = world.path("both.json");
+    let again = world.run(&["inventory", "--from", &saved, "--format", "json"]);
+    assert_eq!(again.json(), document);
+    let twice = world.run(&["inventory", "--from", &saved, "--from-kubectl", &files]);
+    assert_eq!((twice.code, twice.stdout.as_str()), (2, ""));
+    assert!(
+        twice.stderr.contains("which has one already\nhint: "),
+        "{}",
+        twice.stderr
+    );
+    let live = world.run(&[&inventory[..], &["--with-aws"]].concat());
+    assert_eq!(live.code, 2, "{}", live.stderr);
 }
