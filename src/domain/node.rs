@@ -66,7 +66,7 @@ pub struct Node {
     pub price_class: Option<Lifecycle>,
     /// The group of nodes that it belongs to.
     pub pool: Option<String>,
-    /// Absent where no label tells.
+    /// Absent where no label states it.
     pub pool_maker: Option<PoolMaker>,
     /// In thousandths of a core.
     pub cpu_millicores: NodeAmount,

@@ -296,16 +296,16 @@ fn a_cluster_joins_a_recorded_estate_of_its_account() {
     let json = ["--format", "json", "--save", &world.path("both.json")];
     let document = world.run(&[&inventory[..], &json].concat()).json();
     let rows = document["instances"].as_array().expect("a list");
-    let told: Vec<(&Value, &Value)> = rows
+    let shown: Vec<(&Value, &Value)> = rows
         .iter()
         .map(|row| (&row["id"], &row["instance_type"]))
         .collect();
     // The facts of the account are used, and a machine counts once.
     let ids = [json!("i-one"), json!("on-premises/on-premises/hall/hall")];
-    let mut found: Vec<&Value> = told.iter().map(|(id, _)| *id).collect();
+    let mut found: Vec<&Value> = shown.iter().map(|(id, _)| *id).collect();
     found.sort_by_key(|id| id.to_string());
     assert_eq!(found, [&ids[0], &ids[1]]);
-    assert!(told.contains(&(&ids[0], &json!("g5.xlarge"))), "{told:?}");
+    assert!(shown.contains(&(&ids[0], &json!("g5.xlarge"))), "{shown:?}");
     assert_eq!(document["nodes"].as_array().map(Vec::len), Some(3));
     let gaps = document["gaps"].as_array().expect("a list");
     let gone = gaps.iter().filter(|gap| gap["where"] == "i-gone");

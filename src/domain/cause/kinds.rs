@@ -177,7 +177,7 @@ causes! {
          there is unknown",
         "record them as well: `kubectl get resourceslices.resource.k8s.io,\
          resourceclaims.resource.k8s.io --all-namespaces -o json`";
-    /// Pods wait for claims of devices of which nothing tells how many they are.
+    /// Pods wait for claims of devices whose number is unknown.
     ClaimsUnclear = "claims-unclear" [Count Foreign]
         "{pod waits|pods wait} for resource claims of unknown devices{?, of device classes such \
          as }",

@@ -180,8 +180,8 @@ fn maker<'a>(holding: &Holding<'a>) -> Option<&'a str> {
     (holder.pod.is_some() && !goes_with_node).then_some(kind)
 }
 
-/// Nodes of Kubernetes with a pod that something would create again, and of which nothing
-/// tells where else it could be.
+/// Nodes of Kubernetes with a pod that something would create again, and whose other places
+/// are unknown.
 pub(super) fn unplaced(view: &View<'_>) -> usize {
     let all = view.holdings.iter();
     let own = all.filter(|holding| holding.scheduler == Scheduler::Kubernetes);

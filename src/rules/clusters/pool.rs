@@ -17,7 +17,7 @@ const CONSOLIDATE_AFTER: &str = "5m";
 pub(super) struct Pool<'a> {
     name: &'a str,
     maker: PoolMaker,
-    /// As a value of a command; a placeholder where nothing tells it.
+    /// As a value of a command; a placeholder where it is unknown.
     cluster: &'a str,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Pool<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Rest {
     nodes: usize,
-    /// Physical ones; absent where nothing tells.
+    /// Physical ones; absent where one is unknown.
     gpus: Option<Decimal>,
 }
 
