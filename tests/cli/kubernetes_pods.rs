@@ -104,7 +104,8 @@ fn pods_that_wait_for_resource_claims_wait_for_their_devices() {
     rows.sort_unstable();
     let expected = [("p-0", "gpu.nvidia.com", 3), ("q", "gpu.nvidia.com", 1)];
     assert_eq!(rows, expected);
-    let [one] = &findings(&objects, "pending-gpu-pods")[..] else {
+    let found = findings(&objects, "pending-gpu-pods");
+    let [one] = found.as_slice() else {
         panic!("one finding");
     };
     let title = one["title"].as_str().expect("text");
@@ -206,7 +207,8 @@ fn nodes_are_repacked_only_if_cpu_memory_and_rules_for_placing_allow_it() {
     let none = json!({});
     let alike = |cpu| fleet(ranker("a", cpu, &none), ranker("b", cpu, &none));
     // 96 + 96 of 192 cores, and 97 + 97.
-    let [one] = &alike("96")[..] else {
+    let found = alike("96");
+    let [one] = found.as_slice() else {
         panic!("one finding");
     };
     let title = one["title"].as_str().expect("text");
@@ -217,7 +219,8 @@ fn nodes_are_repacked_only_if_cpu_memory_and_rules_for_placing_allow_it() {
     let kept = fleet(ranker("a", "1", &here("a")), ranker("b", "1", &here("b")));
     assert_eq!(kept, Vec::<Value>::new());
     let disk = json!({"volumes": [{"name": "scratch", "emptyDir": {}}]});
-    let [one] = &fleet(ranker("a", "1", &disk), ranker("b", "1", &disk))[..] else {
+    let found = fleet(ranker("a", "1", &disk), ranker("b", "1", &disk));
+    let [one] = found.as_slice() else {
         panic!("one finding");
     };
     let caveats = one["recommendation"]["caveats"].to_string();
