@@ -44,8 +44,6 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
 fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> String {
     let mut known = explainable_ids(audited);
     known.extend(estate.commitments.ids().map(str::to_owned));
-    let nodes = estate.clusters.nodes.iter();
-    known.extend(nodes.map(|node| node.name.clone()));
     let findings = audited.findings.iter();
     known.extend(findings.map(|finding| finding.workload().to_owned()));
     for AuditedWorkload { workload, .. } in &audited.workloads {
@@ -54,11 +52,17 @@ fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> Strin
         }
         known.push(workload.name.clone());
     }
-    let known = masks.revealed(known);
+    let nodes = estate.clusters.nodes.iter();
+    let nodes = nodes.map(|node| node.name.clone());
+    // A node may have the name of its machine, which is masked otherwise and comes first.
+    let known = [known, nodes.collect()].map(|ids| masks.revealed(ids));
     let mask_of = |id: &str| {
-        let mut masks = known.iter().filter(|(_, real)| real == id);
-        let (first, _) = masks.next()?;
-        masks.all(|(mask, _)| mask == first).then(|| first.clone())
+        let only_mask = |known: &Vec<(String, String)>| {
+            let mut masks = known.iter().filter(|(_, real)| real == id);
+            let (first, _) = masks.next()?;
+            masks.all(|(mask, _)| mask == first).then(|| first.clone())
+        };
+        known.iter().find_map(only_mask)
     };
     // `plan:` or a rule stands before the names.
     let of_part = || {

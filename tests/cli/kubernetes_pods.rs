@@ -278,6 +278,29 @@ fn findings_about_a_cluster_go_by_node_by_pod_and_by_the_start_of_an_id() {
 }
 
 #[test]
+fn a_node_with_the_name_of_its_machine_is_found_where_names_are_masked() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+    let path = path.join("unallocated-gpus/fires.json");
+    let text = std::fs::read_to_string(path).expect("a fixture");
+    for (name, tags) in [
+        ("gpu-1", json!({})),
+        ("gpu-1", json!({"Name": "gpu-1"})),
+        // A container instance of ECS is a node of its own id.
+        ("i-gpu-1", json!({})),
+    ] {
+        let mut estate: Value = serde_json::from_str(&text).expect("JSON");
+        estate["instances"][0]["tags"] = tags;
+        estate["nodes"][0]["name"] = json!(name);
+        let world = World::new();
+        let path = world.estate("estate.json", &estate);
+        let by = |id: &str| world.run(&["explain", id, "--from", &path, "--redact"]);
+        let (node, machine) = (by(name), by("i-gpu-1"));
+        assert_eq!(machine.code, 0, "{}", machine.stderr);
+        assert_eq!(node.stdout, machine.stdout, "{}", node.stderr);
+    }
+}
+
+#[test]
 fn a_cluster_joins_a_recorded_estate_of_its_account() {
     let world = World::new();
     let account = world.estate("account.json", &one());
