@@ -4,11 +4,14 @@ use super::Points;
 use super::histogram::{Histogram, Scale, hundredths, percent};
 use super::series::widen;
 use super::statistics::quantile;
-use super::tally::Tally;
+use super::whole::WholeSum;
 use crate::domain::{
     ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuUsage, Maxima, Metric, ResourceId, Samples,
     Statistic, VramSummary,
 };
+
+/// Milliwatts in a watt: power is added up in whole ones, so that it adds up in any order.
+const MILLIWATTS: f64 = 1_000.0;
 
 /// How many samples a metric has, and what time each stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +56,9 @@ struct Peaks {
     counted: Counted,
     largest_percent: f64,
     active: u64,
-    /// Places of the first and the last on the grid.
-    first: u32,
-    last: u32,
+    /// When the periods of the first and of the last begin, seconds since the epoch.
+    first: i64,
+    last: i64,
 }
 
 /// Memory in use.
@@ -76,7 +79,7 @@ pub(super) struct DeviceUsage {
     memory: Option<Memory>,
     memory_peaks: Option<Memory>,
     memory_total_mib: Option<f64>,
-    power_w: Option<Tally>,
+    power_mw: Option<WholeSum>,
     temperature_max_c: Option<f64>,
     encoder_sessions_max: Option<f64>,
 }
@@ -197,12 +200,16 @@ impl Peaks {
             .runs()
             .map(|(first, count, _)| (first, first + count - 1));
         let (first, last) = ends.next()?;
+        let last = ends.last().map_or(last, |(_, last)| last);
+        let begin = |place: u32| {
+            points.start().as_second() + i64::from(place) * i64::from(points.period_seconds())
+        };
         Some(Self {
             counted: Counted::of(points),
             largest_percent: largest(points)?,
             active,
-            first,
-            last: ends.last().map_or(last, |(_, last)| last),
+            first: begin(first),
+            last: begin(last),
         })
     }
 
@@ -219,7 +226,7 @@ impl Peaks {
         Maxima {
             largest: self.largest_percent,
             active_seconds: self.active * u64::from(period),
-            observed_seconds: i64::from(self.last - self.first + 1) * i64::from(period),
+            observed_seconds: self.last - self.first + i64::from(period),
             samples: self.counted.over(running_seconds),
         }
     }
@@ -282,9 +289,8 @@ impl DeviceUsage {
                 self.memory_total_mib = largest(points);
             }
             Metric::GpuPowerDraw if statistic == average => {
-                let mut tally = Tally::default();
-                points.values().for_each(|value| tally.add(Some(value)));
-                self.power_w = Some(tally);
+                let milliwatts = points.values().map(|watts| watts * MILLIWATTS);
+                self.power_mw = Some(milliwatts.collect());
             }
             Metric::GpuTemperature if statistic == maximum => {
                 self.temperature_max_c = largest(points);
@@ -317,9 +323,7 @@ impl DeviceUsage {
             other.memory_total_mib.as_ref(),
             larger,
         );
-        join(&mut self.power_w, other.power_w.as_ref(), |mine, theirs| {
-            mine.merge(*theirs)
-        });
+        join(&mut self.power_mw, other.power_mw.as_ref(), WholeSum::merge);
         join(
             &mut self.temperature_max_c,
             other.temperature_max_c.as_ref(),
@@ -354,7 +358,10 @@ impl DeviceUsage {
                 samples: memory.counted.over(running_seconds),
                 total_mib: self.memory_total_mib.or(card_mib),
             }),
-            power_mean_w: self.power_w.and_then(|tally| tally.mean()),
+            power_mean_w: self
+                .power_mw
+                .and_then(WholeSum::mean)
+                .map(|milliwatts| milliwatts / MILLIWATTS),
             temperature_max_c: self.temperature_max_c,
             encoder_sessions_max: self.encoder_sessions_max,
         }

@@ -49,9 +49,14 @@ impl OpenGrid {
     }
 
     pub(super) fn add(&mut self, other: &Grid) {
+        self.add_from(0, other);
+    }
+
+    /// Adds one whose first period is another of this one.
+    pub(super) fn add_from(&mut self, first: usize, other: &Grid) {
         self.names_gpus |= other.names_gpus;
         self.step = self.step.max(other.step);
-        for (slot, added) in self.slots.iter_mut().zip(other.slots()) {
+        for (slot, added) in self.slots.iter_mut().skip(first).zip(other.slots()) {
             slot.add(&added);
         }
     }

@@ -59,7 +59,8 @@ impl Usage {
             memory_p95_mib: None,
             cpu_is_of_runs: false,
             network_bytes_per_day: self.received.zip(self.sent).map(|(received, sent)| {
-                received.bytes / received.counted.days() + sent.bytes / sent.counted.days()
+                received.bytes as f64 / received.counted.days()
+                    + sent.bytes as f64 / sent.counted.days()
             }),
             network: self.network(ran),
             joined_by_hostname: added

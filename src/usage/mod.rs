@@ -6,6 +6,8 @@ mod device;
 mod estate;
 mod grid;
 mod histogram;
+#[cfg(test)]
+pub(crate) mod lab;
 mod measure;
 mod packed;
 mod profiled;
@@ -14,8 +16,10 @@ mod sketch;
 mod statistics;
 mod tally;
 mod timeline;
+mod traffic;
 mod usages;
 mod week;
+mod whole;
 
 pub use estate::Estate;
 pub use histogram::{Histogram, Scale};

@@ -5,14 +5,13 @@ use super::grid::{Grid, OpenGrid};
 use super::histogram::{Histogram, Scale, hundredths};
 use super::packed::Column;
 use super::timeline::Slot;
+use super::traffic::Traffic;
 use super::{Points, Series};
 use crate::domain::{
     JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Signal, Statistic, Window,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
-
-const HOUR_SECONDS: u32 = 3_600;
 
 /// What tells one series of an instance from another.
 type SeriesKey = (Metric, Option<u16>, Statistic);
@@ -26,21 +25,11 @@ pub(super) struct Added {
     pub(super) rejected: Rejected,
 }
 
-/// CPU of an instance: in which periods it has a sample, and its percentages.
+/// CPU of an instance.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CpuUse {
     pub(super) counted: Counted,
     pub(super) percents: Histogram,
-    /// 1 in each period with a sample.
-    sampled: Column,
-}
-
-/// One direction of the traffic of an instance.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Traffic {
-    pub(super) counted: Counted,
-    pub(super) bytes: f64,
-    pub(super) busiest_hour_gbps: f64,
 }
 
 /// How one instance was used. Two of the same instance at different times add up.
@@ -52,6 +41,8 @@ pub struct Usage {
     outranked: BTreeSet<(Signal, SeriesSource)>,
     pub(super) gpus: BTreeMap<u16, DeviceUsage>,
     pub(super) cpu: Option<CpuUse>,
+    /// 1 in each period with a sample of CPU.
+    sampled: Column,
     /// 1 in each period in which a GPU encoded.
     encodes: Column,
     /// Largest maximum of CPU, where maxima were asked for.
@@ -69,17 +60,36 @@ pub struct Usages(BTreeMap<ResourceId, Usage>);
 /// and one without points last.
 #[derive(Debug)]
 pub struct UsageBuilder {
-    periods: usize,
-    period_seconds: u32,
+    frame: Frame,
     done: Usages,
     open: Option<(ResourceId, OpenUsage)>,
     scratch: Vec<u32>,
+}
+
+/// The grid that usage is on.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    /// When it begins, in seconds since the epoch.
+    start: i64,
+    periods: usize,
+    period_seconds: u32,
+}
+
+impl Frame {
+    fn of(window: Window, period_seconds: u32) -> Self {
+        Self {
+            start: window.start.as_second(),
+            periods: periods(window, period_seconds),
+            period_seconds: period_seconds.max(1),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct OpenUsage {
     usage: Usage,
     grids: BTreeMap<(Signal, SeriesSource), OpenGrid>,
+    sampled: Vec<bool>,
     encodes: Vec<bool>,
 }
 
@@ -127,6 +137,28 @@ impl Usages {
         self.0 = all.map(|(id, usage)| (name(id), usage)).collect();
     }
 
+    /// What was measured in stretches of a window that do not overlap, in order of time, as
+    /// if it had been measured in one. Each stretch begins with a period of the window.
+    pub fn joined(stretches: Vec<(Window, Self)>, window: Window, period_seconds: u32) -> Self {
+        let mut parts: BTreeMap<ResourceId, Vec<(usize, Usage)>> = BTreeMap::new();
+        for (stretch, usages) in stretches {
+            let before = Window {
+                start: window.start,
+                end: stretch.start,
+            };
+            let from = periods(before, period_seconds);
+            for (instance, usage) in usages.0 {
+                parts.entry(instance).or_default().push((from, usage));
+            }
+        }
+        let periods = periods(window, period_seconds);
+        let all = parts.into_iter();
+        Self(
+            all.map(|(id, parts)| (id, Usage::joined(&parts, periods)))
+                .collect(),
+        )
+    }
+
     /// Adds what was measured of other instances, or of the same at other times.
     pub fn merge(&mut self, other: Self, window: Window, period_seconds: u32) {
         for (instance, usage) in other.0 {
@@ -153,8 +185,7 @@ impl UsageBuilder {
     /// What is known, on the grid of a window.
     pub fn of(known: Usages, window: Window, period_seconds: u32) -> Self {
         Self {
-            periods: periods(window, period_seconds),
-            period_seconds: period_seconds.max(1),
+            frame: Frame::of(window, period_seconds),
             done: known,
             open: None,
             scratch: Vec::new(),
@@ -166,10 +197,10 @@ impl UsageBuilder {
         if is_open.is_none_or(|(instance, _)| *instance != series.instance) {
             self.close();
             let known = self.done.0.remove(&series.instance).unwrap_or_default();
-            self.open = Some((series.instance.clone(), known.open(self.periods)));
+            self.open = Some((series.instance.clone(), known.open(self.frame.periods)));
         }
         if let Some((_, open)) = &mut self.open {
-            open.add(series, self.periods, self.period_seconds, &mut self.scratch);
+            open.add(series, self.frame, &mut self.scratch);
         }
     }
 
@@ -187,7 +218,8 @@ impl UsageBuilder {
 }
 
 impl OpenUsage {
-    fn add(&mut self, series: &Series, periods: usize, period: u32, scratch: &mut Vec<u32>) {
+    fn add(&mut self, series: &Series, frame: Frame, scratch: &mut Vec<u32>) {
+        let (periods, period) = (frame.periods, frame.period_seconds);
         let (metric, statistic, points) = (series.metric, series.statistic, &series.points);
         let added = Added {
             is_empty: points.is_empty(),
@@ -237,14 +269,16 @@ impl OpenUsage {
         match (metric, statistic) {
             (Metric::GpuEncoderSessions, Statistic::Maximum) => {
                 self.encodes.resize(periods, false);
-                mark_sessions(&mut self.encodes, points, period);
+                mark_sessions(&mut self.encodes, points, frame);
             }
             (Metric::CpuUtilization, Statistic::Average) => {
                 self.usage.cpu = Some(CpuUse {
                     counted: Counted::of(points),
                     percents: counts(points, Scale::Percent, scratch),
-                    sampled: sampled(points, periods, step(points, period)),
                 });
+                self.sampled.clear();
+                self.sampled.resize(periods, false);
+                mark_sampled(&mut self.sampled, points, step(points, period));
             }
             (Metric::CpuUtilization, Statistic::Maximum) => {
                 self.usage.cpu_peak = points.values().reduce(f64::max);
@@ -262,6 +296,7 @@ impl OpenUsage {
             .iter()
             .filter(|(grid, _)| !outranked.contains(grid));
         self.usage.grids = grids.map(|(grid, open)| (*grid, open.pack())).collect();
+        self.usage.sampled = Column::of(self.sampled.into_iter().map(u32::from));
         self.usage.encodes = Column::of(self.encodes.into_iter().map(u32::from));
         self.usage
     }
@@ -306,50 +341,64 @@ fn add_values<'a>(values: impl Iterator<Item = (&'a mut Slot, u16)>, series: &Se
     }
 }
 
-/// Marks the periods in which a GPU encoded; a sample may stand for several.
-fn mark_sessions(encodes: &mut [bool], points: &Points, period_seconds: u32) {
-    let own = u64::from(points.period_seconds());
-    let place = |index: u64| (index * own / u64::from(period_seconds)) as usize;
+/// Marks the periods in which a GPU encoded; a sample may stand for several. One that
+/// stands for more than a period begins at its multiple since the epoch, wherever the grid
+/// begins.
+fn mark_sessions(encodes: &mut [bool], points: &Points, frame: Frame) {
+    let (own, period) = (
+        i64::from(points.period_seconds().max(1)),
+        i64::from(frame.period_seconds),
+    );
+    let start = points.start().as_second();
+    let until_first = if own > period {
+        (-start).rem_euclid(own)
+    } else {
+        0
+    };
+    let length = encodes.len();
+    let place = |index: i64| {
+        let second = start + until_first + index * own - frame.start;
+        usize::try_from(second.div_euclid(period)).map_or(0, |place| place.min(length))
+    };
     for (index, _) in points.iter().filter(|(_, sessions)| *sessions > 0.0) {
-        let from = place(u64::from(index)).min(encodes.len());
-        let to = place(u64::from(index) + 1).max(from + 1).min(encodes.len());
-        encodes[from..to].fill(true);
+        let from = place(i64::from(index));
+        let to = place(i64::from(index) + 1).max(from + 1).min(length);
+        encodes[from.min(to)..to].fill(true);
     }
 }
 
-/// 1 in each period with a point.
-fn sampled(points: &Points, periods: usize, step: u32) -> Column {
-    let mut sampled = vec![0; periods];
+/// Marks the periods with a point.
+fn mark_sampled(sampled: &mut [bool], points: &Points, step: u32) {
+    let periods = sampled.len();
     for (first, count, _) in points.runs() {
-        sampled[stretch(first, count, step, periods)].fill(1);
+        sampled[stretch(first, count, step, periods)].fill(true);
     }
-    Column::of(sampled)
 }
 
-impl Traffic {
-    fn of(points: &Points) -> Option<Self> {
-        let period = f64::from(points.period_seconds().max(1));
-        let per_hour = (HOUR_SECONDS / points.period_seconds().max(1)).max(1);
-        let mut hours: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-        for (index, bytes) in points.iter() {
-            let (sum, seconds) = hours.entry(index / per_hour).or_default();
-            *sum += bytes;
-            *seconds += period;
+impl OpenUsage {
+    /// Adds what was measured of the same instance in other periods, the first of which is
+    /// `from`.
+    fn take(&mut self, from: usize, other: &Usage, periods: usize) {
+        for (key, grid) in &other.grids {
+            let mine = self
+                .grids
+                .entry(*key)
+                .or_insert_with(|| OpenGrid::new(periods));
+            mine.add_from(from, grid);
         }
-        let rates = hours
-            .values()
-            .map(|(bytes, seconds)| bytes * 8.0 / seconds / 1e9);
-        Some(Self {
-            counted: Counted::of(points),
-            bytes: points.values().sum(),
-            busiest_hour_gbps: rates.reduce(f64::max)?,
-        })
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.counted.merge(other.counted);
-        self.bytes += other.bytes;
-        self.busiest_hour_gbps = self.busiest_hour_gbps.max(other.busiest_hour_gbps);
+        let flags = [
+            (&mut self.sampled, &other.sampled),
+            (&mut self.encodes, &other.encodes),
+        ];
+        for (mine, theirs) in flags {
+            if theirs.values().next().is_some() {
+                mine.resize(periods, false);
+            }
+            for (mine, theirs) in mine.iter_mut().skip(from).zip(theirs.values()) {
+                *mine |= theirs == 1;
+            }
+        }
+        self.usage.take_figures(other);
     }
 }
 
@@ -360,11 +409,11 @@ impl Usage {
         window: Window,
         period_seconds: u32,
     ) -> Self {
-        let periods = periods(window, period_seconds);
+        let frame = Frame::of(window, period_seconds);
         let mut open = OpenUsage::default();
         let mut scratch = Vec::new();
         for one in series {
-            open.add(one, periods, period_seconds.max(1), &mut scratch);
+            open.add(one, frame, &mut scratch);
         }
         open.close()
     }
@@ -377,29 +426,34 @@ impl Usage {
         });
         OpenUsage {
             grids: grids.collect(),
+            sampled: self.sampled.values().map(|sampled| sampled == 1).collect(),
             encodes: self.encodes.values().map(|encodes| encodes == 1).collect(),
             usage: self,
         }
     }
 
+    /// The usage of parts, each with its first period, in order.
+    fn joined(parts: &[(usize, Self)], periods: usize) -> Self {
+        let mut open = OpenUsage::default();
+        for (from, part) in parts {
+            open.take(*from, part, periods);
+        }
+        let mut all = open.close();
+        let outranked = parts.iter().flat_map(|(_, part)| &part.outranked);
+        all.outranked.extend(outranked);
+        all
+    }
+
     /// Adds what was measured of the same instance at other times.
     fn merge(&mut self, other: &Self, periods: usize) {
         let mut open = std::mem::take(self).open(periods);
-        for (key, grid) in &other.grids {
-            let mine = open
-                .grids
-                .entry(*key)
-                .or_insert_with(|| OpenGrid::new(periods));
-            mine.add(grid);
-        }
-        if other.encodes.values().next().is_some() {
-            open.encodes.resize(periods, false);
-        }
-        for (mine, theirs) in open.encodes.iter_mut().zip(other.encodes.values()) {
-            *mine |= theirs == 1;
-        }
+        open.take(0, other, periods);
         *self = open.close();
         self.outranked.extend(&other.outranked);
+    }
+
+    /// Adds all but what is known period by period.
+    fn take_figures(&mut self, other: &Self) {
         for (key, added) in &other.added {
             let known = self.added.entry(*key).or_insert(Added {
                 rejected: Rejected::default(),
@@ -415,8 +469,6 @@ impl Usage {
             (Some(mine), Some(theirs)) => {
                 mine.counted.merge(theirs.counted);
                 mine.percents = mine.percents.merge(&theirs.percents);
-                let both = mine.sampled.values().zip(theirs.sampled.values());
-                mine.sampled = Column::of(both.map(|(mine, theirs)| mine | theirs));
             }
             (None, theirs) => self.cpu.clone_from(theirs),
             (Some(_), None) => {}
@@ -441,6 +493,7 @@ impl Usage {
         self.grids.clear();
         self.outranked.clear();
         (self.cpu, self.cpu_peak) = (None, None);
+        self.sampled = Column::default();
         let added = &self.added;
         self.gpus.retain(|index, gpu| {
             gpu.forget_utilization();
@@ -491,9 +544,7 @@ impl Usage {
 
     /// The periods with a CPU sample.
     pub(super) fn cpu_sampled(&self) -> impl Iterator<Item = bool> + '_ {
-        let cpu = self.cpu.iter();
-        cpu.flat_map(|cpu| cpu.sampled.values())
-            .map(|sampled| sampled == 1)
+        self.sampled.values().map(|sampled| sampled == 1)
     }
 }
 

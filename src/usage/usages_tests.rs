@@ -1,6 +1,6 @@
 use super::*;
 use crate::domain::{GpuOffer, GpuShare, Instance};
-use crate::usage::distribution;
+use crate::usage::{distribution, lab};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
@@ -165,6 +165,71 @@ proptest! {
         });
         close(usage.summary.map(|summary| summary.distribution), means.collect());
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Five days cut at each midnight, and in one. The window begins inside an hour.
+    #[test]
+    fn days_add_up_to_the_last_bit(seed in any::<u64>()) {
+        let (answers, window) = (lab::answers(seed), lab::window());
+        let stretches = lab::stretches().into_iter();
+        let parts = stretches.map(|one| (one, lab::usages(&answers, one)));
+        let joined = Usages::joined(parts.collect(), window, lab::PERIOD);
+        let whole = lab::usages(&answers, window);
+        let id = ResourceId::named("i-1");
+        prop_assert!(lab::figures(joined.of(&id)) == lab::figures(whole.of(&id)));
+    }
+}
+
+#[test]
+fn a_session_that_began_on_the_hour_marks_that_hour_wherever_the_window_begins() {
+    // From 20 minutes past: the first whole hour begins 40 minutes later, which is period 8.
+    let window = Window {
+        start: at(4),
+        end: at(PERIODS),
+    };
+    let (points, rejected) = Points::clean(
+        [(at(12), 2.0), (at(24), 0.0)],
+        (Metric::GpuEncoderSessions, Statistic::Maximum),
+        window,
+        3_600,
+    );
+    let session = Series {
+        points,
+        rejected,
+        ..series(KEYS[6], &vec![None; PERIODS as usize], |_| true)
+    };
+    let usage = Usage::of([&session], window, PERIOD);
+    let encodes: Vec<u32> = usage.encodes.values().collect();
+    let expected: Vec<u32> = (4..PERIODS)
+        .map(|period| u32::from((12..24).contains(&period)))
+        .collect();
+    assert_eq!(encodes, expected);
+}
+
+#[test]
+fn the_busiest_hour_is_one_of_the_clock() {
+    // 30 GiB in the ten minutes before an hour, and 30 GiB in the ten minutes after it, are
+    // 30 × 2^30 × 8 / 600 s / 1e9 = 0.4294967296 Gbit/s in either.
+    const HALF: f64 = 15.0 * 1_073_741_824.0;
+    let window = Window {
+        start: at(4),
+        end: at(PERIODS),
+    };
+    let what = (Metric::NetworkIn, Statistic::Sum);
+    let raw = (10..14).map(|period| (at(period), HALF));
+    let (points, rejected) = Points::clean(raw, what, window, PERIOD);
+    let traffic = Series {
+        points,
+        rejected,
+        ..series(KEYS[8], &vec![None; PERIODS as usize], |_| true)
+    };
+    let usage = Usage::of([&traffic], window, PERIOD);
+    let received = usage.received.expect("it was measured");
+    assert_eq!(received.bytes, 64_424_509_440);
+    assert!((received.busiest_hour_gbps - 0.429_496_729_6).abs() < 1e-12);
 }
 
 #[test]
