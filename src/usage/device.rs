@@ -2,6 +2,7 @@
 
 use super::Points;
 use super::histogram::{Histogram, Scale, hundredths, percent};
+use super::kept::KeptFigures;
 use super::series::widen;
 use super::statistics::quantile;
 use super::whole::WholeSum;
@@ -36,8 +37,25 @@ impl Counted {
         Samples::over(self.count, running_seconds, self.period_seconds)
     }
 
+    pub(super) fn kept(self) -> KeptFigures {
+        KeptFigures {
+            count: Some(self.count),
+            period_seconds: Some(self.period_seconds),
+            ..KeptFigures::default()
+        }
+    }
+
     pub(super) fn days(self) -> f64 {
         self.count as f64 * f64::from(self.period_seconds) / DAY_SECONDS as f64
+    }
+}
+
+impl KeptFigures {
+    pub(super) fn counted(&self) -> Option<Counted> {
+        Some(Counted {
+            count: self.count?,
+            period_seconds: self.period_seconds?,
+        })
     }
 }
 
@@ -163,6 +181,23 @@ impl Averages {
         Some(high.max(quantile(&daily, 0.5)?))
     }
 
+    fn kept(&self) -> KeptFigures {
+        KeptFigures {
+            counts: self.percents.counts().collect(),
+            ..self.counted.kept()
+        }
+    }
+
+    /// Averages of a day, counted from the epoch.
+    fn of_kept(kept: &KeptFigures, day: i64) -> Option<Self> {
+        let (most, _) = kept.counts.last()?;
+        Some(Self {
+            counted: kept.counted()?,
+            percents: kept.histogram(Scale::Percent)?,
+            daily: vec![(day, *most)],
+        })
+    }
+
     fn merge(&mut self, other: &Self) {
         self.counted.merge(other.counted);
         self.percents = self.percents.merge(&other.percents);
@@ -213,6 +248,26 @@ impl Peaks {
         })
     }
 
+    fn kept(&self) -> KeptFigures {
+        KeptFigures {
+            max: Some(self.largest_percent),
+            active: Some(self.active),
+            first: Some(self.first),
+            last: Some(self.last),
+            ..self.counted.kept()
+        }
+    }
+
+    fn of_kept(kept: &KeptFigures) -> Option<Self> {
+        Some(Self {
+            counted: kept.counted()?,
+            largest_percent: kept.max?,
+            active: kept.active?,
+            first: kept.first?,
+            last: kept.last?,
+        })
+    }
+
     fn merge(&mut self, other: &Self) {
         self.counted.merge(other.counted);
         self.largest_percent = self.largest_percent.max(other.largest_percent);
@@ -245,6 +300,25 @@ impl Memory {
     fn p95_mib(&self) -> Option<f64> {
         let [p95] = self.mebibytes.quantiles(Scale::Mebibytes, [0.95])?;
         Some(p95.clamp(self.smallest_mib, self.largest_mib))
+    }
+
+    fn kept(&self) -> KeptFigures {
+        KeptFigures {
+            counts: self.mebibytes.counts().collect(),
+            min: Some(self.smallest_mib),
+            max: Some(self.largest_mib),
+            ..self.counted.kept()
+        }
+    }
+
+    fn of_kept(kept: &KeptFigures, mebibytes: Histogram) -> Option<Self> {
+        let (smallest_mib, largest_mib) = (kept.min?, kept.max?);
+        (smallest_mib <= largest_mib).then_some(Self {
+            counted: kept.counted()?,
+            mebibytes,
+            smallest_mib,
+            largest_mib,
+        })
     }
 
     fn merge(&mut self, other: &Self) {
@@ -305,6 +379,79 @@ impl DeviceUsage {
     /// Forgets what it took of [`Metric::GpuUtilization`].
     pub(super) fn forget_utilization(&mut self) {
         (self.averages, self.peaks) = (None, None);
+    }
+
+    /// What it knows of one of its series.
+    pub(super) fn kept(&self, metric: Metric, statistic: Statistic) -> KeptFigures {
+        let largest = |max: Option<f64>| KeptFigures {
+            max,
+            ..KeptFigures::default()
+        };
+        let figures = match (metric, statistic) {
+            (Metric::GpuUtilization, Statistic::Average) => {
+                self.averages.as_ref().map(Averages::kept)
+            }
+            (Metric::GpuUtilization, Statistic::Maximum) => self.peaks.as_ref().map(Peaks::kept),
+            (Metric::GpuMemoryUsed, Statistic::Average) => self.memory.as_ref().map(Memory::kept),
+            (Metric::GpuMemoryUsed, Statistic::Maximum) => {
+                self.memory_peaks.as_ref().map(Memory::kept)
+            }
+            (Metric::GpuMemoryTotal, Statistic::Maximum) => Some(largest(self.memory_total_mib)),
+            (Metric::GpuPowerDraw, Statistic::Average) => self.power_mw.map(|power| KeptFigures {
+                count: Some(power.count),
+                sum: Some(power.sum),
+                ..KeptFigures::default()
+            }),
+            (Metric::GpuTemperature, Statistic::Maximum) => Some(largest(self.temperature_max_c)),
+            (Metric::GpuEncoderSessions, Statistic::Maximum) => {
+                Some(largest(self.encoder_sessions_max))
+            }
+            _ => None,
+        };
+        figures.unwrap_or_default()
+    }
+
+    /// Takes what was kept of one of its series on a day, counted from the epoch; `None` if a
+    /// figure is missing.
+    pub(super) fn take_kept(
+        &mut self,
+        metric: Metric,
+        statistic: Statistic,
+        kept: &KeptFigures,
+        day: i64,
+    ) -> Option<()> {
+        match (metric, statistic) {
+            (Metric::GpuUtilization, Statistic::Average) => {
+                self.averages = Some(Averages::of_kept(kept, day)?);
+            }
+            (Metric::GpuUtilization, Statistic::Maximum) => {
+                self.peaks = Some(Peaks::of_kept(kept)?);
+            }
+            (Metric::GpuMemoryUsed, Statistic::Average) => {
+                let mebibytes = kept.histogram(Scale::Mebibytes)?;
+                self.memory = Some(Memory::of_kept(kept, mebibytes)?);
+            }
+            (Metric::GpuMemoryUsed, Statistic::Maximum) => {
+                self.memory_peaks = Some(Memory::of_kept(kept, Histogram::default())?);
+            }
+            (Metric::GpuMemoryTotal, Statistic::Maximum) => {
+                self.memory_total_mib = Some(kept.max?);
+            }
+            (Metric::GpuPowerDraw, Statistic::Average) => {
+                self.power_mw = Some(WholeSum {
+                    count: kept.count?,
+                    sum: kept.sum?,
+                });
+            }
+            (Metric::GpuTemperature, Statistic::Maximum) => {
+                self.temperature_max_c = Some(kept.max?);
+            }
+            (Metric::GpuEncoderSessions, Statistic::Maximum) => {
+                self.encoder_sessions_max = Some(kept.max?);
+            }
+            _ => {}
+        }
+        Some(())
     }
 
     /// Adds what was measured of the same GPU at other times.

@@ -86,7 +86,7 @@ impl Grid {
         self.step
     }
 
-    fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+    pub(super) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         let figures = self.sums.values().zip(self.reported.values());
         let maxima = self.maxima.values().zip(self.own_maxima.values());
         figures.zip(maxima).zip(self.works.values()).map(

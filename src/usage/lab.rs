@@ -43,8 +43,8 @@ const ASKED: [(Metric, Option<u16>, Statistic, i64); 17] = {
     ]
 };
 
-/// Points of the series of [`ASKED`], in its order, as a cloud answers them.
-pub(crate) type Answers = Vec<Vec<(Timestamp, f64)>>;
+/// Points of a series as a cloud answers them.
+pub(crate) type Answer = Vec<(Timestamp, f64)>;
 
 pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("in range")
@@ -75,16 +75,16 @@ pub(crate) fn stretches() -> Vec<Window> {
         .collect()
 }
 
-/// Answers for the window, with holes, days without any point, and points that are invalid or
+/// Answers for the window, one for each of [`ASKED`], with holes, days without any point, and points that are invalid or
 /// come twice.
-pub(crate) fn answers(seed: u64) -> Answers {
+pub(crate) fn answers(seed: u64) -> Vec<Answer> {
     let mut rng = Rng::with_seed(seed);
     let each = ASKED.iter();
     each.map(|(metric, _, _, period)| of_series(*metric, *period, &mut rng))
         .collect()
 }
 
-fn of_series(metric: Metric, period: i64, rng: &mut Rng) -> Vec<(Timestamp, f64)> {
+fn of_series(metric: Metric, period: i64, rng: &mut Rng) -> Answer {
     let mut points = Vec::new();
     if rng.u8(..) < 20 {
         return points;
@@ -133,7 +133,7 @@ fn value(metric: Metric, rng: &mut Rng) -> f64 {
 }
 
 /// The series of a stretch.
-pub(crate) fn series(answers: &Answers, stretch: Window) -> Vec<Series> {
+pub(crate) fn series(answers: &[Answer], stretch: Window) -> Vec<Series> {
     let each = ASKED.iter().zip(answers);
     let all = each.map(|((metric, gpu, statistic, period), points)| {
         let inside = |time: Timestamp| stretch.start <= time && time < stretch.end;
@@ -162,7 +162,7 @@ pub(crate) fn series(answers: &Answers, stretch: Window) -> Vec<Series> {
 }
 
 /// What they amount to.
-pub(crate) fn usages(answers: &Answers, stretch: Window) -> Usages {
+pub(crate) fn usages(answers: &[Answer], stretch: Window) -> Usages {
     let mut builder = UsageBuilder::new(stretch, PERIOD);
     for one in series(answers, stretch) {
         builder.add(&one);

@@ -6,6 +6,8 @@ mod device;
 mod estate;
 mod grid;
 mod histogram;
+mod keeping;
+mod kept;
 #[cfg(test)]
 pub(crate) mod lab;
 mod measure;
@@ -23,6 +25,7 @@ mod whole;
 
 pub use estate::Estate;
 pub use histogram::{Histogram, Scale};
+pub use kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};
 pub use series::{Points, Series};
 pub use sketch::{Figures, Sketch};
 pub use statistics::{distribution, mean, quantile};

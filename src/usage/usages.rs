@@ -36,15 +36,15 @@ pub(super) struct CpuUse {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
     pub(super) added: BTreeMap<SeriesKey, Added>,
-    grids: BTreeMap<(Signal, SeriesSource), Grid>,
+    pub(super) grids: BTreeMap<(Signal, SeriesSource), Grid>,
     /// Grids of sources that measured what a better one measured too.
-    outranked: BTreeSet<(Signal, SeriesSource)>,
+    pub(super) outranked: BTreeSet<(Signal, SeriesSource)>,
     pub(super) gpus: BTreeMap<u16, DeviceUsage>,
     pub(super) cpu: Option<CpuUse>,
     /// 1 in each period with a sample of CPU.
-    sampled: Column,
+    pub(super) sampled: Column,
     /// 1 in each period in which a GPU encoded.
-    encodes: Column,
+    pub(super) encodes: Column,
     /// Largest maximum of CPU, where maxima were asked for.
     pub(super) cpu_peak: Option<f64>,
     pub(super) received: Option<Traffic>,
@@ -107,6 +107,11 @@ impl Usages {
     /// The instances that have a series.
     pub fn instances(&self) -> impl Iterator<Item = &ResourceId> {
         self.0.keys()
+    }
+
+    /// Takes the usage of an instance in place of what was known of it.
+    pub fn insert(&mut self, instance: ResourceId, usage: Usage) {
+        self.0.insert(instance, usage);
     }
 
     /// Keeps the usage of some instances.

@@ -60,6 +60,28 @@ fn write_with(
     written
 }
 
+/// Writes a file that is not there yet, whole or not at all. One that is there stays: somebody
+/// else has written it.
+///
+/// # Errors
+/// Whatever creating or writing meets.
+pub(in crate::sources::files) fn write_once(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let (temporary, file) = create_beside(path)?;
+    let written = fill_in(file, fill).and_then(|()| match fs::hard_link(&temporary, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // Some file systems have no links; there, two at once may both write.
+        Err(_) if !path.exists() => fs::rename(&temporary, path),
+        linked => linked,
+    });
+    // Where it was renamed, it is gone.
+    let _ = fs::remove_file(&temporary);
+    temporaries().retain(|own| *own != temporary);
+    written
+}
+
 /// Temporary files of this process that are there now.
 static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -180,6 +202,19 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).expect("readable"), b"old");
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
+    }
+
+    #[test]
+    fn what_is_written_once_stays() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("day.parquet");
+        let failed = write_once(&path, |_| Err(io::Error::other("disk full")));
+        assert!(failed.is_err() && !path.exists());
+        for text in ["first", "second"] {
+            write_once(&path, |out| out.write_all(text.as_bytes())).expect("writable");
+            assert_eq!(fs::read(&path).expect("readable"), b"first");
+        }
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
     }
 

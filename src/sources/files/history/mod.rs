@@ -1,0 +1,316 @@
+//! A folder that keeps what machines did on days that are over. Files are written once and
+//! not changed; a listing of the folder is the truth. The layout is in `docs/history.md`.
+
+mod manifest;
+mod table;
+mod tables;
+
+use super::shared::write::write_once;
+use crate::domain::{DAY_SECONDS, ResourceId, safe, shown};
+use crate::usage::{KeptUsage, Usage, Usages};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use manifest::{Manifest, damaged};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use table::{TableError, read_table};
+use tables::{ALL, ASKED, DayReader, DayWriter, machine, midnight};
+
+/// The version of the layout.
+const VERSION: &str = "v1";
+/// Lists of the tables of a run.
+const RUNS: &str = "usage_run";
+/// Runs of a day that are read, the newest first.
+const MOST_RUNS: usize = 1_000;
+
+/// A machine, and what was asked of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeptMachine {
+    pub account: String,
+    pub region: String,
+    pub instance: ResourceId,
+    /// Names the series that were asked for: other series are another name.
+    pub asked: String,
+    /// The grid of utilization, power and CPU.
+    pub period_seconds: u32,
+}
+
+/// A file of a history that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {}", shown(path), safe(&source.to_string()))]
+pub struct HistoryError {
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+/// A run that kept a day.
+#[derive(Debug)]
+struct Run {
+    id: String,
+    machines: BTreeMap<ResourceId, KeptMachine>,
+}
+
+/// A folder of days that are over.
+#[derive(Debug)]
+pub struct History {
+    folder: PathBuf,
+    /// When this run began.
+    now: Timestamp,
+    /// The runs that kept each day, the newest first.
+    days: BTreeMap<Date, Vec<Run>>,
+    problems: RefCell<Vec<HistoryError>>,
+}
+
+impl History {
+    /// Opens a folder, which is made where there is none, and finds out what it knows of some
+    /// days. What cannot be read of it counts as not kept, and is a problem.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or listed.
+    pub fn open(
+        folder: &Path,
+        (first, last): (Date, Date),
+        now: Timestamp,
+    ) -> Result<Self, HistoryError> {
+        let runs = folder.join(VERSION).join(RUNS);
+        let failed = |source| HistoryError {
+            path: runs.clone(),
+            source,
+        };
+        std::fs::create_dir_all(&runs).map_err(failed)?;
+        let mut history = Self {
+            folder: folder.to_owned(),
+            now,
+            days: BTreeMap::new(),
+            problems: RefCell::default(),
+        };
+        for name in names_in(&runs).map_err(failed)? {
+            let day = name
+                .strip_prefix("dt=")
+                .and_then(|day| day.parse::<Date>().ok());
+            if let Some(day) = day.filter(|day| (first..=last).contains(day)) {
+                history.open_day(day);
+            }
+        }
+        Ok(history)
+    }
+
+    fn open_day(&mut self, day: Date) {
+        let folder = self.folder_of(RUNS, day);
+        let names = match names_in(&folder) {
+            Ok(names) => names,
+            Err(error) => return self.note(folder, error),
+        };
+        let ids = names.iter().rev().filter_map(|name| is_run(name));
+        let ids: Vec<String> = ids.take(MOST_RUNS).collect();
+        for id in ids {
+            match self.machines(day, &id) {
+                Ok(machines) => {
+                    let run = Run { id, machines };
+                    self.days.entry(day).or_default().push(run);
+                }
+                Err(problem) => self.problems.borrow_mut().push(problem),
+            }
+        }
+    }
+
+    /// The machines that a run asked, if all of its tables are whole.
+    fn machines(
+        &self,
+        day: Date,
+        id: &str,
+    ) -> Result<BTreeMap<ResourceId, KeptMachine>, HistoryError> {
+        let list = self.file_of(RUNS, day, id);
+        let manifest = Manifest::read(&list).map_err(|source| HistoryError {
+            path: list.clone(),
+            source,
+        })?;
+        let mut machines = BTreeMap::new();
+        for schema in ALL {
+            let path = self.file_of(schema.name, day, id);
+            let read = manifest.open(schema.name, &path).and_then(|file| {
+                if schema.name != ASKED.name {
+                    return Ok(());
+                }
+                let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
+                    let found = machine(row)?;
+                    machines.insert(found.instance.clone(), found);
+                    Ok(())
+                };
+                read_table(file, schema, &mut each).map_err(unread)
+            });
+            read.map_err(|source| HistoryError { path, source })?;
+        }
+        Ok(machines)
+    }
+
+    /// When this run began.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Whether it is known what a machine did on a day: what was asked of it then is what
+    /// would be asked now.
+    pub fn holds(&self, day: Date, machine: &KeptMachine) -> bool {
+        self.run_of(day, machine).is_some()
+    }
+
+    /// The newest run that asked this.
+    fn run_of(&self, day: Date, machine: &KeptMachine) -> Option<&str> {
+        let mut runs = self.days.get(&day)?.iter();
+        let run = runs.find(|run| run.machines.get(&machine.instance) == Some(machine))?;
+        Some(&run.id)
+    }
+
+    /// What machines that it holds did on a day.
+    ///
+    /// # Errors
+    /// When a table cannot be read, or has figures that no day has.
+    pub fn read(&self, day: Date, wanted: &[KeptMachine]) -> Result<Usages, HistoryError> {
+        let mut by_run: BTreeMap<&str, Vec<&KeptMachine>> = BTreeMap::new();
+        for machine in wanted {
+            if let Some(id) = self.run_of(day, machine) {
+                by_run.entry(id).or_default().push(machine);
+            }
+        }
+        let mut found = Usages::default();
+        for (id, machines) in by_run {
+            let list = self.file_of(RUNS, day, id);
+            let manifest = Manifest::read(&list).map_err(|source| HistoryError {
+                path: list.clone(),
+                source,
+            })?;
+            let mut reader = DayReader::new(day, machines.into_iter());
+            for schema in ALL.into_iter().skip(1) {
+                let path = self.file_of(schema.name, day, id);
+                let read = manifest.open(schema.name, &path).and_then(|file| {
+                    let mut each = |row: &table::Row<'_>| reader.take(schema, row);
+                    read_table(file, schema, &mut each).map_err(unread)
+                });
+                read.map_err(|source| HistoryError { path, source })?;
+            }
+            let number = midnight(day) / DAY_SECONDS;
+            for (instance, (period_seconds, kept)) in reader.finish() {
+                let usage = Usage::of_kept(&kept, number, period_seconds);
+                let usage = usage.ok_or_else(|| HistoryError {
+                    path: list.clone(),
+                    source: damaged("its tables have figures that no day has"),
+                })?;
+                if !kept.series.is_empty() {
+                    found.insert(instance, usage);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Keeps what machines did on a day. That it cannot be written is a problem, and no error:
+    /// what was read is known all the same.
+    pub fn record<'a>(
+        &self,
+        day: Date,
+        machines: impl Iterator<Item = (&'a KeptMachine, KeptUsage)>,
+    ) {
+        if let Err(error) = self.write(day, machines) {
+            self.note(self.folder_of(RUNS, day), error);
+        }
+    }
+
+    fn write<'a>(
+        &self,
+        day: Date,
+        machines: impl Iterator<Item = (&'a KeptMachine, KeptUsage)>,
+    ) -> io::Result<()> {
+        let mut writer = DayWriter::new(day).map_err(io::Error::other)?;
+        let mut scope = Fnv::default();
+        for (machine, kept) in machines {
+            writer.add(machine, &kept).map_err(io::Error::other)?;
+            scope.add(machine.instance.as_str());
+            scope.add(&machine.asked);
+        }
+        if scope == Fnv::default() {
+            return Ok(());
+        }
+        let id = format!("{}-{}", self.now.strftime("%Y%m%dT%H%M%SZ"), scope.hex());
+        let files = writer.finish().map_err(io::Error::other)?;
+        let manifest = Manifest::of(&files).text()?;
+        let files = ALL.iter().map(|schema| schema.name).zip(&files);
+        // The list comes last: without it, nothing of the run counts.
+        for (name, bytes) in files.chain([(RUNS, &manifest)]) {
+            let path = self.file_of(name, day, &id);
+            std::fs::create_dir_all(self.folder_of(name, day))?;
+            write_once(&path, |out| out.write_all(bytes))?;
+        }
+        Ok(())
+    }
+
+    fn folder_of(&self, table: &str, day: Date) -> PathBuf {
+        let version = self.folder.join(VERSION);
+        version.join(table).join(format!("dt={day}"))
+    }
+
+    fn file_of(&self, table: &str, day: Date, id: &str) -> PathBuf {
+        let ending = if table == RUNS { "json" } else { "parquet" };
+        self.folder_of(table, day).join(format!("{id}.{ending}"))
+    }
+
+    fn note(&self, path: PathBuf, source: io::Error) {
+        let problem = HistoryError { path, source };
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// What could not be read or written since this was asked last.
+    pub fn problems(&self) -> Vec<HistoryError> {
+        self.problems.take()
+    }
+}
+
+/// The id of a run, from the name of its list.
+fn is_run(name: &str) -> Option<String> {
+    let id = name.strip_suffix(".json")?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (id.starts_with(|c: char| c.is_ascii_digit()) && id.chars().all(is_plain))
+        .then(|| id.to_owned())
+}
+
+/// Names of what lies in a folder, ascending.
+fn names_in(folder: &Path) -> io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(folder)? {
+        // A name that is not UTF-8 is none of ours.
+        names.extend(entry?.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+fn unread(error: TableError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+/// A number for some texts, the same on every machine and in every version: FNV-1a of 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sources) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    /// Adds a text, and where it ends.
+    pub(in crate::sources) fn add(&mut self, text: &str) {
+        for byte in text.bytes().chain([0xff]) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    pub(in crate::sources) fn hex(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+use super::*;
+use crate::domain::{DAY_SECONDS, Metric, Window};
+use crate::usage::lab;
+use proptest::prelude::*;
+
+const DAY: Date = Date::constant(2026, 11, 2);
+
+fn at(text: &str) -> Timestamp {
+    text.parse().expect("a time stamp")
+}
+
+fn key(instance: &str) -> KeptMachine {
+    KeptMachine {
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        instance: ResourceId::named(instance),
+        asked: "0123456789abcdef".to_owned(),
+        period_seconds: lab::PERIOD,
+    }
+}
+
+fn date(window: Window) -> Date {
+    window.start.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+fn open(folder: &Path, now: &str) -> History {
+    let days = (Date::constant(2026, 11, 1), Date::constant(2026, 11, 6));
+    History::open(folder, days, at(now)).expect("our own folder")
+}
+
+/// What `i-1` did in a stretch.
+fn kept(seed: u64, stretch: Window) -> KeptUsage {
+    let usages = lab::usages(&lab::answers(seed), stretch);
+    let usage = usages.of(&ResourceId::named("i-1"));
+    usage.kept().expect("one source measured it")
+}
+
+fn day() -> Window {
+    let stretch = lab::stretches()[1];
+    assert_eq!((date(stretch), stretch.seconds()), (DAY, DAY_SECONDS));
+    stretch
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whole days written by one run and read by the next, between what is measured of the
+    /// days at the ends, against the window measured in one.
+    #[test]
+    fn days_that_were_kept_give_the_figures_of_a_fresh_read(seed in any::<u64>()) {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (answers, window) = (lab::answers(seed), lab::window());
+        let id = ResourceId::named("i-1");
+        let machine = key("i-1");
+        let is_whole = |stretch: &Window| stretch.seconds() == DAY_SECONDS;
+        let first = open(folder.path(), "2026-11-06T12:00:00Z");
+        for stretch in lab::stretches().into_iter().filter(is_whole) {
+            let usages = lab::usages(&answers, stretch);
+            let kept = usages.of(&id).kept().expect("one source measured it");
+            first.record(date(stretch), [(&machine, kept)].into_iter());
+        }
+        let second = open(folder.path(), "2026-11-06T13:00:00Z");
+        let parts = lab::stretches().into_iter().map(|stretch| {
+            if !is_whole(&stretch) {
+                return (stretch, lab::usages(&answers, stretch));
+            }
+            assert!(second.holds(date(stretch), &machine));
+            let wanted = std::slice::from_ref(&machine);
+            (stretch, second.read(date(stretch), wanted).expect("it is whole"))
+        });
+        let joined = Usages::joined(parts.collect(), window, lab::PERIOD);
+        let whole = lab::usages(&answers, window);
+        prop_assert!(first.problems().is_empty() && second.problems().is_empty());
+        prop_assert!(lab::figures(joined.of(&id)) == lab::figures(whole.of(&id)));
+    }
+}
+
+#[test]
+fn asked_and_silent_is_not_the_same_as_not_asked() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let first = open(folder.path(), "2026-11-06T12:00:00Z");
+    let silent = key("i-silent");
+    first.record(DAY, [(&silent, KeptUsage::default())].into_iter());
+    let second = open(folder.path(), "2026-11-06T13:00:00Z");
+    assert!(second.holds(DAY, &silent));
+    let read = second.read(DAY, std::slice::from_ref(&silent));
+    assert!(read.expect("it is whole").is_empty());
+    // Another machine, other series, another account, another grid, another day.
+    let others = [
+        key("i-1"),
+        KeptMachine {
+            asked: "other".to_owned(),
+            ..silent.clone()
+        },
+        KeptMachine {
+            account: "444455556666".to_owned(),
+            ..silent.clone()
+        },
+        KeptMachine {
+            region: "eu-west-1".to_owned(),
+            ..silent.clone()
+        },
+        KeptMachine {
+            period_seconds: 3_600,
+            ..silent.clone()
+        },
+    ];
+    for other in others {
+        assert!(!second.holds(DAY, &other), "{other:?}");
+    }
+    assert!(!second.holds(Date::constant(2026, 11, 3), &silent));
+}
+
+#[test]
+fn the_newest_run_that_asked_the_same_counts() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let machine = key("i-1");
+    let (older, newer) = (kept(1, day()), kept(2, day()));
+    assert_ne!(older, newer);
+    for (now, kept) in [
+        ("2026-11-06T13:00:00Z", &newer),
+        ("2026-11-06T12:00:00Z", &older),
+    ] {
+        open(folder.path(), now).record(DAY, [(&machine, kept.clone())].into_iter());
+    }
+    let history = open(folder.path(), "2026-11-06T14:00:00Z");
+    let usages = history.read(DAY, std::slice::from_ref(&machine));
+    let usages = usages.expect("both are whole");
+    assert_eq!(usages.of(&machine.instance).kept(), Some(newer.clone()));
+
+    // The same again changes nothing, and nor does a day without machines.
+    let list = || names_in(&history.folder_of(RUNS, DAY)).expect("readable");
+    let runs = list();
+    open(folder.path(), "2026-11-06T13:00:00Z").record(DAY, [(&machine, older)].into_iter());
+    history.record(DAY, std::iter::empty());
+    assert_eq!(list(), runs);
+    let usages = open(folder.path(), "2026-11-06T15:00:00Z")
+        .read(DAY, std::slice::from_ref(&machine))
+        .expect("both are whole");
+    assert_eq!(usages.of(&machine.instance).kept(), Some(newer));
+}
+
+#[test]
+fn a_damaged_file_is_named_and_counts_as_not_kept() {
+    let machine = key("i-1");
+    let spoil: [(&str, fn(&Path)); 5] = [
+        ("usage_grid", |path| {
+            let mut bytes = std::fs::read(path).expect("readable");
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            std::fs::write(path, bytes).expect("writable");
+        }),
+        ("usage_asked", |path| {
+            let bytes = std::fs::read(path).expect("readable");
+            std::fs::write(path, &bytes[..bytes.len() / 2]).expect("writable");
+        }),
+        ("usage_hist", |path| {
+            std::fs::remove_file(path).expect("ours")
+        }),
+        ("usage_run", |path| {
+            std::fs::write(path, "{").expect("writable")
+        }),
+        ("usage_run", |path| {
+            let text = std::fs::read_to_string(path).expect("readable");
+            let text = text.replace("\"format\":1", "\"format\":2");
+            std::fs::write(path, text).expect("writable");
+        }),
+    ];
+    for (table, spoil) in spoil {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let first = open(folder.path(), "2026-11-06T12:00:00Z");
+        first.record(DAY, [(&machine, kept(1, day()))].into_iter());
+        let parts = first.folder_of(table, DAY);
+        let names = names_in(&parts).expect("readable");
+        let [name] = names.iter().collect::<Vec<_>>()[..] else {
+            panic!("one run wrote {names:?}");
+        };
+        spoil(&parts.join(name));
+        let second = open(folder.path(), "2026-11-06T13:00:00Z");
+        assert!(!second.holds(DAY, &machine), "{table}");
+        let problems = second.problems();
+        let [problem] = &problems[..] else {
+            panic!("{table}: {problems:?}");
+        };
+        assert_eq!(problem.path, parts.join(name));
+        assert!(problem.to_string().contains(&**name), "{problem}");
+    }
+}
+
+#[test]
+fn figures_that_no_day_has_are_an_error() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let machine = key("i-1");
+    let first = open(folder.path(), "2026-11-06T12:00:00Z");
+    let mut impossible = kept(1, day());
+    let mut periods = impossible.periods.iter_mut();
+    let grid = periods.find(|one| one.metric != Metric::CpuUtilization);
+    grid.expect("some GPU was measured").sum = 1_000_000_000;
+    first.record(DAY, [(&machine, impossible)].into_iter());
+    let second = open(folder.path(), "2026-11-06T13:00:00Z");
+    assert!(second.holds(DAY, &machine));
+    let error = second.read(DAY, &[machine]).expect_err("no day has it");
+    assert!(error.to_string().ends_with("have figures that no day has"));
+}
+
+#[test]
+fn a_folder_that_is_a_file_is_an_error() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("history");
+    std::fs::write(&path, "").expect("writable");
+    let days = (DAY, DAY);
+    assert!(History::open(&path, days, at("2026-11-06T12:00:00Z")).is_err());
+}

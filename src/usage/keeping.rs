@@ -1,0 +1,367 @@
+//! Usage of a day to plain figures, and back. Figures come from files, so those that no day
+//! can have are refused.
+
+use super::device::DeviceUsage;
+use super::grid::OpenGrid;
+use super::histogram::Scale;
+use super::kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage, MOST_HUNDREDTHS};
+use super::packed::Column;
+use super::timeline::Slot;
+use super::traffic::Traffic;
+use super::usages::{Added, CpuUse, Usage};
+use crate::domain::{DAY_SECONDS, MOST_GPUS, Metric, SeriesSource, Signal, Statistic};
+
+/// Points of a series in a day: one a second.
+const MOST_POINTS: u64 = DAY_SECONDS as u64;
+
+impl Usage {
+    /// Its figures, if it is that of a day of UTC in which one source measured each signal,
+    /// period by period.
+    pub fn kept(&self) -> Option<KeptUsage> {
+        let is_plain = self.outranked.is_empty() && self.grids.values().all(|one| one.step() == 1);
+        is_plain.then(|| KeptUsage {
+            series: self.kept_series(),
+            periods: self.kept_periods(),
+        })
+    }
+
+    fn kept_series(&self) -> Vec<KeptSeries> {
+        let all = self.added.iter();
+        all.map(|((metric, gpu, statistic), added)| KeptSeries {
+            metric: *metric,
+            gpu: *gpu,
+            statistic: *statistic,
+            source: added.source,
+            joined_by: added.joined_by,
+            rejected: added.rejected,
+            is_empty: added.is_empty,
+            figures: self.figures_of(*metric, *gpu, *statistic),
+        })
+        .collect()
+    }
+
+    fn figures_of(&self, metric: Metric, gpu: Option<u16>, statistic: Statistic) -> KeptFigures {
+        if let Some(device) = gpu.and_then(|gpu| self.gpus.get(&gpu)) {
+            return device.kept(metric, statistic);
+        }
+        let figures = match (metric, statistic) {
+            (Metric::CpuUtilization, Statistic::Average) => self.cpu.as_ref().map(CpuUse::kept),
+            (Metric::CpuUtilization, Statistic::Maximum) => self.cpu_peak.map(|peak| KeptFigures {
+                max: Some(peak),
+                ..KeptFigures::default()
+            }),
+            (Metric::NetworkIn, Statistic::Sum) => self.received.map(Traffic::kept),
+            (Metric::NetworkOut, Statistic::Sum) => self.sent.map(Traffic::kept),
+            _ => None,
+        };
+        figures.unwrap_or_default()
+    }
+
+    fn kept_periods(&self) -> Vec<KeptPeriod> {
+        let mut kept = Vec::new();
+        for ((signal, source), grid) in &self.grids {
+            let slots = (0..).zip(grid.slots());
+            let known = slots.filter(|(_, slot)| *slot != Slot::default());
+            kept.extend(known.map(|(index, slot)| KeptPeriod {
+                metric: metric_of(*signal),
+                source: *source,
+                index,
+                reported: slot.reported,
+                sum: slot.sum,
+                maxima: slot.maxima,
+                maximum: slot.maximum,
+                works: slot.works,
+            }));
+        }
+        for (metric, flags) in [
+            (Metric::CpuUtilization, &self.sampled),
+            (Metric::GpuEncoderSessions, &self.encodes),
+        ] {
+            let mut of_metric = self.added.iter().filter(|((one, ..), _)| *one == metric);
+            let Some((_, added)) = of_metric.next() else {
+                continue;
+            };
+            let marked = (0..).zip(flags.values()).filter(|(_, flag)| *flag == 1);
+            kept.extend(marked.map(|(index, _)| KeptPeriod {
+                metric,
+                source: added.source,
+                index,
+                reported: 1,
+                sum: 0,
+                maxima: 0,
+                maximum: None,
+                works: false,
+            }));
+        }
+        kept
+    }
+
+    /// The usage of a day, counted from the epoch, by what was kept of it; `None` if no day
+    /// can have these figures.
+    pub fn of_kept(kept: &KeptUsage, day: i64, period_seconds: u32) -> Option<Self> {
+        let periods = DAY_SECONDS as usize / period_seconds.max(1) as usize;
+        let mut usage = Self::default();
+        for series in &kept.series {
+            usage.take_kept(series, day)?;
+        }
+        usage.take_periods(&kept.periods, periods)?;
+        Some(usage)
+    }
+
+    fn take_kept(&mut self, series: &KeptSeries, day: i64) -> Option<()> {
+        let KeptSeries {
+            metric,
+            gpu,
+            statistic,
+            figures,
+            ..
+        } = series;
+        let added = Added {
+            is_empty: series.is_empty,
+            source: series.source,
+            joined_by: series.joined_by,
+            rejected: series.rejected,
+        };
+        let is_new = self
+            .added
+            .insert((*metric, *gpu, *statistic), added)
+            .is_none();
+        let is_sound = is_new && gpu.is_none_or(|gpu| gpu < MOST_GPUS) && is_sound(figures, day);
+        if !is_sound {
+            return None;
+        }
+        if let Some(gpu) = gpu {
+            let device: &mut DeviceUsage = self.gpus.entry(*gpu).or_default();
+            if !series.is_empty {
+                device.take_kept(*metric, *statistic, figures, day)?;
+            }
+            return Some(());
+        }
+        if series.is_empty {
+            return Some(());
+        }
+        match (metric, statistic) {
+            (Metric::CpuUtilization, Statistic::Average) => {
+                self.cpu = Some(CpuUse::of_kept(figures)?);
+            }
+            (Metric::CpuUtilization, Statistic::Maximum) => self.cpu_peak = Some(figures.max?),
+            (Metric::NetworkIn, Statistic::Sum) => self.received = Some(Traffic::of_kept(figures)?),
+            (Metric::NetworkOut, Statistic::Sum) => self.sent = Some(Traffic::of_kept(figures)?),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn take_periods(&mut self, kept: &[KeptPeriod], periods: usize) -> Option<()> {
+        let mut grids = self.empty_grids(periods);
+        let (mut sampled, mut encodes) = (vec![0; periods], vec![0; periods]);
+        for one in kept {
+            let place = one.index as usize;
+            let is_sound = place < periods
+                && one.reported <= u32::from(MOST_GPUS)
+                && one.maxima <= u32::from(MOST_GPUS)
+                && one.sum <= u64::from(one.reported) * u64::from(MOST_HUNDREDTHS)
+                && one.maximum.is_none_or(|most| most <= MOST_HUNDREDTHS);
+            if !is_sound {
+                return None;
+            }
+            let signal = match one.metric {
+                Metric::CpuUtilization => {
+                    sampled[place] = 1;
+                    continue;
+                }
+                Metric::GpuEncoderSessions => {
+                    encodes[place] = 1;
+                    continue;
+                }
+                Metric::GpuUtilization => Signal::GpuUtilization,
+                Metric::GpuPowerUtilization => Signal::GpuPowerUtilization,
+                _ => return None,
+            };
+            let mut own = grids.iter_mut();
+            let (_, grid) = own.find(|(key, _)| *key == (signal, one.source))?;
+            grid.slots[place] = Slot {
+                sum: one.sum,
+                reported: one.reported,
+                maxima: one.maxima,
+                maximum: one.maximum,
+                works: one.works,
+                encodes: false,
+            };
+        }
+        self.grids = grids
+            .iter()
+            .map(|(key, grid)| (*key, grid.pack()))
+            .collect();
+        if self.cpu.is_some() {
+            self.sampled = Column::of(sampled);
+        }
+        if encodes.contains(&1) {
+            self.encodes = Column::of(encodes);
+        }
+        Some(())
+    }
+
+    /// The grids of the signals that have a point.
+    fn empty_grids(&self, periods: usize) -> Vec<((Signal, SeriesSource), OpenGrid)> {
+        let mut grids: Vec<((Signal, SeriesSource), OpenGrid)> = Vec::new();
+        for ((metric, gpu, _), added) in self.added.iter().filter(|(_, added)| !added.is_empty) {
+            let signal = match metric {
+                Metric::GpuUtilization => Signal::GpuUtilization,
+                Metric::GpuPowerUtilization => Signal::GpuPowerUtilization,
+                _ => continue,
+            };
+            let key = (signal, added.source);
+            let place = match grids.iter().position(|(known, _)| *known == key) {
+                Some(place) => place,
+                None => {
+                    grids.push((key, OpenGrid::new(periods)));
+                    grids.len() - 1
+                }
+            };
+            grids[place].1.names_gpus |= gpu.is_some();
+        }
+        grids
+    }
+}
+
+impl CpuUse {
+    fn kept(&self) -> KeptFigures {
+        KeptFigures {
+            counts: self.percents.counts().collect(),
+            ..self.counted.kept()
+        }
+    }
+
+    fn of_kept(kept: &KeptFigures) -> Option<Self> {
+        Some(Self {
+            counted: kept.counted()?,
+            percents: kept.histogram(Scale::Percent)?,
+        })
+    }
+}
+
+impl Traffic {
+    fn kept(self) -> KeptFigures {
+        KeptFigures {
+            sum: Some(self.bytes),
+            max: Some(self.busiest_hour_gbps),
+            ..self.counted.kept()
+        }
+    }
+
+    fn of_kept(kept: &KeptFigures) -> Option<Self> {
+        Some(Self {
+            counted: kept.counted()?,
+            bytes: kept.sum?,
+            busiest_hour_gbps: kept.max?,
+        })
+    }
+}
+
+fn metric_of(signal: Signal) -> Metric {
+    match signal {
+        Signal::GpuUtilization => Metric::GpuUtilization,
+        Signal::GpuPowerUtilization => Metric::GpuPowerUtilization,
+    }
+}
+
+/// Whether a day, counted from the epoch, can have these figures.
+fn is_sound(figures: &KeptFigures, day: i64) -> bool {
+    let count = figures.count.unwrap_or(0);
+    let of_steps: u64 = figures
+        .counts
+        .iter()
+        .map(|(_, count)| u64::from(*count))
+        .sum();
+    let is_of_day =
+        |second: Option<i64>| second.is_none_or(|second| second.div_euclid(DAY_SECONDS) == day);
+    let is_figure =
+        |figure: Option<f64>| figure.is_none_or(|figure| figure.is_finite() && figure >= 0.0);
+    count <= MOST_POINTS
+        && of_steps <= MOST_POINTS
+        && figures.active.is_none_or(|active| active <= count)
+        && figures
+            .period_seconds
+            .is_none_or(|period| (1..=DAY_SECONDS as u32).contains(&period))
+        && is_of_day(figures.first)
+        && is_of_day(figures.last)
+        && figures.first <= figures.last
+        && is_figure(figures.min)
+        && is_figure(figures.max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::{Usages, lab};
+    use proptest::prelude::*;
+
+    /// What was kept of each whole day of the window, beside the usage of what remains.
+    fn kept_by_day(answers: &[lab::Answer]) -> Vec<(crate::domain::Window, Usages)> {
+        let id = crate::domain::ResourceId::named("i-1");
+        let stretches = lab::stretches().into_iter();
+        let each = stretches.map(|stretch| {
+            let usages = lab::usages(answers, stretch);
+            if stretch.seconds() < DAY_SECONDS || usages.is_empty() {
+                return (stretch, usages);
+            }
+            let kept = usages.of(&id).kept().expect("one source measured it");
+            let day = stretch.start.as_second() / DAY_SECONDS;
+            let again = Usage::of_kept(&kept, day, lab::PERIOD).expect("a day can have it");
+            let mut usages = Usages::default();
+            usages.insert(id.clone(), again);
+            (stretch, usages)
+        });
+        each.collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Four whole days by what is kept of them, and the window read in one.
+        #[test]
+        fn kept_days_give_the_same_figures(seed in any::<u64>()) {
+            let answers = lab::answers(seed);
+            let id = crate::domain::ResourceId::named("i-1");
+            let joined = Usages::joined(kept_by_day(&answers), lab::window(), lab::PERIOD);
+            let whole = lab::usages(&answers, lab::window());
+            prop_assert!(lab::figures(joined.of(&id)) == lab::figures(whole.of(&id)));
+        }
+    }
+
+    #[test]
+    fn figures_that_no_day_has_are_refused() {
+        let day = lab::stretches()[1];
+        let number = day.start.as_second() / DAY_SECONDS;
+        let usages = (0..500).map(|seed| lab::usages(&lab::answers(seed), day));
+        let id = crate::domain::ResourceId::named("i-1");
+        let kept = usages
+            .filter_map(|usages| usages.of(&id).kept())
+            .find(|kept| {
+                let full = kept.series.iter().filter(|one| !one.is_empty);
+                full.count() == 17 && !kept.periods.is_empty()
+            })
+            .expect("some day has everything");
+        let read = |kept: &KeptUsage| Usage::of_kept(kept, number, lab::PERIOD);
+        assert!(read(&kept).is_some());
+        assert!(Usage::of_kept(&kept, number + 1, lab::PERIOD).is_none());
+        let spoilt: [fn(&mut KeptUsage); 10] = [
+            |kept| kept.series.push(kept.series[0].clone()),
+            |kept| kept.series[0].gpu = Some(MOST_GPUS),
+            |kept| kept.series[0].figures.count = None,
+            |kept| kept.series[0].figures.count = Some(86_401),
+            |kept| kept.series[0].figures.counts.reverse(),
+            |kept| kept.series[0].figures.counts.push((u16::MAX, 1)),
+            |kept| kept.series[0].figures.max = Some(f64::NAN),
+            |kept| kept.periods[0].index = 288,
+            |kept| kept.periods[0].sum = 2_560_001,
+            |kept| kept.periods[0].metric = Metric::NetworkIn,
+        ];
+        for (number, spoil) in spoilt.iter().enumerate() {
+            let mut kept = kept.clone();
+            spoil(&mut kept);
+            assert!(read(&kept).is_none(), "{number}");
+        }
+    }
+}
