@@ -120,6 +120,10 @@ pub(super) struct EstateArgs {
     /// How finely CloudWatch is read
     #[arg(long, value_enum, default_value_t = Resolution::Full, value_name = "HOW", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
     pub resolution: Resolution,
+    /// Keep the metrics of days that are over in this directory, and read them from it instead
+    /// of CloudWatch
+    #[arg(long, value_name = "DIR", help_heading = "AWS", conflicts_with_all = ["from", "demo", "save"])]
+    pub history: Option<PathBuf>,
     #[command(flatten)]
     pub prometheus: PrometheusArgs,
     /// Do not start if the AWS calls would cost more than this amount in USD
@@ -351,7 +355,7 @@ pub(super) struct ReservedArgs {
         long = "type",
         value_name = "TYPE",
         help_heading = "One type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "save",
+        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
             "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
     )]
     pub instance_type: Option<String>,

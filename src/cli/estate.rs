@@ -9,7 +9,7 @@ use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::{Masks, redact};
 use super::scope::{Scope, regions};
-use super::{last_run, live, output, price_cache, profile_data};
+use super::{history, last_run, live, output, price_cache, profile_data};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, shown};
@@ -107,7 +107,8 @@ pub(super) fn last_estate(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<(Estate, Masks), Failure> {
-    let is_named = args.demo.is_some() || args.from.is_some();
+    // With a history, no copy is kept, and little is read again.
+    let is_named = args.demo.is_some() || args.from.is_some() || args.history.is_some();
     if is_named || args.kubernetes.is_given() {
         return obtain(args, settings, true, None, io);
     }
@@ -171,7 +172,7 @@ fn obtain(
         }
         estate
     } else {
-        let is_kept = metrics && !args.no_cache;
+        let is_kept = metrics && !args.no_cache && args.history.is_none();
         let recorder = (is_kept || args.save.is_some()).then(Recorder::default);
         let choose = |estate: Estate, partial: &BTreeSet<ResourceId>| {
             choose_fine(estate, settings, (&scope, &bought), partial)
@@ -184,7 +185,8 @@ fn obtain(
         estate
     };
     estate.commitments.add(bought);
-    if metrics && args.demo.is_none() && args.from.is_none() {
+    let is_live = args.demo.is_none() && args.from.is_none();
+    if metrics && is_live && args.history.is_none() {
         last_run::keep(&estate, recorded.as_ref(), args, io);
     }
     profile_data::join(&mut estate, samples)?;
@@ -324,6 +326,7 @@ fn options(
         offline: args.offline,
         max_api_cost_usd: args.max_api_cost.or(settings.max_api_cost),
         cache: PriceBook::default(),
+        history: None,
     })
 }
 
@@ -448,6 +451,7 @@ fn live(
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers(args, aws.profile.as_ref(), settings, io)?;
+    options.history = history::open(args, &options, servers.len(), io.now)?;
     if !servers.is_empty() {
         for warning in args.prometheus.warnings(io) {
             output::say(&warning, &args.out, io);
@@ -500,6 +504,9 @@ fn live(
         estate.gaps.dedup();
         Ok(estate)
     });
+    if let Some(history) = &options.history {
+        history::warn(history, &args.out, io);
+    }
     let mut estate = gathered?;
     estate.gaps.extend(unread);
     Ok((estate, recorder))

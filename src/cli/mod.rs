@@ -16,6 +16,7 @@ mod exit;
 mod explain;
 mod group_by;
 mod guard;
+mod history;
 #[cfg(unix)]
 mod interrupts;
 mod inventory;

@@ -38,8 +38,8 @@ pub(super) struct OneTypeArgs {
         requires_all = ["util_p95", "vram_peak"],
         conflicts_with_all = [
             "from", "from_kubectl", "demo", "save", "redact", "tag", "exclude_tag", "as_of", "lookback",
-            "profile", "endpoint_url", "max_api_cost", "metrics_namespace", "prometheus_url", "strict",
-            "allow_empty",
+            "profile", "endpoint_url", "max_api_cost", "metrics_namespace", "prometheus_url", "history",
+            "strict", "allow_empty",
         ],
         help_heading = "One type"
     )]

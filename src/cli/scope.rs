@@ -251,6 +251,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     if args.resolution != Resolution::Full {
         scope.open("--resolution", name_of(args.resolution));
     }
+    scope.named("--history", args.history.as_ref().map(path), "DIR");
     args.prometheus.words(|flag, value, placeholder| {
         scope.named(flag, Some(value), placeholder);
     });

@@ -26,7 +26,7 @@ pub(super) struct SpotArgs {
         long = "type",
         value_name = "TYPE",
         help_heading = "One type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "save", "redact",
+        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save", "redact",
             "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
     )]
     pub instance_type: Option<String>,

@@ -62,6 +62,7 @@ pub(super) async fn complete(
             window,
             period_seconds,
             detail: again.detail,
+            known: None,
         };
         let sources = again.sources.iter();
         sources.map(move |source| (again.place, *source, ask))

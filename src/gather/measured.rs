@@ -7,7 +7,8 @@ use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, Readings};
 use crate::usage::{UsageBuilder, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
-use std::collections::BTreeSet;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::Semaphore;
 
 /// Calls for metrics at once in a region of an account, whose quota they share.
@@ -83,6 +84,17 @@ pub(super) struct Measured {
     pub partial: BTreeSet<ResourceId>,
     /// How pods used devices, in any order.
     pub uses: Vec<DeviceUse>,
+    /// Apart from all others, what is missing of what is known already, by time.
+    pub missing: Missing,
+}
+
+/// What was missing of what is known already.
+#[derive(Default)]
+pub(super) struct Missing {
+    /// Usage on the grid of each stretch, in order of time.
+    pub stretches: Vec<(Window, Usages)>,
+    /// Machines of which not everything could be read.
+    pub unread: BTreeSet<ResourceId>,
 }
 
 /// Makes the calls, and lets their points go.
@@ -140,6 +152,9 @@ struct Sums {
     aggregated: Usages,
     partial: BTreeSet<ResourceId>,
     uses: Vec<DeviceUse>,
+    /// By their beginning.
+    stretches: BTreeMap<Timestamp, (Window, UsageBuilder)>,
+    unread: BTreeSet<ResourceId>,
 }
 
 impl Sums {
@@ -150,6 +165,8 @@ impl Sums {
             aggregated: Usages::default(),
             partial: BTreeSet::new(),
             uses: Vec::new(),
+            stretches: BTreeMap::new(),
+            unread: BTreeSet::new(),
         }
     }
 
@@ -168,6 +185,16 @@ impl Sums {
                     series.iter().for_each(|one| recorder.add_for_now(one));
                 }
             }
+            Readings::Stretches { stretches, unread } => {
+                self.unread.extend(unread);
+                for (stretch, series) in stretches {
+                    let period_seconds = self.grid.1;
+                    let sum = self.stretches.entry(stretch.start);
+                    let new = || (stretch, UsageBuilder::new(stretch, period_seconds));
+                    let (_, sum) = sum.or_insert_with(new);
+                    series.iter().for_each(|one| sum.add(one));
+                }
+            }
             Readings::Usage(found) => {
                 let (window, period_seconds) = self.grid;
                 self.aggregated.merge(found, window, period_seconds);
@@ -180,10 +207,15 @@ impl Sums {
         let (window, period_seconds) = self.grid;
         let mut usage = self.usage.finish();
         usage.merge(self.aggregated, window, period_seconds);
+        let stretches = self.stretches.into_values();
         Measured {
             usage,
             partial: self.partial,
             uses: self.uses,
+            missing: Missing {
+                stretches: stretches.map(|(one, sum)| (one, sum.finish())).collect(),
+                unread: self.unread,
+            },
         }
     }
 }

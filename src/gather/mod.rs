@@ -1,6 +1,7 @@
 //! Gathering: which calls for which scope, and running them with bounded
 //! concurrency. Partial truth travels with its gaps.
 
+mod days;
 mod finer;
 mod jobs;
 mod machines;

@@ -2,6 +2,7 @@
 //! wait for each other. One denied region or interface is a gap; nothing at
 //! all is an error.
 
+use super::days::Days;
 use super::finer::{Home, Refine, complete};
 use super::jobs::{RegionJobs, training_jobs};
 use super::machines::join;
@@ -14,8 +15,10 @@ use crate::domain::{
     ApiUsage, AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject,
     Gathered, Instance, PriceBook, TrainingJob, Window,
 };
-use crate::sources::files::Recorder;
-use crate::sources::{Account, ByTheHour, Detail, Found, MetricAsk, MetricServer, SourceError};
+use crate::sources::files::{History, Recorder};
+use crate::sources::{
+    Account, ByTheHour, Detail, Found, Known, MetricAsk, MetricServer, SourceError,
+};
 use crate::usage::Estate;
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -23,6 +26,7 @@ use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The grid where nothing is measured.
 const USUAL_PERIOD_SECONDS: u32 = 300;
@@ -46,6 +50,9 @@ pub struct GatherOptions {
     /// Prices of the user's cache that are not older than the bundled ones, for
     /// what nobody answers.
     pub cache: PriceBook,
+    /// What is known of days that are over, which are not asked again; those that are asked
+    /// are added to it. With it, nothing is read by the hour, and points are not recorded.
+    pub history: Option<Rc<History>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +86,9 @@ pub enum GatherError {
     #[error("the window is out of range")]
     Window(#[source] jiff::Error),
 }
+
+/// The grid to ask for, and what of it is known.
+type What<'a> = (Grid, Option<&'a dyn Known>);
 
 /// Regions that were read.
 #[derive(Default)]
@@ -152,7 +162,8 @@ pub async fn gather(
     let periods = sources.iter();
     let periods = periods.map(|source| source.period_seconds(options.lookback));
     let period_seconds = periods.max().unwrap_or(USUAL_PERIOD_SECONDS);
-    let is_finer = options.metrics && period_seconds < HOUR_SECONDS && !sources.is_empty();
+    let is_read = options.metrics && options.history.is_none();
+    let is_finer = is_read && period_seconds < HOUR_SECONDS && !sources.is_empty();
     let before = |whole_seconds| {
         let window = Window::before(options.as_of, options.lookback, whole_seconds);
         window.map_err(GatherError::Window)
@@ -170,7 +181,11 @@ pub async fn gather(
     }
     progress("shapes and metrics");
     let grid = (window, period_seconds);
-    let (plans, refine) = accepted(&fleet, servers, options, (grid, refine), &mut gaps).await?;
+    let days = options.history.as_deref();
+    let days = days.map(|history| Days::new(history, grid));
+    let known = days.as_ref().map(|days| days as &dyn Known);
+    let what = (grid, known);
+    let (plans, refine) = accepted(&fleet, servers, options, (what, refine), &mut gaps).await?;
 
     let series: usize = plans.iter().map(|plan| plan.made.series).sum();
     progress(&format!("{series} metrics and prices"));
@@ -183,12 +198,18 @@ pub async fn gather(
     let homes = fleet.homes();
     let mut book = priced.value;
     let Measured {
-        usage,
+        mut usage,
         partial,
         uses,
+        missing,
     } = answered.value;
     gaps.extend(answered.gaps);
     gaps.extend(jobs.gaps);
+    if let Some(days) = days {
+        let complete = days.complete(missing);
+        gaps.extend(complete.gaps);
+        usage.merge(complete.value, window, period_seconds);
+    }
     gaps.extend(priced.gaps);
     gaps.extend(committed.gaps);
     gaps.extend(advised.gaps);
@@ -330,19 +351,19 @@ async fn accepted<'a, 'r>(
     fleet: &'a Fleet<'_>,
     servers: &'a [MetricServer],
     options: &GatherOptions,
-    (grid, refine): (Grid, Option<Refine<'r>>),
+    (what, refine): (What<'a>, Option<Refine<'r>>),
     gaps: &mut Vec<Gap>,
 ) -> Result<(Vec<Planned<'a>>, Option<Refine<'r>>), GatherError> {
     let limit = options.max_api_cost_usd;
     if let Some(refine) = refine {
-        let hours = asked(fleet, servers, options, (grid, Detail::Hours), gaps).await;
+        let hours = asked(fleet, servers, options, (what, Detail::Hours), gaps).await;
         // At the worst, everything is asked for a second time.
         let worst_usd = cost_usd(&hours) * Decimal::TWO;
         if limit.is_none_or(|limit| worst_usd <= limit) {
             return Ok((hours, Some(refine)));
         }
     }
-    let full = asked(fleet, servers, options, (grid, Detail::Full), gaps).await;
+    let full = asked(fleet, servers, options, (what, Detail::Full), gaps).await;
     let cost_usd = cost_usd(&full);
     match limit {
         Some(accepted_usd) if cost_usd > accepted_usd => Err(GatherError::TooExpensive {
@@ -359,7 +380,7 @@ async fn asked<'a>(
     fleet: &'a Fleet<'_>,
     servers: &'a [MetricServer],
     options: &GatherOptions,
-    ((window, period_seconds), detail): (Grid, Detail),
+    (((window, period_seconds), known), detail): (What<'a>, Detail),
     gaps: &mut Vec<Gap>,
 ) -> Vec<Planned<'a>> {
     if !options.metrics {
@@ -376,6 +397,7 @@ async fn asked<'a>(
         window,
         period_seconds,
         detail,
+        known: known.filter(|_| detail == Detail::Full),
     };
     let of_regions = fleet.inhabited().flat_map(|(place, instances)| {
         let sources = place.connection.metrics.iter();

@@ -8,6 +8,7 @@ mod again;
 pub mod aws;
 mod error;
 pub mod files;
+mod fnv;
 pub mod gpus;
 pub mod host;
 pub mod kubernetes;
@@ -32,6 +33,7 @@ use jiff::SignedDuration;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 
 /// An answer that is waited for.
 pub type Answer<'a, T> = LocalBoxFuture<'a, T>;
@@ -104,6 +106,13 @@ pub trait JobSource {
     fn jobs(&self, window: Window) -> Answer<'_, Gathered<Vec<TrainingJob>>>;
 }
 
+/// What is known from before of how machines were used.
+pub trait Known: Debug {
+    /// The stretches of the window of which it is not known how a machine was used, ascending.
+    /// `asked` names what would be asked of it: what was asked otherwise does not count.
+    fn missing(&self, machine: &Instance, asked: &str) -> Vec<Window>;
+}
+
 /// Which machines to measure, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricAsk<'a> {
@@ -117,6 +126,9 @@ pub struct MetricAsk<'a> {
     /// The grid of utilization, power and CPU.
     pub period_seconds: u32,
     pub detail: Detail,
+    /// What need not be asked, of [`Detail::Full`] alone. A source may ignore it; one that
+    /// does not answers with [`Readings::Stretches`].
+    pub known: Option<&'a dyn Known>,
 }
 
 /// How much to ask of each machine.
@@ -179,6 +191,14 @@ pub enum Readings {
         /// Machines of which an hour may have a period without a sample, so that hours do
         /// not tell what the grid would.
         partial: BTreeSet<ResourceId>,
+    },
+    /// The answer of a source that leaves out what is known. It has no points that could be
+    /// saved.
+    Stretches {
+        /// Series of each missing stretch, on a grid that begins with it.
+        stretches: Vec<(Window, Vec<Series>)>,
+        /// Machines of which some series could not be read.
+        unread: BTreeSet<ResourceId>,
     },
     /// What series amounted to, from a place that adds up by itself. It is added to what
     /// other calls answer, so no two may speak of the same series at the same time; and

@@ -67,6 +67,7 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
         },
         period_seconds: 300,
         detail: Detail::Full,
+        known: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -327,6 +327,7 @@ fn options() -> GatherOptions {
         offline: false,
         max_api_cost_usd: None,
         cache: PriceBook::default(),
+        history: None,
     }
 }
 

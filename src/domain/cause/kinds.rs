@@ -106,6 +106,10 @@ causes! {
     /// The price cache cannot be read.
     CacheNotRead = "cache-not-read" [Foreign]
         "{}; the bundled catalog is used", "run `gpucost pricing refresh` to recreate it";
+    /// What a history keeps of days cannot be used, and was not asked any more.
+    HistoryNotRead = "history-not-read" [Foreign]
+        "{}; what it keeps of that day is missing",
+        "delete the file, and run the audit again to read the day anew";
     /// An answer describes an instance without a field that can be read.
     InstanceNotReadable = "instance-not-readable" [Field]
         "the EC2 response has no readable {}", "report it with `gpucost inventory -v`";

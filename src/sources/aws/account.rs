@@ -14,6 +14,7 @@ use super::sagemaker;
 use super::scaling::scaling_groups;
 use super::session::{AwsOptions, AwsService, RegionClients, Session};
 use super::shapes::shapes;
+use super::stretches::{Run, cut, runs, whole};
 use crate::catalog::known_shape;
 use crate::domain::{
     Cause, CauseKind, Clusters, Commitments, EstateSource, FailureKind, Gap, GapSubject, Gathered,
@@ -235,6 +236,7 @@ impl CloudWatch {
             window,
             period_seconds,
             detail,
+            known,
         } = ask;
         let period_seconds = match detail {
             Detail::Hours => HOUR_SECONDS,
@@ -258,26 +260,78 @@ impl CloudWatch {
         );
         gaps.extend(unusable);
         let queries = in_detail(queries, detail);
-        let series = queries.len();
-        let calls = batches(queries, instances, window)
-            .into_iter()
-            // What a call needs is taken once it is made: most of them wait.
-            .map(|batch| {
-                let call = async move {
-                    match detail {
-                        Detail::Hours => self.read_hours(batch, window).boxed_local().await,
-                        Detail::Full | Detail::Grid => self.read(batch, window).boxed_local().await,
-                    }
-                };
-                call.boxed_local()
-            });
-        Gathered {
-            value: MetricCalls {
-                series,
-                cost_usd: metric_cost_usd(series as u64),
-                calls: calls.collect(),
-            },
-            gaps,
+        let value = match known {
+            Some(known) => self.missing(runs(queries, instances, known), instances),
+            None => {
+                let series = queries.len();
+                let batches = batches(queries, instances, window).into_iter();
+                // What a call needs is taken once it is made: most of them wait.
+                let calls = batches.map(|batch| {
+                    let call = async move {
+                        match detail {
+                            Detail::Hours => self.read_hours(batch, window).boxed_local().await,
+                            Detail::Full | Detail::Grid => {
+                                self.read(batch, window).boxed_local().await
+                            }
+                        }
+                    };
+                    call.boxed_local()
+                });
+                MetricCalls {
+                    series,
+                    cost_usd: metric_cost_usd(series as u64),
+                    calls: calls.collect(),
+                }
+            }
+        };
+        Gathered { value, gaps }
+    }
+
+    /// The calls for what is missing. A series that is asked for in two runs is paid twice.
+    fn missing<'a>(&'a self, runs: Vec<Run>, instances: &[Instance]) -> MetricCalls<'a> {
+        let series: usize = runs.iter().map(|run| run.queries.len()).sum();
+        let mut calls = Vec::new();
+        for Run { stretches, queries } in runs {
+            for batch in batches(queries, instances, whole(&stretches)) {
+                let stretches = stretches.clone();
+                let call = async move { self.read_stretches(batch, stretches).boxed_local().await };
+                calls.push(call.boxed_local());
+            }
+        }
+        MetricCalls {
+            series,
+            cost_usd: metric_cost_usd(series as u64),
+            calls,
+        }
+    }
+
+    async fn read_stretches(
+        &self,
+        batch: Vec<MetricQuery>,
+        stretches: Vec<Window>,
+    ) -> Gathered<Readings> {
+        match fetch(&self.clients, &batch, whole(&stretches)).await {
+            Ok(values) => {
+                let values = cut(&values, &stretches).into_iter();
+                let stretches = stretches.into_iter().zip(values);
+                let series = |(stretch, values)| (stretch, to_series(&batch, values, stretch));
+                Gathered::whole(Readings::Stretches {
+                    stretches: stretches.map(series).collect(),
+                    unread: BTreeSet::new(),
+                })
+            }
+            Err(error) => {
+                let asked = batch.len().to_string();
+                let cause = error.cause_of(CauseKind::SeriesNotRead, &asked);
+                let unread = batch.into_iter().map(|query| query.instance);
+                Gathered {
+                    value: Readings::Stretches {
+                        stretches: Vec::new(),
+                        unread: unread.collect(),
+                    },
+                    gaps: vec![Gap::of(GapSubject::Metrics, &self.clients.region, cause)],
+                }
+            }
         }
     }
 

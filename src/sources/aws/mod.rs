@@ -29,6 +29,7 @@ mod scaling;
 mod session;
 mod shapes;
 mod signed;
+mod stretches;
 
 pub use account::{connect, region_names};
 pub(super) use aws_sdk_ec2::config::Credentials;

@@ -14,7 +14,6 @@ pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
     demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,
 };
-pub(in crate::sources) use history::Fnv;
 pub use history::{History, HistoryError, KeptMachine};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};

@@ -23,6 +23,7 @@ fn ask<'a>(
         window,
         period_seconds,
         detail: Detail::Full,
+        known: None,
     }
 }
 
@@ -42,7 +43,10 @@ fn gathered(server: &Server, instances: &[Instance], window: Window) -> (Vec<Ser
         gaps.extend(answer.gaps);
         match answer.value {
             Readings::Series(series) => all.extend(series),
-            Readings::Hours { .. } | Readings::Usage(_) | Readings::Uses(_) => {
+            Readings::Hours { .. }
+            | Readings::Stretches { .. }
+            | Readings::Usage(_)
+            | Readings::Uses(_) => {
                 panic!("a server returns points")
             }
         }

@@ -18,6 +18,7 @@ pub const PERIODS_AN_HOUR: i64 = 12;
 
 const PERIOD_SECONDS: i64 = 300;
 const HOUR_SECONDS: i64 = 3_600;
+const DAY_SECONDS: i64 = 86_400;
 /// Inside an hour, so that neither the first hour of the window nor its last is
 /// whole.
 const PAST_THE_HOUR_SECONDS: i64 = 20 * 60;
@@ -36,6 +37,26 @@ impl Days {
         Self {
             start: tomorrow + PAST_THE_HOUR_SECONDS,
         }
+    }
+
+    /// From 16 days ago to two days ago, at 10:20 UTC: every day in it is over.
+    pub fn past() -> Self {
+        let now = Timestamp::now().as_second();
+        let first = now - now.rem_euclid(DAY_SECONDS) - 16 * DAY_SECONDS;
+        Self {
+            start: first + 10 * HOUR_SECONDS + PAST_THE_HOUR_SECONDS,
+        }
+    }
+
+    /// Ten days before the window.
+    pub fn long_before(self) -> Timestamp {
+        Timestamp::from_second(self.start - 10 * DAY_SECONDS).expect("it was")
+    }
+
+    /// For `--as-of`, a day before the window ends.
+    pub fn the_day_before(self) -> String {
+        let start = Timestamp::from_second(self.start).expect("it was");
+        (start + SignedDuration::from_hours(13 * 24)).to_string()
     }
 
     /// For `--as-of`.

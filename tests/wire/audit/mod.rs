@@ -12,6 +12,7 @@ mod commitments;
 mod containers;
 mod explained;
 mod fleet;
+mod history;
 mod hostile;
 mod kubernetes;
 mod opinion;

@@ -1,12 +1,16 @@
 //! A folder that keeps what machines did on days that are over. Files are written once and
 //! not changed; a listing of the folder is the truth. The layout is in `docs/history.md`.
 
+mod machine;
 mod manifest;
 mod table;
 mod tables;
 
+pub use machine::KeptMachine;
+
 use super::shared::write::write_once;
 use crate::domain::{DAY_SECONDS, ResourceId, safe, shown};
+use crate::sources::fnv::Fnv;
 use crate::usage::{KeptUsage, Usage, Usages};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -16,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use table::{TableError, read_table};
-use tables::{ALL, ASKED, DayReader, DayWriter, machine, midnight};
+use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight};
 
 /// The version of the layout.
 const VERSION: &str = "v1";
@@ -25,24 +29,12 @@ const RUNS: &str = "usage_run";
 /// Runs of a day that are read, the newest first.
 const MOST_RUNS: usize = 1_000;
 
-/// A machine, and what was asked of it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeptMachine {
-    pub account: String,
-    pub region: String,
-    pub instance: ResourceId,
-    /// Names the series that were asked for: other series are another name.
-    pub asked: String,
-    /// The grid of utilization, power and CPU.
-    pub period_seconds: u32,
-}
-
 /// A file of a history that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {}", shown(path), safe(&source.to_string()))]
+#[error("{}: {}", shown(path), safe(&why.to_string()))]
 pub struct HistoryError {
     pub path: PathBuf,
-    pub source: io::Error,
+    pub why: io::Error,
 }
 
 /// A run that kept a day.
@@ -75,9 +67,9 @@ impl History {
         now: Timestamp,
     ) -> Result<Self, HistoryError> {
         let runs = folder.join(VERSION).join(RUNS);
-        let failed = |source| HistoryError {
+        let failed = |why| HistoryError {
             path: runs.clone(),
-            source,
+            why,
         };
         std::fs::create_dir_all(&runs).map_err(failed)?;
         let mut history = Self {
@@ -123,9 +115,9 @@ impl History {
         id: &str,
     ) -> Result<BTreeMap<ResourceId, KeptMachine>, HistoryError> {
         let list = self.file_of(RUNS, day, id);
-        let manifest = Manifest::read(&list).map_err(|source| HistoryError {
+        let manifest = Manifest::read(&list).map_err(|why| HistoryError {
             path: list.clone(),
-            source,
+            why,
         })?;
         let mut machines = BTreeMap::new();
         for schema in ALL {
@@ -135,13 +127,13 @@ impl History {
                     return Ok(());
                 }
                 let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
-                    let found = machine(row)?;
+                    let found = machine_of(row)?;
                     machines.insert(found.instance.clone(), found);
                     Ok(())
                 };
                 read_table(file, schema, &mut each).map_err(unread)
             });
-            read.map_err(|source| HistoryError { path, source })?;
+            read.map_err(|why| HistoryError { path, why })?;
         }
         Ok(machines)
     }
@@ -178,9 +170,9 @@ impl History {
         let mut found = Usages::default();
         for (id, machines) in by_run {
             let list = self.file_of(RUNS, day, id);
-            let manifest = Manifest::read(&list).map_err(|source| HistoryError {
+            let manifest = Manifest::read(&list).map_err(|why| HistoryError {
                 path: list.clone(),
-                source,
+                why,
             })?;
             let mut reader = DayReader::new(day, machines.into_iter());
             for schema in ALL.into_iter().skip(1) {
@@ -189,14 +181,14 @@ impl History {
                     let mut each = |row: &table::Row<'_>| reader.take(schema, row);
                     read_table(file, schema, &mut each).map_err(unread)
                 });
-                read.map_err(|source| HistoryError { path, source })?;
+                read.map_err(|why| HistoryError { path, why })?;
             }
             let number = midnight(day) / DAY_SECONDS;
             for (instance, (period_seconds, kept)) in reader.finish() {
                 let usage = Usage::of_kept(&kept, number, period_seconds);
                 let usage = usage.ok_or_else(|| HistoryError {
                     path: list.clone(),
-                    source: damaged("its tables have figures that no day has"),
+                    why: damaged("its tables have figures that no day has"),
                 })?;
                 if !kept.series.is_empty() {
                     found.insert(instance, usage);
@@ -233,7 +225,11 @@ impl History {
         if scope == Fnv::default() {
             return Ok(());
         }
-        let id = format!("{}-{}", self.now.strftime("%Y%m%dT%H%M%SZ"), scope.hex());
+        let (time, milliseconds) = (
+            self.now.strftime("%Y%m%dT%H%M%S"),
+            self.now.subsec_millisecond(),
+        );
+        let id = format!("{time}{milliseconds:03}Z-{}", scope.hex());
         let files = writer.finish().map_err(io::Error::other)?;
         let manifest = Manifest::of(&files).text()?;
         let files = ALL.iter().map(|schema| schema.name).zip(&files);
@@ -256,8 +252,8 @@ impl History {
         self.folder_of(table, day).join(format!("{id}.{ending}"))
     }
 
-    fn note(&self, path: PathBuf, source: io::Error) {
-        let problem = HistoryError { path, source };
+    fn note(&self, path: PathBuf, why: io::Error) {
+        let problem = HistoryError { path, why };
         self.problems.borrow_mut().push(problem);
     }
 
@@ -287,29 +283,6 @@ fn names_in(folder: &Path) -> io::Result<BTreeSet<String>> {
 
 fn unread(error: TableError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, error)
-}
-
-/// A number for some texts, the same on every machine and in every version: FNV-1a of 64 bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::sources) struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    /// Adds a text, and where it ends.
-    pub(in crate::sources) fn add(&mut self, text: &str) {
-        for byte in text.bytes().chain([0xff]) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    pub(in crate::sources) fn hex(self) -> String {
-        format!("{:016x}", self.0)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The tables of a day: what each machine did, row by row, and which machines were asked.
 
-use super::KeptMachine;
+use super::machine::KeptMachine;
 use super::table::{Cell, Kind, Row, Schema, TableError, TableWriter};
 use crate::domain::{DAY_SECONDS, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic};
 use crate::usage::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};
@@ -245,7 +245,7 @@ fn whole(number: u64) -> i64 {
 }
 
 /// Reads a row of [`ASKED`].
-pub(super) fn machine(row: &Row<'_>) -> Result<KeptMachine, TableError> {
+pub(super) fn machine_of(row: &Row<'_>) -> Result<KeptMachine, TableError> {
     Ok(KeptMachine {
         account: row.text(0)?.to_owned(),
         region: row.text(1)?.to_owned(),
