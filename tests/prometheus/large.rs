@@ -268,6 +268,7 @@ fn gathered(unmeasured: usize) -> (Estate, Asked) {
         lookback: SignedDuration::from_hours(24 * DAYS),
         metrics: true,
         hours_first: false,
+        history: None,
         offline: true,
         max_api_cost_usd: None,
         cache: PriceBook::default(),

@@ -345,8 +345,8 @@ mod tests {
             let number = row as i64;
             let cells = [
                 Cell::Text(ByteArray::from(format!("i-{}", row % 7).as_str())),
-                Cell::Whole((row % 3 > 0).then_some(number)),
-                Cell::Real((row % 2 > 0).then_some(number as f64 / 3.0)),
+                Cell::Whole((!row.is_multiple_of(3)).then_some(number)),
+                Cell::Real((!row.is_multiple_of(2)).then_some(number as f64 / 3.0)),
             ];
             table.push(cells).expect("it fits");
         }
@@ -365,8 +365,14 @@ mod tests {
         let mut each = |read: &Row<'_>| -> Result<(), TableError> {
             let number = row as i64;
             assert_eq!(read.text(0)?, format!("i-{}", row % 7));
-            assert_eq!(read.whole::<i64>(1)?, (row % 3 > 0).then_some(number));
-            assert_eq!(read.real(2)?, (row % 2 > 0).then_some(number as f64 / 3.0));
+            assert_eq!(
+                read.whole::<i64>(1)?,
+                (!row.is_multiple_of(3)).then_some(number)
+            );
+            assert_eq!(
+                read.real(2)?,
+                (!row.is_multiple_of(2)).then_some(number as f64 / 3.0)
+            );
             row += 1;
             Ok(())
         };

@@ -140,10 +140,13 @@ fn the_newest_run_that_asked_the_same_counts() {
     assert_eq!(usages.of(&machine.instance).kept(), Some(newer));
 }
 
+/// What damages a file.
+type Spoil = fn(&Path);
+
 #[test]
 fn a_damaged_file_is_named_and_counts_as_not_kept() {
     let machine = key("i-1");
-    let spoil: [(&str, fn(&Path)); 5] = [
+    let spoil: [(&str, Spoil); 5] = [
         ("usage_grid", |path| {
             let mut bytes = std::fs::read(path).expect("readable");
             let middle = bytes.len() / 2;
