@@ -31,6 +31,9 @@ pub(super) const WANTED: [(Metric, Statistic, u32); 7] = [
 /// one among the samples of an hour at one a second still makes a mean of 596,523. No
 /// card has as many MiB, and none draws as many watts.
 const BLANK_FROM: f64 = 500_000.0;
+/// Values from here on are errors of an exporter: three blanks of 64 bits together, as a
+/// percentage, are below 6e21.
+const BLANK_BELOW: f64 = 1e22;
 /// Percentages are rounded to this part of one: a ratio of 1 may have become
 /// 100.00000000000001.
 pub(super) const PART_OF_A_PERCENT: f64 = 1e6;
@@ -281,9 +284,16 @@ pub(super) fn take<'a>(
             .or_insert_with(|| vec![Cell::default(); periods]);
         for (instant, value) in row.points {
             let value = value * request.mapped.scale;
-            let place = span
-                .place(instant)
-                .filter(|_| value.abs() < BLANK_FROM || value.is_nan());
+            if (BLANK_FROM..BLANK_BELOW).contains(&value) {
+                continue;
+            }
+            // Cleaning counts what is infinite, and no unit needs this much.
+            let value = if value >= BLANK_BELOW {
+                f64::INFINITY
+            } else {
+                value
+            };
+            let place = span.place(instant);
             if let Some(cell) = place.and_then(|place| cells.get_mut(place)) {
                 cell.add(value, statistic);
             }

@@ -1,9 +1,9 @@
 use super::*;
-use crate::domain::ResourceId;
+use crate::domain::{Rejected, ResourceId};
 use crate::sources::prometheus::devices::Scope;
 use crate::sources::prometheus::metric_map::{Exporter, MappedMetric};
 use crate::sources::prometheus::plan::HostTargets;
-use crate::sources::prometheus::scenes::{before, row, ten_minutes};
+use crate::sources::prometheus::scenes::{before, days, row, ten_minutes};
 
 const UTILIZATION: (Metric, Statistic) = (Metric::GpuUtilization, Statistic::Average);
 const MAXIMUM: (Metric, Statistic) = (Metric::GpuUtilization, Statistic::Maximum);
@@ -137,19 +137,18 @@ fn a_ratio_of_one_is_a_hundred_percent() {
     assert_eq!(found, [Some(100.0), Some(100.2)]);
 }
 
-#[test]
-fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
-    let id = ResourceId::named("i-1");
+/// A request for GPU 3 of a machine, whose rows have `hostname="a",gpu="0"`.
+fn of_one_gpu<'a>(id: &'a ResourceId, name: &str, quantity: Quantity, scale: f64) -> Request<'a> {
     let mapped = MappedMetric {
-        name: "DCGM_FI_DEV_FB_USED".to_owned(),
-        quantity: Quantity::MemoryUsed,
-        scale: 2.0,
+        name: name.to_owned(),
+        quantity,
+        scale,
         exporter: Exporter::Dcgm,
         index_label: None,
         uuid_label: None,
     };
     let target = Target {
-        device: (&id, 3),
+        device: (id, 3),
         core: None,
         whole: true,
         slices: false,
@@ -160,8 +159,8 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
         pods: None,
         exporters: BTreeSet::new(),
     };
-    let request = Request {
-        metric: Metric::GpuMemoryUsed,
+    Request {
+        metric: quantity.metric(),
         mapped,
         rest: Vec::new(),
         scope: Scope {
@@ -171,7 +170,13 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
         },
         slice_labels: Vec::new(),
         hosts: BTreeMap::from([("a".to_owned(), targets)]),
-    };
+    }
+}
+
+#[test]
+fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
+    let id = ResourceId::named("i-1");
+    let request = of_one_gpu(&id, "DCGM_FI_DEV_FB_USED", Quantity::MemoryUsed, 2.0);
     let (first, second) = (before(86_700), before(87_000));
     let rows = vec![
         row(
@@ -200,6 +205,55 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
         let found = combined(parts, &Division::default(), what);
         assert_eq!(found, [Some(expected), None]);
     }
+}
+
+/// What is no figure at all is counted, as it is of other sources; blanks are not.
+#[test]
+fn figures_beyond_any_blank_are_dropped_and_counted() {
+    let id = ResourceId::named("i-1");
+    let of = |quantity: Quantity, values: &[f64]| {
+        let request = of_one_gpu(&id, "a_metric", quantity, 1.0);
+        let window = days(1);
+        let span = Span::of(window, 300);
+        let ends = (1..).map(|period| before(86_400 + 300 * period));
+        let points: Vec<_> = ends.zip(values.iter().copied()).collect();
+        let mut grids = Grids::new();
+        let rows = vec![row(r#"hostname="a",gpu="0""#, &points)];
+        take(&mut grids, &request, rows, (Statistic::Average, span));
+        let what = (quantity.metric(), Statistic::Average);
+        let found = combined(&grids[&(&id, 3)], &Division::default(), what);
+        let found = found.into_iter().map(|value| (value, 1));
+        let (points, rejected) = Points::regular(window.start, found, what, window, 300);
+        (points.iter().collect::<Vec<_>>(), rejected)
+    };
+    // NaN, two infinities and two too large; one negative; one percentage above 100. The
+    // blanks of 32 and of 64 bits are none.
+    let values = [
+        10.0,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1e308,
+        1e25,
+        -1e6,
+        150.0,
+        2_147_483_632.0,
+        9.3e18,
+        85.0,
+    ];
+    let (points, rejected) = of(Quantity::Utilization, &values);
+    assert_eq!(points, [(0, 10.0), (10, 85.0)]);
+    let expected = Rejected {
+        not_a_number: 5,
+        negative: 1,
+        over_100: 1,
+        ..Rejected::default()
+    };
+    assert_eq!(rejected, expected);
+    // 1e25 MiB fit a single-precision number.
+    let (points, rejected) = of(Quantity::MemoryUsed, &[1e25, 1_024.0]);
+    assert_eq!(points, [(1, 1_024.0)]);
+    assert_eq!((rejected.not_a_number, rejected.total()), (1, 1));
 }
 
 #[test]
