@@ -7,7 +7,7 @@ use super::ecs::claimed;
 use super::inventory::{idle_storage_resources, inventory};
 use super::meter::metric_cost_usd;
 use super::metric_plan::{MetricsPlan, batches, in_detail, plan_metrics};
-use super::metrics::{FIVE_MINUTES_KEPT, MetricQuery, MetricValues, discover, fetch};
+use super::metrics::{FIVE_MINUTES_KEPT, Fetched, MetricQuery, MetricValues, discover, fetch};
 use super::opinions::{Hub, has_hub};
 use super::prices::{on_demand_prices, spot_prices, storage_prices};
 use super::sagemaker;
@@ -337,7 +337,10 @@ impl CloudWatch {
 
     async fn read(&self, batch: Vec<MetricQuery>, window: Window) -> Gathered<Readings> {
         match fetch(&self.clients, &batch, window).await {
-            Ok(values) => Gathered::whole(Readings::Series(to_series(&batch, values, window))),
+            Ok(found) => Gathered {
+                gaps: found.gaps(&self.clients.region),
+                value: Readings::Series(to_series(&batch, found.values, window)),
+            },
             Err(error) => {
                 let asked = batch.len().to_string();
                 let cause = error.cause_of(CauseKind::SeriesNotRead, &asked);
@@ -355,7 +358,7 @@ impl CloudWatch {
     async fn read_hours(&self, batch: Vec<MetricQuery>, window: Window) -> Gathered<Readings> {
         let answer = fetch(&self.clients, &batch, window).await;
         Gathered::whole(match answer {
-            Ok(values) => hours(batch, values, window),
+            Ok(found) => hours(batch, found, window),
             Err(_) => Readings::Hours {
                 series: Vec::new(),
                 partial: batch.into_iter().map(|query| query.instance).collect(),
@@ -383,11 +386,13 @@ impl MetricSource for CloudWatch {
 }
 
 /// The series of hours, and the machines of which they are not whole.
-fn hours(batch: Vec<MetricQuery>, values: Vec<MetricValues>, window: Window) -> Readings {
+fn hours(batch: Vec<MetricQuery>, found: Fetched, window: Window) -> Readings {
     let mut partial = BTreeSet::new();
     let (mut queries, mut measured) = (Vec::new(), Vec::new());
-    for (query, raw) in batch.into_iter().zip(values) {
-        if !query.counts_readings {
+    for (place, (query, raw)) in batch.into_iter().zip(found.values).enumerate() {
+        if found.failed.contains_key(&place) {
+            partial.insert(query.instance);
+        } else if !query.counts_readings {
             queries.push(query);
             measured.push(raw);
         } else if !are_whole(&raw, window) {
@@ -539,16 +544,19 @@ mod tests {
     use super::*;
     use crate::domain::{JoinedBy, Metric, ResourceId, SeriesSource, Statistic};
     use jiff::Timestamp;
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    #[test]
-    fn series_without_points_are_dropped_and_bad_ones_kept_for_their_gap() {
-        let window = Window {
+    fn minutes(minutes: i64) -> Window {
+        Window {
             start: Timestamp::from_second(0).expect("in range"),
-            end: Timestamp::from_second(3_000).expect("in range"),
-        };
-        let query = MetricQuery {
-            instance: ResourceId::named("i-1"),
+            end: Timestamp::from_second(minutes * 60).expect("in range"),
+        }
+    }
+
+    fn query(instance: &str) -> MetricQuery {
+        MetricQuery {
+            instance: ResourceId::named(instance),
             gpu: Some(0),
             metric: Metric::GpuUtilization,
             statistic: Statistic::Average,
@@ -559,7 +567,52 @@ mod tests {
             dimensions: Arc::default(),
             source: SeriesSource::CloudWatchAgent,
             joined_by: JoinedBy::InstanceId,
+        }
+    }
+
+    #[test]
+    fn hours_of_a_query_that_failed_are_asked_for_again() {
+        let counted = |instance| MetricQuery {
+            counts_readings: true,
+            ..query(instance)
         };
+        let batch = vec![
+            query("i-1"),
+            counted("i-1"),
+            query("i-2"),
+            counted("i-2"),
+            query("i-3"),
+            counted("i-3"),
+        ];
+        let at = Timestamp::from_second(0).expect("in range");
+        let (seven, sixty) = (vec![(at, 7.0)], vec![(at, 60.0)]);
+        let found = Fetched {
+            values: vec![
+                seven.clone(),
+                sixty.clone(),
+                Vec::new(),
+                sixty,
+                seven,
+                Vec::new(),
+            ],
+            failed: BTreeMap::from([
+                (2, "InternalError".to_owned()),
+                (5, "InternalError".to_owned()),
+            ]),
+        };
+        let Readings::Hours { series, partial } = hours(batch, found, minutes(60)) else {
+            panic!("not hours");
+        };
+        let measured: Vec<&str> = series.iter().map(|one| one.instance.as_str()).collect();
+        assert_eq!(measured, ["i-1", "i-3"]);
+        let again: Vec<&str> = partial.iter().map(ResourceId::as_str).collect();
+        assert_eq!(again, ["i-2", "i-3"]);
+    }
+
+    #[test]
+    fn series_without_points_are_dropped_and_bad_ones_kept_for_their_gap() {
+        let window = minutes(50);
+        let query = query("i-1");
         let queries = [query.clone(), query.clone(), query];
         let at = Timestamp::from_second(300).expect("in range");
         let values = vec![vec![], vec![(at, -1.0)], vec![(at, 7.0)]];

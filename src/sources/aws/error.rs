@@ -181,9 +181,11 @@ pub(super) fn kind_of_code(code: &str) -> FailureKind {
         | "InvalidSignatureException"
         | "OptInRequired"
         | "MissingAuthenticationToken" => FailureKind::RejectedCredentials,
-        "UnauthorizedOperation" | "AccessDenied" | "AccessDeniedException" | "NotAuthorized" => {
-            FailureKind::Denied
-        }
+        "UnauthorizedOperation"
+        | "AccessDenied"
+        | "AccessDeniedException"
+        | "NotAuthorized"
+        | "Forbidden" => FailureKind::Denied,
         "RequestLimitExceeded"
         | "Throttling"
         | "ThrottlingException"

@@ -1,11 +1,15 @@
 //! CloudWatch: which GPU series exist, and their values.
 
+use super::error::kind_of_code;
 use super::pages::Pages;
 use super::session::{RegionClients, timestamp};
-use crate::domain::{JoinedBy, Metric, ResourceId, SeriesSource, Statistic, Window};
+use crate::domain::{
+    CauseKind, Gap, GapSubject, JoinedBy, Metric, ResourceId, SeriesSource, Statistic, Window,
+};
 use crate::sources::SourceError;
 use aws_sdk_cloudwatch::types::{
-    Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricStat, ScanBy,
+    Dimension, Metric as CloudWatchMetric, MetricDataQuery, MetricDataResult, MetricStat, ScanBy,
+    StatusCode,
 };
 use aws_smithy_types::DateTime;
 use jiff::{SignedDuration, Timestamp};
@@ -70,6 +74,68 @@ pub struct MetricQuery {
 /// The raw points of a query, in any order, unchecked.
 pub type MetricValues = Vec<(Timestamp, f64)>;
 
+const GET_METRIC_DATA: &str = "cloudwatch:GetMetricData";
+
+/// What CloudWatch answers to some queries.
+#[derive(Debug)]
+pub struct Fetched {
+    /// In the order of the queries; empty of one that failed.
+    pub values: Vec<MetricValues>,
+    /// The status of each query that failed by itself, by its place.
+    pub failed: BTreeMap<usize, String>,
+}
+
+impl Fetched {
+    fn of(queries: usize) -> Self {
+        Self {
+            values: vec![Vec::new(); queries],
+            failed: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a page of a query. Its last status counts: a failure may pass with the next page.
+    fn add(&mut self, place: usize, result: &MetricDataResult) {
+        let Some(series) = self.values.get_mut(place) else {
+            return;
+        };
+        match result.status_code() {
+            None | Some(StatusCode::Complete | StatusCode::PartialData) => {
+                self.failed.remove(&place);
+            }
+            Some(status) => {
+                self.failed.insert(place, status.as_str().to_owned());
+            }
+        }
+        let points = result.timestamps().iter().zip(result.values());
+        series.extend(points.filter_map(|(time, value)| Some((timestamp(time)?, *value))));
+    }
+
+    /// Without the values of queries that failed: some of a series are not the series.
+    fn finished(mut self) -> Self {
+        for place in self.failed.keys() {
+            if let Some(series) = self.values.get_mut(*place) {
+                series.clear();
+            }
+        }
+        self
+    }
+
+    /// One gap for each status, with the number of series that are missing.
+    pub(super) fn gaps(&self, region: &str) -> Vec<Gap> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for status in self.failed.values() {
+            *counts.entry(status).or_default() += 1;
+        }
+        let gaps = counts.into_iter().map(|(status, count)| {
+            let kind = kind_of_code(status);
+            let error = SourceError::own(GET_METRIC_DATA, kind, status, String::new());
+            let cause = error.cause_of(CauseKind::SeriesNotRead, &count.to_string());
+            Gap::of(GapSubject::Metrics, region, cause)
+        });
+        gaps.collect()
+    }
+}
+
 /// Which utilization, memory and power series exist in the region. The other
 /// agent metrics come with the same dimensions as these.
 ///
@@ -122,7 +188,7 @@ pub async fn discover(
     Ok(found)
 }
 
-/// Values of up to 500 queries, in their order.
+/// Values of up to 500 queries.
 ///
 /// # Errors
 /// When CloudWatch refuses or does not answer.
@@ -130,10 +196,10 @@ pub async fn fetch(
     clients: &RegionClients,
     queries: &[MetricQuery],
     window: Window,
-) -> Result<Vec<MetricValues>, SourceError> {
+) -> Result<Fetched, SourceError> {
     clients.metrics_asked(queries.len());
-    let mut values: Vec<MetricValues> = vec![Vec::new(); queries.len()];
-    let mut pages = Pages::of("cloudwatch:GetMetricData").with_room(most_points(queries, window));
+    let mut found = Fetched::of(queries.len());
+    let mut pages = Pages::of(GET_METRIC_DATA).with_room(most_points(queries, window));
     loop {
         clients.cloudwatch_turn().await;
         let asked = queries.iter().enumerate();
@@ -148,21 +214,20 @@ pub async fn fetch(
             .set_next_token(pages.token());
         let page = clients
             .session
-            .patient("cloudwatch:GetMetricData", || request.clone().send())
+            .patient(GET_METRIC_DATA, || request.clone().send())
             .await?;
         for result in page.metric_data_results() {
             let index = result
                 .id()
                 .and_then(|id| id.strip_prefix('q'))
                 .and_then(|number| number.parse::<usize>().ok());
-            if let Some(series) = index.and_then(|index| values.get_mut(index)) {
+            if let Some(index) = index.filter(|index| *index < queries.len()) {
                 pages.take(result.timestamps().len())?;
-                let points = result.timestamps().iter().zip(result.values());
-                series.extend(points.filter_map(|(time, value)| Some((timestamp(time)?, *value))));
+                found.add(index, result);
             }
         }
         if !pages.follow(page.next_token())? {
-            return Ok(values);
+            return Ok(found.finished());
         }
     }
 }
@@ -203,4 +268,56 @@ fn data_query(index: usize, query: &MetricQuery) -> MetricDataQuery {
         )
         .return_data(true)
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(status: Option<StatusCode>, seconds: &[i64]) -> MetricDataResult {
+        let times = seconds.iter().map(|second| DateTime::from_secs(*second));
+        MetricDataResult::builder()
+            .set_status_code(status)
+            .set_timestamps(Some(times.collect()))
+            .set_values(Some(vec![7.0; seconds.len()]))
+            .build()
+    }
+
+    #[test]
+    fn a_query_that_fails_by_itself_is_a_gap_and_not_an_empty_series() {
+        let mut found = Fetched::of(6);
+        let complete = || Some(StatusCode::Complete);
+        let failed = || Some(StatusCode::InternalError);
+        found.add(0, &page(complete(), &[0, 300]));
+        found.add(1, &page(None, &[0]));
+        found.add(2, &page(failed(), &[0]));
+        // The next page may have what the first one could not read.
+        found.add(3, &page(failed(), &[]));
+        found.add(3, &page(complete(), &[0, 300]));
+        found.add(4, &page(Some(StatusCode::PartialData), &[0]));
+        found.add(4, &page(failed(), &[300]));
+        found.add(5, &page(Some(StatusCode::Forbidden), &[]));
+        // Not asked for.
+        found.add(6, &page(failed(), &[0]));
+        let found = found.finished();
+        let points: Vec<usize> = found.values.iter().map(Vec::len).collect();
+        assert_eq!(points, [2, 1, 0, 2, 0, 0]);
+        let failed: Vec<usize> = found.failed.keys().copied().collect();
+        assert_eq!(failed, [2, 4, 5]);
+        let gaps = found.gaps("eu-west-1");
+        let gaps = gaps
+            .iter()
+            .map(|gap| (gap.place.as_str(), gap.reason.as_str()));
+        let expected = [
+            (
+                "eu-west-1",
+                "cloudwatch:GetMetricData: Forbidden; 1 series are missing",
+            ),
+            (
+                "eu-west-1",
+                "cloudwatch:GetMetricData: InternalError; 2 series are missing",
+            ),
+        ];
+        assert_eq!(gaps.collect::<Vec<_>>(), expected);
+    }
 }

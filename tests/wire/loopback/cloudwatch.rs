@@ -234,7 +234,15 @@ fn get_metric_data(data: &Data, region: &str, request: &Value) -> Result<Vec<u8>
                 next = Some(format!("{position}:{}", done + points.len()));
             }
         }
-        write_result(&mut results, query, &points, complete);
+        let status = match data.unread_metrics.get(&query.metric.name) {
+            Some(status) => {
+                points.clear();
+                *status
+            }
+            None if complete => "Complete",
+            None => "PartialData",
+        };
+        write_result(&mut results, query, &points, status);
     }
     answer.map(2 + usize::from(next.is_some()));
     answer.text("Messages");
@@ -249,14 +257,14 @@ fn get_metric_data(data: &Data, region: &str, request: &Value) -> Result<Vec<u8>
     Ok(answer.into_bytes())
 }
 
-fn write_result(results: &mut Writer, query: &Query<'_>, points: &[(i64, f64)], complete: bool) {
+fn write_result(results: &mut Writer, query: &Query<'_>, points: &[(i64, f64)], status: &str) {
     results.map(5);
     results.text("Id");
     results.text(query.id);
     results.text("Label");
     results.text(query.label);
     results.text("StatusCode");
-    results.text(if complete { "Complete" } else { "PartialData" });
+    results.text(status);
     results.text("Timestamps");
     results.array(points.len());
     for &(time, _) in points {

@@ -82,6 +82,8 @@ use products::Catalogue;
 #[derive(Default)]
 struct Data {
     metrics: MetricStore,
+    /// Statuses of metrics that CloudWatch does not read, by name.
+    unread_metrics: BTreeMap<String, &'static str>,
     products: Catalogue,
     spot: ec2::SpotHistory,
     plan_rates: savings_plans::RateList,
@@ -197,6 +199,12 @@ impl Loopback {
             .write()
             .metrics
             .put(region, namespace, name, dimensions, datums);
+    }
+
+    /// Has CloudWatch list a metric, and answer every query of it with a status and no points.
+    pub fn refuse_metric(&self, name: &str, status: &'static str) {
+        let name = name.to_owned();
+        self.state.write().unread_metrics.insert(name, status);
     }
 
     /// Publishes an instance price, together with the neighbours that share

@@ -70,13 +70,17 @@ impl VariantMetrics {
     async fn read(&self, some: Vec<Variant>, window: Window, period: u32) -> Gathered<Readings> {
         let queries: Vec<MetricQuery> = some.iter().flat_map(|one| one.queries(period)).collect();
         match fetch(&self.0, &queries, window).await {
-            Ok(values) => {
-                let mut values = values.into_iter();
-                let found = some.iter().flat_map(|one| {
+            Ok(found) => {
+                let gaps = found.gaps(&self.0.region);
+                let mut values = found.values.into_iter();
+                let series = some.iter().flat_map(|one| {
                     let own: Vec<MetricValues> = values.by_ref().take(ASKED.len()).collect();
                     one.series(own, window, period)
                 });
-                Gathered::whole(Readings::Series(found.collect()))
+                Gathered {
+                    value: Readings::Series(series.collect()),
+                    gaps,
+                }
             }
             Err(error) => {
                 let asked = queries.len().to_string();

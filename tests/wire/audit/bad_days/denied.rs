@@ -114,6 +114,29 @@ fn without_values_nothing_is_judged_and_it_ran_since_launch() {
 }
 
 #[test]
+fn series_that_cloudwatch_cannot_read_are_not_series_that_do_not_exist() {
+    for (status, hint) in [
+        ("InternalError", "run again with -v for details"),
+        ("Forbidden", "allow cloudwatch:GetMetricData; "),
+    ] {
+        let Some(office) = Office::open(&[VIRGINIA]) else {
+            return;
+        };
+        let loopback = &office.account.loopback;
+        loopback.refuse_metric("nvidia_smi_utilization_gpu", status);
+        let report = office.audit().run().json(0);
+        let failed = gap(&report, "metrics");
+        // Its mean and its maximum.
+        let reason = format!("cloudwatch:GetMetricData: {status}; 2 series are missing");
+        assert_eq!((failed.0, failed.1), ("us-east-1", reason.as_str()));
+        assert!(failed.2.starts_with(hint), "{}", failed.2);
+        let one = workload(&report, &office.ids[0]);
+        assert_eq!(one["classification"], "insufficient-data");
+        assert_eq!(one["monthly_cost"], COST_BY_DAY);
+    }
+}
+
+#[test]
 fn without_the_price_list_the_bundled_book_speaks() {
     let Some(office) = Office::open(&[VIRGINIA]) else {
         return;
