@@ -2,7 +2,7 @@
 //! and not in silence.
 
 use super::error::Failed;
-use super::session::Session;
+use super::session::{Patience, Session};
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
@@ -15,7 +15,27 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
+impl Patience {
+    /// How long throttling is still waited out.
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+}
+
 impl Session {
+    /// Pauses before the next attempt of a call that failed, no longer than throttling is
+    /// waited out. Answers whether there is to be one: a service that throttles is not asked
+    /// again after the deadline, while a fault may pass at any time.
+    pub(super) async fn paused(&self, pause: Duration, failed: FailureKind) -> bool {
+        if failed != FailureKind::Throttled {
+            tokio::time::sleep(pause).await;
+            return true;
+        }
+        let left = self.patience.left();
+        tokio::time::sleep(pause.min(left)).await;
+        !left.is_zero()
+    }
+
     /// Sends a request of an action; where the service throttles it, again and again
     /// until the deadline, and once more where the credentials had expired and can be
     /// renewed.
@@ -78,10 +98,7 @@ impl Session {
                 self.count_as_attempt(action);
                 continue;
             }
-            let left = self
-                .patience
-                .until
-                .saturating_duration_since(Instant::now());
+            let left = self.patience.left();
             if failed.error.kind != FailureKind::Throttled || left.is_zero() {
                 return Err(failed);
             }

@@ -444,19 +444,17 @@ pub(super) fn timestamp(time: &aws_smithy_types::DateTime) -> Option<jiff::Times
 mod tests {
     use super::*;
     use crate::domain::FailureKind;
+    use crate::sources::aws::signed::{Protocol, Service};
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
 
-    #[tokio::test]
-    async fn a_call_without_an_answer_ends() {
-        // Connections are taken by the system and never read.
-        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let address = silent.local_addr().expect("a bound socket has an address");
-        let limits = TimeLimits {
-            attempt: Duration::from_millis(50),
-            call: Duration::from_millis(200),
-            ..TIME_LIMITS
-        };
+    /// A session that asks a host and waits out throttling until an instant.
+    fn session(listener: &TcpListener, limits: TimeLimits, until: Instant) -> Session {
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
         let credentials = Credentials::new("key", "secret", None, None, "tests");
-        let session = Session {
+        Session {
             config: SdkConfig::builder()
                 .http_client(aws_client())
                 .behavior_version(BehaviorVersion::latest())
@@ -469,13 +467,29 @@ mod tests {
             meter: Meter::default(),
             limiter: Arc::default(),
             patience: Patience {
-                until: Instant::now(),
+                until,
                 notice: Notice::default(),
             },
             renewal: None,
             connector: Arc::default(),
+        }
+    }
+
+    fn listener() -> TcpListener {
+        TcpListener::bind("127.0.0.1:0").expect("a port is free")
+    }
+
+    #[tokio::test]
+    async fn a_call_without_an_answer_ends() {
+        // Connections are taken by the system and never read.
+        let silent = listener();
+        let limits = TimeLimits {
+            attempt: Duration::from_millis(50),
+            call: Duration::from_millis(200),
+            ..TIME_LIMITS
         };
         let begin = Instant::now();
+        let session = session(&silent, limits, begin);
         let error = crate::sources::aws::inventory::inventory(&session.in_region("eu-west-1"))
             .await
             .expect_err("nobody answers");
@@ -486,5 +500,70 @@ mod tests {
             "ec2:DescribeInstances: no response within the time limit"
         );
         assert_eq!(session.usage().calls, 1);
+    }
+
+    /// Refuses every request as one too many.
+    fn throttle(listener: TcpListener) {
+        const BODY: &str = r#"{"__type":"TooManyRequestsException","message":"slow down"}"#;
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let mut request = Vec::new();
+                let mut part = [0; 4_096];
+                while !request.ends_with(b"{}") {
+                    match stream.read(&mut part) {
+                        Ok(read) if read > 0 => request.extend_from_slice(&part[..read]),
+                        _ => break,
+                    }
+                }
+                let length = BODY.len();
+                let answer = format!(
+                    "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+                     content-length: {length}\r\n\r\n{BODY}"
+                );
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+    }
+
+    /// The pauses of five attempts are 7.5 seconds.
+    #[tokio::test]
+    async fn a_signed_call_is_not_made_again_after_the_deadline() {
+        const SERVICE: Service = Service {
+            signing_name: "organizations",
+            host_prefix: "organizations",
+            protocol: Protocol::Json("AWSOrganizationsV20161128"),
+            id: "organizations",
+        };
+        let server = listener();
+        let begin = Instant::now();
+        let session = session(&server, TIME_LIMITS, begin);
+        throttle(server);
+        let body = serde_json::json!({});
+        let answer = session
+            .ask::<serde_json::Value>(&SERVICE, "us-east-1", "ListAccounts", &body)
+            .await;
+        let error = answer.expect_err("it is throttled");
+        assert_eq!(
+            error.to_string(),
+            "organizations:ListAccounts: TooManyRequestsException: slow down"
+        );
+        let usage = session.usage();
+        assert_eq!((usage.calls, usage.retries), (1, 0));
+        assert!(begin.elapsed() < Duration::from_secs(5));
+    }
+
+    #[tokio::test]
+    async fn a_pause_ends_with_the_deadline_where_a_service_throttles() {
+        let begin = Instant::now();
+        let unused = listener();
+        let (long, short) = (Duration::from_secs(60), Duration::from_millis(1));
+        let passed = session(&unused, TIME_LIMITS, begin);
+        assert!(!passed.paused(long, FailureKind::Throttled).await);
+        assert!(passed.paused(short, FailureKind::Other).await);
+        let until = begin + Duration::from_millis(200);
+        let open = session(&unused, TIME_LIMITS, until);
+        assert!(open.paused(long, FailureKind::Throttled).await);
+        assert!((until..begin + Duration::from_secs(30)).contains(&Instant::now()));
     }
 }

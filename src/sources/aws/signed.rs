@@ -223,7 +223,9 @@ impl Session {
             let Some(pause) = missed.again.pause(tries, FIRST_PAUSE) else {
                 return Err(*missed.failed);
             };
-            tokio::time::sleep(pause).await;
+            if !self.paused(pause, missed.failed.error.kind).await {
+                return Err(*missed.failed);
+            }
             tries += 1;
         }
     }
