@@ -134,8 +134,8 @@ fn anonymous(instance: &Instance) -> Instance {
     }
 }
 
-/// Whether a word is a region's name, such as `us-gov-west-1`: a gap names the
-/// place where it was met, which can be a region or a thing in it.
+/// Whether a word is a region's name, such as `us-gov-west-1` or `eusc-de-east-1`: a gap
+/// names the place where it was met, which can be a region or a thing in it.
 pub(super) fn is_region(place: &str) -> bool {
     let parts: Vec<&str> = place.split('-').collect();
     let [area, middle @ .., number] = parts.as_slice() else {
@@ -143,7 +143,7 @@ pub(super) fn is_region(place: &str) -> bool {
     };
     let is_word = |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase());
     let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
-    area.len() == 2
+    (area.len() == 2 || *area == "eusc")
         && is_number
         && !middle.is_empty()
         && is_word(area)
@@ -340,7 +340,13 @@ mod tests {
 
     #[test]
     fn regions_differ_from_other_places() {
-        for region in ["us-east-1", "us-gov-west-1", "ap-southeast-12"] {
+        for region in [
+            "us-east-1",
+            "us-gov-west-1",
+            "ap-southeast-12",
+            "eu-isoe-west-1",
+            "eusc-de-east-1",
+        ] {
             assert!(is_region(region), "{region}");
         }
         for place in [

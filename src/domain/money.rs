@@ -12,7 +12,7 @@ pub enum Currency {
     Usd,
     /// Chinese yuan, the currency of the `cn-` regions.
     Cny,
-    /// Euro, in which European clouds quote.
+    /// Euro, in which European clouds quote, and the `eusc-` regions of AWS.
     Eur,
 }
 
@@ -40,6 +40,8 @@ impl Currency {
     pub fn of_region(region: &str) -> Self {
         if region.starts_with("cn-") {
             Self::Cny
+        } else if region.starts_with("eusc-") {
+            Self::Eur
         } else {
             Self::Usd
         }
@@ -201,6 +203,18 @@ mod tests {
 
     fn usd(text: &str) -> Money {
         Money::new(text.parse().expect("a decimal"), Currency::Usd)
+    }
+
+    #[test]
+    fn regions_are_billed_in_the_currency_of_their_partition() {
+        for (region, code) in [
+            ("us-east-1", "USD"),
+            ("eu-central-1", "USD"),
+            ("cn-north-1", "CNY"),
+            ("eusc-de-east-1", "EUR"),
+        ] {
+            assert_eq!(Currency::of_region(region).code(), code, "{region}");
+        }
     }
 
     #[test]

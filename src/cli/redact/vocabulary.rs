@@ -17,7 +17,7 @@ pub(super) fn is_region(name: &str) -> bool {
     const AREAS: &[&str] = &[
         "af", "ap", "ca", "cn", "eu", "eusc", "il", "me", "mx", "sa", "us",
     ];
-    const PARTITIONS: &[&str] = &["de", "gov", "iso", "isob", "isof"];
+    const PARTITIONS: &[&str] = &["de", "gov", "iso", "isob", "isoe", "isof"];
     let parts: Vec<&str> = name.split('-').collect();
     let middle = parts.get(1..parts.len().saturating_sub(2));
     leading_region(name) == Some(name)
@@ -279,6 +279,7 @@ mod tests {
             "us-gov-west-1",
             "ap-southeast-12",
             "eusc-de-east-1",
+            "eu-isoe-west-1",
         ] {
             assert!(is_region(region), "{region}");
         }

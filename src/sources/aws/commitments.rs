@@ -3,6 +3,7 @@
 
 use super::inventory::{ACCELERATED_TYPES, filter, text};
 use super::pages::Pages;
+use super::partition::partition;
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentTerm, Commitments, Currency, Gap, GapSubject,
@@ -23,14 +24,9 @@ pub(super) const SECONDS_PER_YEAR: i64 = 365 * 86_400;
 const RESERVED: &str = "ec2:DescribeReservedInstances";
 const CAPACITY: &str = "ec2:DescribeCapacityReservations";
 const PLANS: &str = "savingsplans:DescribeSavingsPlans";
-/// Partitions in which savings plans have no endpoint.
-const WITHOUT_SAVINGS_PLANS: [&str; 3] = ["cn-", "us-gov-", "us-iso"];
-
 /// Whether savings plans have an endpoint in a region's partition.
 pub fn has_savings_plans(region: &str) -> bool {
-    !WITHOUT_SAVINGS_PLANS
-        .iter()
-        .any(|partition| region.starts_with(partition))
+    partition(region) == "aws"
 }
 
 /// What is done without a list of commitments.
@@ -373,6 +369,8 @@ mod tests {
             "us-gov-west-1",
             "us-iso-east-1",
             "us-isob-east-1",
+            "eu-isoe-west-1",
+            "eusc-de-east-1",
         ] {
             assert!(!has_savings_plans(region), "{region}");
         }

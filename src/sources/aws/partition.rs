@@ -6,7 +6,10 @@ pub(super) fn partition(region: &str) -> &'static str {
         _ if region.starts_with("cn-") => "aws-cn",
         _ if region.starts_with("us-gov-") => "aws-us-gov",
         _ if region.starts_with("us-isob-") => "aws-iso-b",
+        _ if region.starts_with("us-isof-") => "aws-iso-f",
         _ if region.starts_with("us-iso-") => "aws-iso",
+        _ if region.starts_with("eu-isoe-") => "aws-iso-e",
+        _ if region.starts_with("eusc-") => "aws-eusc",
         _ => "aws",
     }
 }
@@ -17,6 +20,9 @@ pub(super) fn dns_suffix(region: &str) -> &'static str {
         "aws-cn" => "amazonaws.com.cn",
         "aws-iso" => "c2s.ic.gov",
         "aws-iso-b" => "sc2s.sgov.gov",
+        "aws-iso-e" => "cloud.adc-e.uk",
+        "aws-iso-f" => "csp.hci.ic.gov",
+        "aws-eusc" => "amazonaws.eu",
         _ => "amazonaws.com",
     }
 }
@@ -28,6 +34,9 @@ pub(super) fn organizations_region(region: &str) -> &'static str {
         "aws-us-gov" => "us-gov-west-1",
         "aws-iso" => "us-iso-east-1",
         "aws-iso-b" => "us-isob-east-1",
+        "aws-iso-e" => "eu-isoe-west-1",
+        "aws-iso-f" => "us-isof-south-1",
+        "aws-eusc" => "eusc-de-east-1",
         _ => "us-east-1",
     }
 }
@@ -36,6 +45,7 @@ pub(super) fn organizations_region(region: &str) -> &'static str {
 mod tests {
     use super::*;
 
+    // As `partitions.json` and `endpoints.json` of botocore 1.43.11 have them.
     #[test]
     fn each_partition_has_its_hosts_and_its_organizations() {
         for (region, name, suffix, organizations) in [
@@ -53,6 +63,24 @@ mod tests {
                 "aws-iso-b",
                 "sc2s.sgov.gov",
                 "us-isob-east-1",
+            ),
+            (
+                "eu-isoe-west-1",
+                "aws-iso-e",
+                "cloud.adc-e.uk",
+                "eu-isoe-west-1",
+            ),
+            (
+                "us-isof-east-1",
+                "aws-iso-f",
+                "csp.hci.ic.gov",
+                "us-isof-south-1",
+            ),
+            (
+                "eusc-de-east-1",
+                "aws-eusc",
+                "amazonaws.eu",
+                "eusc-de-east-1",
             ),
         ] {
             assert_eq!(partition(region), name);

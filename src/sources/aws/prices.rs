@@ -2,6 +2,7 @@
 
 use super::error::NO_ENDPOINT;
 use super::pages::Pages;
+use super::partition::partition;
 use super::products::{quotes, unit_price};
 use super::session::{RegionClients, Session, timestamp};
 use crate::domain::{
@@ -24,12 +25,11 @@ pub(super) const TYPES_AT_ONCE: usize = 40;
 /// The region whose endpoint serves the price list of a region; `None` where
 /// the partition has none.
 fn endpoint_of(region: &str) -> Option<&'static str> {
-    if region.starts_with("cn-") {
-        Some("cn-northwest-1")
-    } else if region.starts_with("us-gov-") || region.starts_with("us-iso") {
-        None
-    } else {
-        Some("us-east-1")
+    match partition(region) {
+        "aws" => Some("us-east-1"),
+        "aws-cn" => Some("cn-northwest-1"),
+        "aws-eusc" => Some("eusc-de-east-1"),
+        _ => None,
     }
 }
 
@@ -257,4 +257,25 @@ pub async fn spot_prices(
             Some((key, quote, history))
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Regions of `api.pricing` in `endpoints.json` of botocore 1.43.11. Those of isolated
+    // partitions are not asked.
+    #[test]
+    fn each_partition_has_its_price_list() {
+        for (region, endpoint) in [
+            ("eu-west-1", Some("us-east-1")),
+            ("cn-north-1", Some("cn-northwest-1")),
+            ("eusc-de-east-1", Some("eusc-de-east-1")),
+            ("us-gov-west-1", None),
+            ("us-iso-east-1", None),
+            ("eu-isoe-west-1", None),
+        ] {
+            assert_eq!(endpoint_of(region), endpoint, "{region}");
+        }
+    }
 }
