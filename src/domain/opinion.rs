@@ -77,9 +77,38 @@ impl AwsOpinion {
             })
         });
         let mut opinions: Vec<Self> = opinions.collect();
-        opinions.sort_by(|left, right| left.key().cmp(&right.key()));
+        // Of the same advice that two accounts see, the larger estimate is first.
+        opinions.sort_by(|left, right| {
+            let estimates = right.estimated().cmp(&left.estimated());
+            left.key().cmp(&right.key()).then(estimates)
+        });
         opinions.dedup_by(|later, first| later.key() == first.key());
         opinions
+    }
+
+    /// One opinion about each instance, the one with the largest estimate: several about an
+    /// instance are about the same dollars. What is about a group is left for the members that
+    /// no larger one is about.
+    pub fn one_each(mut all: Vec<Self>) -> Vec<Self> {
+        all.sort_by(|left, right| {
+            let estimates = right.estimated().cmp(&left.estimated());
+            estimates.then_with(|| left.key().cmp(&right.key()))
+        });
+        let mut known: BTreeSet<ResourceId> = BTreeSet::new();
+        let mut kept: Vec<Self> = Vec::new();
+        for one in all {
+            let Some(one) = one.keeping(|id| !known.contains(id)) else {
+                continue;
+            };
+            known.extend(one.instances.iter().cloned());
+            kept.push(one);
+        }
+        kept.sort_by(|left, right| left.key().cmp(&right.key()));
+        kept
+    }
+
+    fn estimated(&self) -> Option<Decimal> {
+        self.monthly_savings.map(Money::amount)
     }
 
     /// An estimate in whole cents; absent beyond anything that an instance costs.
@@ -185,6 +214,48 @@ mod tests {
         let unknown = opinion(&["i-1"], "Stop", None, None);
         assert_eq!(savings(&[unknown], &three), None);
         assert_eq!(AwsOpinion::estimate(Decimal::MAX, Currency::Usd), None);
+    }
+
+    #[test]
+    fn of_several_opinions_about_an_instance_the_largest_counts() {
+        let two = ids(&["i-1", "i-2"]);
+        let all = vec![
+            opinion(&["i-1"], "Rightsize", Some("g5.xlarge"), Some(41_199)),
+            opinion(&["i-1"], "Stop", None, Some(73_438)),
+            opinion(&["i-2"], "Delete", None, None),
+            opinion(&["i-2"], "Rightsize", Some("g5.xlarge"), Some(10_050)),
+        ];
+        let found = AwsOpinion::one_each(all.clone());
+        assert_eq!(found, [all[1].clone(), all[3].clone()]);
+        // 734.38 + 100.50
+        let sum = savings(&found, &two).map(Money::amount);
+        assert_eq!(sum, Some(Decimal::new(83_488, 2)));
+
+        // The group is left with its other member, of which alone nothing is estimated.
+        let group = opinion(&["i-1", "i-2"], "Rightsize", None, Some(30_000));
+        let found = AwsOpinion::one_each(vec![group.clone(), all[1].clone()]);
+        let rest = opinion(&["i-2"], "Rightsize", None, None);
+        assert_eq!(found, [all[1].clone(), rest]);
+        let found = AwsOpinion::one_each(vec![group.clone(), all[3].clone()]);
+        assert_eq!(found, [group]);
+    }
+
+    #[test]
+    fn of_what_two_accounts_see_the_larger_estimate_is_kept() {
+        let instances = [Instance::sample(
+            "i-1",
+            "g5.xlarge",
+            jiff::Timestamp::UNIX_EPOCH,
+        )];
+        let seen = |cents: Option<i64>| AwsAdvice {
+            about: AdvisedResource::Instance(ResourceId::named("i-1")),
+            action: "Stop".to_owned(),
+            to: None,
+            monthly_savings: cents.map(|cents| Money::new(Decimal::new(cents, 2), Currency::Usd)),
+        };
+        let advice = vec![seen(None), seen(Some(5_000)), seen(Some(73_438))];
+        let found = AwsOpinion::all_of(&instances, advice);
+        assert_eq!(found, [opinion(&["i-1"], "Stop", None, Some(73_438))]);
     }
 
     #[test]

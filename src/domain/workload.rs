@@ -118,9 +118,12 @@ impl Workload {
         opinion::in_words(&self.opinions, &self.instances)
     }
 
-    /// What AWS estimates that this saves per month.
+    /// What AWS estimates that this saves per month; absent where that is not in the currency
+    /// of what it costs.
     pub fn aws_savings(&self) -> Option<Money> {
-        opinion::savings(&self.opinions, &self.instances)
+        let currency = self.monthly_cost()?.currency();
+        let savings = opinion::savings(&self.opinions, &self.instances)?;
+        (savings.currency() == currency).then_some(savings)
     }
 
     /// Whether its type has an instance store, whose data a stop destroys.

@@ -747,6 +747,33 @@ fn what_aws_advises_is_a_line_with_the_reason_of_the_difference() {
 }
 
 #[test]
+fn estimates_of_aws_for_one_instance_do_not_add_up() {
+    let world = World::new();
+    let audited = |opinions: Value| {
+        let mut estate = one();
+        estate["opinions"] = opinions;
+        let path = world.file("advised.json", estate.to_string());
+        let outcome = world.run(&["audit", "--from", &path, "--format", "json"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let report: Value = serde_json::from_str(&outcome.stdout).expect("a document");
+        let workload = &report["workloads"][0];
+        let keys = ["aws_opinion", "aws_opinion_monthly_savings"];
+        keys.map(|key| workload[key].clone())
+    };
+    let stop = json!({"instance": "i-one", "action": "Stop", "monthly_savings": "734.38"});
+    let smaller = json!({
+        "instance": "i-one", "action": "Rightsize", "to": "g4dn.xlarge",
+        "monthly_savings": "411.99",
+    });
+    let found = audited(json!([smaller, stop]));
+    assert_eq!(found, [json!("Stop"), json!(734.38)]);
+    let mut yuan = stop.clone();
+    yuan["currency"] = json!("CNY");
+    let found = audited(json!([yuan]));
+    assert_eq!(found, [json!("Stop"), json!(null)]);
+}
+
+#[test]
 fn what_aws_says_is_text_in_every_page() {
     let mut estate = one();
     let hostile = "<img src=x>|`\u{202e}\u{1b}[31m";

@@ -309,13 +309,13 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// What AWS advises about some instances.
+    /// What AWS advises about some instances, once about each.
     fn opinions(&self, instances: &[&Instance]) -> Vec<AwsOpinion> {
         let about = instances.iter().filter_map(|one| self.advised.get(&one.id));
         let mut about: Vec<&AwsOpinion> = about.flatten().copied().collect();
         about.sort_by(|left, right| left.key().cmp(&right.key()));
         about.dedup();
-        about.into_iter().cloned().collect()
+        AwsOpinion::one_each(about.into_iter().cloned().collect())
     }
 
     /// The settings of the Auto Scaling group that some instances are in.
