@@ -74,6 +74,15 @@ causes! {
     AccountNotListed = "account-not-listed" []
         "the organization has no active account with this ID; it is omitted",
         "check the IDs passed to `--account`, or run without `--org` to read it by its role";
+    /// The organization lists an account in a state that is not documented, or in none.
+    AccountStateUnknown = "account-state-unknown" [Foreign]
+        "its state is unknown{?: }; it is omitted",
+        "name the accounts with `--account ID,ID` instead of `--org`";
+    /// The organization does not list the caller's own account, which is in it.
+    OwnAccountNotListed = "own-account-not-listed" []
+        "the organization does not list this account, which is the caller's own, as active, so \
+         that others may be missing too",
+        "name the accounts with `--account ID,ID` instead of `--org`";
     /// Accounts call the zones of a region differently.
     ZonesDiffer = "zones-differ" []
         "the account has other spot prices than another account in zones of the same name; \

@@ -3,6 +3,7 @@
 use super::account::connected;
 use super::pages::Pages;
 use super::partition::{organizations_region, partition};
+use super::policy::is_account_id;
 use super::role::Role;
 use super::session::{AwsOptions, Session};
 use super::signed::{Protocol, Service};
@@ -11,7 +12,7 @@ use crate::sources::{Account, SourceError};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Accounts that are connected to side by side.
 const ACCOUNTS_AT_ONCE: usize = 8;
@@ -19,6 +20,16 @@ const ACCOUNTS_AT_ONCE: usize = 8;
 const ACCOUNTS_ON_A_PAGE: usize = 20;
 const LIST: &str = "organizations:ListAccounts";
 const ACTIVE: &str = "ACTIVE";
+/// The other states and statuses of accounts, in which they are not in use.
+const NOT_ACTIVE: [&str; 4] = [
+    "PENDING_ACTIVATION",
+    "SUSPENDED",
+    "PENDING_CLOSURE",
+    "CLOSED",
+];
+/// Characters that are shown of another state.
+const SHOWN_OF_A_STATE: usize = 40;
+const BAD_ID: &str = "the ID of an account is not 12 digits";
 
 const ORGANIZATIONS: Service = Service {
     signing_name: "organizations",
@@ -58,7 +69,7 @@ pub async fn connect_organization(
     let Gathered {
         value: ids,
         mut gaps,
-    } = wanted_accounts(&session, asked, progress).await?;
+    } = wanted_accounts(&session, asked, &own, progress).await?;
     let answers: Vec<_> = stream::iter(&ids)
         .map(|id| {
             let session = (&session, (own.as_str(), id.as_str()));
@@ -128,6 +139,7 @@ async fn reached(
 async fn wanted_accounts(
     session: &Session,
     asked: &Organization,
+    own: &str,
     progress: &dyn Fn(&str),
 ) -> Result<Gathered<Vec<String>>, SourceError> {
     let named: BTreeSet<String> = asked.accounts.iter().cloned().collect();
@@ -136,7 +148,7 @@ async fn wanted_accounts(
     }
     progress("accounts of the organization");
     let listed = listed_accounts(session).await?;
-    let (found, skipped) = chosen(listed, &named);
+    let (found, skipped) = chosen(&listed, &named, own);
     progress(&format!(
         "{} accounts of the organization, {skipped} not active",
         found.value.len()
@@ -155,9 +167,8 @@ struct Listed {
 }
 
 impl Listed {
-    fn is_active(&self) -> bool {
-        let state = self.state.as_ref().or(self.status.as_ref());
-        state.is_some_and(|state| state == ACTIVE)
+    fn state(&self) -> Option<&str> {
+        self.state.as_deref().or(self.status.as_deref())
     }
 }
 
@@ -182,6 +193,9 @@ async fn listed_accounts(session: &Session) -> Result<Vec<Listed>, SourceError> 
         let page: Page = session
             .ask(&ORGANIZATIONS, region, "ListAccounts", &body)
             .await?;
+        if !page.accounts.iter().all(|one| is_account_id(&one.id)) {
+            return Err(session.unreadable(LIST, BAD_ID));
+        }
         all.extend(page.accounts);
         if !pages.follow(page.next_token.as_deref())? {
             return Ok(all);
@@ -190,23 +204,46 @@ async fn listed_accounts(session: &Session) -> Result<Vec<Listed>, SourceError> 
 }
 
 /// The active accounts among those that are named, all where none is; and how many are not
-/// active. One that is named and not there is a gap.
-fn chosen(listed: Vec<Listed>, named: &BTreeSet<String>) -> (Gathered<Vec<String>>, usize) {
-    let all = listed.len();
-    let active: BTreeSet<String> = listed
-        .into_iter()
-        .filter(Listed::is_active)
-        .map(|one| one.id)
+/// active. One that is named and not there is a gap, and so is one whose state says nothing.
+/// An organization has the caller's own account, so that a list of all accounts without it
+/// is not whole.
+fn chosen(
+    listed: &[Listed],
+    named: &BTreeSet<String>,
+    own: &str,
+) -> (Gathered<Vec<String>>, usize) {
+    let is_wanted = |id: &str| named.is_empty() || named.contains(id);
+    let mut active: BTreeSet<&str> = BTreeSet::new();
+    let mut unclear: BTreeMap<&str, &str> = BTreeMap::new();
+    for one in listed {
+        match one.state() {
+            Some(ACTIVE) => {
+                active.insert(&one.id);
+            }
+            Some(state) if NOT_ACTIVE.contains(&state) => {}
+            state => {
+                unclear.insert(&one.id, state.unwrap_or_default());
+            }
+        }
+    }
+    unclear.retain(|id, _| is_wanted(id) && !active.contains(id));
+    let gap = |id: &str, cause| Gap::of(GapSubject::Account, id, cause);
+    let mut gaps: Vec<Gap> = unclear
+        .iter()
+        .map(|(id, state)| {
+            let state: String = state.chars().take(SHOWN_OF_A_STATE).collect();
+            gap(id, Cause::of(CauseKind::AccountStateUnknown, [&state]))
+        })
         .collect();
-    let skipped = all - active.len();
-    let missing = named.iter().filter(|id| !active.contains(*id));
-    let gaps = missing.map(|id| {
-        let cause = Cause::of(CauseKind::AccountNotListed, []);
-        Gap::of(GapSubject::Account, id, cause)
-    });
-    let gaps = gaps.collect();
-    let is_wanted = |id: &String| named.is_empty() || named.contains(id);
-    let value = active.into_iter().filter(is_wanted).collect();
+    let is_there = |id: &str| active.contains(id) || unclear.contains_key(id);
+    let missing = named.iter().filter(|id| !is_there(id));
+    gaps.extend(missing.map(|id| gap(id, Cause::of(CauseKind::AccountNotListed, []))));
+    if named.is_empty() && !is_there(own) {
+        gaps.push(gap(own, Cause::of(CauseKind::OwnAccountNotListed, [])));
+    }
+    let skipped = listed.len() - active.len();
+    let value = active.into_iter().filter(|id| is_wanted(id));
+    let value = value.map(str::to_owned).collect();
     (Gathered { value, gaps }, skipped)
 }
 
@@ -218,6 +255,17 @@ mod tests {
         serde_json::from_str(text).expect("a page")
     }
 
+    fn names(all: &[&str]) -> BTreeSet<String> {
+        all.iter().map(|id| (*id).to_owned()).collect()
+    }
+
+    fn causes(found: &Gathered<Vec<String>>) -> Vec<(&str, &str)> {
+        assert!(found.gaps.iter().all(Gap::hides_instances));
+        let gaps = found.gaps.iter();
+        gaps.map(|gap| (gap.place.as_str(), gap.reason.as_str()))
+            .collect()
+    }
+
     #[test]
     fn the_state_decides_and_the_status_where_there_is_none() {
         let page = page(
@@ -226,23 +274,54 @@ mod tests {
                 {"Id": "2", "State": "PENDING_CLOSURE", "Status": "ACTIVE"},
                 {"Id": "3", "Status": "ACTIVE", "JoinedTimestamp": 1.5},
                 {"Id": "4", "State": "SUSPENDED"},
-                {"Id": "5"}
+                {"Id": "5", "State": "PENDING_ACTIVATION"},
+                {"Id": "6", "State": "CLOSED"}
             ]}"#,
         );
         assert_eq!(page.next_token, None);
-        let (all, skipped) = chosen(page.accounts.clone(), &BTreeSet::new());
-        assert_eq!(
-            (all.value, skipped),
-            (vec!["1".to_owned(), "3".to_owned()], 3)
-        );
+        let (all, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        assert_eq!(all.value, ["1", "3"]);
+        assert_eq!(skipped, 4);
         assert_eq!(all.gaps, []);
-        let named = BTreeSet::from(["3".to_owned(), "4".to_owned()]);
-        let (some, _) = chosen(page.accounts, &named);
+        let (some, _) = chosen(&page.accounts, &names(&["3", "4"]), "1");
         assert_eq!(some.value, ["3"]);
-        let [gap] = some.gaps.as_slice() else {
-            panic!("{:?}", some.gaps);
-        };
-        assert_eq!((gap.place.as_str(), gap.hides_instances()), ("4", true));
+        let missing = "the organization has no active account with this ID; it is omitted";
+        assert_eq!(causes(&some), [("4", missing)]);
+    }
+
+    #[test]
+    fn an_account_whose_state_says_nothing_is_a_gap() {
+        let page = page(
+            r#"{"Accounts": [
+                {"Id": "1", "State": "ACTIVE"},
+                {"Id": "2", "State": "ACTIVE_LIMITED"},
+                {"Id": "3"}
+            ]}"#,
+        );
+        let (all, skipped) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        assert_eq!(all.value, ["1"]);
+        assert_eq!(skipped, 2);
+        let limited = "its state is unknown: ACTIVE_LIMITED; it is omitted";
+        let none = "its state is unknown; it is omitted";
+        assert_eq!(causes(&all), [("2", limited), ("3", none)]);
+        let (some, _) = chosen(&page.accounts, &names(&["1", "3"]), "1");
+        assert_eq!(some.value, ["1"]);
+        assert_eq!(causes(&some), [("3", none)]);
+    }
+
+    #[test]
+    fn a_list_without_the_callers_account_is_not_whole() {
+        let page = page(r#"{"Accounts": [{"Id": "2", "State": "ACTIVE"}]}"#);
+        let own = "the organization does not list this account, which is the caller's own, as \
+                   active, so that others may be missing too";
+        let (empty, _) = chosen(&[], &BTreeSet::new(), "1");
+        assert_eq!((empty.value.len(), causes(&empty)), (0, vec![("1", own)]));
+        let (all, _) = chosen(&page.accounts, &BTreeSet::new(), "1");
+        assert_eq!(all.value, ["2"]);
+        assert_eq!(causes(&all), [("1", own)]);
+        // Whoever is named is there.
+        let (some, _) = chosen(&page.accounts, &names(&["2"]), "1");
+        assert_eq!(some.gaps, []);
     }
 
     #[test]

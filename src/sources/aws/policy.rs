@@ -82,8 +82,7 @@ pub struct Trusted {
 impl Trusted {
     /// An account of twelve digits, or the ARN of a role or a user.
     pub fn named(text: &str) -> Option<Self> {
-        let is_account = |text: &str| text.len() == 12 && text.bytes().all(|b| b.is_ascii_digit());
-        if is_account(text) {
+        if is_account_id(text) {
             return Some(Self {
                 partition: "aws".to_owned(),
                 arn: format!("arn:aws:iam::{text}:root"),
@@ -94,12 +93,17 @@ impl Trusted {
             return None;
         };
         let is_plain = text.chars().all(|c| c.is_ascii_graphic() && c != '*');
-        let is_whole = is_account(account) && !partition.is_empty() && !principal.is_empty();
+        let is_whole = is_account_id(account) && !partition.is_empty() && !principal.is_empty();
         (is_plain && is_whole).then(|| Self {
             partition: (*partition).to_owned(),
             arn: text.to_owned(),
         })
     }
+}
+
+/// Whether it is twelve digits.
+pub(super) fn is_account_id(text: &str) -> bool {
+    text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What reading an organization takes, as JSON: the role of each account with its trust,

@@ -124,6 +124,60 @@ fn named_accounts_need_no_list() {
     assert_eq!(gaps[0]["where"], "999999999999");
 }
 
+/// A gate must not pass because the organization listed no account.
+#[test]
+fn an_organization_without_accounts_is_a_gap() {
+    let Some(own) = Account::open() else {
+        return;
+    };
+    let days = Days::ahead();
+    let report = Gpucost::audit(days)
+        .of(&own)
+        .args(&["--region", "us-east-1", "--org", "--allow-empty"])
+        .run()
+        .json(0);
+    let gaps = gaps_of_accounts(&report);
+    assert_eq!(gaps.len(), 1);
+    assert_eq!(gaps[0]["where"], json!(own.number));
+    for policy in [
+        "[[budget]]\nmonthly_limit = 10\n",
+        "[[forbid]]\nrule = \"idle-gpu\"\n",
+    ] {
+        let mut check = Gpucost::new(&["check", "--policy", "policy.toml", "--org"])
+            .args(&["--region", "us-east-1"])
+            .of(&own);
+        let file = check.folder().join("policy.toml");
+        std::fs::write(file, policy).expect("a writable folder");
+        let run = check.run();
+        assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
+fn an_account_in_another_state_is_a_gap_and_one_without_an_id_an_error() {
+    let Some(company) = Company::open() else {
+        return;
+    };
+    let loopback = &company.own.loopback;
+    let limited = another_number();
+    loopback.put_account(&limited, "ACTIVE_LIMITED");
+    let report = company.audit(&["--org"]).run().json(0);
+    assert_eq!(cost(&report), 2190.0);
+    let gaps = gaps_of_accounts(&report);
+    assert_eq!(gaps.len(), 1);
+    assert_eq!(gaps[0]["where"], json!(limited));
+    let reason = "its state is unknown: ACTIVE_LIMITED; it is omitted";
+    assert_eq!(gaps[0]["reason"], reason);
+
+    loopback.put_account("x/../\u{1b}[31m*", "ACTIVE");
+    let run = company.audit(&["--org"]).run();
+    let start = "error: organizations:ListAccounts: the response is not in the service's format: \
+                 the ID of an account is not 12 digits\n";
+    let error = run.error(1);
+    assert!(error.starts_with(start), "{error}");
+    assert_eq!(loopback.calls("sts", "AssumeRole"), 2, "of the first run");
+}
+
 #[test]
 fn an_account_that_refuses_the_role_is_a_gap() {
     let Some(company) = Company::open() else {
