@@ -10,6 +10,8 @@ const METRIC_KEYS: &[&str] = &["quantity", "scale", "index", "uuid"];
 /// From femto- to peta-, which is more than any unit needs.
 const LEAST_SCALE: f64 = 1e-15;
 const MOST_SCALE: f64 = 1e15;
+/// MiB, watts and degrees Celsius are taken as they are.
+const USUAL_SCALE: f64 = 1.0;
 
 impl Reader<'_> {
     /// Own metrics by name.
@@ -44,13 +46,11 @@ impl Reader<'_> {
             return None;
         };
         let mut quantity = None;
-        let (mut scale, mut index_label, mut uuid_label) = (1.0, None, None);
+        let (mut scale, mut index_label, mut uuid_label) = (None, None, None);
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "quantity" => quantity = Some(self.quantity(value)),
-                "scale" => {
-                    scale = self.number(value, LEAST_SCALE, MOST_SCALE).unwrap_or(scale);
-                }
+                "scale" => scale = Some(self.number(value, LEAST_SCALE, MOST_SCALE)),
                 "index" => index_label = self.string(value),
                 "uuid" => uuid_label = self.string(value),
                 unknown => self.unknown(key.span(), unknown, METRIC_KEYS),
@@ -59,10 +59,17 @@ impl Reader<'_> {
         if quantity.is_none() {
             self.problem(key.span(), format!("`{name}` has no `quantity`"));
         }
+        let quantity = quantity.flatten()?;
+        // A share of one that is taken for a percentage makes a busy GPU idle.
+        if scale.is_none() && quantity.metric().is_percent() {
+            let message =
+                format!("`{name}` has no `scale`: 100 for a share of one, 1 for a percentage");
+            self.problem(key.span(), message);
+        }
         Some(MappedMetric {
             name: name.to_owned(),
-            quantity: quantity.flatten()?,
-            scale,
+            quantity,
+            scale: scale.flatten().unwrap_or(USUAL_SCALE),
             exporter: Exporter::Other,
             index_label,
             uuid_label,

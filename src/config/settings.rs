@@ -403,6 +403,30 @@ mod tests {
     }
 
     #[test]
+    fn shares_and_percentages_are_never_guessed() {
+        let text = "[prometheus.metric_map.a]\nquantity = \"utilization\"\n\
+                    [prometheus.metric_map.b]\nquantity = \"engine-active\"\nindex = \"card\"\n\
+                    [prometheus.metric_map.c]\nquantity = \"utilization\"\nscale = 1\n\
+                    [prometheus.metric_map.d]\nquantity = \"memory-used\"\n";
+        let problems = parse(text).expect_err("two errors");
+        let found: Vec<(usize, &str)> = problems
+            .iter()
+            .map(|problem| (problem.line, problem.message.as_str()))
+            .collect();
+        let expected = [
+            (
+                1,
+                "`a` has no `scale`: 100 for a share of one, 1 for a percentage",
+            ),
+            (
+                3,
+                "`b` has no `scale`: 100 for a share of one, 1 for a percentage",
+            ),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn every_bad_metric_is_shown_with_its_line() {
         let text = "[prometheus]\nurl = \"http://evil.example\"\n\
                     [prometheus.metric_map.a]\nquantity = \"speed\"\nscale = 0\n\
