@@ -311,14 +311,18 @@ impl CloudWatch {
         stretches: Vec<Window>,
     ) -> Gathered<Readings> {
         match fetch(&self.clients, &batch, whole(&stretches)).await {
-            Ok(values) => {
-                let values = cut(&values, &stretches).into_iter();
+            Ok(found) => {
+                let gaps = found.gaps(&self.clients.region);
+                let failed = found.failed.keys().filter_map(|place| batch.get(*place));
+                let unread = failed.map(|query| query.instance.clone()).collect();
+                let values = cut(&found.values, &stretches).into_iter();
                 let stretches = stretches.into_iter().zip(values);
                 let series = |(stretch, values)| (stretch, to_series(&batch, values, stretch));
-                Gathered::whole(Readings::Stretches {
-                    stretches: stretches.map(series).collect(),
-                    unread: BTreeSet::new(),
-                })
+                let stretches = stretches.map(series).collect();
+                Gathered {
+                    value: Readings::Stretches { stretches, unread },
+                    gaps,
+                }
             }
             Err(error) => {
                 let asked = batch.len().to_string();
