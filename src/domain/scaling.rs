@@ -70,6 +70,9 @@ pub struct ScalingGroup {
     pub suspended: Vec<String>,
     /// Instances that it does not end by itself, ascending.
     pub protected: Vec<ResourceId>,
+    /// Instances in service, ascending: those that its desired capacity counts, unless it
+    /// changes right now. Absent where they were not read.
+    pub in_service: Option<Vec<ResourceId>>,
     /// Who set it up and sets its sizes; absent unless AWS Batch was read.
     pub batch: Option<BatchEnvironment>,
 }
@@ -120,6 +123,7 @@ impl ScalingGroup {
             warm_pool: None,
             suspended: Vec::new(),
             protected: Vec::new(),
+            in_service: None,
             batch: None,
         }
     }

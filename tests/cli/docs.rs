@@ -387,6 +387,7 @@ fn every_key_of_a_saved_estate_is_in_the_page() {
         "warm_pool": {"min_size": 0, "state": "Stopped", "size": 0},
         "suspended": ["Launch"],
         "protected": ["i-one"],
+        "in_service": ["i-one"],
         "batch": {"name": "nightly", "min_vcpus": 4, "desired_vcpus": 4,
                   "instance_types": ["g5"], "spot": true, "queues": ["a"]},
     }]);

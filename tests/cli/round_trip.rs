@@ -305,6 +305,7 @@ fn scaling_groups_and_opinions_survive_writing_and_reading() {
         warm_pool,
         suspended: vec!["Launch".to_owned()],
         protected: vec![estate.instances[0].id.clone()],
+        in_service: None,
         batch: None,
     };
     let batch = |queues: Option<&str>| BatchEnvironment {
@@ -325,10 +326,12 @@ fn scaling_groups_and_opinions_survive_writing_and_reading() {
         group("b", Some(pool(None, None))),
         group("c", Some(pool(Some("Stopped"), Some(3)))),
         ScalingGroup {
+            in_service: Some(vec![estate.instances[0].id.clone()]),
             batch: Some(batch(None)),
             ..group("d", None)
         },
         ScalingGroup {
+            in_service: Some(Vec::new()),
             batch: Some(batch(Some("q"))),
             ..group("e", None)
         },

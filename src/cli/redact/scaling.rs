@@ -67,6 +67,7 @@ impl Masks {
             warm_pool,
             suspended,
             protected,
+            in_service,
             batch,
         } = group;
         self.name(name);
@@ -89,10 +90,12 @@ impl Masks {
             }
         }
         suspended.sort();
-        for instance in protected.iter_mut() {
-            self.instance_id(instance);
+        for instances in in_service.iter_mut().chain([protected]) {
+            for instance in instances.iter_mut() {
+                self.instance_id(instance);
+            }
+            instances.sort();
         }
-        protected.sort();
         if let Some(batch) = batch {
             self.environment(batch);
         }

@@ -155,8 +155,19 @@ fn group(node: Node<'_, '_>, account: &str, region: &str) -> Option<ScalingGroup
         }),
         suspended: suspended.into_iter().collect(),
         protected: protected.into_iter().collect(),
+        in_service: at(node, &["Instances"]).map(|_| in_service(node)),
         batch: None,
     })
+}
+
+/// The instances that a group's desired capacity counts. Those that start, end or are in
+/// standby are in the same list.
+fn in_service(group: Node<'_, '_>) -> Vec<ResourceId> {
+    let all = members(group, &["Instances"]);
+    let all = all.filter(|one| text(*one, &["LifecycleState"]) == Some("InService"));
+    let ids = all.filter_map(|one| text(one, &["InstanceId"]).map(ResourceId::named));
+    let ids: BTreeSet<ResourceId> = ids.collect();
+    ids.into_iter().collect()
 }
 
 #[cfg(test)]

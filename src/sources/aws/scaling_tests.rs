@@ -49,11 +49,16 @@ fn every_setting_is_read() {
                  <SpotAllocationStrategy>price-capacity-optimized</SpotAllocationStrategy>\
                  </InstancesDistribution></MixedInstancesPolicy>";
     let rest = "<Instances><member><InstanceId>i-2</InstanceId>\
+                <LifecycleState>InService</LifecycleState>\
                 <ProtectedFromScaleIn>true</ProtectedFromScaleIn></member>\
                 <member><InstanceId>i-1</InstanceId>\
+                <LifecycleState>InService</LifecycleState>\
                 <ProtectedFromScaleIn>true</ProtectedFromScaleIn></member>\
                 <member><InstanceId>i-3</InstanceId>\
-                <ProtectedFromScaleIn>false</ProtectedFromScaleIn></member></Instances>\
+                <LifecycleState>Standby</LifecycleState>\
+                <ProtectedFromScaleIn>false</ProtectedFromScaleIn></member>\
+                <member><InstanceId>i-4</InstanceId>\
+                <LifecycleState>Pending:Wait</LifecycleState></member></Instances>\
                 <SuspendedProcesses><member><ProcessName>Terminate</ProcessName>\
                 <SuspensionReason>User suspended</SuspensionReason></member>\
                 <member><ProcessName>Launch</ProcessName></member></SuspendedProcesses>\
@@ -75,9 +80,20 @@ fn every_setting_is_read() {
         }),
         suspended: vec!["Launch".to_owned(), "Terminate".to_owned()],
         protected: vec![ResourceId::named("i-1"), ResourceId::named("i-2")],
+        in_service: Some(vec![ResourceId::named("i-1"), ResourceId::named("i-2")]),
         ..ScalingGroup::sample()
     };
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_group_of_no_instances_has_none_in_service() {
+    let empty = only(&format!(
+        "<member><AutoScalingGroupName>a</AutoScalingGroupName>{SIZES}<Instances/></member>"
+    ));
+    assert_eq!(empty.in_service, Some(Vec::new()));
+    // An answer without the list says nothing about them.
+    assert_eq!(plain().in_service, None);
 }
 
 #[test]

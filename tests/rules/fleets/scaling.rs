@@ -27,6 +27,7 @@ fn group() -> ScalingGroup {
         warm_pool: None,
         suspended: Vec::new(),
         protected: Vec::new(),
+        in_service: None,
         batch: None,
     }
 }

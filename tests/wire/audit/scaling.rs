@@ -88,11 +88,20 @@ fn groups_of_instances_are_read_with_their_settings() {
     fleet(&account);
     group(&account, "trainers");
     account.loopback.reset_calls();
-    let (run, estate) = audit(&account);
+    let (run, mut estate) = audit(&account);
     assert_eq!(run.code, 0, "{}", run.stderr);
+    // Its own instances, which moto starts for its desired capacity of 3.
+    let in_service = estate["scaling_groups"][0]["in_service"].take();
+    let ids = in_service.as_array().expect("a list").iter();
+    let ids: Vec<&str> = ids.filter_map(Value::as_str).collect();
+    assert_eq!(ids.len(), 3, "{ids:?}");
+    assert!(
+        ids.iter().all(|id| id.starts_with("i-")) && ids.is_sorted(),
+        "{ids:?}"
+    );
     let expected = json!([{
         "name": "trainers", "account": account.number, "region": REGION,
-        "desired": 3, "min": 1, "max": 5, "weighted": false,
+        "desired": 3, "min": 1, "max": 5, "weighted": false, "in_service": null,
     }]);
     assert_eq!(estate["scaling_groups"], expected);
     assert_eq!(account.loopback.calls(CALL.0, CALL.1), 1);

@@ -36,6 +36,9 @@ pub(super) struct ScalingGroupWire {
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
     protected: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "some_names")]
+    in_service: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     batch: Option<BatchWire>,
 }
 
@@ -72,6 +75,17 @@ struct WarmPoolWire {
     size: Option<u32>,
 }
 
+fn names(ids: &[ResourceId]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
+/// Named resources, ascending.
+fn ids(names: Vec<String>) -> Vec<ResourceId> {
+    let mut ids: Vec<ResourceId> = names.into_iter().map(ResourceId::named).collect();
+    ids.sort();
+    ids
+}
+
 pub(super) fn to_wire(group: &ScalingGroup) -> ScalingGroupWire {
     ScalingGroupWire {
         name: group.name.clone(),
@@ -91,7 +105,8 @@ pub(super) fn to_wire(group: &ScalingGroup) -> ScalingGroupWire {
             size: pool.size,
         }),
         suspended: group.suspended.clone(),
-        protected: group.protected.iter().map(ToString::to_string).collect(),
+        protected: names(&group.protected),
+        in_service: group.in_service.as_deref().map(names),
         batch: group.batch.as_ref().map(|batch| BatchWire {
             name: batch.name.clone(),
             min_vcpus: batch.min_vcpus,
@@ -114,9 +129,6 @@ impl Wire for ScalingGroupWire {
             )));
         }
         self.suspended.sort();
-        let protected = self.protected.into_iter().map(ResourceId::named);
-        let mut protected: Vec<ResourceId> = protected.collect();
-        protected.sort();
         Ok(ScalingGroup {
             name: self.name,
             account: self.account,
@@ -135,7 +147,8 @@ impl Wire for ScalingGroupWire {
                 size: pool.size,
             }),
             suspended: self.suspended,
-            protected,
+            protected: ids(self.protected),
+            in_service: self.in_service.map(ids),
             batch: self.batch.map(|batch| BatchEnvironment {
                 name: batch.name,
                 min_vcpus: batch.min_vcpus,
