@@ -1,6 +1,7 @@
 //! Auto Scaling groups: who starts a new instance in place of one that ended.
 
 use super::{Instance, Provider, ResourceId};
+use std::collections::BTreeSet;
 
 /// Instances that a group keeps stopped, to start them faster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,15 +79,30 @@ pub struct ScalingGroup {
 }
 
 impl ScalingGroup {
-    /// Desired capacity and minimum size without some of its instances; absent where its
-    /// sizes do not count the instances that run, or it has fewer.
-    pub fn without(&self, instances: u32) -> Option<(u32, u32)> {
+    /// Whether its sizes count instances that run, and nothing else.
+    pub fn counts_instances(&self) -> bool {
         let pool = self.warm_pool.as_ref();
-        if self.is_weighted || pool.is_some_and(WarmPool::keeps_running) {
-            return None;
-        }
-        let desired = self.desired.checked_sub(instances)?;
-        Some((desired, self.min.min(desired)))
+        !self.is_weighted && !pool.is_some_and(WarmPool::keeps_running)
+    }
+
+    /// The group once some of its instances have ended, each with a decrement of its desired
+    /// capacity, and its minimum size lowered where that prevents it. Absent where its desired
+    /// capacity is not the number of instances in service, and where one that ends is not
+    /// among these.
+    pub fn without(&self, ended: &BTreeSet<&ResourceId>) -> Option<Self> {
+        let in_service = self.in_service.as_ref();
+        let in_service = in_service.filter(|_| self.counts_instances())?;
+        let stays = in_service.iter().filter(|id| !ended.contains(*id));
+        let stays: Vec<ResourceId> = stays.cloned().collect();
+        let is_known = u32::try_from(in_service.len()) == Ok(self.desired)
+            && stays.len() + ended.len() == in_service.len();
+        let desired = u32::try_from(stays.len()).ok().filter(|_| is_known)?;
+        Some(Self {
+            desired,
+            min: self.min.min(desired),
+            in_service: Some(stays),
+            ..self.clone()
+        })
     }
 
     /// Whether an instance is in it, as far as the instance says.
@@ -133,30 +149,75 @@ impl ScalingGroup {
 mod tests {
     use super::*;
 
+    fn ids(numbers: std::ops::RangeInclusive<u32>) -> Vec<ResourceId> {
+        let names = numbers.map(|number| format!("i-{number}"));
+        names.map(ResourceId::named).collect()
+    }
+
+    /// The sample with its six instances in service.
+    fn group() -> ScalingGroup {
+        ScalingGroup {
+            in_service: Some(ids(1..=6)),
+            ..ScalingGroup::sample()
+        }
+    }
+
+    /// Desired capacity and minimum size of what is left of a group.
+    fn left(group: &ScalingGroup, ended: &[ResourceId]) -> Option<(u32, u32)> {
+        let left = group.without(&ended.iter().collect())?;
+        Some((left.desired, left.min))
+    }
+
     #[test]
     fn the_minimum_follows_the_capacity_and_never_rises() {
-        let group = ScalingGroup::sample();
-        assert_eq!(group.without(1), Some((5, 4)));
-        assert_eq!(group.without(2), Some((4, 4)));
-        assert_eq!(group.without(5), Some((1, 1)));
-        assert_eq!(group.without(6), Some((0, 0)));
-        assert_eq!(group.without(7), None);
+        let found = (0..=6).map(|number| left(&group(), &ids(1..=number)));
+        // 6 − n of at least min(4, 6 − n).
+        let expected = [(6, 4), (5, 4), (4, 4), (3, 3), (2, 2), (1, 1), (0, 0)];
+        assert_eq!(found.collect::<Vec<_>>(), expected.map(Some));
+        let after = group().without(&ids(1..=2).iter().collect());
+        let twice = after
+            .expect("a group")
+            .without(&ids(3..=4).iter().collect());
+        let twice = twice.expect("what is left ends like any group");
+        assert_eq!((twice.desired, twice.min), (2, 2));
+        assert_eq!(twice.in_service, Some(ids(5..=6)));
+    }
+
+    #[test]
+    fn sizes_that_count_something_else_are_not_calculated_with() {
         let weighted = ScalingGroup {
             is_weighted: true,
-            ..ScalingGroup::sample()
+            ..group()
         };
-        assert_eq!(weighted.without(1), None);
+        assert_eq!(left(&weighted, &ids(1..=1)), None);
         let spare = |state: &str| ScalingGroup {
             warm_pool: Some(WarmPool {
                 min_size: 1,
                 state: Some(state.to_owned()),
                 size: None,
             }),
-            ..ScalingGroup::sample()
+            ..group()
         };
-        assert_eq!(spare("Stopped").without(1), Some((5, 4)));
-        assert_eq!(spare("Running").without(1), None);
+        assert_eq!(left(&spare("Stopped"), &ids(1..=1)), Some((5, 4)));
+        assert_eq!(left(&spare("Running"), &ids(1..=1)), None);
     }
+
+    #[test]
+    fn only_instances_in_service_are_counted() {
+        assert_eq!(left(&group(), &ids(6..=7)), None, "i-7 is in standby");
+        assert_eq!(left(&group(), &ids(7..=7)), None);
+        let unread = ScalingGroup::sample();
+        assert_eq!(left(&unread, &ids(1..=1)), None);
+        // It starts one, or ends two.
+        for number in [5, 8] {
+            let changing = ScalingGroup {
+                in_service: Some(ids(1..=number)),
+                ..ScalingGroup::sample()
+            };
+            assert_eq!(left(&changing, &ids(1..=1)), None, "{number} of 6");
+        }
+    }
+
     #[test]
     fn the_minimum_of_an_environment_follows_its_vcpus() {
         let environment = BatchEnvironment {

@@ -249,9 +249,18 @@ impl Subject<'_> {
             return managed_stop_steps(component);
         }
         match &self.workload.key.group {
-            Group::AutoScaling(name) => end_steps(name, self.workload),
+            Group::AutoScaling(name) => end_steps(name, self.group, &self.ended()),
             _ => vec!["stop the instances, and terminate them one week later".to_owned()],
         }
+    }
+
+    /// Those of the members whose stop saves; all of them where none does.
+    fn ended(&self) -> Vec<&Member> {
+        let stop = self.proposals.stop();
+        let saving = stop.map(|stop| stop.members.as_slice());
+        let saving = saving.filter(|members| !members.is_empty());
+        let ends = |one: &&Member| saving.is_none_or(|ids| ids.binary_search(&one.id).is_ok());
+        self.workload.members.iter().filter(ends).collect()
     }
 
     /// What would stop an engineer from stopping them.

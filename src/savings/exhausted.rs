@@ -27,7 +27,7 @@ pub fn nothing_less_would_do(
 
 fn no_hour_is_off(workload: &Workload, verdict: &Verdict, policy: &Policy) -> bool {
     matches!(
-        off_in_unused_hours(workload, verdict, policy),
+        off_in_unused_hours(workload, verdict, policy, &[]),
         Err(NoSchedule::NeverOff | NoSchedule::WindowsTooShort { .. } | NoSchedule::StoppedAlready)
     )
 }

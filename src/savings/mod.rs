@@ -9,6 +9,7 @@ mod commitment;
 mod coverage;
 mod exhausted;
 mod fewer;
+mod group_share;
 mod levers;
 mod off_hours;
 mod offers;

@@ -1,11 +1,11 @@
 //! The schedule of a workload as an action, with its dollars and its dangers.
 
 use super::MovedInstance;
-use super::scaling::schedule_step;
+use super::group_share::{GroupAdvice, scheduled};
 use super::schedule::{NoSchedule, Schedule, WEEK_HOURS, schedule};
 use crate::catalog;
 use crate::domain::{
-    Action, ActionKind, Group, Money, Policy, PurchaseOption, Risk, Verdict, Workload,
+    Action, ActionKind, Member, Money, Policy, PurchaseOption, Risk, Verdict, Workload,
     WorkloadKind, counted,
 };
 use jiff::tz::TimeZone;
@@ -34,7 +34,8 @@ pub struct Scheduling {
 }
 
 /// Switches a workload off in the hours in which it never works. Saves the share
-/// of its running time that falls into them; what is committed saves nothing.
+/// of its running time that falls into them; what is committed saves nothing. `ended` are
+/// other members of its Auto Scaling group that a plan ends before.
 ///
 /// # Errors
 /// With the reason why there is nothing to switch off or to save.
@@ -42,6 +43,7 @@ pub fn off_in_unused_hours(
     workload: &Workload,
     verdict: &Verdict,
     policy: &Policy,
+    ended: &[&Member],
 ) -> Result<Scheduling, NoSchedule> {
     if workload.rests_on_runs().is_some() {
         return Err(NoSchedule::OnlyRuns);
@@ -100,10 +102,12 @@ pub fn off_in_unused_hours(
     )
     .ok_or(NoSchedule::StoppedAlready)?;
     let warnings = warnings(workload, &found, &zone);
+    let in_group = scheduled(workload, ended);
+    let of_group = in_group.iter().flat_map(|advice| advice.caveats.clone());
     Ok(Scheduling {
-        steps: steps(workload, &found, &zone, &warnings),
         zone: format!("{}, {}", zone.name, zone.basis),
-        action: action.with_caveats(caveats(workload)),
+        action: action.with_caveats(of_group.chain(caveats(workload)).collect()),
+        steps: steps(&found, &zone, &warnings, in_group),
         warnings,
         schedule: found,
         saved_shares,
@@ -268,7 +272,12 @@ fn warnings(workload: &Workload, found: &Schedule, zone: &Zone) -> Vec<String> {
     warnings
 }
 
-fn steps(workload: &Workload, found: &Schedule, zone: &Zone, warnings: &[String]) -> Vec<String> {
+fn steps(
+    found: &Schedule,
+    zone: &Zone,
+    warnings: &[String],
+    in_group: Option<GroupAdvice>,
+) -> Vec<String> {
     let mut steps = warnings.to_vec();
     steps.push(format!(
         "off {}; time zone {}, {}",
@@ -276,13 +285,12 @@ fn steps(workload: &Workload, found: &Schedule, zone: &Zone, warnings: &[String]
         zone.name,
         zone.basis
     ));
-    steps.push(match (&workload.key.group, schedule_step(workload)) {
-        (_, Some(step)) => step,
-        (Group::AutoScaling(name), None) => {
-            format!("add scheduled actions for these hours to the Auto Scaling group {name}")
+    match in_group {
+        Some(advice) => steps.extend(advice.steps),
+        None => {
+            steps.push("stop and start it with EventBridge Scheduler in these hours".to_owned())
         }
-        (_, None) => "stop and start it with EventBridge Scheduler in these hours".to_owned(),
-    });
+    }
     steps.push(
         "start it early enough to be ready, and keep a way to run it outside the schedule"
             .to_owned(),

@@ -2,69 +2,172 @@
 //! undoes what is done to its instances alone.
 
 use super::batch;
-use crate::domain::{Member, ScalingGroup, Target, Workload, counted};
+use crate::domain::{Member, ResourceId, ScalingGroup, Workload, counted};
+use std::collections::BTreeSet;
 
-const TERMINATE: &str = "terminate each with `aws autoscaling \
-                         terminate-instance-in-auto-scaling-group \
-                         --should-decrement-desired-capacity`";
+/// Ends one instance, and the group starts none in its place.
+pub(super) const END: &str = "`aws autoscaling terminate-instance-in-auto-scaling-group \
+                              --should-decrement-desired-capacity`";
 
-/// How to end all members of a workload that is in a group, so that it replaces none of them
+/// What is known of a group once some of its members have ended.
+#[derive(Debug, Clone, Copy)]
+enum Left<'a> {
+    /// Its sizes: none of its other instances ends.
+    Sizes {
+        today: &'a ScalingGroup,
+        desired: u32,
+        min: u32,
+    },
+    /// That it is smaller: others may end too, so each counts for itself.
+    Fewer(&'a ScalingGroup),
+    /// Nothing: its desired capacity is not the number of instances in service, which is this.
+    Changing(&'a ScalingGroup, usize),
+    /// Nothing: so many of those that end are not in service.
+    Outside(&'a ScalingGroup, usize),
+    /// Nothing: it was not read which instances are in service.
+    Unlisted(&'a ScalingGroup),
+    /// Nothing: it was not read, or its sizes count something else.
+    Unknown,
+}
+
+impl<'a> Left<'a> {
+    /// What is left of the group of a workload, of which some members end.
+    fn of(workload: &'a Workload, ended: &[&Member]) -> Self {
+        let group = workload.scaling_group.as_deref();
+        let Some(group) = group.filter(|group| group.counts_instances()) else {
+            return Self::Unknown;
+        };
+        let Some(in_service) = group.in_service.as_deref() else {
+            return Self::Unlisted(group);
+        };
+        let ids = running_ids(ended.iter().copied());
+        let is_outside = |id: &&&ResourceId| in_service.binary_search(id).is_err();
+        let outside = ids.iter().filter(is_outside).count();
+        if outside > 0 {
+            return Self::Outside(group, outside);
+        }
+        let Some(left) = group.without(&ids) else {
+            return Self::Changing(group, in_service.len());
+        };
+        let mut others = left.in_service.iter().flatten();
+        if others.all(|id| goes_on(workload, id)) {
+            return Self::Sizes {
+                today: group,
+                desired: left.desired,
+                min: left.min,
+            };
+        }
+        Self::Fewer(group)
+    }
+
+    /// How to end the members, in order.
+    fn steps(self, place: &str) -> Vec<String> {
+        match self {
+            Self::Sizes {
+                today,
+                desired,
+                min,
+            } => steps_with_values(place, today, (desired, min)),
+            Self::Fewer(today) => vec![
+                format!(
+                    "lower the minimum size of {place} (today {}) if it prevents this, and adapt \
+                     its scaling policies: it replaces what ends below its minimum",
+                    today.min
+                ),
+                format!(
+                    "then terminate each with {END}, which lowers the desired capacity by 1 each \
+                     (today {}): with a lower capacity alone, the group chooses which instances \
+                     end",
+                    today.desired
+                ),
+            ],
+            Self::Changing(today, in_service) => vec![format!(
+                "run the audit again before any is ended, when the desired capacity of {place} \
+                 ({}) is the number of its instances in service ({in_service}): the group is \
+                 changing",
+                today.desired
+            )],
+            Self::Outside(today, outside) => vec![format!(
+                "check the state of each with `aws autoscaling describe-auto-scaling-instances` \
+                 before any is ended: {} not in service in {place}, but for example in standby, \
+                 so that its desired capacity of {} may not count them and a decrement ends others",
+                counted(outside, "of them is", "of them are"),
+                today.desired
+            )],
+            Self::Unlisted(today) => {
+                let check = format!(
+                    "check that each is in service in {place}: its desired capacity of {} does \
+                     not count instances in standby, and a decrement for these ends others",
+                    today.desired
+                );
+                [vec![check], Self::Unknown.steps(place)].concat()
+            }
+            Self::Unknown => vec![
+                format!(
+                    "lower the minimum size and the scaling policies of {place} first: it \
+                     replaces manually stopped instances"
+                ),
+                format!("then terminate each with {END}"),
+            ],
+        }
+    }
+
+    /// Whether its steps end the members.
+    fn is_ended(self) -> bool {
+        !matches!(self, Self::Changing(..) | Self::Outside(..))
+    }
+}
+
+/// How to end members that leave a desired capacity and a minimum size.
+fn steps_with_values(place: &str, today: &ScalingGroup, (desired, min): (u32, u32)) -> Vec<String> {
+    let minimum = if min < today.min {
+        format!(
+            "set the minimum size of {place} from {} to {min}, and adapt its scaling policies: it \
+             replaces what ends below its minimum",
+            today.min
+        )
+    } else {
+        format!(
+            "adapt the scaling policies of {place}; its minimum size of {min} allows {}",
+            instances(desired)
+        )
+    };
+    let ending = format!(
+        "then terminate each with {END}, which lowers the desired capacity from {} to {desired}: \
+         with a lower capacity alone, the group chooses which instances end",
+        today.desired
+    );
+    vec![minimum, ending]
+}
+
+/// Whether an instance is a member of a workload that no stop is about.
+fn goes_on(workload: &Workload, id: &ResourceId) -> bool {
+    let place = workload.members.binary_search_by(|one| one.id.cmp(id));
+    let member = place.ok().and_then(|place| workload.members.get(place));
+    member.is_some_and(|one| !one.is_idle() || one.ignored.is_some())
+}
+
+/// How to end some members of a workload that is in a group, so that it replaces none of them
 /// and ends no others.
-pub fn end_steps(name: &str, workload: &Workload) -> Vec<String> {
-    let ended = workload.members.as_slice();
+pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<String> {
     let group = workload.scaling_group.as_deref();
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
-        return batch::end_steps(batch, workload, running(ended));
+        return batch::end_steps(batch, workload, running(ended.iter().copied()));
     }
-    let sizes = group.and_then(|group| Some((group, group.without(running(ended))?)));
-    let mut steps = match sizes {
-        Some((group, (desired, min))) => vec![
-            if min < group.min {
-                format!(
-                    "set the minimum size of the Auto Scaling group {name} from {} to {min}, \
-                     and adapt its scaling policies: it replaces what ends below its minimum",
-                    group.min
-                )
-            } else {
-                format!(
-                    "adapt the scaling policies of the Auto Scaling group {name}; its minimum \
-                     size of {min} allows {}",
-                    instances(desired)
-                )
-            },
-            format!(
-                "then {TERMINATE}, which lowers the desired capacity from {} to {desired}: with \
-                 a lower capacity alone, the group chooses which instances end",
-                group.desired
-            ),
-        ],
-        None => vec![
-            format!(
-                "lower the minimum size and the scaling policies of the Auto Scaling group \
-                 {name} first: it replaces manually stopped instances"
-            ),
-            format!("then {TERMINATE}"),
-        ],
-    };
+    let left = Left::of(workload, ended);
+    let mut steps = left.steps(&in_words(name));
     let Some(group) = group else {
         return steps;
     };
-    let is_protected = |one: &&Member| group.protected.contains(&one.id);
-    let protected = ended.iter().filter(is_protected).count();
-    if protected > 0 {
+    let protected = protected(group, ended.iter().copied());
+    if protected > 0 && left.is_ended() {
         steps.push(format!(
             "no scaling policy ends {protected} of them, which are protected from scale-in: \
              terminate them by their IDs"
         ));
     }
     steps.extend(warm_pool_step(group));
-    if !group.suspended.is_empty() {
-        steps.push(format!(
-            "processes of the group are suspended ({}): it does not follow its settings until \
-             they are resumed",
-            group.suspended.join(", ")
-        ));
-    }
+    steps.extend(suspended_step(group));
     steps
 }
 
@@ -74,87 +177,61 @@ pub(super) fn end_caveat(name: &str, workload: &Workload, ended: &[&Member]) -> 
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
         return batch::end_caveat(batch, workload, running(ended.iter().copied()));
     }
-    let sizes = group.and_then(|group| {
-        let (_, min) = group.without(running(ended.iter().copied()))?;
-        Some((group.min, min))
-    });
-    let first = match sizes {
-        Some((today, min)) if min < today => {
-            format!("lower its minimum size from {today} to {min} and its scaling policies first")
+    let first = match Left::of(workload, ended) {
+        Left::Sizes { today, min, .. } if min < today.min => format!(
+            "lower its minimum size from {} to {min} and its scaling policies first",
+            today.min
+        ),
+        Left::Sizes { min, .. } => {
+            format!("lower its scaling policies first; its minimum size of {min} allows it")
         }
-        Some((today, _)) => {
-            format!("lower its scaling policies first; its minimum size of {today} allows it")
+        Left::Changing(..) | Left::Outside(..) => {
+            "first check which of its instances are in service".to_owned()
         }
-        None => "lower its minimum size and scaling policies first".to_owned(),
+        Left::Fewer(_) | Left::Unlisted(_) | Left::Unknown => {
+            "lower its minimum size and scaling policies first".to_owned()
+        }
     };
-    format!("the Auto Scaling group {name} replaces manually stopped instances: {first}")
+    format!(
+        "{} replaces manually stopped instances: {first}",
+        in_words(name)
+    )
 }
 
-/// How a group gets another type or number of instances.
-pub(super) fn resize_steps(workload: &Workload, to: &Target) -> Vec<String> {
-    let Some(group) = workload.scaling_group.as_deref() else {
-        return Vec::new();
-    };
-    let fewer = running(&workload.members).saturating_sub(to.count);
-    if let Some(batch) = &group.batch {
-        return batch::resize_steps(batch, workload, (to, fewer));
-    }
-    let (new, old) = (&to.instance_type, &workload.key.instance_type);
-    let name = &group.name;
-    let mut steps = Vec::new();
-    if new != old {
-        steps.push(match group.instance_types.as_slice() {
-            [] => format!(
-                "set the instance type in the launch template of the Auto Scaling group {name} \
-                 to {new}, and start an instance refresh"
-            ),
-            types => {
-                let change = if types.contains(old) {
-                    format!("replace {old} by {new}")
-                } else {
-                    format!("add {new}")
-                };
-                format!(
-                    "{change} in the mixed instances policy of the Auto Scaling group {name} \
-                     (today {}), and start an instance refresh",
-                    types.join(", ")
-                )
-            }
-        });
-    }
-    let sizes = group.without(fewer).filter(|_| fewer > 0);
-    if let Some((desired, min)) = sizes {
-        let of_minimum = if min < group.min {
-            format!(" and its minimum size from {} to {min}", group.min)
-        } else {
-            format!("; its minimum size of {min} allows it")
-        };
-        steps.push(format!(
-            "set the desired capacity of the Auto Scaling group {name} from {} to \
-             {desired}{of_minimum}",
-            group.desired
-        ));
-    }
-    steps
+/// A group as steps and caveats name it.
+pub(super) fn in_words(name: &str) -> String {
+    format!("the Auto Scaling group {name}")
 }
 
-/// The scheduled actions of a group for some hours off; absent where its settings at the
-/// hours on are not known.
-pub(super) fn schedule_step(workload: &Workload) -> Option<String> {
-    let group = workload.scaling_group.as_deref()?;
-    if workload.stopped_now() > 0 {
-        return None;
-    }
-    let running = running(&workload.members);
-    if let Some(batch) = &group.batch {
-        return Some(batch::schedule_step(batch, workload, running));
-    }
-    let (desired, min) = group.without(running)?;
-    Some(format!(
-        "add scheduled actions to the Auto Scaling group {}: minimum size {min} and desired \
-         capacity {desired} when these hours begin, {} and {} when they end",
-        group.name, group.min, group.desired
-    ))
+/// What keeps a group from ending some members at a lower capacity, or from replacing them.
+pub(super) fn protected_step(group: &ScalingGroup, members: &[Member]) -> Option<String> {
+    let protected = protected(group, members);
+    (protected > 0).then(|| {
+        format!(
+            "{} protected from scale-in, and neither a lower capacity nor an instance refresh \
+             ends them: remove that first, for new instances too, with `aws autoscaling \
+             set-instance-protection --no-protected-from-scale-in` and `aws autoscaling \
+             update-auto-scaling-group --no-new-instances-protected-from-scale-in`",
+            counted(protected, "of them is", "of them are")
+        )
+    })
+}
+
+/// What keeps a group from following its settings at all.
+pub(super) fn suspended_step(group: &ScalingGroup) -> Option<String> {
+    (!group.suspended.is_empty()).then(|| {
+        format!(
+            "processes of the group are suspended ({}): it does not follow its settings until \
+             they are resumed",
+            group.suspended.join(", ")
+        )
+    })
+}
+
+fn protected<'a>(group: &ScalingGroup, members: impl IntoIterator<Item = &'a Member>) -> usize {
+    let members = members.into_iter();
+    let protected = members.filter(|one| group.protected.binary_search(&one.id).is_ok());
+    protected.count()
 }
 
 /// What keeps a group from the spot market.
@@ -210,11 +287,20 @@ pub fn warm_pool_step(group: &ScalingGroup) -> Option<String> {
     })
 }
 
-fn running<'a>(members: impl IntoIterator<Item = &'a Member>) -> u32 {
+/// Those that run of some members.
+pub(super) fn running_ids<'a>(
+    members: impl IntoIterator<Item = &'a Member>,
+) -> BTreeSet<&'a ResourceId> {
+    let running = members.into_iter().filter(|one| one.is_running);
+    running.map(|one| &one.id).collect()
+}
+
+/// How many of some members run.
+pub(super) fn running<'a>(members: impl IntoIterator<Item = &'a Member>) -> u32 {
     let running = members.into_iter().filter(|one| one.is_running);
     u32::try_from(running.count()).unwrap_or(u32::MAX)
 }
 
-fn instances(number: u32) -> String {
+pub(super) fn instances(number: u32) -> String {
     counted(number, "instance", "instances")
 }

@@ -89,6 +89,7 @@ fn the_worked_example_of_schedules_is_the_demo() {
         &evaluation.workload,
         &evaluation.verdict,
         &Policy::default(),
+        &[],
     )
     .expect("a schedule");
     assert_eq!(found.schedule.unknown_hours_per_week, 0);
@@ -293,7 +294,7 @@ fn what_is_not_working_or_known_has_no_schedule() {
     let reason = |machine: Machine| {
         let judged = judge(machine);
         let one = judged.workload();
-        off_in_unused_hours(&one.workload, &one.verdict, &Policy::default())
+        off_in_unused_hours(&one.workload, &one.verdict, &Policy::default(), &[])
             .map(|found| found.schedule.off_hours_per_week)
     };
     let idle = g5("i-1").gpu(0, flat(0.0)).vram(0, 100.0, A10G_MIB);

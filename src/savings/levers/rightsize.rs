@@ -1,9 +1,10 @@
 //! Another type, or fewer instances.
 
 use super::hold::Hold;
+use super::stop::ending;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::domain::{ActionKind, Target};
-use crate::savings::scaling::resize_steps;
+use crate::savings::group_share::resized;
 use crate::savings::{Considered, Demand, NEAREST, Today, best, candidates};
 use std::sync::Arc;
 
@@ -48,8 +49,12 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
         found.action = hold.with_lowering(found.action);
         let to = found.action.target();
-        let of_group = to.map(|to| resize_steps(workload, to));
-        found.steps.extend(of_group.into_iter().flatten());
+        let in_group = to.map(|to| resized(workload, to, &ending(members, &facts.bought)));
+        if let Some(advice) = in_group {
+            let caveats = [advice.caveats, found.action.caveats().to_vec()].concat();
+            found.action = found.action.with_caveats(caveats);
+            found.steps.extend(advice.steps);
+        }
         Arc::new(Proposal::Rightsize(found))
     });
     if offered.is_none() && refused.is_empty() {

@@ -1,6 +1,7 @@
 //! Running only in the hours that are used.
 
 use super::hold::Hold;
+use super::stop::ending;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal};
 use crate::domain::ActionKind;
 use crate::savings::{Scheduling, off_in_unused_hours};
@@ -24,5 +25,7 @@ fn scheduling(members: &Members<'_>, facts: &Facts<'_>) -> Result<Scheduling, Re
     if Hold::of(&part.workload, &facts.bought) != Hold::Free {
         return Err(Refusal::HeldHours);
     }
-    off_in_unused_hours(&part.workload, &part.verdict, facts.policy).map_err(Refusal::Schedule)
+    let ended = ending(members, &facts.bought);
+    off_in_unused_hours(&part.workload, &part.verdict, facts.policy, &ended)
+        .map_err(Refusal::Schedule)
 }

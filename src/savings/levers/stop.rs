@@ -260,6 +260,17 @@ impl Ended<'_> {
     }
 }
 
+/// The members of a workload that a stop ends, which a plan does before anything else.
+pub(super) fn ending<'a>(of: &Members<'a>, bought: &Bought<'_>) -> Vec<&'a Member> {
+    let idle = of.parts.iter().filter(|part| {
+        part.idle.is_some_and(|state| state.is_idle()) && part.verdict.idle_power_percent.is_none()
+    });
+    let members = idle.flat_map(|part| part.workload.members.iter().zip(&part.workload.usage));
+    let ended =
+        members.filter(|(member, usage)| matches!(fate(of, member, usage, bought), Fate::Ends(_)));
+    ended.map(|(member, _)| member).collect()
+}
+
 /// How many replicas of a service stay in each zone when all that may end has ended; empty
 /// for what is not a service of several zones.
 fn stay(of: &Members<'_>, bought: &Bought<'_>) -> BTreeMap<String, u32> {
@@ -271,16 +282,9 @@ fn stay(of: &Members<'_>, bought: &Bought<'_>) -> BTreeMap<String, u32> {
         .into_iter()
         .map(|(zone, count)| (zone.to_owned(), count))
         .collect();
-    let idle = of.parts.iter().filter(|part| {
-        part.idle.is_some_and(|state| state.is_idle()) && part.verdict.idle_power_percent.is_none()
-    });
-    for part in idle {
-        for (member, usage) in part.workload.members.iter().zip(&part.workload.usage) {
-            let ends = matches!(fate(of, member, usage, bought), Fate::Ends(_));
-            let zone = member.zone.as_ref().filter(|_| ends);
-            if let Some(count) = zone.and_then(|zone| stay.get_mut(zone)) {
-                *count -= 1;
-            }
+    for member in ending(of, bought) {
+        if let Some(count) = member.zone.as_ref().and_then(|zone| stay.get_mut(zone)) {
+            *count -= 1;
         }
     }
     stay

@@ -13,6 +13,7 @@
 
 mod accounts;
 mod capacity;
+mod group_share;
 mod members;
 mod pools;
 mod running;

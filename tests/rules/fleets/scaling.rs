@@ -5,13 +5,14 @@ use super::{HELD_MIB, declared, idle, only_stop, scaled, stopped_for, warns, wor
 use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat};
 use crate::rules::fixtures::only;
 use gpucost::domain::{ActionKind, BatchEnvironment, ResourceId, ScalingGroup, Volume, WarmPool};
+use gpucost::usage::Estate;
 
 const NAME: &str = "trainers";
 const TERMINATE: &str = "then terminate each with `aws autoscaling \
                          terminate-instance-in-auto-scaling-group \
                          --should-decrement-desired-capacity`";
 
-fn group() -> ScalingGroup {
+pub(super) fn group() -> ScalingGroup {
     ScalingGroup {
         name: NAME.to_owned(),
         account: "111122223333".to_owned(),
@@ -48,21 +49,28 @@ fn of_batch(min_vcpus: u32, queues: Option<&[&str]>) -> ScalingGroup {
     }
 }
 
-/// Machines in a group of some settings.
-fn in_group(machines: Vec<Machine>, group: ScalingGroup) -> gpucost::usage::Estate {
+/// Machines in a group of some settings, those that run in service.
+pub(super) fn in_group(machines: Vec<Machine>, group: ScalingGroup) -> Estate {
+    let running = machines.iter().map(|one| &one.instance);
+    let running = running.filter(|one| one.state.is_running());
+    let mut in_service: Vec<ResourceId> = running.map(|one| one.id.clone()).collect();
+    in_service.sort();
     let mut estate = estate(scaled(machines, NAME));
-    estate.scaling_groups.push(group);
+    estate.scaling_groups.push(ScalingGroup {
+        in_service: Some(in_service),
+        ..group
+    });
     estate
 }
 
 /// Three idle boxes and three that work.
-fn half_idle() -> Vec<Machine> {
+pub(super) fn half_idle() -> Vec<Machine> {
     let idle = ["i-1", "i-2", "i-3"].map(idle);
     let working = ["i-4", "i-5", "i-6"].map(working);
     idle.into_iter().chain(working).collect()
 }
 
-fn steps_of(estate: &gpucost::usage::Estate, rule: &str) -> Vec<String> {
+pub(super) fn steps_of(estate: &Estate, rule: &str) -> Vec<String> {
     only(&audited(estate), rule).recommendation.steps.clone()
 }
 
@@ -131,15 +139,11 @@ fn settings_that_do_not_count_these_instances_are_not_calculated_with() {
         is_weighted: true,
         ..group()
     };
-    let fewer = ScalingGroup {
-        desired: 2,
-        ..group()
-    };
     let elsewhere = ScalingGroup {
         region: "us-west-2".to_owned(),
         ..group()
     };
-    for other in [weighted, fewer, elsewhere] {
+    for other in [weighted, elsewhere] {
         assert_eq!(steps_of(&in_group(half_idle(), other), "idle-gpu"), plain);
     }
 }
@@ -153,9 +157,14 @@ fn another_type_is_set_where_the_group_has_its_types() {
         });
         vec![machine]
     };
+    let of_one = || ScalingGroup {
+        desired: 1,
+        min: 1,
+        ..group()
+    };
     let mixed = ScalingGroup {
         instance_types: vec!["g5.12xlarge".to_owned(), "g5.24xlarge".to_owned()],
-        ..group()
+        ..of_one()
     };
     let finding = |group| {
         let audit = audited(&in_group(machine(), group));
@@ -165,13 +174,14 @@ fn another_type_is_set_where_the_group_has_its_types() {
     let (_, to) = advice.to.split_once(" × ").expect("another type");
     let step = format!(
         "replace g5.12xlarge by {to} in the mixed instances policy of the Auto Scaling group \
-         trainers (today g5.12xlarge, g5.24xlarge), and start an instance refresh"
+         trainers (today g5.12xlarge, g5.24xlarge), and start an instance refresh, which \
+         replaces every instance of the group"
     );
     assert!(advice.steps.contains(&step), "{advice:#?}");
-    let advice = finding(group());
+    let advice = finding(of_one());
     let step = format!(
         "set the instance type in the launch template of the Auto Scaling group trainers to \
-         {to}, and start an instance refresh"
+         {to}, and start an instance refresh, which replaces every instance of the group"
     );
     assert!(advice.steps.contains(&step), "{advice:#?}");
 }

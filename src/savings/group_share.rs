@@ -1,0 +1,278 @@
+//! What some members are of their Auto Scaling group: its settings are those of all its
+//! instances, and at a lower capacity it chooses which end. A schedule and another type or
+//! number are set there only for all of it.
+
+use super::batch;
+use super::scaling::{
+    END, in_words, instances, protected_step, running, running_ids, suspended_step,
+};
+use crate::domain::{Group, Member, ScalingGroup, Target, Workload, counted};
+
+/// What an action on members of a group needs there.
+#[derive(Debug, Default)]
+pub(super) struct GroupAdvice {
+    pub steps: Vec<String>,
+    /// What would stop an engineer, the gravest first.
+    pub caveats: Vec<String>,
+}
+
+/// What some members are of their group when an action on them begins.
+#[derive(Debug, Clone, Copy)]
+enum GroupShare {
+    /// All of it, with the sizes that it then has.
+    Whole {
+        desired: u32,
+        min: u32,
+    },
+    /// A part, beside so many others in service.
+    Part(u32),
+    Unknown,
+}
+
+impl GroupShare {
+    /// The share of a part of a workload, once others of its members have ended.
+    fn of(group: &ScalingGroup, part: &Workload, ended: &[&Member]) -> Self {
+        // With members that are stopped now, its sizes are not those of every hour.
+        if part.stopped_now() > 0 {
+            return Self::Unknown;
+        }
+        let then = group.without(&running_ids(ended.iter().copied()));
+        let others = then
+            .as_ref()
+            .and_then(|then| then.without(&running_ids(&part.members)));
+        match (then, others.map(|others| others.desired)) {
+            (Some(then), Some(0)) => Self::Whole {
+                desired: then.desired,
+                min: then.min,
+            },
+            (_, Some(others)) => Self::Part(others),
+            (_, None) => Self::Unknown,
+        }
+    }
+
+    /// What comes before the settings with values: these are what a stop leaves.
+    fn after(self, ended: &[&Member]) -> Option<String> {
+        let ended = running(ended.iter().copied());
+        (ended > 0 && matches!(self, Self::Whole { .. })).then(|| {
+            format!(
+                "first end the {} of the group as advised: the settings here are for those that \
+                 remain",
+                counted(ended, "idle instance", "idle instances")
+            )
+        })
+    }
+
+    /// What keeps the group from following its settings.
+    fn obstacles(self, group: &ScalingGroup, part: &Workload) -> Vec<String> {
+        // A part is ended by its IDs, which protection from scale-in does not prevent.
+        let is_part = matches!(self, Self::Part(_));
+        let protected = protected_step(group, &part.members).filter(|_| !is_part);
+        protected.into_iter().chain(suspended_step(group)).collect()
+    }
+}
+
+/// How members of a group run only in some hours, once others of their workload have ended;
+/// absent for members of none.
+pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvice> {
+    let Group::AutoScaling(name) = &part.key.group else {
+        return None;
+    };
+    let group = part.scaling_group.as_deref();
+    let mut advice = GroupAdvice::default();
+    if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
+        let step = batch::schedule_step(batch, part, running(&part.members));
+        advice.steps.push(step);
+        return Some(advice);
+    }
+    let place = in_words(name);
+    let share = group.map_or(GroupShare::Unknown, |group| {
+        GroupShare::of(group, part, ended)
+    });
+    advice.steps.extend(share.after(ended));
+    match share {
+        GroupShare::Whole { desired, min } => advice.steps.push(format!(
+            "add scheduled actions to {place}: minimum size 0 and desired capacity 0 when these \
+             hours begin, {min} and {desired} when they end"
+        )),
+        GroupShare::Part(others) => {
+            let others = other_instances(others);
+            advice.steps.push(format!(
+                "move these instances to a group of their own, and add scheduled actions for \
+                 these hours to that: {place} has {others}, and at a lower capacity it chooses \
+                 which end"
+            ));
+            advice.caveats.push(format!(
+                "{place} has {others} and chooses which end: hours off need a group of their own"
+            ));
+        }
+        GroupShare::Unknown => {
+            advice.steps.push(format!(
+                "add scheduled actions for these hours to {place} if it has no other instances: \
+                 at a lower capacity, it chooses which end"
+            ));
+            advice.caveats.push(format!(
+                "check that {place} has no other instances: it chooses which end"
+            ));
+        }
+    }
+    // A part moves to a group of its own.
+    if let Some(group) = group.filter(|_| !matches!(share, GroupShare::Part(_))) {
+        advice.steps.extend(share.obstacles(group, part));
+    }
+    Some(advice)
+}
+
+/// How members of a group get another type or number, once others of their workload have
+/// ended; nothing where the group was not read.
+pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupAdvice {
+    let mut advice = GroupAdvice::default();
+    let Some(group) = part.scaling_group.as_deref() else {
+        return advice;
+    };
+    let fewer = running(&part.members).saturating_sub(to.count);
+    if let Some(batch) = &group.batch {
+        advice.steps = batch::resize_steps(batch, part, (to, fewer));
+        return advice;
+    }
+    let share = GroupShare::of(group, part, ended);
+    let resize = Resize {
+        group,
+        place: in_words(&group.name),
+        share,
+        today: &part.key.instance_type,
+        to,
+        fewer,
+    };
+    advice.steps.extend(share.after(ended));
+    advice.steps.extend(resize.type_step());
+    advice.steps.extend(resize.number_step());
+    advice.steps.extend(share.obstacles(group, part));
+    advice.caveats.extend(resize.caveat());
+    advice
+}
+
+/// Another type or number for members of a group.
+struct Resize<'a> {
+    group: &'a ScalingGroup,
+    place: String,
+    share: GroupShare,
+    /// The type that they have.
+    today: &'a str,
+    to: &'a Target,
+    /// By how many they become fewer.
+    fewer: u32,
+}
+
+impl Resize<'_> {
+    fn changes_type(&self) -> bool {
+        self.to.instance_type != self.today
+    }
+
+    fn type_step(&self) -> Option<String> {
+        if !self.changes_type() {
+            return None;
+        }
+        let (place, new) = (&self.place, &self.to.instance_type);
+        let setting = match self.group.instance_types.as_slice() {
+            [] => format!("set the instance type in the launch template of {place} to {new}"),
+            types => {
+                let change = if types.iter().any(|one| one == self.today) {
+                    format!("replace {} by {new}", self.today)
+                } else {
+                    format!("add {new}")
+                };
+                format!(
+                    "{change} in the mixed instances policy of {place} (today {})",
+                    types.join(", ")
+                )
+            }
+        };
+        Some(match self.share {
+            GroupShare::Whole { .. } => format!(
+                "{setting}, and start an instance refresh, which replaces every instance of the \
+                 group"
+            ),
+            GroupShare::Unknown => format!(
+                "{setting}, and start an instance refresh if the group has no other instances: \
+                 it replaces every one"
+            ),
+            GroupShare::Part(others) => {
+                let which = match self.fewer {
+                    0 => "each".to_owned(),
+                    _ => self.to.count.to_string(),
+                };
+                format!(
+                    "{setting}, and end {which} of these with `aws autoscaling \
+                     terminate-instance-in-auto-scaling-group \
+                     --no-should-decrement-desired-capacity`, which starts one in its place: an \
+                     instance refresh replaces {} too",
+                    other_instances(others)
+                )
+            }
+        })
+    }
+
+    fn number_step(&self) -> Option<String> {
+        let (place, fewer) = (&self.place, self.fewer);
+        if fewer == 0 {
+            return None;
+        }
+        Some(match self.share {
+            GroupShare::Whole { desired, min } => {
+                let count = self.to.count;
+                if min > count {
+                    format!(
+                        "set the desired capacity of {place} from {desired} to {count} and its \
+                         minimum size from {min} to {count}, in scheduled actions too"
+                    )
+                } else {
+                    format!(
+                        "set the desired capacity of {place} from {desired} to {count}, in \
+                         scheduled actions too; its minimum size of {min} allows it"
+                    )
+                }
+            }
+            GroupShare::Part(_) => {
+                let which = if self.changes_type() {
+                    format!("the other {fewer}")
+                } else {
+                    format!("{fewer} of these")
+                };
+                format!(
+                    "lower the minimum size of {place} (today {}) if it prevents this, and end \
+                     {which} with {END}, which lowers the desired capacity by 1 each (today {})",
+                    self.group.min, self.group.desired
+                )
+            }
+            GroupShare::Unknown => {
+                let by = if self.group.counts_instances() {
+                    fewer.to_string()
+                } else {
+                    format!("what {} count for", instances(fewer))
+                };
+                format!(
+                    "lower the desired capacity and the minimum size of {place} by {by} if the \
+                     group has no other instances: it chooses which end"
+                )
+            }
+        })
+    }
+
+    fn caveat(&self) -> Option<String> {
+        let place = &self.place;
+        match self.share {
+            GroupShare::Whole { .. } => None,
+            GroupShare::Part(others) => Some(format!(
+                "{place} has {}, which get the same settings",
+                other_instances(others)
+            )),
+            GroupShare::Unknown => Some(format!(
+                "check that {place} has no other instances: they get the same settings"
+            )),
+        }
+    }
+}
+
+fn other_instances(number: u32) -> String {
+    counted(number, "other instance", "other instances")
+}
