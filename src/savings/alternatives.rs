@@ -161,13 +161,12 @@ fn scheduled_there(
 }
 
 fn market(name: &str, offer: &SpotOffer, workload: &Workload) -> SpotMarket {
-    let group = workload.scaling_group.as_deref();
     SpotMarket {
         hourly: offer.figures.spot.rate,
         effective_hourly: offer.effective,
         risk: offer.risk,
         detail: in_words(name, &offer.figures, offer.effective),
-        caveats: group.map(spot_caveats).unwrap_or_default(),
+        caveats: spot_caveats(workload),
     }
 }
 

@@ -3,9 +3,8 @@
 //! number are set there only for all of it.
 
 use super::batch;
-use super::scaling::{
-    END, in_words, instances, protected_step, running, running_ids, suspended_step,
-};
+use super::keeper::Place;
+use super::scaling::{END, instances, protected_step, running, running_ids, suspended_step};
 use crate::domain::{Group, Member, ScalingGroup, Target, Workload, counted};
 
 /// What an action on members of a group needs there.
@@ -84,15 +83,17 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
         advice.steps.push(step);
         return Some(advice);
     }
-    let place = in_words(name);
+    let place = Place::of(name, part);
     let share = group.map_or(GroupShare::Unknown, |group| {
         GroupShare::of(group, part, ended)
     });
+    advice.steps.extend(place.first_step());
     advice.steps.extend(share.after(ended));
     match share {
         GroupShare::Whole { desired, min } => advice.steps.push(format!(
-            "add scheduled actions to {place}: minimum size 0 and desired capacity 0 when these \
-             hours begin, {min} and {desired} when they end"
+            "{}: minimum size 0 and desired capacity 0 when these hours begin, {min} and \
+             {desired} when they end",
+            place.schedule()
         )),
         GroupShare::Part(others) => {
             let others = other_instances(others);
@@ -107,8 +108,9 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
         }
         GroupShare::Unknown => {
             advice.steps.push(format!(
-                "add scheduled actions for these hours to {place} if it has no other instances: \
-                 at a lower capacity, it chooses which end"
+                "{} for these hours if it has no other instances: at a lower capacity, it \
+                 chooses which end",
+                place.schedule()
             ));
             advice.caveats.push(format!(
                 "check that {place} has no other instances: it chooses which end"
@@ -137,12 +139,17 @@ pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupA
     let share = GroupShare::of(group, part, ended);
     let resize = Resize {
         group,
-        place: in_words(&group.name),
+        place: Place::of(&group.name, part),
         share,
         today: &part.key.instance_type,
         to,
         fewer,
     };
+    if let Some(step) = resize.elsewhere() {
+        advice.steps.push(step);
+        return advice;
+    }
+    advice.steps.extend(resize.place.first_step());
     advice.steps.extend(share.after(ended));
     advice.steps.extend(resize.type_step());
     advice.steps.extend(resize.number_step());
@@ -154,7 +161,7 @@ pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupA
 /// Another type or number for members of a group.
 struct Resize<'a> {
     group: &'a ScalingGroup,
-    place: String,
+    place: Place<'a>,
     share: GroupShare,
     /// The type that they have.
     today: &'a str,
@@ -168,11 +175,29 @@ impl Resize<'_> {
         self.to.instance_type != self.today
     }
 
+    /// How members get another type in another group, where theirs keeps its types.
+    fn elsewhere(&self) -> Option<String> {
+        let to = format!("{} × {}", self.to.count, self.to.instance_type);
+        let kept = "instance types unless they are in its launch template";
+        let create = self.place.instead(kept, &to);
+        let create = create.filter(|_| self.changes_type())?;
+        Some(match self.share {
+            GroupShare::Whole { .. } => {
+                format!("{create}, move the pods there, and delete the old one")
+            }
+            GroupShare::Part(_) | GroupShare::Unknown => format!(
+                "{create}, move the pods of these there, and end each with {END} once the \
+                 minimum size (today {}) allows it",
+                self.group.min
+            ),
+        })
+    }
+
     fn type_step(&self) -> Option<String> {
         if !self.changes_type() {
             return None;
         }
-        let (place, new) = (&self.place, &self.to.instance_type);
+        let (place, new) = (self.place, &self.to.instance_type);
         let setting = match self.group.instance_types.as_slice() {
             [] => format!("set the instance type in the launch template of {place} to {new}"),
             types => {
@@ -213,7 +238,7 @@ impl Resize<'_> {
     }
 
     fn number_step(&self) -> Option<String> {
-        let (place, fewer) = (&self.place, self.fewer);
+        let (place, fewer) = (self.place, self.fewer);
         if fewer == 0 {
             return None;
         }
@@ -259,7 +284,7 @@ impl Resize<'_> {
     }
 
     fn caveat(&self) -> Option<String> {
-        let place = &self.place;
+        let place = self.place;
         match self.share {
             GroupShare::Whole { .. } => None,
             GroupShare::Part(others) => Some(format!(

@@ -10,6 +10,7 @@ mod coverage;
 mod exhausted;
 mod fewer;
 mod group_share;
+mod keeper;
 mod levers;
 mod off_hours;
 mod offers;

@@ -2,6 +2,7 @@
 //! undoes what is done to its instances alone.
 
 use super::batch;
+use super::keeper::Place;
 use crate::domain::{Member, ResourceId, ScalingGroup, Workload, counted};
 use std::collections::BTreeSet;
 
@@ -61,7 +62,7 @@ impl<'a> Left<'a> {
     }
 
     /// How to end the members, in order.
-    fn steps(self, place: &str) -> Vec<String> {
+    fn steps(self, place: Place<'_>) -> Vec<String> {
         match self {
             Self::Sizes {
                 today,
@@ -119,7 +120,11 @@ impl<'a> Left<'a> {
 }
 
 /// How to end members that leave a desired capacity and a minimum size.
-fn steps_with_values(place: &str, today: &ScalingGroup, (desired, min): (u32, u32)) -> Vec<String> {
+fn steps_with_values(
+    place: Place<'_>,
+    today: &ScalingGroup,
+    (desired, min): (u32, u32),
+) -> Vec<String> {
     let minimum = if min < today.min {
         format!(
             "set the minimum size of {place} from {} to {min}, and adapt its scaling policies: it \
@@ -155,7 +160,9 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
         return batch::end_steps(batch, workload, running(ended.iter().copied()));
     }
     let left = Left::of(workload, ended);
-    let mut steps = left.steps(&in_words(name));
+    let place = Place::of(name, workload);
+    let first = place.first_step().filter(|_| left.is_ended());
+    let mut steps: Vec<String> = first.into_iter().chain(left.steps(place)).collect();
     let Some(group) = group else {
         return steps;
     };
@@ -192,15 +199,8 @@ pub(super) fn end_caveat(name: &str, workload: &Workload, ended: &[&Member]) -> 
             "lower its minimum size and scaling policies first".to_owned()
         }
     };
-    format!(
-        "{} replaces manually stopped instances: {first}",
-        in_words(name)
-    )
-}
-
-/// A group as steps and caveats name it.
-pub(super) fn in_words(name: &str) -> String {
-    format!("the Auto Scaling group {name}")
+    let place = Place::of(name, workload);
+    format!("{place} replaces manually stopped instances: {first}")
 }
 
 /// What keeps a group from ending some members at a lower capacity, or from replacing them.
@@ -235,11 +235,18 @@ fn protected<'a>(group: &ScalingGroup, members: impl IntoIterator<Item = &'a Mem
 }
 
 /// What keeps a group from the spot market.
-pub(super) fn spot_caveats(group: &ScalingGroup) -> Vec<String> {
+pub(super) fn spot_caveats(workload: &Workload) -> Vec<String> {
+    let Some(group) = workload.scaling_group.as_deref() else {
+        return Vec::new();
+    };
     if let Some(batch) = &group.batch {
         return batch::spot_caveat(batch).into_iter().collect();
     }
     let name = &group.name;
+    let place = Place::of(name, workload);
+    if let Some(caveat) = place.instead("capacity type", "the capacity type SPOT") {
+        return vec![caveat];
+    }
     let Some(percent) = group.on_demand_above_base_percent else {
         return vec![format!(
             "the Auto Scaling group {name} has no mixed instances policy: add one with \

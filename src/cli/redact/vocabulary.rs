@@ -159,6 +159,7 @@ pub(super) fn is_price_source(source: &str) -> bool {
 /// Whether it is a tag's key that everybody uses, whatever its value is.
 pub(super) fn is_common_key(key: &str) -> bool {
     const KEYS: &[&str] = &[
+        "amazonecsmanaged",
         "app",
         "application",
         "aws:autoscaling:groupname",
@@ -176,6 +177,8 @@ pub(super) fn is_common_key(key: &str) -> bool {
         "created-by",
         "createdby",
         "department",
+        "eks:cluster-name",
+        "eks:nodegroup-name",
         "env",
         "environment",
         "gpucost:ignore",

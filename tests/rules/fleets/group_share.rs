@@ -124,7 +124,7 @@ fn hours_off_of_unknown_members_name_what_to_check() {
         let steps = steps_of(&estate, "off-hours");
         place(
             &steps,
-            "add scheduled actions for these hours to the Auto Scaling group trainers if it has \
+            "add scheduled actions to the Auto Scaling group trainers for these hours if it has \
              no other instances",
         );
         let caveats = caveats(&estate, ActionKind::Schedule);

@@ -14,6 +14,7 @@
 mod accounts;
 mod capacity;
 mod group_share;
+mod keepers;
 mod members;
 mod pools;
 mod running;
