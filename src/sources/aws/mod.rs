@@ -4,6 +4,7 @@
 mod account;
 mod assumed;
 mod batch;
+mod cloudwatch;
 mod commitments;
 mod ecs;
 mod error;
