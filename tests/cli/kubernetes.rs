@@ -382,7 +382,9 @@ fn the_inventory_shows_how_far_devices_are_given_away_and_to_whom() {
         claims[4],
         json!({
             "namespace": "search", "pod": "large-0",
-            "owner": {"kind": "PyTorchJob", "name": "large"}, "labels": {},
+            "owner": {"kind": "PyTorchJob", "name": "large"},
+            // Of its namespace.
+            "labels": {"team": "search"},
             "resource": "nvidia.com/gpu", "profile": null, "replicas": null, "count": 8,
             "gpus": 8.0, "state": "pending", "since": "2026-10-31T12:00:00Z", "instance": null,
         })
